@@ -1,0 +1,180 @@
+//! The device functions as the CPU executor means them.
+
+use core::panic::Location;
+use std::sync::atomic::{Ordering, fence};
+
+use super::{
+    block::BarrierKind,
+    fault::FaultKind,
+    lane::Lane,
+};
+use crate::view::Hint;
+
+#[inline]
+pub fn thread_idx<const AXIS: usize>() -> u32 {
+    Lane::current().thread_idx[AXIS]
+}
+
+#[inline]
+pub fn block_idx<const AXIS: usize>() -> u32 {
+    Lane::current().block().block_idx.get()[AXIS]
+}
+
+#[inline]
+pub fn block_dim<const AXIS: usize>() -> u32 {
+    Lane::current().block().config.block[AXIS]
+}
+
+#[inline]
+pub fn grid_dim<const AXIS: usize>() -> u32 {
+    Lane::current().block().config.grid[AXIS]
+}
+
+#[track_caller]
+pub fn sync_threads() {
+    barrier(BarrierKind::Sync, 0);
+}
+
+#[track_caller]
+pub fn sync_threads_count(predicate: u32) -> u32 {
+    barrier(BarrierKind::Count, predicate)
+}
+
+#[track_caller]
+pub fn sync_threads_and(predicate: u32) -> u32 {
+    barrier(BarrierKind::And, predicate)
+}
+
+#[track_caller]
+pub fn sync_threads_or(predicate: u32) -> u32 {
+    barrier(BarrierKind::Or, predicate)
+}
+
+#[track_caller]
+fn barrier(kind: BarrierKind, predicate: u32) -> u32 {
+    let lane = Lane::current();
+    lane.block().barrier(lane, kind, predicate != 0, Location::caller())
+}
+
+pub fn fence_block() {
+    fence(Ordering::SeqCst);
+}
+
+pub fn fence_device() {
+    fence(Ordering::SeqCst);
+}
+
+pub fn fence_system() {
+    fence(Ordering::SeqCst);
+}
+
+pub fn nanosleep(_nanos: u32) {
+    let lane = Lane::current();
+    lane.block().take_turns(lane);
+    std::thread::yield_now();
+}
+
+#[track_caller]
+pub fn static_shared<A>(site: *const u8) -> *mut u8 {
+    let lane = Lane::current();
+    lane.block().static_array::<A>(lane, site, Location::caller())
+}
+
+pub fn dynamic_shared() -> *mut u8 {
+    Lane::current().block().dynamic_shared()
+}
+
+pub fn dynamic_shared_bytes() -> u32 {
+    Lane::current().block().config.shared_bytes
+}
+
+pub fn total_shared_bytes() -> u32 {
+    let block = Lane::current().block();
+    block.config.shared_bytes + block.static_bytes() as u32
+}
+
+#[track_caller]
+pub fn check_dynamic_shared(required: usize) {
+    let lane = Lane::current();
+    let given = lane.block().config.shared_bytes as usize;
+    if required > given {
+        let at = Location::caller();
+        lane.block().fail(lane, FaultKind::SharedMemory { required, given, at });
+    }
+}
+
+/// Nothing to tell the compiler on the CPU.
+#[inline(always)]
+pub unsafe fn assume_shared(_ptr: *const u8) {}
+
+#[track_caller]
+pub fn trap() -> ! {
+    let lane = Lane::current();
+    lane.block().fail(lane, FaultKind::Trap { at: Location::caller() })
+}
+
+/// The check before every access through a view.
+#[inline]
+#[track_caller]
+pub fn check_access<T>(ptr: *const T, len: usize, index: usize, count: usize, write: bool) {
+    if index > len || count > len - index {
+        out_of_bounds(ptr.addr(), len, index, count, write);
+    }
+    // A chunk moves as one access; other sizes move element by element.
+    let bytes = count * size_of::<T>();
+    let required = if matches!(bytes, 1 | 2 | 4 | 8 | 16) { bytes } else { align_of::<T>() };
+    if !(ptr.addr() + index * size_of::<T>()).is_multiple_of(required.max(align_of::<T>())) {
+        misaligned(ptr.addr(), index, size_of::<T>(), required.max(align_of::<T>()));
+    }
+}
+
+#[cold]
+#[track_caller]
+fn out_of_bounds(address: usize, len: usize, index: usize, count: usize, write: bool) -> ! {
+    let lane = Lane::current();
+    let view = lane.block().param_name(address);
+    let at = Location::caller();
+    lane.block().fail(lane, FaultKind::OutOfBounds { view, index, count, len, write, at })
+}
+
+#[cold]
+#[track_caller]
+fn misaligned(start: usize, index: usize, size: usize, required: usize) -> ! {
+    let lane = Lane::current();
+    let view = lane.block().param_name(start);
+    let at = Location::caller();
+    let address = start + index * size;
+    lane.block().fail(lane, FaultKind::Misaligned { view, index, address, required, at })
+}
+
+/// # Safety
+/// `ptr` is to `N` readable elements.
+#[inline(always)]
+pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
+    // SAFETY: by the contract.
+    unsafe { ptr.cast::<[T; N]>().read() }
+}
+
+/// # Safety
+/// `ptr` is to `N` readable elements.
+#[inline(always)]
+pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, _: Hint) -> [T; N] {
+    // SAFETY: by the contract.
+    unsafe { load(ptr) }
+}
+
+/// # Safety
+/// `ptr` is to room for `N` elements.
+#[inline(always)]
+pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
+    // SAFETY: by the contract.
+    unsafe { ptr.cast::<[T; N]>().write(values) }
+}
+
+/// # Safety
+/// `ptr` is to room for `N` elements.
+#[inline(always)]
+pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N], _: Hint) {
+    // SAFETY: by the contract.
+    unsafe { store(ptr, values) }
+}

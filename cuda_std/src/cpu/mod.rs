@@ -1,0 +1,152 @@
+//! The CPU executor: runs a kernel without a GPU.
+//!
+//! Every lane of a block is a stackful coroutine; the lanes of a block take turns on one thread, and
+//! blocks run in parallel on rayon's threads. A barrier, a warp vote or a shuffle suspends a lane until
+//! its partners have come. A lane that waits for partners that never come is an error that names the
+//! lanes and the lines, never a hang; an access outside a view is an error that names kernel, block,
+//! lane, index and line.
+//!
+//! The lanes' order is a choice ([`Options::order`]): a kernel whose result depends on it has a race.
+
+mod block;
+mod fault;
+pub(crate) mod imp;
+mod lane;
+
+use core::ffi::c_void;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rayon::prelude::*;
+
+use crate::kernel::{KernelDescriptor, LaunchConfig};
+use block::BlockRunner;
+pub use fault::{Fault, LaneSet, LaunchError};
+
+/// The most threads that a block may have, as on every CUDA device.
+pub const MAX_THREADS_PER_BLOCK: u64 = 1024;
+/// The most bytes of shared memory (static and dynamic) that a block may have: that of the largest
+/// CUDA devices, 227 KiB.
+pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+/// The most blocks along x, y and z.
+pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
+/// The most threads of a block along x, y and z.
+pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// How the lanes of a block take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Lane 0 first.
+    #[default]
+    Forward,
+    /// The last lane first.
+    Backward,
+    /// A pseudo-random order, another one for every block.
+    Seeded(u64),
+}
+
+/// How to run a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The order in which lanes start and go on after a barrier.
+    pub order: Order,
+}
+
+/// Pointers to the raw parameters, shared with the worker threads.
+struct RawParams<'a>(&'a [*const c_void]);
+
+// SAFETY: the executor only reads the parameters, and the launch outlives the workers' use of them.
+unsafe impl Sync for RawParams<'_> {}
+
+/// Runs `kernel` to its end.
+///
+/// # Errors
+/// [`LaunchError`] when the launch's shape is not one that a CUDA device would take, and when a lane
+/// went wrong; of several blocks that did, the one with the lowest index is reported.
+///
+/// # Safety
+/// `params` has one pointer per raw parameter of the kernel, each to a readable value of its size; and
+/// the arguments keep the kernel's own contract (its views are of memory that lives as long as the call
+/// and that nothing else touches meanwhile).
+pub unsafe fn launch(
+    kernel: &KernelDescriptor,
+    config: &LaunchConfig,
+    params: &[*const c_void],
+    options: &Options,
+) -> Result<(), LaunchError> {
+    check_shape(kernel, config, params.len())?;
+    let params = RawParams(params);
+    let blocks = config.blocks();
+    // The lowest block that failed so far: later blocks need not run, earlier ones must.
+    let lowest = AtomicU64::new(u64::MAX);
+    let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
+
+    // A few runs of neighbouring blocks per worker, so that a runner's stacks are reused.
+    let workers = rayon::current_num_threads() as u64;
+    let pieces = blocks.min(workers * 8);
+    (0..pieces).into_par_iter().for_each(|piece| {
+        let params = &params;
+        let first = blocks * piece / pieces;
+        let last = blocks * (piece + 1) / pieces;
+        let mut runner = BlockRunner::new(kernel, config, options);
+        for block in first..last {
+            if block > lowest.load(Ordering::Relaxed) {
+                break;
+            }
+            // SAFETY: the caller's contract.
+            if let Err(fault) = unsafe { runner.run(block, params.0) } {
+                lowest.fetch_min(block, Ordering::Relaxed);
+                let mut failure = failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
+                    *failure = Some((block, LaunchError::Fault(Box::new(fault))));
+                }
+                break;
+            }
+        }
+    });
+    match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+fn check_shape(
+    kernel: &KernelDescriptor,
+    config: &LaunchConfig,
+    given_params: usize,
+) -> Result<(), LaunchError> {
+    let invalid = |what: String| Err(LaunchError::Invalid { kernel: kernel.name, what });
+    for (axis, name) in ["x", "y", "z"].iter().enumerate() {
+        if config.grid[axis] == 0 || config.grid[axis] > MAX_GRID[axis] {
+            return invalid(format!(
+                "the grid along {name} must be 1 to {}, given {}",
+                MAX_GRID[axis], config.grid[axis]
+            ));
+        }
+        if config.block[axis] == 0 || config.block[axis] > MAX_BLOCK[axis] {
+            return invalid(format!(
+                "the block along {name} must be 1 to {}, given {}",
+                MAX_BLOCK[axis], config.block[axis]
+            ));
+        }
+    }
+    let most = match kernel.max_threads {
+        0 => MAX_THREADS_PER_BLOCK,
+        bound => u64::from(bound),
+    };
+    if config.threads() > most {
+        return invalid(format!("a block may have {most} threads at most, given {}", config.threads()));
+    }
+    if config.shared_bytes as usize > MAX_SHARED_BYTES {
+        return invalid(format!(
+            "dynamic shared memory may be {MAX_SHARED_BYTES} bytes at most, given {}",
+            config.shared_bytes
+        ));
+    }
+    if given_params != kernel.raw_params() {
+        return invalid(format!("{} raw parameters required, given {given_params}", kernel.raw_params()));
+    }
+    Ok(())
+}

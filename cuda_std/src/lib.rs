@@ -1,0 +1,58 @@
+//! The device standard library: CUDA's programming model in Rust.
+//!
+//! The crate has two bodies behind every name. Compiled for `nvptx64-nvidia-cuda` a function is the
+//! instruction of its name. Compiled for the host it runs on the CPU executor ([`cpu`]), where each lane
+//! of a block is a coroutine: a kernel runs unchanged on a machine without a GPU, with its accesses
+//! checked.
+//!
+//! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, abi_ptx, link_llvm_intrinsics, stdarch_nvptx, core_intrinsics),
+    allow(internal_features)
+)]
+
+// `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
+extern crate self as cuda_std;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod cpu;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod kernel;
+#[cfg(target_arch = "nvptx64")]
+mod nvptx;
+pub mod shared;
+pub mod thread;
+pub mod view;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use cpu::imp;
+#[cfg(target_arch = "nvptx64")]
+use nvptx as imp;
+
+pub use half;
+pub use half::{bf16, f16};
+pub use view::{Global, GlobalMut, Shared};
+#[doc(hidden)]
+pub use warpwright_cuda_std_macros::__kernel_instances;
+pub use warpwright_cuda_std_macros::kernel;
+
+/// The type of a kernel's parameter number `INDEX`; `#[kernel]` implements it for the launch marker.
+#[doc(hidden)]
+pub trait __Parameter<const INDEX: usize> {
+    /// The parameter's type.
+    type Type;
+}
+
+/// What a kernel's file needs most: `use cuda_std::prelude::*;`.
+pub mod prelude {
+    pub use crate::view::{Global, GlobalMut, Shared};
+    pub use crate::{kernel, shared, shared_array, thread};
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    imp::trap()
+}

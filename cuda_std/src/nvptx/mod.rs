@@ -1,0 +1,334 @@
+//! The device functions as instructions.
+//!
+//! Instructions that several lanes execute together are LLVM intrinsics, not `asm!`: the optimiser knows
+//! that it must not move those across branches.
+
+use core::arch::{asm, global_asm, nvptx};
+
+use crate::view::Hint;
+
+macro_rules! axes {
+    ($($name:ident: $x:ident, $y:ident, $z:ident;)*) => { $(
+        #[inline(always)]
+        pub fn $name<const AXIS: usize>() -> u32 {
+            // SAFETY: reads a special register.
+            unsafe {
+                (match AXIS {
+                    0 => nvptx::$x(),
+                    1 => nvptx::$y(),
+                    _ => nvptx::$z(),
+                }) as u32
+            }
+        }
+    )* };
+}
+
+axes! {
+    thread_idx: _thread_idx_x, _thread_idx_y, _thread_idx_z;
+    block_idx: _block_idx_x, _block_idx_y, _block_idx_z;
+    block_dim: _block_dim_x, _block_dim_y, _block_dim_z;
+    grid_dim: _grid_dim_x, _grid_dim_y, _grid_dim_z;
+}
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier0.popc"]
+    fn barrier_popc(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.barrier0.and"]
+    fn barrier_and(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.barrier0.or"]
+    fn barrier_or(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.membar.cta"]
+    fn membar_cta();
+    #[link_name = "llvm.nvvm.membar.gl"]
+    fn membar_gl();
+    #[link_name = "llvm.nvvm.membar.sys"]
+    fn membar_sys();
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    fn isspacep_shared(ptr: *const u8) -> bool;
+}
+
+#[inline(always)]
+pub fn sync_threads() {
+    // SAFETY: a barrier; that every lane comes is the kernel's promise.
+    unsafe { nvptx::_syncthreads() }
+}
+
+#[inline(always)]
+pub fn sync_threads_count(predicate: u32) -> u32 {
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_popc(predicate as i32) as u32 }
+}
+
+#[inline(always)]
+pub fn sync_threads_and(predicate: u32) -> u32 {
+    // SAFETY: as for `sync_threads`.
+    u32::from(unsafe { barrier_and(predicate as i32) } != 0)
+}
+
+#[inline(always)]
+pub fn sync_threads_or(predicate: u32) -> u32 {
+    // SAFETY: as for `sync_threads`.
+    u32::from(unsafe { barrier_or(predicate as i32) } != 0)
+}
+
+#[inline(always)]
+pub fn fence_block() {
+    // SAFETY: a fence.
+    unsafe { membar_cta() }
+}
+
+#[inline(always)]
+pub fn fence_device() {
+    // SAFETY: a fence.
+    unsafe { membar_gl() }
+}
+
+#[inline(always)]
+pub fn fence_system() {
+    // SAFETY: a fence.
+    unsafe { membar_sys() }
+}
+
+#[inline(always)]
+pub fn nanosleep(nanos: u32) {
+    // SAFETY: waits.
+    unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanos, options(nomem, nostack)) }
+}
+
+#[inline(always)]
+pub fn static_shared<A>(_site: *const u8) -> *mut u8 {
+    let ptr: *mut u8;
+    // SAFETY: declares a variable in a scope of its own and takes its generic address.
+    unsafe {
+        asm!(
+            "{{ .shared .align 16 .b8 array[{bytes}]; .reg .u64 address; mov.u64 address, array; \
+             cvta.shared.u64 {ptr}, address; }}",
+            bytes = const size_of::<A>(),
+            ptr = out(reg64) ptr,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    ptr
+}
+
+global_asm!(".extern .shared .align 16 .b8 __cuda_std_dynamic_shared[];");
+
+#[inline(always)]
+pub fn dynamic_shared() -> *mut u8 {
+    let ptr: *mut u8;
+    // SAFETY: takes the generic address of the module's dynamic shared memory.
+    unsafe {
+        asm!(
+            "{{ .reg .u64 address; mov.u64 address, __cuda_std_dynamic_shared; \
+             cvta.shared.u64 {ptr}, address; }}",
+            ptr = out(reg64) ptr,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+        assume_shared(ptr);
+    }
+    ptr
+}
+
+macro_rules! special_register_asm {
+    ($($name:ident: $register:literal;)*) => { $(
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            let value: u32;
+            // SAFETY: reads a special register.
+            unsafe {
+                asm!(
+                    concat!("mov.u32 {0}, %", $register, ";"),
+                    out(reg32) value,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            value
+        }
+    )* };
+}
+
+special_register_asm! {
+    dynamic_shared_bytes: "dynamic_smem_size";
+    total_shared_bytes: "total_smem_size";
+}
+
+/// The launch vouches for it on the GPU.
+#[inline(always)]
+pub fn check_dynamic_shared(_required: usize) {}
+
+/// Tells the optimiser that `ptr` is to shared memory, so that accesses become `ld.shared`, `st.shared`.
+///
+/// # Safety
+/// It is.
+#[inline(always)]
+pub unsafe fn assume_shared(ptr: *const u8) {
+    // SAFETY: by the contract.
+    unsafe { core::hint::assert_unchecked(isspacep_shared(ptr)) }
+}
+
+#[inline(always)]
+pub fn trap() -> ! {
+    // SAFETY: stops the grid with an error.
+    unsafe { nvptx::trap() }
+}
+
+/// Views are not checked on the GPU.
+#[inline(always)]
+pub fn check_access<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}
+
+/// 16 bytes that move by one instruction.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Words4(u32, u32, u32, u32);
+
+/// 8 bytes that move by one instruction.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Words2(u32, u32);
+
+/// # Safety
+/// The sizes are equal, and the bits are a valid `To`.
+#[inline(always)]
+unsafe fn bits<From, To>(from: From) -> To {
+    const { assert!(size_of::<From>() == size_of::<To>()) };
+    // SAFETY: by the contract.
+    unsafe { core::mem::transmute_copy(&from) }
+}
+
+/// # Safety
+/// `ptr` is to `N` readable elements, aligned to the chunk's size where that is 2, 4, 8 or 16 bytes.
+#[inline(always)]
+pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
+    // SAFETY: by the contract; the integer types have the chunk's size. A branch that does not match is
+    // never taken, so its sizes need not agree.
+    unsafe {
+        match (N, size_of::<[T; N]>()) {
+            (1, _) => ptr.cast::<[T; N]>().read(),
+            (_, 16) => core::mem::transmute_copy(&ptr.cast::<Words4>().read()),
+            (_, 8) => core::mem::transmute_copy(&ptr.cast::<Words2>().read()),
+            (_, 4) => core::mem::transmute_copy(&ptr.cast::<u32>().read()),
+            (_, 2) => core::mem::transmute_copy(&ptr.cast::<u16>().read()),
+            _ => ptr.cast::<[T; N]>().read(),
+        }
+    }
+}
+
+/// # Safety
+/// `ptr` is to room for `N` elements, aligned to the chunk's size where that is 2, 4, 8 or 16 bytes.
+#[inline(always)]
+pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
+    // SAFETY: as for `load`.
+    unsafe {
+        match (N, size_of::<[T; N]>()) {
+            (1, _) => ptr.cast::<[T; N]>().write(values),
+            (_, 16) => ptr.cast::<Words4>().write(core::mem::transmute_copy(&values)),
+            (_, 8) => ptr.cast::<Words2>().write(core::mem::transmute_copy(&values)),
+            (_, 4) => ptr.cast::<u32>().write(core::mem::transmute_copy(&values)),
+            (_, 2) => ptr.cast::<u16>().write(core::mem::transmute_copy(&values)),
+            _ => ptr.cast::<[T; N]>().write(values),
+        }
+    }
+}
+
+macro_rules! hinted_load {
+    ($ptr:ident, $instruction:literal $(, $option:ident)*) => {
+        match size_of::<[T; N]>() {
+            16 => {
+                let (a, b, c, d): (u32, u32, u32, u32);
+                asm!(
+                    concat!($instruction, ".v4.u32 {{{0}, {1}, {2}, {3}}}, [{4}];"),
+                    out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) $ptr,
+                    options(pure, nostack, preserves_flags, readonly $(, $option)*),
+                );
+                core::mem::transmute_copy(&Words4(a, b, c, d))
+            }
+            8 => {
+                let (a, b): (u32, u32);
+                asm!(
+                    concat!($instruction, ".v2.u32 {{{0}, {1}}}, [{2}];"),
+                    out(reg32) a, out(reg32) b, in(reg64) $ptr,
+                    options(pure, nostack, preserves_flags, readonly $(, $option)*),
+                );
+                core::mem::transmute_copy(&Words2(a, b))
+            }
+            4 => {
+                let a: u32;
+                asm!(
+                    concat!($instruction, ".u32 {0}, [{1}];"),
+                    out(reg32) a, in(reg64) $ptr,
+                    options(pure, nostack, preserves_flags, readonly $(, $option)*),
+                );
+                core::mem::transmute_copy(&a)
+            }
+            2 => {
+                let a: u16;
+                asm!(
+                    concat!($instruction, ".u16 {0}, [{1}];"),
+                    out(reg16) a, in(reg64) $ptr,
+                    options(pure, nostack, preserves_flags, readonly $(, $option)*),
+                );
+                core::mem::transmute_copy(&a)
+            }
+            1 => {
+                let a: u32;
+                asm!(
+                    concat!($instruction, ".u8 {0}, [{1}];"),
+                    out(reg32) a, in(reg64) $ptr,
+                    options(pure, nostack, preserves_flags, readonly $(, $option)*),
+                );
+                core::mem::transmute_copy(&(a as u8))
+            }
+            _ => load($ptr),
+        }
+    };
+}
+
+/// # Safety
+/// As for [`load`], in global memory; for [`Hint::ReadOnly`] nothing writes there while the kernel runs.
+#[inline(always)]
+pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, hint: Hint) -> [T; N] {
+    // SAFETY: by the contract; the registers have the chunk's size.
+    unsafe {
+        match hint {
+            Hint::Plain => load(ptr),
+            Hint::ReadOnly => hinted_load!(ptr, "ld.global.nc"),
+            Hint::Streaming => hinted_load!(ptr, "ld.global.cs"),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`store`], in global memory.
+#[inline(always)]
+pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N], hint: Hint) {
+    // SAFETY: by the contract; the registers have the chunk's size.
+    unsafe {
+        match (hint, size_of::<[T; N]>()) {
+            (Hint::Streaming, 16) => {
+                let Words4(a, b, c, d) = core::mem::transmute_copy(&values);
+                asm!(
+                    "st.global.cs.v4.u32 [{4}], {{{0}, {1}, {2}, {3}}};",
+                    in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d, in(reg64) ptr,
+                    options(nostack, preserves_flags),
+                );
+            }
+            (Hint::Streaming, 8) => {
+                let Words2(a, b) = core::mem::transmute_copy(&values);
+                asm!(
+                    "st.global.cs.v2.u32 [{2}], {{{0}, {1}}};",
+                    in(reg32) a, in(reg32) b, in(reg64) ptr,
+                    options(nostack, preserves_flags),
+                );
+            }
+            (Hint::Streaming, 4) => {
+                let a: u32 = core::mem::transmute_copy(&values);
+                asm!(
+                    "st.global.cs.u32 [{1}], {0};",
+                    in(reg32) a, in(reg64) ptr,
+                    options(nostack, preserves_flags),
+                );
+            }
+            _ => store(ptr, values),
+        }
+    }
+}

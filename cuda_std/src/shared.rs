@@ -1,0 +1,129 @@
+//! Shared memory: static arrays, and the dynamic allocation that a launch sizes.
+
+use crate::{imp, view::Shared};
+
+/// A static array in the block's shared memory, as a raw pointer: `shared_array![f32; 256]` is a
+/// `*mut f32`. Every lane of the block gets the same address; the contents start undefined.
+///
+/// Each place in the source is an array of its own, aligned to 16 bytes. Do not put one inside a loop:
+/// should the compiler unroll it, every copy would be another array. [`shared!`](crate::shared!) gives
+/// the same as a view, which the CPU executor can check.
+#[macro_export]
+macro_rules! shared_array {
+    [$ty:ty; $len:expr] => {
+        $crate::shared::__static_array::<[$ty; $len]>({
+            static SITE: u8 = 0;
+            &raw const SITE
+        }).cast::<$ty>()
+    };
+}
+
+/// A static array in the block's shared memory, as a [`Shared`] view: `shared![f32; 256]`.
+///
+/// What [`shared_array!`](crate::shared_array!) says of places and loops holds here too.
+#[macro_export]
+macro_rules! shared {
+    [$ty:ty; $len:expr] => {
+        // SAFETY: the pointer is to an array of this very length.
+        unsafe {
+            $crate::view::Shared::<$ty>::from_raw_parts($crate::shared_array![$ty; $len], $len)
+        }
+    };
+}
+
+/// The address of the static array that belongs to `site` and `A`.
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn __static_array<A>(site: *const u8) -> *mut u8 {
+    const { assert!(align_of::<A>() <= SHARED_ALIGN, "shared arrays are aligned to 16 bytes") };
+    imp::static_shared::<A>(site)
+}
+
+/// Alignment in bytes of every static array and of the dynamic allocation.
+pub const SHARED_ALIGN: usize = 16;
+
+/// The start of the dynamic shared memory, which is as large as the launch says
+/// ([`mem::dynamic_smem_size`](crate::mem::dynamic_smem_size)); aligned to 16 bytes.
+///
+/// Every call gives the same address, so two calls overlap: [`DynamicShared`] carves several arrays.
+#[inline(always)]
+pub fn dynamic_shared_mem<T>() -> *mut T {
+    imp::dynamic_shared().cast()
+}
+
+/// Carves the dynamic shared memory into several arrays of different types.
+///
+/// The kernel carves in the same order as the host adds arrays to its [`SharedLayout`]; both keep each
+/// type's alignment.
+///
+/// ```ignore
+/// let mut memory = DynamicShared::new();
+/// let a = memory.carve::<f32>(1000);
+/// let b = memory.carve::<i32>(300);
+/// ```
+pub struct DynamicShared {
+    layout: SharedLayout,
+}
+
+impl DynamicShared {
+    /// Starts at the beginning of the dynamic shared memory.
+    ///
+    /// # Safety
+    /// The arrays carved from here overlap those of any other `DynamicShared` of the block; and the
+    /// launch gave at least as many bytes as all of them need (the CPU executor checks that).
+    #[inline(always)]
+    pub unsafe fn new() -> Self {
+        Self { layout: SharedLayout::new() }
+    }
+
+    /// The next array: `len` elements, aligned for `T`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn carve<T: Copy>(&mut self, len: usize) -> Shared<T> {
+        let offset = self.layout.offset_of_next::<T>();
+        self.layout = self.layout.array::<T>(len);
+        imp::check_dynamic_shared(self.layout.bytes());
+        // SAFETY: `new`'s caller vouched for the size; the layout keeps the alignment.
+        unsafe { Shared::from_raw_parts(imp::dynamic_shared().add(offset).cast(), len) }
+    }
+}
+
+/// The layout of a dynamic allocation of several arrays: the bytes to ask for at a launch.
+///
+/// ```
+/// use cuda_std::shared::SharedLayout;
+/// let layout = SharedLayout::new().array::<f32>(1000).array::<i32>(300).array::<f32>(500);
+/// assert_eq!(layout.bytes(), 4 * (1000 + 300 + 500));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedLayout {
+    bytes: usize,
+}
+
+impl SharedLayout {
+    /// No arrays yet.
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self { bytes: 0 }
+    }
+
+    /// Adds an array of `len` elements of `T` behind what is there, with its alignment kept.
+    #[inline(always)]
+    pub const fn array<T: Copy>(self, len: usize) -> Self {
+        const { assert!(align_of::<T>() <= SHARED_ALIGN, "shared arrays are aligned to 16 bytes") };
+        let offset = self.offset_of_next::<T>();
+        Self { bytes: offset.saturating_add(len.saturating_mul(size_of::<T>())) }
+    }
+
+    /// The bytes that the arrays take; saturates instead of wrapping around.
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    #[inline(always)]
+    const fn offset_of_next<T>(self) -> usize {
+        self.bytes.saturating_add(align_of::<T>() - 1) / align_of::<T>() * align_of::<T>()
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a lane is in its block and its grid, and the block's barrier.
+
+use crate::imp;
+
+macro_rules! special_register {
+    ($($(#[$doc:meta])* $name:ident: $register:ident, $axis:literal;)*) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            imp::$register::<$axis>()
+        }
+    )* };
+}
+
+special_register! {
+    /// The lane's index in its block along x.
+    thread_idx_x: thread_idx, 0;
+    /// The lane's index in its block along y.
+    thread_idx_y: thread_idx, 1;
+    /// The lane's index in its block along z.
+    thread_idx_z: thread_idx, 2;
+    /// The block's index in the grid along x.
+    block_idx_x: block_idx, 0;
+    /// The block's index in the grid along y.
+    block_idx_y: block_idx, 1;
+    /// The block's index in the grid along z.
+    block_idx_z: block_idx, 2;
+    /// The block's size along x.
+    block_dim_x: block_dim, 0;
+    /// The block's size along y.
+    block_dim_y: block_dim, 1;
+    /// The block's size along z.
+    block_dim_z: block_dim, 2;
+    /// The grid's size in blocks along x.
+    grid_dim_x: grid_dim, 0;
+    /// The grid's size in blocks along y.
+    grid_dim_y: grid_dim, 1;
+    /// The grid's size in blocks along z.
+    grid_dim_z: grid_dim, 2;
+}
+
+/// The lane's index in a one-dimensional launch: `thread_idx_x + block_idx_x * block_dim_x`.
+/// It wraps at 2^32: see [`index_1d_wide`] for larger work.
+#[inline(always)]
+pub fn index_1d() -> u32 {
+    thread_idx_x().wrapping_add(block_idx_x().wrapping_mul(block_dim_x()))
+}
+
+/// [`index_1d`] in 64 bits.
+#[inline(always)]
+pub fn index_1d_wide() -> usize {
+    thread_idx_x() as usize + block_idx_x() as usize * block_dim_x() as usize
+}
+
+/// The number of lanes of a one-dimensional launch: the stride of a grid-stride loop.
+#[inline(always)]
+pub fn grid_stride() -> usize {
+    grid_dim_x() as usize * block_dim_x() as usize
+}
+
+/// The lane's index in its block, x fastest.
+#[inline(always)]
+pub fn linear_thread_idx() -> u32 {
+    thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
+}
+
+/// The lane's index in the whole grid: blocks in order (x fastest), lanes in order within them. Wraps at 2^32.
+#[inline(always)]
+pub fn index() -> u32 {
+    let block = block_idx_x().wrapping_add(
+        grid_dim_x().wrapping_mul(block_idx_y().wrapping_add(grid_dim_y().wrapping_mul(block_idx_z()))),
+    );
+    let block_size = block_dim_x() * block_dim_y() * block_dim_z();
+    block.wrapping_mul(block_size).wrapping_add(linear_thread_idx())
+}
+
+/// Whether this is the first lane of the first block.
+#[inline(always)]
+pub fn first() -> bool {
+    index() == 0 && block_idx_x() == 0 && block_idx_y() == 0 && block_idx_z() == 0
+}
+
+/// The number of lanes of a warp: 32.
+#[inline(always)]
+pub fn warp_size() -> u32 {
+    32
+}
+
+/// Waits until every lane of the block is here, and makes their writes to shared and global memory
+/// visible to each other. Every lane of the block has to come, at the same line.
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads() {
+    imp::sync_threads();
+}
+
+/// [`sync_threads`] that also counts the lanes whose `predicate` is not zero.
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads_count(predicate: u32) -> u32 {
+    imp::sync_threads_count(predicate)
+}
+
+/// [`sync_threads`] that tells whether every lane's `predicate` was not zero: 1 or 0.
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads_and(predicate: u32) -> u32 {
+    imp::sync_threads_and(predicate)
+}
+
+/// [`sync_threads`] that tells whether any lane's `predicate` was not zero: 1 or 0.
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads_or(predicate: u32) -> u32 {
+    imp::sync_threads_or(predicate)
+}
+
+/// Orders this lane's memory accesses before it with those after it, as the lanes of its block see them.
+#[inline(always)]
+pub fn block_fence() {
+    imp::fence_block();
+}
+
+/// Orders this lane's memory accesses before it with those after it, as the lanes of its grid see them.
+#[inline(always)]
+pub fn grid_fence() {
+    imp::fence_device();
+}
+
+/// Orders this lane's memory accesses before it with those after it, as all lanes of the device see them.
+#[inline(always)]
+pub fn device_fence() {
+    imp::fence_device();
+}
+
+/// Orders this lane's memory accesses before it with those after it, as the host and other devices see
+/// them too.
+#[inline(always)]
+pub fn system_fence() {
+    imp::fence_system();
+}
+
+/// Suspends the lane for about `nanos` nanoseconds, at most a millisecond. On the CPU executor it lets
+/// other lanes run.
+#[inline(always)]
+pub fn nanosleep(nanos: u32) {
+    imp::nanosleep(nanos);
+}

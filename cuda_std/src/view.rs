@@ -1,0 +1,248 @@
+//! Views of memory: how a kernel reaches its arrays.
+//!
+//! On the GPU a view is a pointer and a length, and an access is a plain load or store: no check, no
+//! cost. On the CPU executor every access is checked against the view's bounds and its element's
+//! alignment, and a wrong one ends the launch with the kernel, block, lane, index and source line.
+//!
+//! A view is made from a pointer by an `unsafe` constructor, and the promise made there covers every
+//! access through it: whoever launches the kernel vouches for the pointer and the length, and whoever
+//! writes the kernel sees that it stays within the bounds. That is why the accessors are not `unsafe`.
+//!
+//! Chunks are several neighbouring elements moved by one instruction: 2, 4, 8 or 16 bytes in all, at an
+//! address that is a multiple of that size.
+
+use core::marker::PhantomData;
+
+use crate::imp;
+
+/// The way a load or store goes through the caches. It never changes the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Hint {
+    /// The default.
+    Plain,
+    /// Data that nothing writes while the kernel runs (`ld.global.nc`).
+    ReadOnly,
+    /// Data that is touched once (`.cs`: first to be evicted).
+    Streaming,
+}
+
+macro_rules! view_basics {
+    ($view:ident, $pointer:ty) => {
+        impl<T> Clone for $view<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $view<T> {}
+
+        impl<T: Copy> $view<T> {
+            /// The number of elements.
+            #[inline(always)]
+            pub fn len(self) -> usize {
+                self.len
+            }
+
+            /// Whether there are no elements.
+            #[inline(always)]
+            pub fn is_empty(self) -> bool {
+                self.len == 0
+            }
+
+            /// The address of the first element.
+            #[inline(always)]
+            pub fn as_ptr(self) -> $pointer {
+                self.ptr as $pointer
+            }
+
+            /// Element `i`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get(self, i: usize) -> T {
+                self.get_chunk::<1>(i)[0]
+            }
+
+            /// The `N` elements from `i` on, by one load. The address of element `i` is a multiple of the
+            /// chunk's size, which is 1, 2, 4, 8 or 16 bytes (any other size compiles to several loads).
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_chunk<const N: usize>(self, i: usize) -> [T; N] {
+                imp::check_access(self.ptr, self.len, i, N, false);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                unsafe { imp::load(self.ptr.add(i)) }
+            }
+        }
+    };
+}
+
+/// A read-only view of global memory: a parameter of a kernel.
+#[repr(C)]
+pub struct Global<T> {
+    ptr: *mut T,
+    len: usize,
+    marker: PhantomData<*const T>,
+}
+
+/// A view of global memory that a kernel may write: a parameter of a kernel.
+///
+/// All lanes hold the same view. Two lanes must not touch the same element without an order between
+/// them (a barrier, an atomic operation) where one of them writes.
+#[repr(C)]
+pub struct GlobalMut<T> {
+    ptr: *mut T,
+    len: usize,
+    marker: PhantomData<*mut T>,
+}
+
+/// A view of the block's shared memory: see [`shared!`](crate::shared!) and
+/// [`DynamicShared`](crate::shared::DynamicShared).
+pub struct Shared<T> {
+    ptr: *mut T,
+    len: usize,
+    marker: PhantomData<*mut T>,
+}
+
+view_basics!(Global, *const T);
+view_basics!(GlobalMut, *mut T);
+view_basics!(Shared, *mut T);
+
+macro_rules! hinted_loads {
+    ($view:ident) => {
+        impl<T: Copy> $view<T> {
+            /// [`get`](Self::get) for data that is read once: it leaves the caches first.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_streaming(self, i: usize) -> T {
+                self.get_chunk_streaming::<1>(i)[0]
+            }
+
+            /// [`get_chunk`](Self::get_chunk) for data that is read once.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_chunk_streaming<const N: usize>(self, i: usize) -> [T; N] {
+                imp::check_access(self.ptr, self.len, i, N, false);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                unsafe { imp::load_hinted(self.ptr.add(i), Hint::Streaming) }
+            }
+        }
+    };
+}
+hinted_loads!(Global);
+hinted_loads!(GlobalMut);
+
+impl<T: Copy> Global<T> {
+    /// A view of `len` elements at `ptr`.
+    ///
+    /// # Safety
+    /// `ptr` is aligned for `T` and points to `len` initialised elements in global memory that nothing
+    /// writes while the view is in use, and every access through the view stays within `len`.
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
+        Self { ptr, len, marker: PhantomData }
+    }
+
+    /// [`get`](Self::get) through the read-only data path.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_readonly(self, i: usize) -> T {
+        self.get_chunk_readonly::<1>(i)[0]
+    }
+
+    /// [`get_chunk`](Self::get_chunk) through the read-only data path.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_chunk_readonly<const N: usize>(self, i: usize) -> [T; N] {
+        imp::check_access(self.ptr, self.len, i, N, false);
+        // SAFETY: within the view, which the constructor's caller vouched for.
+        unsafe { imp::load_hinted(self.ptr.add(i), Hint::ReadOnly) }
+    }
+
+    /// The elements from `from` on.
+    #[inline(always)]
+    #[track_caller]
+    pub fn skip(self, from: usize) -> Self {
+        imp::check_access(self.ptr, self.len, from, 0, false);
+        // SAFETY: a part of this view.
+        unsafe { Self::from_raw_parts(self.ptr.add(from), self.len - from) }
+    }
+}
+
+macro_rules! stores {
+    ($view:ident) => {
+        impl<T: Copy> $view<T> {
+            /// Writes element `i`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn set(self, i: usize, value: T) {
+                self.set_chunk(i, [value]);
+            }
+
+            /// Writes the `N` elements from `i` on by one store; sizes and alignment as for
+            /// [`get_chunk`](Self::get_chunk).
+            #[inline(always)]
+            #[track_caller]
+            pub fn set_chunk<const N: usize>(self, i: usize, values: [T; N]) {
+                imp::check_access(self.ptr, self.len, i, N, true);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                unsafe { imp::store(self.ptr.add(i), values) }
+            }
+
+            /// A pointer to element `i`, for an atomic operation.
+            #[inline(always)]
+            #[track_caller]
+            #[allow(dead_code)]
+            pub(crate) fn atomic_ptr(self, i: usize) -> *mut T {
+                imp::check_access(self.ptr, self.len, i, 1, true);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                unsafe { self.ptr.add(i) }
+            }
+        }
+    };
+}
+stores!(GlobalMut);
+stores!(Shared);
+
+impl<T: Copy> GlobalMut<T> {
+    /// A view of `len` elements at `ptr`.
+    ///
+    /// # Safety
+    /// `ptr` is aligned for `T` and points to `len` elements in global memory that nothing outside the
+    /// kernel touches while the view is in use; every access through the view stays within `len`, and
+    /// conflicting accesses of different lanes are ordered.
+    #[inline(always)]
+    pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
+        Self { ptr, len, marker: PhantomData }
+    }
+
+    /// [`set`](Self::set) for data that this kernel does not read again.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_streaming(self, i: usize, value: T) {
+        self.set_chunk_streaming(i, [value]);
+    }
+
+    /// [`set_chunk`](Self::set_chunk) for data that this kernel does not read again.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_chunk_streaming<const N: usize>(self, i: usize, values: [T; N]) {
+        imp::check_access(self.ptr, self.len, i, N, true);
+        // SAFETY: within the view, which the constructor's caller vouched for.
+        unsafe { imp::store_hinted(self.ptr.add(i), values, Hint::Streaming) }
+    }
+}
+
+impl<T: Copy> Shared<T> {
+    /// A view of `len` elements of shared memory at `ptr`.
+    ///
+    /// # Safety
+    /// `ptr` is aligned for `T` and points to room for `len` elements in the block's shared memory;
+    /// every access through the view stays within `len`, and conflicting accesses of different lanes
+    /// are ordered.
+    #[inline(always)]
+    pub unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
+        // SAFETY: shared memory, by the contract.
+        unsafe { imp::assume_shared(ptr.cast()) };
+        Self { ptr, len, marker: PhantomData }
+    }
+}
