@@ -9,30 +9,41 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, abi_ptx, link_llvm_intrinsics, stdarch_nvptx, core_intrinsics),
+    feature(asm_experimental_arch, abi_ptx, abi_unadjusted, core_float_math, link_llvm_intrinsics, stdarch_nvptx, core_intrinsics),
     allow(internal_features)
 )]
 
 // `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
 extern crate self as cuda_std;
 
+pub mod atomic;
+pub mod constant;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cpu;
+pub mod float;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
+pub mod mem;
+pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
+pub mod convert;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
 pub mod view;
+pub mod warp;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use cpu::imp;
 #[cfg(target_arch = "nvptx64")]
 use nvptx as imp;
 
+pub use float::GpuFloat;
 pub use half;
 pub use half::{bf16, f16};
+#[cfg(feature = "vek")]
+pub use vek;
 pub use view::{Global, GlobalMut, Shared};
 #[doc(hidden)]
 pub use warpwright_cuda_std_macros::__kernel_instances;
@@ -48,7 +59,7 @@ pub trait __Parameter<const INDEX: usize> {
 /// What a kernel's file needs most: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
-    pub use crate::{kernel, shared, shared_array, thread};
+    pub use crate::{kernel, shared, shared_array, thread, warp};
 }
 
 #[cfg(target_arch = "nvptx64")]

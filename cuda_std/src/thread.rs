@@ -39,6 +39,56 @@ special_register! {
     grid_dim_z: grid_dim, 2;
 }
 
+#[cfg(feature = "vek")]
+pub use vectors::*;
+
+#[cfg(feature = "vek")]
+mod vectors {
+    use super::*;
+    use vek::{Vec2, Vec3};
+
+    /// The lane's index in its block.
+    #[inline(always)]
+    pub fn thread_idx() -> Vec3<u32> {
+        Vec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
+    }
+
+    /// The block's index in the grid.
+    #[inline(always)]
+    pub fn block_idx() -> Vec3<u32> {
+        Vec3::new(block_idx_x(), block_idx_y(), block_idx_z())
+    }
+
+    /// The block's size.
+    #[inline(always)]
+    pub fn block_dim() -> Vec3<u32> {
+        Vec3::new(block_dim_x(), block_dim_y(), block_dim_z())
+    }
+
+    /// The grid's size in blocks.
+    #[inline(always)]
+    pub fn grid_dim() -> Vec3<u32> {
+        Vec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
+    }
+
+    /// The lane's index in a two-dimensional launch; each axis wraps at 2^32.
+    #[inline(always)]
+    pub fn index_2d() -> Vec2<u32> {
+        Vec2::new(
+            thread_idx_x().wrapping_add(block_idx_x().wrapping_mul(block_dim_x())),
+            thread_idx_y().wrapping_add(block_idx_y().wrapping_mul(block_dim_y())),
+        )
+    }
+
+    /// The lane's index in a three-dimensional launch; each axis wraps at 2^32.
+    #[inline(always)]
+    pub fn index_3d() -> Vec3<u32> {
+        let Vec2 { x, y } = index_2d();
+        let z = thread_idx_z().wrapping_add(block_idx_z().wrapping_mul(block_dim_z()));
+        Vec3::new(x, y, z)
+    }
+}
+
 /// The lane's index in a one-dimensional launch: `thread_idx_x + block_idx_x * block_dim_x`.
 /// It wraps at 2^32: see [`index_1d_wide`] for larger work.
 #[inline(always)]

@@ -27,6 +27,59 @@ pub enum Hint {
     Streaming,
 }
 
+/// The elements that one 16-byte load brings: `16 / size_of::<T>()` of them, in registers.
+#[derive(Clone, Copy)]
+pub struct Wide<T> {
+    words: [u64; 2],
+    marker: PhantomData<T>,
+}
+
+impl<T: Copy> Wide<T> {
+    /// The number of elements.
+    pub const LEN: usize = {
+        assert!(
+            matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 16),
+            "a wide load takes elements of 1, 2, 4, 8 or 16 bytes"
+        );
+        16 / size_of::<T>()
+    };
+
+    /// Calls `each` with the result so far, an element and its index, for every element in order.
+    ///
+    /// The calls are written out, so that no index is left to run time: an array that is indexed at run
+    /// time cannot stay in registers.
+    #[inline(always)]
+    #[track_caller]
+    pub fn fold<A>(self, mut result: A, mut each: impl FnMut(A, T, usize) -> A) -> A {
+        macro_rules! written_out {
+            ($($i:literal)*) => { $(
+                if $i < Self::LEN {
+                    result = each(result, self.get($i), $i);
+                }
+            )* };
+        }
+        written_out!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        result
+    }
+
+    #[inline(always)]
+    fn get(self, i: usize) -> T {
+        let bit = i * size_of::<T>() * 8;
+        let word = self.words[(bit / 64) % 2] >> (bit % 64);
+        // SAFETY: the low bytes of `word` (all of `words` for 16 bytes) are those of an element that was
+        // loaded as a `T`; both targets are little-endian.
+        unsafe {
+            match size_of::<T>() {
+                1 => core::mem::transmute_copy(&(word as u8)),
+                2 => core::mem::transmute_copy(&(word as u16)),
+                4 => core::mem::transmute_copy(&(word as u32)),
+                8 => core::mem::transmute_copy(&word),
+                _ => core::mem::transmute_copy(&self.words),
+            }
+        }
+    }
+}
+
 macro_rules! view_basics {
     ($view:ident, $pointer:ty) => {
         impl<T> Clone for $view<T> {
@@ -124,6 +177,17 @@ macro_rules! hinted_loads {
                 imp::check_access(self.ptr, self.len, i, N, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::load_hinted(self.ptr.add(i), Hint::Streaming) }
+            }
+
+            /// The 16 bytes from element `i` on, by one load, for data that is read once. The address of
+            /// element `i` is a multiple of 16.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_wide_streaming(self, i: usize) -> Wide<T> {
+                imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                let words = unsafe { imp::load_hinted(self.ptr.add(i).cast(), Hint::Streaming) };
+                Wide { words, marker: PhantomData }
             }
         }
     };

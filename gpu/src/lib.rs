@@ -1,16 +1,19 @@
-//! The kernels.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-pub mod probe {
-    //! probe
-    use cuda_std::prelude::*;
-    /// k
-    #[kernel(launch_bounds(256, 2), instances(f32, u8))]
-    pub unsafe fn probe_rev<T: Copy>(input: Global<T>, output: GlobalMut<T>, n: u32) {
-        let tile = shared![T; 256];
-        let i = thread::index_1d_wide();
-        let t = thread::thread_idx_x() as usize;
-        if i < n as usize { tile.set(t, input.get(i)); }
-        thread::sync_threads();
-        if i < n as usize { output.set(i, tile.get(255 - t)); }
-    }
-}
+//! The kernels of warpwright.
+//!
+//! Each family has a folder: `mod.rs` is its page (what it computes, and the ladder of variants), then
+//! one file per variant, and `policy.rs` with the tuning as constants. Every kernel compiles for the GPU
+//! (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor runs the same function.
+//!
+//! This crate launches nothing: the library `warpwright` does.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+// An iterator over an array of loads keeps its state in local memory on the GPU; an index unrolls.
+#![allow(clippy::needless_range_loop)]
+
+pub mod block;
+mod catalogue;
+pub mod histogram;
+pub mod reduce;
+pub mod transpose;
+
+pub use catalogue::{FAMILIES, Family, Variant, family};

@@ -1,1 +1,52 @@
-//! host
+//! Fast primitives on CUDA devices and on the CPU, from kernels written in Rust.
+//!
+//! ```
+//! use warpwright::Device;
+//!
+//! # fn main() -> warpwright::Result<()> {
+//! let device = Device::auto()?; // a CUDA device, else the CPU
+//! let values = device.upload(&[3.0_f32, 1.0, 2.0])?;
+//! assert_eq!(device.sum(&values)?, 6.0);
+//! assert_eq!(device.argmin(&values)?, Some(1));
+//!
+//! let image = device.upload_matrix(&[1_u8, 2, 3, 4, 5, 6], 2, 3)?;
+//! assert_eq!(device.transpose(&image)?.to_vec()?, [1, 4, 2, 5, 3, 6]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each operation takes the best variant by itself. Its request has options: which variant, and a prepared
+//! form whose work can be queued repeatedly. The slower variants are the rungs of a ladder: see
+//! [`families`].
+//!
+//! A user's own kernels run the same way: write them with `cuda_std`, build them with `cuda_builder`, and
+//! launch them with [`Device::launch`], on either kind of device.
+
+mod buffer;
+mod cpu;
+#[cfg(warpwright_cuda)]
+mod cuda;
+#[cfg(warpwright_cuda)]
+mod cuda_backend;
+mod device;
+mod error;
+mod executor;
+mod launch;
+mod matrix;
+mod module;
+pub mod ops;
+
+pub use buffer::{Element, PinnedVec, Vector, VectorView, VectorViewMut};
+pub use cuda_std::{self, kernel::LaunchConfig};
+pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
+pub use error::{Error, Result};
+pub use launch::{Arg, Args};
+pub use matrix::{Matrix, MatrixView};
+pub use module::Module;
+pub use ops::histogram::Histogram;
+pub use warpwright_gpu::{Family, Variant};
+
+/// All families of kernels with their variants.
+pub fn families() -> &'static [Family] {
+    warpwright_gpu::FAMILIES
+}

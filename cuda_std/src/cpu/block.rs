@@ -1,40 +1,23 @@
-//! One block: its lanes, its shared memory, its barriers, and the scheduler that runs it.
+//! What the lanes of one block share: its shared memory, its barrier, its warps.
 //!
 //! Everything here belongs to one thread. Lanes run one at a time, so a lane that finds itself the last
 //! to come to a barrier completes it at once, marks the others ready, and goes on.
 
 use core::{
     cell::{Cell, RefCell},
-    ffi::c_void,
     panic::Location,
 };
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
-
-use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
+use std::collections::VecDeque;
 
 use super::{
-    Options, Order,
+    Order,
     fault::{Fault, FaultKind, LaneSet},
-    lane::{Lane, set_current},
+    lane::Lane,
 };
 use crate::{
     kernel::{KernelDescriptor, LaunchConfig},
     shared::SHARED_ALIGN,
 };
-
-/// Bytes of stack per lane: a reservation of address space; pages that are never touched cost nothing.
-const STACK_BYTES: usize = 256 * 1024;
-
-/// What a lane waits for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Wait {
-    Barrier(BarrierKind),
-    Warp { operation: &'static str, mask: u32 },
-    Turn,
-}
 
 /// The forms of the block's barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +46,25 @@ pub(super) struct Offer {
     pub argument: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    wait: Wait,
+/// A warp operation that some lanes have come to and others not yet.
+struct Pending {
+    operation: &'static str,
     at: &'static Location<'static>,
-    offer: Offer,
+    mask: u32,
+    /// The lanes that have come; none: the record is free.
+    arrived: u32,
+    offers: [Offer; 32],
+}
+
+/// One warp: 32 lanes, fewer in a block's last one.
+#[derive(Default)]
+struct Warp {
+    /// The lanes that have not returned from the kernel.
+    live: u32,
+    /// The lanes that wait at the block's barrier.
+    at_barrier: u32,
+    /// Operations of different masks can be under way at the same time.
+    pending: Vec<Pending>,
 }
 
 /// A static shared array: where it was declared, and its memory.
@@ -85,16 +82,20 @@ pub(super) struct BlockState {
     pub block_idx: Cell<[u32; 3]>,
     pub params: RefCell<Vec<(&'static str, usize)>>,
     lanes: u32,
-    waiting: RefCell<Vec<Option<Waiting>>>,
+    warps: RefCell<Vec<Warp>>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
     /// The form and the line of the barrier that lanes wait at.
     barrier_place: Cell<Option<(BarrierKind, &'static Location<'static>)>>,
     ready: RefCell<VecDeque<u32>>,
+    /// Every lane has run at least once; until then there are lanes that are not in `ready`.
+    pub all_started: Cell<bool>,
+    /// Lanes on their way into `ready`; kept for its memory.
+    released: RefCell<Vec<u32>>,
     statics: RefCell<Vec<StaticArray>>,
     dynamic: RefCell<Vec<u128>>,
     fault: RefCell<Option<Fault>>,
-    order: Cell<Order>,
+    order: Order,
     /// The lanes, for results: they live in the runner, whose vector never moves.
     lane_table: Cell<*const Lane>,
 }
@@ -107,11 +108,69 @@ fn words(bytes: usize) -> usize {
 const POISON: u128 = u128::from_ne_bytes([0xA5; 16]);
 
 impl BlockState {
-    /// The lanes of the warp that `linear` belongs to, as a mask.
-    pub fn warp_lanes(&self, linear: u32) -> u32 {
-        let first = linear / 32 * 32;
-        let count = (self.lanes - first).min(32);
-        if count == 32 { u32::MAX } else { (1 << count) - 1 }
+    pub fn new(kernel: &KernelDescriptor, config: &LaunchConfig, order: Order) -> Self {
+        let lanes = config.threads() as u32;
+        Self {
+            kernel: *kernel,
+            config: *config,
+            block_idx: Cell::new([0; 3]),
+            params: RefCell::new(Vec::new()),
+            lanes,
+            warps: RefCell::new((0..lanes.div_ceil(32)).map(|_| Warp::default()).collect()),
+            arrived: Cell::new(0),
+            votes: Cell::new(0),
+            barrier_place: Cell::new(None),
+            ready: RefCell::new(VecDeque::with_capacity(lanes as usize)),
+            all_started: Cell::new(false),
+            released: RefCell::new(Vec::with_capacity(lanes as usize)),
+            statics: RefCell::new(Vec::new()),
+            dynamic: RefCell::new(vec![POISON; words(config.shared_bytes as usize)]),
+            fault: RefCell::new(None),
+            order,
+            lane_table: Cell::new(core::ptr::null()),
+        }
+    }
+
+    /// Makes everything as it is at a block's start.
+    pub fn start(&self, block_idx: [u32; 3], lane_table: *const Lane) {
+        self.block_idx.set(block_idx);
+        self.lane_table.set(lane_table);
+        for array in self.statics.borrow_mut().iter_mut() {
+            array.memory.fill(POISON);
+        }
+        self.dynamic.borrow_mut().fill(POISON);
+        let mut left = self.lanes;
+        for warp in self.warps.borrow_mut().iter_mut() {
+            warp.live = mask_of_first(left.min(32));
+            warp.at_barrier = 0;
+            warp.pending.iter_mut().for_each(|pending| pending.arrived = 0);
+            left -= left.min(32);
+        }
+        self.ready.borrow_mut().clear();
+        self.all_started.set(false);
+        self.arrived.set(0);
+        self.votes.set(0);
+        self.fault.borrow_mut().take();
+    }
+
+    /// The next lane to go on.
+    pub fn next_ready(&self) -> Option<u32> {
+        self.ready.borrow_mut().pop_front()
+    }
+
+    /// The fault that a lane has recorded since the last call.
+    pub fn take_fault(&self) -> Option<Fault> {
+        self.fault.borrow_mut().take()
+    }
+
+    /// A lane has returned from the kernel.
+    pub fn lane_returned(&self, linear: u32) {
+        self.warps.borrow_mut()[linear as usize / 32].live &= !(1 << (linear % 32));
+    }
+
+    /// The lanes of this lane's warp that have not returned, as a mask.
+    pub fn live_lanes(&self, lane: &Lane) -> u32 {
+        self.warps.borrow()[lane.linear as usize / 32].live
     }
 
     fn lane(&self, linear: u32) -> &Lane {
@@ -139,19 +198,26 @@ impl BlockState {
         self.params.borrow().iter().find(|(_, start)| *start == address).map(|(name, _)| *name)
     }
 
-    /// The lanes that wait for something other than their turn, by what they wait for.
-    fn waiting_groups(&self) -> Vec<(LaneSet, &'static str, &'static Location<'static>)> {
+    /// The lanes that wait at the barrier or in a warp operation, by what they wait for.
+    pub fn waiting_groups(&self) -> Vec<(LaneSet, &'static str, &'static Location<'static>)> {
         let mut groups: Vec<(LaneSet, &'static str, &'static Location<'static>)> = Vec::new();
-        for (linear, waiting) in self.waiting.borrow().iter().enumerate() {
-            let Some(Waiting { wait, at, .. }) = waiting else { continue };
-            let name = match wait {
-                Wait::Barrier(kind) => kind.name(),
-                Wait::Warp { operation, .. } => operation,
-                Wait::Turn => continue,
-            };
-            match groups.iter_mut().find(|(_, n, a)| *n == name && *a == *at) {
-                Some((lanes, _, _)) => lanes.0.push(linear as u32),
-                None => groups.push((LaneSet(vec![linear as u32]), name, at)),
+        let mut add = |first: u32, mask: u32, name: &'static str, at: &'static Location<'static>| {
+            if mask == 0 {
+                return;
+            }
+            let lanes = lanes_of(first, mask);
+            match groups.iter_mut().find(|(_, n, a)| *n == name && *a == at) {
+                Some((group, _, _)) => group.0.extend(lanes),
+                None => groups.push((LaneSet(lanes.collect()), name, at)),
+            }
+        };
+        for (index, warp) in self.warps.borrow().iter().enumerate() {
+            let first = index as u32 * 32;
+            if let Some((kind, at)) = self.barrier_place.get() {
+                add(first, warp.at_barrier, kind.name(), at);
+            }
+            for pending in &warp.pending {
+                add(first, pending.arrived, pending.operation, pending.at);
             }
         }
         groups
@@ -169,7 +235,8 @@ impl BlockState {
         self.arrived.set(self.arrived.get() + 1);
         self.votes.set(self.votes.get() + u32::from(predicate));
         if self.arrived.get() < self.lanes {
-            self.wait(lane, Wait::Barrier(kind), at, Offer::default());
+            self.warps.borrow_mut()[lane.linear as usize / 32].at_barrier |= 1 << (lane.linear % 32);
+            lane.suspend();
             return lane.result.get() as u32;
         }
         let votes = self.votes.get();
@@ -181,18 +248,28 @@ impl BlockState {
         };
         self.arrived.set(0);
         self.votes.set(0);
-        let mut waiting = self.waiting.borrow_mut();
-        let mut released: Vec<u32> = Vec::with_capacity(self.lanes as usize);
-        for linear in 0..self.lanes {
-            if linear != lane.linear && waiting[linear as usize].take().is_some() {
-                self.lane(linear).result.set(u64::from(result));
-                released.push(linear);
-            }
+        for (index, warp) in self.warps.borrow_mut().iter_mut().enumerate() {
+            let waiting = core::mem::take(&mut warp.at_barrier);
+            self.release(index as u32 * 32, waiting, |_| u64::from(result));
         }
-        drop(waiting);
-        order_lanes(&mut released, self.order.get(), self.block_idx.get());
-        self.ready.borrow_mut().extend(released);
+        self.enqueue_released();
         result
+    }
+
+    /// Notes that the lanes of a warp that `mask` names may go on, with what they get.
+    fn release(&self, first: u32, mask: u32, result: impl Fn(u32) -> u64) {
+        let mut released = self.released.borrow_mut();
+        for linear in lanes_of(first, mask) {
+            self.lane(linear).result.set(result(linear - first));
+            released.push(linear);
+        }
+    }
+
+    /// Puts the released lanes behind those that are ready.
+    fn enqueue_released(&self) {
+        let mut released = self.released.borrow_mut();
+        order_lanes(&mut released, self.order, self.block_idx.get());
+        self.ready.borrow_mut().extend(released.drain(..));
     }
 
     /// A barrier is one place: lanes that come to different forms or lines of it are in a divergent one.
@@ -224,60 +301,79 @@ impl BlockState {
         at: &'static Location<'static>,
         complete: impl FnOnce(&[Offer; 32], &mut [u64; 32]),
     ) -> u64 {
-        let present = self.warp_lanes(lane.linear);
         let own = lane.linear % 32;
-        if mask & (1 << own) == 0 || mask & !present != 0 {
+        let bit = 1 << own;
+        let first = lane.linear - own;
+        let mut warps = self.warps.borrow_mut();
+        let warp = &mut warps[lane.linear as usize / 32];
+        if mask & bit == 0 || mask & !warp.live != 0 {
+            let present = warp.live;
+            drop(warps);
             self.fail(lane, FaultKind::Mask { operation, mask, present, at });
         }
-        let first = lane.linear - own;
-        let mut offers = [Offer::default(); 32];
-        let mut complete_set = true;
-        {
-            let waiting = self.waiting.borrow();
-            for bit in (0..32).filter(|bit| mask & (1 << bit) != 0 && *bit != own) {
-                match waiting[(first + bit) as usize] {
-                    Some(Waiting { wait: Wait::Warp { operation: other, mask: other_mask }, offer, .. })
-                        if other == operation && other_mask == mask =>
-                    {
-                        offers[bit as usize] = offer;
-                    }
-                    _ => complete_set = false,
-                }
+        let mut joined = None;
+        for (index, pending) in warp.pending.iter().enumerate() {
+            // An operation that waits for this lane, while this one would wait for lanes in there: both
+            // have to be the same one, or they would wait forever.
+            if pending.arrived & mask == 0 || pending.mask & bit == 0 {
+                continue;
             }
+            if pending.mask == mask
+                && pending.operation == operation
+                && (core::ptr::eq(pending.at, at) || pending.at == at)
+            {
+                joined = Some(index);
+                continue;
+            }
+            let others = (
+                LaneSet(lanes_of(first, pending.arrived).collect()),
+                pending.operation,
+                pending.at,
+            );
+            drop(warps);
+            self.fail(lane, FaultKind::Diverged { others, operation, at });
         }
-        if !complete_set {
-            self.wait(lane, Wait::Warp { operation, mask }, at, offer);
+        let pending = match joined {
+            Some(index) => &mut warp.pending[index],
+            None => {
+                let free = warp.pending.iter().position(|pending| pending.arrived == 0);
+                let index = free.unwrap_or_else(|| {
+                    let offers = [Offer::default(); 32];
+                    warp.pending.push(Pending { operation, at, mask, arrived: 0, offers });
+                    warp.pending.len() - 1
+                });
+                let pending = &mut warp.pending[index];
+                (pending.operation, pending.at, pending.mask) = (operation, at, mask);
+                pending
+            }
+        };
+        pending.offers[own as usize] = offer;
+        pending.arrived |= bit;
+        if pending.arrived != mask {
+            drop(warps);
+            lane.suspend();
             return lane.result.get();
         }
-        offers[own as usize] = offer;
+        pending.arrived = 0;
         let mut results = [0; 32];
-        complete(&offers, &mut results);
-        let mut released: Vec<u32> = Vec::with_capacity(32);
-        let mut waiting = self.waiting.borrow_mut();
-        for bit in (0..32).filter(|bit| mask & (1 << bit) != 0 && *bit != own) {
-            let partner = first + bit;
-            waiting[partner as usize] = None;
-            self.lane(partner).result.set(results[bit as usize]);
-            released.push(partner);
-        }
-        drop(waiting);
-        order_lanes(&mut released, self.order.get(), self.block_idx.get());
-        self.ready.borrow_mut().extend(released);
+        complete(&pending.offers, &mut results);
+        drop(warps);
+        self.release(first, mask & !bit, |lane| results[lane as usize]);
+        self.enqueue_released();
         results[own as usize]
     }
 
-    /// Lets the other lanes run.
-    pub fn take_turns(&self, lane: &Lane) {
-        self.waiting.borrow_mut()[lane.linear as usize] =
-            Some(Waiting { wait: Wait::Turn, at: Location::caller(), offer: Offer::default() });
-        self.ready.borrow_mut().push_back(lane.linear);
+    /// Lets the lanes that are ready run first; tells whether there were any.
+    pub fn take_turns(&self, lane: &Lane) -> bool {
+        {
+            let mut ready = self.ready.borrow_mut();
+            if ready.is_empty() && self.all_started.get() {
+                return false;
+            }
+            ready.push_back(lane.linear);
+        }
         lane.suspend();
-        self.waiting.borrow_mut()[lane.linear as usize] = None;
-    }
-
-    fn wait(&self, lane: &Lane, wait: Wait, at: &'static Location<'static>, offer: Offer) {
-        self.waiting.borrow_mut()[lane.linear as usize] = Some(Waiting { wait, at, offer });
-        lane.suspend();
+        true
     }
 
     /// The static shared array that belongs to a place in the source and a type.
@@ -315,14 +411,39 @@ impl BlockState {
         self.dynamic.borrow_mut().as_mut_ptr().cast()
     }
 
+    /// Whether an address is in the block's shared memory.
+    pub fn is_shared(&self, ptr: *const u8) -> bool {
+        let within = |memory: &[u128]| memory.as_ptr_range().contains(&ptr.cast());
+        within(&self.dynamic.borrow())
+            || self.statics.borrow().iter().any(|array| within(&array.memory))
+    }
+
     /// Bytes of static shared arrays seen so far.
     pub fn static_bytes(&self) -> usize {
         self.statics.borrow().iter().map(|array| array.bytes).sum()
     }
 }
 
+/// The mask of the first `count` lanes of a warp.
+fn mask_of_first(count: u32) -> u32 {
+    if count >= 32 { u32::MAX } else { (1 << count) - 1 }
+}
+
+/// The lanes of a mask, by their linear index, where the warp begins with lane `first`.
+fn lanes_of(first: u32, mask: u32) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    core::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        Some(first + lane)
+    })
+}
+
 /// Puts lanes into the launch's order.
-fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
+pub(super) fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
     match order {
         Order::Forward => {}
         Order::Backward => lanes.reverse(),
@@ -345,209 +466,3 @@ fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
     }
 }
 
-type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
-
-/// Runs blocks of one launch, one after the other, on one thread.
-pub(super) struct BlockRunner {
-    state: Box<BlockState>,
-    lanes: Vec<Lane>,
-    coroutines: Vec<Option<LaneCoroutine>>,
-    stacks: Vec<DefaultStack>,
-    start_order: Vec<u32>,
-}
-
-impl BlockRunner {
-    pub fn new(kernel: &KernelDescriptor, config: &LaunchConfig, options: &Options) -> Self {
-        let count = config.threads() as u32;
-        let state = Box::new(BlockState {
-            kernel: *kernel,
-            config: *config,
-            block_idx: Cell::new([0; 3]),
-            params: RefCell::new(Vec::new()),
-            lanes: count,
-            waiting: RefCell::new(vec![None; count as usize]),
-            arrived: Cell::new(0),
-            votes: Cell::new(0),
-            barrier_place: Cell::new(None),
-            ready: RefCell::new(VecDeque::with_capacity(count as usize)),
-            statics: RefCell::new(Vec::new()),
-            dynamic: RefCell::new(vec![POISON; words(config.shared_bytes as usize)]),
-            fault: RefCell::new(None),
-            order: Cell::new(options.order),
-            lane_table: Cell::new(core::ptr::null()),
-        });
-        let [x, y, _] = config.block;
-        let lanes: Vec<Lane> = (0..count)
-            .map(|linear| Lane {
-                thread_idx: [linear % x, linear / x % y, linear / (x * y)],
-                linear,
-                yielder: Cell::new(core::ptr::null()),
-                result: Cell::new(0),
-                block: &raw const *state,
-            })
-            .collect();
-        state.lane_table.set(lanes.as_ptr());
-        Self {
-            state,
-            lanes,
-            coroutines: (0..count).map(|_| None).collect(),
-            stacks: Vec::new(),
-            start_order: (0..count).collect(),
-        }
-    }
-
-    /// Runs one block.
-    ///
-    /// # Safety
-    /// As for [`launch`](super::launch).
-    pub unsafe fn run(&mut self, block: u64, params: &[*const c_void]) -> Result<(), Fault> {
-        self.prepare(block, params);
-        let mut done = 0;
-        for i in 0..self.start_order.len() {
-            let linear = self.start_order[i];
-            // SAFETY: the caller's contract.
-            let coroutine = unsafe { self.start(linear, params)? };
-            done += self.resume(linear, coroutine)?;
-        }
-        while done < self.lanes.len() {
-            let next = self.state.ready.borrow_mut().pop_front();
-            let Some(linear) = next else { return Err(self.stuck()) };
-            let coroutine =
-                self.coroutines[linear as usize].take().expect("a ready lane is suspended");
-            done += self.resume(linear, coroutine)?;
-        }
-        Ok(())
-    }
-
-    fn prepare(&mut self, block: u64, params: &[*const c_void]) {
-        let state = &self.state;
-        let [gx, gy, _] = state.config.grid.map(u64::from);
-        let block_idx = [block % gx, block / gx % gy, block / (gx * gy)].map(|i| i as u32);
-        state.block_idx.set(block_idx);
-        for array in state.statics.borrow_mut().iter_mut() {
-            array.memory.fill(POISON);
-        }
-        state.dynamic.borrow_mut().fill(POISON);
-        if state.params.borrow().is_empty() {
-            let mut raw = params.iter();
-            let mut names = state.params.borrow_mut();
-            for (parameter, name) in state.kernel.params.iter().zip(state.kernel.param_names) {
-                for (i, part) in parameter.iter().enumerate() {
-                    let Some(pointer) = raw.next() else { return };
-                    if i == 0 && parameter.len() == 2 && part.size == size_of::<usize>() {
-                        // SAFETY: a view's first raw parameter is a readable pointer.
-                        names.push((name, unsafe { pointer.cast::<usize>().read_unaligned() }));
-                    }
-                }
-            }
-        }
-        for (i, lane) in self.start_order.iter_mut().enumerate() {
-            *lane = i as u32;
-        }
-        order_lanes(&mut self.start_order, state.order.get(), block_idx);
-    }
-
-    /// # Safety
-    /// As for [`launch`](super::launch).
-    unsafe fn start(&mut self, linear: u32, params: &[*const c_void]) -> Result<LaneCoroutine, Fault> {
-        let stack = match self.stacks.pop() {
-            Some(stack) => stack,
-            None => DefaultStack::new(STACK_BYTES).map_err(|error| {
-                self.fault(linear, FaultKind::Panic {
-                    message: format!("no memory for the lane's stack of {STACK_BYTES} bytes: {error}"),
-                })
-            })?,
-        };
-        let lane: *const Lane = &raw const self.lanes[linear as usize];
-        let params: *const [*const c_void] = params;
-        let cpu = self.state.kernel.cpu;
-        Ok(Coroutine::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the lane and the parameters outlive the coroutine, which ends or is reset before
-            // `run` is left; the kernel's contract is the launch's.
-            unsafe {
-                (*lane).yielder.set(yielder);
-                cpu(&*params);
-            }
-        }))
-    }
-
-    /// Runs a lane until it ends (1) or is suspended (0).
-    fn resume(&mut self, linear: u32, mut coroutine: LaneCoroutine) -> Result<usize, Fault> {
-        let previous = set_current(&raw const self.lanes[linear as usize]);
-        let outcome = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
-        set_current(previous);
-        let failed = self.state.fault.borrow_mut().take();
-        match outcome {
-            Ok(CoroutineResult::Return(())) => {
-                self.stacks.push(coroutine.into_stack());
-                Ok(1)
-            }
-            Ok(CoroutineResult::Yield(())) => {
-                self.coroutines[linear as usize] = Some(coroutine);
-                match failed {
-                    Some(fault) => {
-                        self.reset();
-                        Err(fault)
-                    }
-                    None => Ok(0),
-                }
-            }
-            Err(payload) => {
-                self.stacks.push(coroutine.into_stack());
-                self.reset();
-                let message = payload
-                    .downcast_ref::<&str>()
-                    .map(|s| s.to_string())
-                    .or_else(|| payload.downcast_ref::<String>().cloned())
-                    .unwrap_or_else(|| "of an unknown type".to_owned());
-                Err(self.fault(linear, FaultKind::Panic { message }))
-            }
-        }
-    }
-
-    fn fault(&self, linear: u32, kind: FaultKind) -> Fault {
-        Fault {
-            kernel: self.state.kernel.name,
-            block: self.state.block_idx.get(),
-            lane: self.lanes[linear as usize].thread_idx,
-            kind,
-        }
-    }
-
-    /// Nobody is ready and not everybody is done.
-    fn stuck(&mut self) -> Fault {
-        let waiting = self.state.waiting_groups();
-        let returned = self
-            .coroutines
-            .iter()
-            .enumerate()
-            .filter(|(_, coroutine)| coroutine.is_none())
-            .map(|(linear, _)| linear as u32)
-            .collect();
-        let first = waiting.first().and_then(|(lanes, _, _)| lanes.0.first()).copied().unwrap_or(0);
-        self.reset();
-        self.fault(first, FaultKind::Stuck { waiting, returned: LaneSet(returned) })
-    }
-
-    /// Forgets the lanes of a block that failed.
-    fn reset(&mut self) {
-        for coroutine in self.coroutines.iter_mut().filter_map(Option::take) {
-            let mut coroutine = coroutine;
-            // SAFETY: a lane's frames hold plain data and views; nothing there needs its destructor, and
-            // nothing outside points into them once the block is over.
-            unsafe { coroutine.force_reset() };
-            self.stacks.push(coroutine.into_stack());
-        }
-        let state = &self.state;
-        state.waiting.borrow_mut().fill(None);
-        state.ready.borrow_mut().clear();
-        state.arrived.set(0);
-        state.votes.set(0);
-    }
-}
-
-impl Drop for BlockRunner {
-    fn drop(&mut self) {
-        self.reset();
-    }
-}

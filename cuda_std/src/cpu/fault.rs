@@ -85,14 +85,22 @@ pub enum FaultKind {
         /// The source line that this lane came to.
         at: &'static Location<'static>,
     },
-    /// A warp operation whose mask does not name the lane that executes it, or names lanes that are not there.
+    /// A warp operation whose mask does not name the lane that executes it, or names lanes that are not
+    /// there: outside of the block, or returned from the kernel.
     Mask {
         /// The operation.
         operation: &'static str,
         /// The mask given.
         mask: u32,
-        /// The lanes of the warp.
+        /// The lanes of the warp that are there.
         present: u32,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
+    /// An argument that a device function does not take.
+    Argument {
+        /// What was required and what was given.
+        what: String,
         /// The source line.
         at: &'static Location<'static>,
     },
@@ -196,8 +204,9 @@ impl fmt::Display for Fault {
             FaultKind::Mask { operation, mask, present, at } => write!(
                 f,
                 "{operation} with mask {mask:#010x}: it must name this lane and only lanes of the warp \
-                 ({present:#010x}), at {at}"
+                 that have not returned ({present:#010x}), at {at}"
             ),
+            FaultKind::Argument { what, at } => write!(f, "{what}, at {at}"),
             FaultKind::Trap { at } => write!(f, "trap at {at}"),
             FaultKind::Panic { message } => write!(f, "panic: {message}"),
         }

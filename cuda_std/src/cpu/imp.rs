@@ -3,12 +3,26 @@
 use core::panic::Location;
 use std::sync::atomic::{Ordering, fence};
 
-use super::{
-    block::BarrierKind,
-    fault::FaultKind,
-    lane::Lane,
-};
+use super::{block::BarrierKind, fault::FaultKind, lane::Lane};
 use crate::view::Hint;
+
+pub mod atomic;
+pub mod float;
+pub mod misc;
+pub mod ptr;
+pub mod warp;
+
+/// The line of the kernel's source that calls a device function.
+#[derive(Debug, Clone, Copy)]
+pub struct Place(pub &'static Location<'static>);
+
+impl Place {
+    #[inline(always)]
+    #[track_caller]
+    pub fn here() -> Self {
+        Self(Location::caller())
+    }
+}
 
 #[inline]
 pub fn thread_idx<const AXIS: usize>() -> u32 {
@@ -70,8 +84,9 @@ pub fn fence_system() {
 
 pub fn nanosleep(_nanos: u32) {
     let lane = Lane::current();
-    lane.block().take_turns(lane);
-    std::thread::yield_now();
+    if !lane.block().take_turns(lane) {
+        std::thread::yield_now();
+    }
 }
 
 #[track_caller]

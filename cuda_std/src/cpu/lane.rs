@@ -14,6 +14,8 @@ pub(super) struct Lane {
     pub yielder: Cell<*const Yielder<(), ()>>,
     /// What the warp operation or barrier that the lane waits for gives it.
     pub result: Cell<u64>,
+    /// The lowest address of the lane's stack, and the one behind its highest.
+    pub stack: Cell<(usize, usize)>,
     pub block: *const BlockState,
 }
 
@@ -33,11 +35,15 @@ impl Lane {
     /// Outside of a launch: device functions have no meaning there.
     #[inline]
     pub fn current<'a>() -> &'a Lane {
-        let lane = CURRENT.get();
-        assert!(!lane.is_null(), "a device function of cuda_std was called outside of a kernel");
-        // SAFETY: set by the scheduler to a lane that lives until the launch has ended, and only lanes
-        // that run in that launch see it.
-        unsafe { &*lane }
+        Self::try_current().expect("a device function of cuda_std was called outside of a kernel")
+    }
+
+    /// The lane that runs on this thread, if one does.
+    #[inline]
+    pub fn try_current<'a>() -> Option<&'a Lane> {
+        // SAFETY: null, or set by the scheduler to a lane that lives until the launch has ended, and only
+        // lanes that run in that launch see it.
+        unsafe { CURRENT.get().as_ref() }
     }
 
     #[inline]

@@ -9,9 +9,11 @@
 //! The lanes' order is a choice ([`Options::order`]): a kernel whose result depends on it has a race.
 
 mod block;
+pub(crate) mod constant;
 mod fault;
 pub(crate) mod imp;
 mod lane;
+mod runner;
 
 use core::ffi::c_void;
 use std::sync::{
@@ -22,8 +24,8 @@ use std::sync::{
 use rayon::prelude::*;
 
 use crate::kernel::{KernelDescriptor, LaunchConfig};
-use block::BlockRunner;
-pub use fault::{Fault, LaneSet, LaunchError};
+pub use fault::{Fault, FaultKind, LaneSet, LaunchError};
+use runner::BlockRunner;
 
 /// The most threads that a block may have, as on every CUDA device.
 pub const MAX_THREADS_PER_BLOCK: u64 = 1024;

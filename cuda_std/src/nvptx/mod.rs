@@ -7,6 +7,23 @@ use core::arch::{asm, global_asm, nvptx};
 
 use crate::view::Hint;
 
+pub mod atomic;
+pub mod float;
+pub mod misc;
+pub mod ptr;
+pub mod warp;
+
+/// Nothing on the GPU: where a call comes from matters to the CPU executor's errors only.
+#[derive(Debug, Clone, Copy)]
+pub struct Place;
+
+impl Place {
+    #[inline(always)]
+    pub fn here() -> Self {
+        Self
+    }
+}
+
 macro_rules! axes {
     ($($name:ident: $x:ident, $y:ident, $z:ident;)*) => { $(
         #[inline(always)]
@@ -164,6 +181,16 @@ pub fn check_dynamic_shared(_required: usize) {}
 pub unsafe fn assume_shared(ptr: *const u8) {
     // SAFETY: by the contract.
     unsafe { core::hint::assert_unchecked(isspacep_shared(ptr)) }
+}
+
+/// Tells the optimiser that `ptr` is to constant memory, so that loads become `ld.const`.
+///
+/// # Safety
+/// It is.
+#[inline(always)]
+pub unsafe fn assume_constant(ptr: *const u8) {
+    // SAFETY: by the contract.
+    unsafe { core::hint::assert_unchecked(ptr::is_in(ptr, crate::ptr::AddressSpace::Constant)) }
 }
 
 #[inline(always)]
@@ -331,4 +358,19 @@ pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N],
             _ => store(ptr, values),
         }
     }
+}
+
+#[inline(always)]
+pub fn f16_to_f32(bits: u16) -> f32 {
+    let value: f32;
+    // SAFETY: a conversion between registers.
+    unsafe {
+        asm!(
+            "cvt.f32.f16 {0}, {1};",
+            out(reg32) value,
+            in(reg16) bits,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    value
 }

@@ -1,0 +1,310 @@
+//! Atomic operations on global and shared memory.
+//!
+//! A kernel reaches them through its views: `counts.atomic_add(bin, 1)` is relaxed, and atomic with
+//! respect to the device on a [`GlobalMut`], to the block on a [`Shared`]. The `_with` forms take an
+//! [`Ordering`] and a [`Scope`]; relaxed operations order nothing but accesses to the same element.
+//! [`mid`] holds the fences.
+//!
+//! On the GPU each is one instruction of the state space (`red.global`, `atom.shared`, …), with fences
+//! around it where the ordering asks for them. The hardware has no integer addition and multiplication
+//! of other sizes than 32 and 64 bits, hence the types.
+//!
+//! # Floating point
+//! - Addition is native. The order of the additions is not fixed, so neither is the rounding: sums of
+//!   floats may differ in the last bits from run to run. `f32` additions in global memory flush
+//!   subnormal operands and results to zero on the GPU (PTX ISA, `atom.add.f32`), not in shared memory
+//!   and not on the CPU executor.
+//! - Minimum and maximum compare with `-0.0` below `0.0`. A NaN given as the value makes the element NaN,
+//!   and it stays NaN under further operations of the same kind (minimum after minimum, maximum after
+//!   maximum). An element that was NaN before, by some other way, may be taken for a number.
+//! - Compare-and-exchange compares bits.
+
+mod float;
+pub mod mid;
+
+use core::sync::atomic::Ordering;
+
+pub use float::{
+    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
+};
+
+use crate::{
+    imp,
+    view::{GlobalMut, Shared},
+};
+
+/// Who sees an atomic operation as one step, and its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The lanes of the block.
+    Block,
+    /// All lanes of the device.
+    Device,
+    /// The host and other devices too.
+    System,
+}
+
+/// The kind of memory that an address is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Space {
+    /// Global memory.
+    Global,
+    /// The block's shared memory.
+    Shared,
+    /// Known only when the kernel runs.
+    Generic,
+}
+
+/// The operations that read, change and write back an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Rmw {
+    /// Sum; integers wrap around.
+    Add,
+    /// The lesser one.
+    Min,
+    /// The greater one.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// The new value.
+    Exchange,
+}
+
+/// How an operation is done.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct How {
+    /// The kind of memory.
+    pub space: Space,
+    /// The ordering.
+    pub order: Ordering,
+    /// The scope.
+    pub scope: Scope,
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A type with atomic operations: `u32 i32 u64 i64 f32 f64`.
+///
+/// The methods are the views': [`GlobalMut::atomic_add`] and so on.
+pub trait Atomic: Copy + sealed::Sealed {
+    /// # Safety
+    /// `ptr` is to an element in the space that `how` tells, aligned, and in use through atomic
+    /// operations only while other lanes may touch it.
+    #[doc(hidden)]
+    unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self;
+
+    /// # Safety
+    /// As for [`rmw`](Self::rmw).
+    #[doc(hidden)]
+    unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self>;
+
+    /// # Safety
+    /// As for [`rmw`](Self::rmw).
+    #[doc(hidden)]
+    unsafe fn load(ptr: *mut Self, how: How) -> Self;
+
+    /// # Safety
+    /// As for [`rmw`](Self::rmw).
+    #[doc(hidden)]
+    unsafe fn store(ptr: *mut Self, value: Self, how: How);
+}
+
+/// A type with atomic bitwise operations: `u32 i32 u64 i64`.
+pub trait AtomicInt: Atomic {}
+
+macro_rules! atomic_int {
+    ($($ty:ident),*) => { $(
+        impl sealed::Sealed for $ty {}
+
+        impl AtomicInt for $ty {}
+
+        impl Atomic for $ty {
+            #[inline(always)]
+            unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self {
+                // SAFETY: by the contract.
+                unsafe { imp::atomic::$ty::rmw(op, ptr, value, how) }
+            }
+
+            #[inline(always)]
+            unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self> {
+                // SAFETY: by the contract.
+                let old = unsafe { imp::atomic::$ty::cas(ptr, current, new, how) };
+                if old == current { Ok(old) } else { Err(old) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(ptr: *mut Self, how: How) -> Self {
+                // SAFETY: by the contract.
+                unsafe { imp::atomic::$ty::load(ptr, how) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(ptr: *mut Self, value: Self, how: How) {
+                // SAFETY: by the contract.
+                unsafe { imp::atomic::$ty::store(ptr, value, how) }
+            }
+        }
+    )* };
+}
+atomic_int!(u32, i32, u64, i64);
+
+macro_rules! atomic_float {
+    ($($ty:ident: $unsigned:ident, $signed:ident, $add:ident;)*) => { $(
+        impl sealed::Sealed for $ty {}
+
+        impl Atomic for $ty {
+            #[inline(always)]
+            unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self {
+                let bits = value.to_bits();
+                let negative = bits >> ($unsigned::BITS - 1) != 0;
+                // Floats without sign bit are in the order of their bits as signed integers, and above
+                // all with one; those with one are in the reverse order of their bits without sign.
+                // A NaN takes the bits at the end that wins.
+                // SAFETY: by the contract; all these types have the same size and alignment.
+                let old = unsafe {
+                    match op {
+                        Rmw::Add => return imp::atomic::$add(ptr, value, how),
+                        Rmw::Min if value.is_nan() => {
+                            $unsigned::rmw(Rmw::Max, ptr.cast(), $unsigned::MAX, how)
+                        }
+                        Rmw::Max if value.is_nan() => {
+                            $signed::rmw(Rmw::Max, ptr.cast(), $signed::MAX, how) as $unsigned
+                        }
+                        Rmw::Min if negative => $unsigned::rmw(Rmw::Max, ptr.cast(), bits, how),
+                        Rmw::Max if negative => $unsigned::rmw(Rmw::Min, ptr.cast(), bits, how),
+                        Rmw::Min | Rmw::Max => {
+                            $signed::rmw(op, ptr.cast(), bits as $signed, how) as $unsigned
+                        }
+                        _ => $unsigned::rmw(op, ptr.cast(), bits, how),
+                    }
+                };
+                Self::from_bits(old)
+            }
+
+            #[inline(always)]
+            unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self> {
+                // SAFETY: by the contract.
+                unsafe { $unsigned::cas(ptr.cast(), current.to_bits(), new.to_bits(), how) }
+                    .map(Self::from_bits)
+                    .map_err(Self::from_bits)
+            }
+
+            #[inline(always)]
+            unsafe fn load(ptr: *mut Self, how: How) -> Self {
+                // SAFETY: by the contract.
+                Self::from_bits(unsafe { $unsigned::load(ptr.cast(), how) })
+            }
+
+            #[inline(always)]
+            unsafe fn store(ptr: *mut Self, value: Self, how: How) {
+                // SAFETY: by the contract.
+                unsafe { $unsigned::store(ptr.cast(), value.to_bits(), how) }
+            }
+        }
+    )* };
+}
+atomic_float! {
+    f32: u32, i32, add_f32;
+    f64: u64, i64, add_f64;
+}
+
+macro_rules! view_rmw {
+    ($bound:ident, $view:ident, $space:ident, $scope:ident;
+     $($name:ident, $name_with:ident, $op:ident, $what:literal;)*) => {
+        impl<T: $bound> $view<T> { $(
+            #[doc = concat!("Makes element `i` ", $what, ", and gives back what it was; relaxed.")]
+            #[inline(always)]
+            #[track_caller]
+            pub fn $name(self, i: usize, value: T) -> T {
+                self.$name_with(i, value, Ordering::Relaxed, Scope::$scope)
+            }
+
+            #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), ") with an ordering and a scope.")]
+            #[inline(always)]
+            #[track_caller]
+            pub fn $name_with(self, i: usize, value: T, order: Ordering, scope: Scope) -> T {
+                let how = How { space: Space::$space, order, scope };
+                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                unsafe { T::rmw(Rmw::$op, self.atomic_ptr(i), value, how) }
+            }
+        )* }
+    };
+}
+
+macro_rules! view_atomics {
+    ($view:ident, $space:ident, $scope:ident) => {
+        view_rmw! { Atomic, $view, $space, $scope;
+            atomic_add, atomic_add_with, Add, "its sum with `value` (integers wrap around)";
+            atomic_min, atomic_min_with, Min, "the lesser of itself and `value`";
+            atomic_max, atomic_max_with, Max, "the greater of itself and `value`";
+            atomic_exchange, atomic_exchange_with, Exchange, "`value`";
+        }
+        view_rmw! { AtomicInt, $view, $space, $scope;
+            atomic_and, atomic_and_with, And, "its bitwise and with `value`";
+            atomic_or, atomic_or_with, Or, "its bitwise or with `value`";
+            atomic_xor, atomic_xor_with, Xor, "its bitwise exclusive or with `value`";
+        }
+
+        impl<T: Atomic> $view<T> {
+            /// Makes element `i` `new` if it is `current`: `Ok` with what it was if so, `Err` with what
+            /// it is if not; relaxed.
+            #[inline(always)]
+            #[track_caller]
+            pub fn atomic_compare_exchange(self, i: usize, current: T, new: T) -> Result<T, T> {
+                self.atomic_compare_exchange_with(i, current, new, Ordering::Relaxed, Scope::$scope)
+            }
+
+            /// [`atomic_compare_exchange`](Self::atomic_compare_exchange) with an ordering (of success
+            /// and failure alike) and a scope.
+            #[inline(always)]
+            #[track_caller]
+            pub fn atomic_compare_exchange_with(
+                self,
+                i: usize,
+                current: T,
+                new: T,
+                order: Ordering,
+                scope: Scope,
+            ) -> Result<T, T> {
+                let how = How { space: Space::$space, order, scope };
+                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                unsafe { T::cas(self.atomic_ptr(i), current, new, how) }
+            }
+
+            /// Element `i`, read by an atomic load.
+            ///
+            /// # Panics
+            /// With the orderings `Release` and `AcqRel`, which a load cannot have.
+            #[inline(always)]
+            #[track_caller]
+            pub fn atomic_load(self, i: usize, order: Ordering, scope: Scope) -> T {
+                let how = How { space: Space::$space, order, scope };
+                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                unsafe { T::load(self.atomic_ptr(i), how) }
+            }
+
+            /// Writes element `i` by an atomic store.
+            ///
+            /// # Panics
+            /// With the orderings `Acquire` and `AcqRel`, which a store cannot have.
+            #[inline(always)]
+            #[track_caller]
+            pub fn atomic_store(self, i: usize, value: T, order: Ordering, scope: Scope) {
+                let how = How { space: Space::$space, order, scope };
+                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                unsafe { T::store(self.atomic_ptr(i), value, how) }
+            }
+        }
+    };
+}
+view_atomics!(GlobalMut, Global, Device);
+view_atomics!(Shared, Shared, Block);

@@ -1,0 +1,25 @@
+//! Kinds of memory as the CPU executor means them.
+
+use super::super::lane::Lane;
+use crate::ptr::AddressSpace;
+
+pub fn is_in(ptr: *const u8, space: AddressSpace) -> bool {
+    let lane = Lane::current();
+    let shared = lane.block().is_shared(ptr);
+    let (lowest, end) = lane.stack.get();
+    let local = (lowest..end).contains(&ptr.addr());
+    match space {
+        AddressSpace::Global => !shared && !local,
+        AddressSpace::Shared => shared,
+        AddressSpace::Constant => false,
+        AddressSpace::Local => local,
+    }
+}
+
+pub fn to_specific(ptr: *const u8, _: AddressSpace) -> *const u8 {
+    ptr
+}
+
+pub fn to_generic(ptr: *const u8, _: AddressSpace) -> *const u8 {
+    ptr
+}

@@ -1,0 +1,49 @@
+//! Clocks and debugging as instructions.
+
+use core::arch::asm;
+
+#[inline(always)]
+pub fn breakpoint() {
+    // SAFETY: stops for a debugger.
+    unsafe { asm!("brkpt;", options(nomem, nostack, preserves_flags)) }
+}
+
+macro_rules! pmevent {
+    ($number:literal) => {
+        // SAFETY: counts.
+        unsafe { asm!(concat!("pmevent ", $number, ";"), options(nomem, nostack, preserves_flags)) }
+    };
+}
+
+#[inline(always)]
+pub fn profiler_counter(counter: u32) {
+    // The instruction takes a constant only.
+    match counter {
+        0 => pmevent!(0),
+        1 => pmevent!(1),
+        2 => pmevent!(2),
+        3 => pmevent!(3),
+        4 => pmevent!(4),
+        5 => pmevent!(5),
+        6 => pmevent!(6),
+        _ => pmevent!(7),
+    }
+}
+
+// Not `nomem`: a clock stays between the accesses to memory that it times.
+
+#[inline(always)]
+pub fn clock() -> u64 {
+    let cycles: u64;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {0}, %clock64;", out(reg64) cycles, options(nostack, preserves_flags)) }
+    cycles
+}
+
+#[inline(always)]
+pub fn global_timer() -> u64 {
+    let nanos: u64;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanos, options(nostack, preserves_flags)) }
+    nanos
+}

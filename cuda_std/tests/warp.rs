@@ -1,0 +1,475 @@
+//! Warp operations on the CPU executor against a scalar model of one warp.
+
+mod common;
+
+use common::{Args, ORDERS, assert_at, block, fault, waiting};
+use cuda_std::{
+    cpu::{FaultKind, Order},
+    kernel::LaunchConfig,
+    prelude::*,
+    warp::Shuffle,
+};
+use proptest::prelude::*;
+
+/// What a lane reads from one that does not take part.
+const UNDEFINED: u32 = 0xA5A5_A5A5;
+
+// One kernel runs every operation, each lane with its own arguments; lanes outside of the mask leave.
+
+#[kernel]
+pub unsafe fn shuffles_u32(
+    mask: u32,
+    values: Global<u32>,
+    arguments: Global<u32>,
+    width: u32,
+    results: GlobalMut<u32>,
+) {
+    let lane = warp::lane_id() as usize;
+    if mask >> lane & 1 == 0 {
+        return;
+    }
+    let (value, argument) = (values.get(lane), arguments.get(lane));
+    results.set(lane, warp::shuffle_width(mask, value, argument, width));
+    results.set(32 + lane, warp::shuffle_up_width(mask, value, argument, width));
+    results.set(64 + lane, warp::shuffle_down_width(mask, value, argument, width));
+    results.set(96 + lane, warp::shuffle_xor_width(mask, value, argument, width));
+}
+
+/// The lane that `own` reads from, written from CUDA's description: the modes by segment, and what is not
+/// there is the own lane.
+fn source(mode: usize, own: u32, argument: u32, width: u32) -> u32 {
+    let argument = argument % 32;
+    let begin = own / width * width;
+    let end = begin + width;
+    let wanted = match mode {
+        0 => begin as i64 + i64::from(argument % width),
+        1 => i64::from(own) - i64::from(argument),
+        2 => i64::from(own) + i64::from(argument),
+        _ => i64::from(own ^ argument),
+    };
+    let found = match mode {
+        // Up stops at the segment's begin, down at its end; xor may read earlier segments, not later ones.
+        1 => wanted >= i64::from(begin),
+        2 | 3 => wanted < i64::from(end),
+        _ => true,
+    };
+    if found { wanted as u32 } else { own }
+}
+
+/// A mask that names at least one lane; often sparse, often full.
+fn masks() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(u32::MAX), 1..=u32::MAX, (0..32u32).prop_map(|lane| 1 << lane), Just(0xffff)]
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Forward), Just(Order::Backward), any::<u64>().prop_map(Order::Seeded)]
+}
+
+proptest! {
+    #[test]
+    fn shuffles_match_the_model(
+        mask in masks(),
+        mut values in prop::collection::vec(any::<u32>(), 32),
+        mut arguments in prop::collection::vec(prop_oneof![0..32u32, any::<u32>()], 32),
+        width in (0..6u32).prop_map(|bits| 1 << bits),
+        order in orders(),
+    ) {
+        let mut results = vec![7u32; 128];
+        Args::new()
+            .value(mask)
+            .view(&mut values)
+            .view(&mut arguments)
+            .value(width)
+            .view(&mut results)
+            .launch_in::<ShufflesU32>(block(32), order)
+            .unwrap();
+        for mode in 0..4 {
+            for lane in 0..32 {
+                let expected = if mask >> lane & 1 == 0 {
+                    7
+                } else {
+                    let from = source(mode, lane as u32, arguments[lane], width);
+                    if mask >> from & 1 == 0 { UNDEFINED } else { values[from as usize] }
+                };
+                prop_assert_eq!(results[mode * 32 + lane], expected, "mode {}, lane {}", mode, lane);
+            }
+        }
+    }
+}
+
+#[kernel]
+pub unsafe fn votes(mask: u32, predicates: u32, results: GlobalMut<u32>) {
+    let lane = warp::lane_id();
+    if mask >> lane & 1 == 0 {
+        return;
+    }
+    let predicate = predicates >> lane & 1 != 0;
+    let at = lane as usize * 4;
+    results.set(at, u32::from(warp::all(mask, predicate)));
+    results.set(at + 1, u32::from(warp::any(mask, predicate)));
+    results.set(at + 2, u32::from(warp::uniform(mask, predicate)));
+    results.set(at + 3, warp::ballot(mask, predicate));
+}
+
+#[kernel]
+pub unsafe fn matches(mask: u32, values: Global<u64>, results: GlobalMut<u32>) {
+    let lane = warp::lane_id() as usize;
+    if mask >> lane & 1 == 0 {
+        return;
+    }
+    let value = values.get(lane);
+    let at = lane * 6;
+    results.set(at, warp::match_any(mask, value));
+    results.set(at + 1, warp::match_any(mask, value as u32));
+    let (lanes, same) = warp::match_all(mask, value);
+    results.set(at + 2, lanes);
+    results.set(at + 3, u32::from(same));
+    let (lanes, same) = warp::match_all(mask, f32::from_bits(value as u32));
+    results.set(at + 4, lanes);
+    results.set(at + 5, u32::from(same));
+}
+
+#[kernel]
+pub unsafe fn reductions(mask: u32, values: Global<u32>, results: GlobalMut<u32>) {
+    let lane = warp::lane_id() as usize;
+    if mask >> lane & 1 == 0 {
+        return;
+    }
+    let value = values.get(lane);
+    let at = lane * 8;
+    results.set(at, warp::redux_add(mask, value));
+    results.set(at + 1, warp::redux_min(mask, value));
+    results.set(at + 2, warp::redux_max(mask, value));
+    results.set(at + 3, warp::redux_min(mask, value as i32) as u32);
+    results.set(at + 4, warp::redux_max(mask, value as i32) as u32);
+    results.set(at + 5, warp::redux_and(mask, value));
+    results.set(at + 6, warp::redux_or(mask, value));
+    results.set(at + 7, warp::redux_xor(mask, value));
+}
+
+proptest! {
+    #[test]
+    fn votes_match_the_model(
+        mask in masks(),
+        predicates in prop_oneof![any::<u32>(), Just(0), Just(u32::MAX)],
+        order in orders(),
+    ) {
+        let mut results = vec![7u32; 128];
+        Args::new()
+            .value(mask)
+            .value(predicates)
+            .view(&mut results)
+            .launch_in::<Votes>(block(32), order)
+            .unwrap();
+        let ballot = mask & predicates;
+        let expected =
+            [u32::from(ballot == mask), u32::from(ballot != 0), u32::from(ballot == 0 || ballot == mask), ballot];
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            prop_assert_eq!(&results[lane * 4..][..4], &expected[..]);
+        }
+    }
+
+    #[test]
+    fn matches_match_the_model(
+        mask in masks(),
+        mut values in prop_oneof![
+            prop::collection::vec(0..3u64, 32),
+            prop::collection::vec((0..2u64).prop_map(|high| high << 40 | 5), 32),
+            any::<u64>().prop_map(|value| vec![value; 32]),
+        ],
+        order in orders(),
+    ) {
+        let mut results = vec![7u32; 192];
+        Args::new()
+            .value(mask)
+            .view(&mut values)
+            .view(&mut results)
+            .launch_in::<Matches>(block(32), order)
+            .unwrap();
+        let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
+        let same_as = |lane: usize, equal: fn(u64, u64) -> bool| -> u32 {
+            lanes.iter().filter(|other| equal(values[lane], values[**other])).map(|o| 1 << o).sum()
+        };
+        for &lane in &lanes {
+            let long = same_as(lane, |a, b| a == b);
+            let word = same_as(lane, |a, b| a as u32 == b as u32);
+            let all = |same: u32| if same == mask { [mask, 1] } else { [0, 0] };
+            let expected = [&[long, word][..], &all(long), &all(word)].concat();
+            prop_assert_eq!(&results[lane * 6..][..6], &expected[..]);
+        }
+    }
+
+    #[test]
+    fn reductions_match_the_model(
+        mask in masks(),
+        mut values in prop::collection::vec(any::<u32>(), 32),
+        order in orders(),
+    ) {
+        let mut results = vec![7u32; 256];
+        Args::new()
+            .value(mask)
+            .view(&mut values)
+            .view(&mut results)
+            .launch_in::<Reductions>(block(32), order)
+            .unwrap();
+        let of = || (0..32).filter(|lane| mask >> lane & 1 != 0).map(|lane| values[lane]);
+        let signed = || of().map(|value| value as i32);
+        let expected = [
+            of().fold(0, u32::wrapping_add),
+            of().min().unwrap(),
+            of().max().unwrap(),
+            signed().min().unwrap() as u32,
+            signed().max().unwrap() as u32,
+            of().fold(u32::MAX, |a, b| a & b),
+            of().fold(0, |a, b| a | b),
+            of().fold(0, |a, b| a ^ b),
+        ];
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            prop_assert_eq!(&results[lane * 8..][..8], &expected[..]);
+        }
+    }
+}
+
+/// A user's own type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Best {
+    value: f64,
+    index: u32,
+}
+
+impl Shuffle for Best {
+    fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
+        Self { value: self.value.map_words(each), index: self.index.map_words(each) }
+    }
+}
+
+#[kernel(instances(
+    u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64, bool,
+    half: (cuda_std::f16), brain: (cuda_std::bf16), array: ([u16; 3]), pair: ((u8, f64)),
+    triple: ((i64, bool, f32)), own: (Best)
+))]
+pub unsafe fn reverse<T: Shuffle>(values: Global<T>, results: GlobalMut<T>) {
+    let lane = warp::lane_id();
+    let value = values.get(lane as usize);
+    results.set(lane as usize, warp::shuffle(warp::FULL_MASK, value, 31 - lane));
+}
+
+macro_rules! every_type_travels {
+    ($($name:ident: $ty:ty, $value:expr;)*) => { $(
+        #[test]
+        fn $name() {
+            #[allow(clippy::redundant_closure_call)]
+            let mut values: Vec<$ty> = (0..32u8).map($value).collect();
+            let mut results = vec![values[0]; 32];
+            Args::new().view(&mut values).view(&mut results).launch::<Reverse<$ty>>(block(32)).unwrap();
+            values.reverse();
+            assert_eq!(results, values);
+        }
+    )* };
+}
+
+every_type_travels! {
+    travels_u8: u8, |i| 200 + i;
+    travels_i8: i8, |i| -100 + i as i8;
+    travels_u16: u16, |i| 65_000 + u16::from(i);
+    travels_i16: i16, |i| -30_000 + i16::from(i);
+    travels_u32: u32, |i| 4_000_000_000 + u32::from(i);
+    travels_i32: i32, |i| -2_000_000_000 + i32::from(i);
+    travels_u64: u64, |i| u64::MAX - (u64::from(i) << 40) - u64::from(i);
+    travels_i64: i64, |i| i64::MIN + (i64::from(i) << 40);
+    travels_usize: usize, |i| usize::MAX - usize::from(i);
+    travels_isize: isize, |i| isize::MIN + isize::from(i);
+    travels_f32: f32, |i| -1.5e30 * f32::from(i);
+    travels_f64: f64, |i| 1.0e-300 * f64::from(i);
+    travels_bool: bool, |i| i % 3 == 0;
+    travels_f16: cuda_std::f16, |i| cuda_std::f16::from_f32(-1.5 * f32::from(i));
+    travels_bf16: cuda_std::bf16, |i| cuda_std::bf16::from_f32(2.5 * f32::from(i));
+    travels_array: [u16; 3], |i| [u16::from(i), 65_535 - u16::from(i), 7];
+    travels_pair: (u8, f64), |i| (i, 1.0 / f64::from(i + 1));
+    travels_triple: (i64, bool, f32), |i| (-i64::from(i) << 33, i % 2 == 0, 0.5 * f32::from(i));
+    travels_own: Best, |i| Best { value: f64::from(i).sqrt(), index: u32::from(i) };
+}
+
+#[kernel]
+pub unsafe fn whole_warps(results: GlobalMut<u32>) {
+    let i = thread::linear_thread_idx() as usize;
+    // The last warp has 8 lanes.
+    let mask = if warp::warp_id() == 2 { 0xff } else { warp::FULL_MASK };
+    let sum = warp::redux_add(mask, i as u32);
+    // SAFETY: all lanes of the warp come here.
+    unsafe { warp::sync_warp(mask) };
+    results.set(i, sum + warp::active_mask().count_ones() * 10_000);
+}
+
+#[test]
+fn warps_are_independent_and_the_last_may_be_short() {
+    let sum = |from: u32, to: u32| (from..to).sum::<u32>();
+    let mut expected = vec![sum(0, 32) + 320_000; 32];
+    expected.extend([sum(32, 64) + 320_000; 32]);
+    expected.extend([sum(64, 72) + 80_000; 8]);
+    // Three axes: lanes of a warp are neighbours by linear index.
+    let config = LaunchConfig { grid: [1, 1, 1], block: [6, 4, 3], shared_bytes: 0 };
+    for order in ORDERS {
+        let mut results = vec![0; 72];
+        Args::new().view(&mut results).launch_in::<WholeWarps>(config, order).unwrap();
+        assert_eq!(results, expected, "{order:?}");
+    }
+}
+
+#[kernel]
+pub unsafe fn halves(results: GlobalMut<u32>) {
+    let lane = warp::lane_id();
+    // Both halves are under way at the same time, one with three operations, the other with one.
+    let sum = if lane < 16 {
+        let mut value = lane;
+        for _ in 0..3 {
+            value = warp::shuffle_xor(0xffff, value, 1);
+        }
+        warp::redux_add(0xffff, value)
+    } else {
+        warp::redux_add(0xffff_0000, lane)
+    };
+    results.set(lane as usize, sum);
+}
+
+#[test]
+fn disjoint_masks_go_on_independently() {
+    for order in ORDERS {
+        let mut results = vec![0; 32];
+        Args::new().view(&mut results).launch_in::<Halves>(block(32), order).unwrap();
+        assert_eq!(results[..16], [(0..16).sum::<u32>(); 16], "{order:?}");
+        assert_eq!(results[16..], [(16..32).sum::<u32>(); 16], "{order:?}");
+    }
+}
+
+const MASK_WITHOUT_SELF: u32 = line!() + 3;
+#[kernel]
+pub unsafe fn mask_without_self() {
+    warp::ballot(0xfffe, true);
+}
+
+#[test]
+fn a_mask_must_name_the_calling_lane() {
+    let fault = fault(Args::new().launch::<MaskWithoutSelf>(block(32)));
+    let FaultKind::Mask { operation, mask, at, .. } = fault.kind else { panic!("{fault}") };
+    assert_eq!((operation, mask, fault.lane), ("ballot", 0xfffe, [0, 0, 0]));
+    assert_at(at, file!(), MASK_WITHOUT_SELF);
+}
+
+#[kernel]
+pub unsafe fn full_mask_in_short_warp() {
+    warp::any(warp::FULL_MASK, true);
+}
+
+#[test]
+fn a_mask_must_name_lanes_of_the_block_only() {
+    let fault = fault(Args::new().launch::<FullMaskInShortWarp>(block(40)));
+    let FaultKind::Mask { present, .. } = fault.kind else { panic!("{fault}") };
+    assert_eq!((present, fault.lane), (0xff, [32, 0, 0]));
+}
+
+const LEAVES_EARLY: u32 = line!() + 6;
+#[kernel]
+pub unsafe fn leaves_early() {
+    if warp::lane_id() == 3 {
+        return;
+    }
+    warp::shuffle_down(warp::FULL_MASK, 1u32, 1);
+}
+
+#[test]
+fn lanes_that_have_returned_take_no_part() {
+    // Lane 3 leaves while others wait for it: they are stuck. Once it has left, coming with it in the
+    // mask is an error at once.
+    let stuck = fault(Args::new().launch::<LeavesEarly>(block(4)));
+    assert!(matches!(stuck.kind, FaultKind::Mask { present: 0xf, .. }), "{stuck}");
+    let first = fault(Args::new().launch::<LeavesEarly>(block(32)));
+    let FaultKind::Mask { operation, present, at, .. } = first.kind else { panic!("{first}") };
+    assert_eq!((operation, present, first.lane), ("shuffle_down", !(1 << 3), [4, 0, 0]));
+    assert_at(at, file!(), LEAVES_EARLY);
+}
+
+#[kernel]
+pub unsafe fn last_leaves() {
+    if warp::lane_id() != 31 {
+        warp::shuffle_down(warp::FULL_MASK, 1u32, 1);
+    }
+}
+
+#[test]
+fn lanes_that_wait_for_one_that_returns_are_stuck() {
+    let fault = fault(Args::new().launch::<LastLeaves>(block(32)));
+    let FaultKind::Stuck { returned, .. } = &fault.kind else { panic!("{fault}") };
+    assert_eq!(returned.0, [31]);
+    assert_eq!(waiting(&fault.kind), [((0..31).collect::<Vec<u32>>(), "shuffle_down")]);
+    assert!(fault.to_string().contains("lanes 0-30 wait in shuffle_down"), "{fault}");
+}
+
+const TWO_LINES: u32 = line!() + 4;
+#[kernel]
+pub unsafe fn two_lines() {
+    if warp::lane_id() < 7 {
+        warp::ballot(warp::FULL_MASK, true);
+    } else {
+        warp::ballot(warp::FULL_MASK, true);
+    }
+}
+
+#[test]
+fn lanes_at_different_lines_have_diverged() {
+    let fault = fault(Args::new().launch::<TwoLines>(block(32)));
+    let FaultKind::Diverged { others: (lanes, name, other_at), operation, at } = fault.kind else {
+        panic!("{fault}")
+    };
+    assert_eq!((lanes.0, name, operation), ((0..7).collect(), "ballot", "ballot"));
+    assert_at(other_at, file!(), TWO_LINES);
+    assert_at(at, file!(), TWO_LINES + 2);
+}
+
+#[kernel]
+pub unsafe fn different_masks() {
+    let mask = if warp::lane_id() == 0 { 0xffff_ffff } else { 0x7fff_ffff };
+    if warp::lane_id() != 31 {
+        warp::ballot(mask, true);
+    }
+}
+
+#[test]
+fn lanes_with_different_masks_have_diverged() {
+    let fault = fault(Args::new().launch::<DifferentMasks>(block(32)));
+    assert!(matches!(fault.kind, FaultKind::Diverged { .. }), "{fault}");
+    assert_eq!(fault.lane, [1, 0, 0]);
+}
+
+#[kernel]
+pub unsafe fn barrier_against_shuffle() {
+    if thread::thread_idx_x() == 5 {
+        thread::sync_threads();
+    } else {
+        warp::shuffle_xor(warp::FULL_MASK, 1u32, 1);
+    }
+}
+
+#[test]
+fn a_barrier_and_a_shuffle_that_wait_for_each_other_are_stuck() {
+    let fault = fault(Args::new().launch::<BarrierAgainstShuffle>(block(32)));
+    let others: Vec<u32> = (0..32).filter(|lane| *lane != 5).collect();
+    let mut groups = waiting(&fault.kind);
+    groups.sort();
+    assert_eq!(groups, [(others, "shuffle_xor"), (vec![5], "sync_threads")]);
+}
+
+#[kernel]
+pub unsafe fn odd_width(width: u32) {
+    warp::shuffle_width(warp::FULL_MASK, 1u32, 0, width);
+}
+
+#[test]
+fn a_width_is_a_power_of_two_up_to_32() {
+    for width in [0, 3, 33, 64, u32::MAX] {
+        let fault = fault(Args::new().value(width).launch::<OddWidth>(block(32)));
+        assert!(matches!(fault.kind, FaultKind::Argument { .. }), "{fault}");
+        assert!(fault.to_string().contains(&format!("given {width}")), "{fault}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Pieces that a whole block executes together, and that several kernels use.
+
+mod reduce;
+
+pub use reduce::{add_to_total, last_warp, reduce_shuffle, reduce_warp, tree, unrolled_tree};

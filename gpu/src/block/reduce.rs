@@ -1,0 +1,132 @@
+//! Reductions of one value per thread of a block.
+//!
+//! All of them want every thread of a one-dimensional block, and give the result to thread 0 (the other
+//! threads' results mean nothing).
+
+use cuda_std::{
+    GlobalMut, Shared, shared, thread,
+    warp::{self, FULL_MASK},
+};
+
+use crate::reduce::{Reduction, Sum};
+
+/// One step of a tree: the first `stride` threads combine their element with the one `stride` further on.
+#[inline(always)]
+fn step<R: Reduction>(tile: Shared<R::Acc>, tid: usize, stride: usize) {
+    if tid < stride {
+        tile.set(tid, R::combine(tile.get(tid), tile.get(tid + stride)));
+    }
+}
+
+/// Reduces the first `2 * from` elements of `tile` to element 0 by a tree whose stride halves, starting
+/// at `from` (a power of two) and ending at `to`. Starts with a barrier and ends with one.
+#[inline(always)]
+#[track_caller]
+pub fn tree<R: Reduction>(tile: Shared<R::Acc>, from: usize, to: usize) {
+    let tid = thread::thread_idx_x() as usize;
+    thread::sync_threads();
+    let mut stride = from;
+    while stride >= to {
+        step::<R>(tile, tid, stride);
+        thread::sync_threads();
+        stride /= 2;
+    }
+}
+
+/// Reduces the first 64 elements of `tile` to element 0 by the first warp alone. The lanes synchronise
+/// between reading and writing: they do not run in lockstep.
+///
+/// Every thread of the block may call it; only the first 32 do anything.
+#[inline(always)]
+pub fn last_warp<R: Reduction>(tile: Shared<R::Acc>) {
+    let tid = thread::thread_idx_x() as usize;
+    if tid < 32 {
+        let mut value = tile.get(tid);
+        let mut stride = 32;
+        while stride > 0 {
+            value = R::combine(value, tile.get(tid + stride));
+            // SAFETY: all 32 lanes of the first warp are here, with the same trip count.
+            unsafe { warp::sync_warp(FULL_MASK) };
+            tile.set(tid, value);
+            // SAFETY: as above.
+            unsafe { warp::sync_warp(FULL_MASK) };
+            stride /= 2;
+        }
+    }
+}
+
+/// Reduces `BLOCK` elements of `tile` to element 0 with every step written out; `BLOCK` is a power of two
+/// from 64 to 1024.
+#[inline(always)]
+#[track_caller]
+pub fn unrolled_tree<R: Reduction, const BLOCK: usize>(tile: Shared<R::Acc>) {
+    const { assert!(BLOCK.is_power_of_two() && BLOCK >= 64 && BLOCK <= 1024) };
+    let tid = thread::thread_idx_x() as usize;
+    thread::sync_threads();
+    if BLOCK >= 1024 {
+        step::<R>(tile, tid, 512);
+        thread::sync_threads();
+    }
+    if BLOCK >= 512 {
+        step::<R>(tile, tid, 256);
+        thread::sync_threads();
+    }
+    if BLOCK >= 256 {
+        step::<R>(tile, tid, 128);
+        thread::sync_threads();
+    }
+    if BLOCK >= 128 {
+        step::<R>(tile, tid, 64);
+        thread::sync_threads();
+    }
+    last_warp::<R>(tile);
+}
+
+/// Reduces one value per lane of a full warp to lane 0.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_warp<R: Reduction>(mut value: R::Acc) -> R::Acc {
+    let mut delta = 16;
+    while delta > 0 {
+        value = R::combine(value, warp::shuffle_down(FULL_MASK, value, delta));
+        delta /= 2;
+    }
+    value
+}
+
+/// Reduces one value per thread by shuffles: within each warp, then one warp over the warps' results.
+/// The block has a multiple of 32 threads. Two barriers, so that it may be called again.
+#[inline(always)]
+#[track_caller]
+pub fn reduce_shuffle<R: Reduction>(value: R::Acc) -> R::Acc {
+    let results = shared![R::Acc; 32];
+    let tid = thread::thread_idx_x() as usize;
+    let warps = thread::block_dim_x() as usize / 32;
+    let value = reduce_warp::<R>(value);
+    if tid.is_multiple_of(32) {
+        results.set(tid / 32, value);
+    }
+    thread::sync_threads();
+    let mut value = R::IDENTITY;
+    if tid < 32 {
+        if tid < warps {
+            value = results.get(tid);
+        }
+        value = reduce_warp::<R>(value);
+    }
+    thread::sync_threads();
+    value
+}
+
+/// Adds the threads' counts to `total`'s one element: one atomic operation per warp that counted anything.
+/// The block has a multiple of 32 threads, all of which come.
+#[inline(always)]
+#[track_caller]
+pub fn add_to_total(total: GlobalMut<u64>, count: u64) {
+    if warp::any(FULL_MASK, count > 0) {
+        let count = reduce_warp::<Sum<u64>>(count);
+        if warp::lane_id() == 0 {
+            total.atomic_add(0, count);
+        }
+    }
+}

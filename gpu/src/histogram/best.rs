@@ -1,0 +1,106 @@
+//! `best`: wide loads, and one sub-histogram per lane of a warp where there is room.
+
+use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+
+use super::{
+    binning::*,
+    policy::{BEST_BLOCK, BEST_SLICE, BEST_UNROLL},
+    with_binnings,
+};
+use crate::block;
+
+/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared first;
+/// adds to `outside` how many had no bin.
+///
+/// A block keeps `copies` sub-histograms whose counters of one bin lie side by side: lane `l` counts into
+/// copy `l % copies`. With 32 copies each lane has a bank of shared memory to itself, so neither values
+/// that are all equal nor any other pattern make lanes wait for each other.
+///
+/// Launch: as many blocks of 512 threads along x as fill the device; along y one block per slice of 12288
+/// bins; dynamic shared memory of `4 * copies` bytes per bin of a slice. Reads every value once per
+/// slice, 16 bytes per load where aligned. Exact.
+///
+/// # Safety
+/// Nothing but the kernel touches `counts` and `outside` (one element) while it runs; a block counts
+/// fewer than 2^32 values; `copies` is `1 << copies_log2`, at most 32, and 1 where there are several slices.
+#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_binnings)]
+pub unsafe fn histogram_best<B: Binning>(
+    input: Global<B::In>,
+    counts: GlobalMut<u64>,
+    outside: GlobalMut<u64>,
+    binning: B,
+    copies_log2: u32,
+) {
+    let bins = counts.len() as u32;
+    let tid = thread::thread_idx_x() as usize;
+    let first_bin = thread::block_idx_y() as usize * BEST_SLICE;
+    let slice = BEST_SLICE.min(counts.len() - first_bin);
+    let copies = 1_usize << copies_log2;
+    // SAFETY: the launch gives 4 bytes per bin and copy, and nothing else uses them.
+    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(slice << copies_log2);
+    let mut i = tid;
+    while i < counters.len() {
+        counters.set(i, 0);
+        i += BEST_BLOCK;
+    }
+    thread::sync_threads();
+
+    let copy = tid & (copies - 1);
+    let mut missed = 0_u32;
+    let mut count = |value: B::In| {
+        let bin = binning.bin(value, bins);
+        let local = bin.wrapping_sub(first_bin as u32);
+        if local < slice as u32 && bin < bins {
+            counters.atomic_add(((local as usize) << copies_log2) + copy, 1);
+        } else if bin >= bins {
+            missed += 1;
+        }
+    };
+
+    let lanes = Wide::<B::In>::LEN;
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let past = input.as_ptr().addr() % 16 / size_of::<B::In>();
+    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
+    let wides = (input.len() - head) / lanes;
+    let tail = head + wides * lanes;
+    let mut wide = thread;
+    while wide + (BEST_UNROLL - 1) * stride < wides {
+        let loaded: [Wide<B::In>; BEST_UNROLL] = core::array::from_fn(|round| {
+            input.get_wide_streaming(head + (wide + round * stride) * lanes)
+        });
+        let [a, b] = loaded;
+        a.fold((), |(), value, _| count(value));
+        b.fold((), |(), value, _| count(value));
+        wide += BEST_UNROLL * stride;
+    }
+    while wide < wides {
+        let loaded = input.get_wide_streaming(head + wide * lanes);
+        loaded.fold((), |(), value, _| count(value));
+        wide += stride;
+    }
+    if thread < head {
+        count(input.get(thread));
+    }
+    if tail + thread < input.len() {
+        count(input.get(tail + thread));
+    }
+
+    thread::sync_threads();
+    let mut bin = tid;
+    while bin < slice {
+        let mut total = 0_u64;
+        for i in 0..copies {
+            // Neighbouring threads start at different copies, so that they read different banks.
+            let copy = (i + tid) & (copies - 1);
+            total += u64::from(counters.get((bin << copies_log2) + copy));
+        }
+        if total > 0 {
+            counts.atomic_add(first_bin + bin, total);
+        }
+        bin += BEST_BLOCK;
+    }
+    // Every slice sees the same values; the first one counts those without a bin.
+    let missed = if first_bin == 0 { missed } else { 0 };
+    block::add_to_total(outside, u64::from(missed));
+}

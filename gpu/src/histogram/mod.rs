@@ -1,0 +1,101 @@
+//! Histogram: how many values fall into each bin.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `serial` | one pass on the host: the reference |
+//! | `global_atomic` | a grid-stride loop, one global atomic per value |
+//! | `privatized` | a sub-histogram per block in shared memory, merged with global atomics |
+//! | `privatized_coarsened` | the same with many chunks per block |
+//! | `best` | 16-byte loads and a sub-histogram per lane where there is room |
+//!
+//! A value outside the bins is not counted; how many there were is part of the result. Counts are exact,
+//! so every variant gives the same result on every device. Every value is read once: `n * size` bytes;
+//! with more bins than shared memory holds, the privatized variants read the values once per slice of
+//! bins.
+
+mod best;
+mod binning;
+mod global_atomic;
+pub mod policy;
+mod privatized;
+mod privatized_coarsened;
+
+pub use best::{HistogramBest, histogram_best};
+pub use binning::{BinNumber, Binning, BinningCopy, EvenRange};
+pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};
+pub use privatized::{HistogramPrivatized, histogram_privatized};
+pub use privatized_coarsened::{HistogramPrivatizedCoarsened, histogram_privatized_coarsened};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "histogram",
+    summary: "counts per bin: values as bin numbers, or evenly divided ranges",
+    variants: &[
+        Variant { name: "serial", idea: "one pass on the host: the reference", kernels: &[] },
+        Variant {
+            name: "global_atomic",
+            idea: "grid-stride loop, one global atomic per value",
+            kernels: &["histogram_global_atomic"],
+        },
+        Variant {
+            name: "privatized",
+            idea: "a sub-histogram per block in shared memory, one chunk per block",
+            kernels: &["histogram_privatized"],
+        },
+        Variant {
+            name: "privatized_coarsened",
+            idea: "the same with many chunks per block: fewer merges",
+            kernels: &["histogram_privatized_coarsened"],
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads, one sub-histogram per lane of a warp: no two lanes share a bank",
+            kernels: &["histogram_best"],
+        },
+    ],
+};
+
+/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
+macro_rules! with_binnings {
+    ($callback:ident) => {
+        $callback! {
+            u8: (BinNumber<u8>),
+            u16: (BinNumber<u16>),
+            u32: (BinNumber<u32>),
+            even_f32: (EvenRange<f32>),
+            even_f64: (EvenRange<f64>),
+        }
+    };
+}
+use with_binnings;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// The kernels of a binning: one per variant, in the catalogue's order; none for `serial`.
+    pub trait Kernels: Binning {
+        /// The kernels.
+        const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()];
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($binning:ty),)*) => { $(
+            impl Kernels for $binning {
+                const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()] = [
+                    None,
+                    Some(&HistogramGlobalAtomic::<$binning>::DESCRIPTOR),
+                    Some(&HistogramPrivatized::<$binning>::DESCRIPTOR),
+                    Some(&HistogramPrivatizedCoarsened::<$binning>::DESCRIPTOR),
+                    Some(&HistogramBest::<$binning>::DESCRIPTOR),
+                ];
+            }
+        )* };
+    }
+    with_binnings!(kernels);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::Kernels;

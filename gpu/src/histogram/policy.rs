@@ -1,0 +1,39 @@
+//! Tuning of the histograms, as data.
+
+/// Threads of a block of `global_atomic`, `privatized` and `privatized_coarsened`.
+pub const RUNG_BLOCK: usize = 256;
+/// Values that a block of `privatized` counts.
+pub const CHUNK: usize = RUNG_BLOCK * 16;
+/// Blocks per multiprocessor of the variants that stride over the grid.
+pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Bins of one slice of `privatized` and `privatized_coarsened`: 4-byte counters that fit the 48 KiB of
+/// shared memory that every device gives without asking.
+pub const RUNG_SLICE: usize = 48 * 1024 / 4;
+
+/// Threads of a block of `best`.
+pub const BEST_BLOCK: usize = 512;
+/// Blocks of `best` per multiprocessor.
+pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
+/// 16-byte loads that a thread of `best` has in flight.
+pub const BEST_UNROLL: usize = 2;
+/// Shared memory of a block of `best` in bytes, at most.
+pub const BEST_SHARED_BYTES: usize = 48 * 1024;
+/// Sub-histograms of a block of `best`, at most: one per lane of a warp.
+pub const BEST_MOST_COPIES: usize = 32;
+/// Bins of one slice of `best`.
+pub const BEST_SLICE: usize = BEST_SHARED_BYTES / 4;
+
+/// Slices of bins, at most: with more bins, every value goes to its counter by a global atomic.
+pub const MOST_SLICES: usize = 16;
+
+/// A block counts in 32 bits, so it must not count more values than this.
+pub const MOST_VALUES_PER_BLOCK: usize = u32::MAX as usize;
+
+/// Sub-histograms of a block of `best` for so many bins: as many as there is room for, a power of two.
+pub const fn copies(bins: usize) -> usize {
+    let mut copies = BEST_MOST_COPIES;
+    while copies > 1 && copies * bins * 4 > BEST_SHARED_BYTES {
+        copies /= 2;
+    }
+    copies
+}

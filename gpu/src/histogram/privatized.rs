@@ -1,0 +1,98 @@
+//! `privatized`: a sub-histogram per block in shared memory.
+
+use cuda_std::{prelude::*, shared::DynamicShared};
+
+use super::{
+    binning::*,
+    policy::{CHUNK, RUNG_BLOCK, RUNG_SLICE},
+    with_binnings,
+};
+use crate::block;
+
+/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared first;
+/// adds to `outside` how many had no bin. Each block counts 4096 neighbouring values in shared memory and
+/// then adds what it found.
+///
+/// Launch: `ceil(n / 4096)` blocks of 256 threads along x; along y one block per slice of 12288 bins;
+/// dynamic shared memory of 4 bytes per bin of a slice. Reads every value once per slice. Exact.
+///
+/// # Safety
+/// Nothing but the kernel touches `counts` and `outside` (one element) while it runs.
+#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_binnings)]
+pub unsafe fn histogram_privatized<B: Binning>(
+    input: Global<B::In>,
+    counts: GlobalMut<u64>,
+    outside: GlobalMut<u64>,
+    binning: B,
+) {
+    let slice = Slice::of_this_block(counts);
+    slice.clear();
+    let first = thread::block_idx_x() as usize * CHUNK;
+    let end = input.len().min(first + CHUNK);
+    let mut missed = 0;
+    let mut i = first + thread::thread_idx_x() as usize;
+    while i < end {
+        missed += slice.count(binning.bin(input.get(i), slice.bins));
+        i += RUNG_BLOCK;
+    }
+    slice.merge(counts);
+    block::add_to_total(outside, missed);
+}
+
+/// The part of the bins that a block counts, and its counters.
+#[derive(Clone, Copy)]
+pub(super) struct Slice {
+    counters: Shared<u32>,
+    first: u32,
+    /// All bins, of all slices.
+    pub bins: u32,
+}
+
+impl Slice {
+    #[inline(always)]
+    #[track_caller]
+    pub fn of_this_block(counts: GlobalMut<u64>) -> Self {
+        let first = thread::block_idx_y() as usize * RUNG_SLICE;
+        let len = RUNG_SLICE.min(counts.len() - first);
+        // SAFETY: the launch gives 4 bytes per bin of a slice, and nothing else uses them.
+        let counters = unsafe { DynamicShared::new() }.carve(len);
+        Self { counters, first: first as u32, bins: counts.len() as u32 }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn clear(self) {
+        let mut i = thread::thread_idx_x() as usize;
+        while i < self.counters.len() {
+            self.counters.set(i, 0);
+            i += RUNG_BLOCK;
+        }
+        thread::sync_threads();
+    }
+
+    /// Counts a value of this bin if it is in the slice; 1 if it is in no bin at all and this is the
+    /// first slice, which counts those.
+    #[inline(always)]
+    #[track_caller]
+    pub fn count(self, bin: u32) -> u64 {
+        let local = bin.wrapping_sub(self.first) as usize;
+        if local < self.counters.len() && bin < self.bins {
+            self.counters.atomic_add(local, 1);
+        }
+        u64::from(bin >= self.bins && self.first == 0)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn merge(self, counts: GlobalMut<u64>) {
+        thread::sync_threads();
+        let mut i = thread::thread_idx_x() as usize;
+        while i < self.counters.len() {
+            let count = self.counters.get(i);
+            if count > 0 {
+                counts.atomic_add(self.first as usize + i, u64::from(count));
+            }
+            i += RUNG_BLOCK;
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What several rungs start with: two elements per thread, combined while loading.
+
+use cuda_std::{Global, thread};
+
+use super::ops::Reduction;
+
+/// Element `i`'s partial result, or the identity past the end.
+#[inline(always)]
+#[track_caller]
+pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc {
+    if i < input.len() { R::load(input.get(i), i) } else { R::IDENTITY }
+}
+
+/// The combined partial result of this thread's two elements: the block takes `2 * block_dim`
+/// neighbouring ones, the thread those at its index and `block_dim` further on.
+#[inline(always)]
+#[track_caller]
+pub fn load_pair<R: Reduction>(input: Global<R::In>) -> R::Acc {
+    let block = thread::block_dim_x() as usize;
+    let i = thread::block_idx_x() as usize * (2 * block) + thread::thread_idx_x() as usize;
+    R::combine(load_or_identity::<R>(input, i), load_or_identity::<R>(input, i + block))
+}
+
+/// The combined partial result of every `grid`-th element from this thread's on.
+#[inline(always)]
+#[track_caller]
+pub fn load_strided<R: Reduction>(input: Global<R::In>) -> R::Acc {
+    let mut value = R::IDENTITY;
+    let mut i = thread::index_1d_wide();
+    while i < input.len() {
+        value = R::combine(value, R::load(input.get(i), i));
+        i += thread::grid_stride();
+    }
+    value
+}

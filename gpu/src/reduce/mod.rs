@@ -1,0 +1,131 @@
+//! Reduction of a whole array to one value: the ladder.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `interleaved_divergent` | the stride doubles, `thread % (2 * stride) == 0` works |
+//! | `interleaved_strided` | the same without the modulo: neighbouring threads, strided shared index |
+//! | `sequential` | the stride halves, neighbours add |
+//! | `add_on_load` | two elements per thread, added while loading |
+//! | `last_warp_unrolled` | the last 32 lanes need no barrier of the block |
+//! | `fully_unrolled` | the block size is a constant, every step unrolled |
+//! | `cascaded` | a grid-stride loop adds many elements per thread first |
+//! | `warp_shuffle` | the tree in shared memory down to one warp, then shuffles |
+//! | `coarsened` | accumulation in a register, then the tree |
+//! | `folding` | the back half is added onto the front half, out of place |
+//! | `folding_shared` | the same, with the inner folds in shared memory |
+//! | `best` | 16-byte loads, several in flight, shuffles, one launch |
+//!
+//! A variant's first pass turns the input into partial results, one per block; `finish` reduces those.
+//! `best` does both in one launch. The order in which elements are combined depends on the variant, the
+//! length and the number of multiprocessors, and on nothing else: the same input on the same card gives
+//! the same bits. Every element is read once: `n * size` bytes (the foldings read more).
+
+mod add_on_load;
+mod best;
+mod cascaded;
+mod coarsened;
+mod finish;
+mod folding;
+mod folding_shared;
+mod fully_unrolled;
+mod instances;
+mod interleaved_divergent;
+mod interleaved_strided;
+mod last_warp_unrolled;
+mod load;
+mod ops;
+pub mod policy;
+mod sequential;
+mod warp_shuffle;
+
+pub use add_on_load::{ReduceAddOnLoad, reduce_add_on_load};
+pub use best::{ReduceBest, reduce_best};
+pub use cascaded::{ReduceCascaded, reduce_cascaded};
+pub use coarsened::{ReduceCoarsened, reduce_coarsened};
+pub use finish::{ReduceFinish, reduce_finish};
+pub use folding::{ReduceFolding, ReduceFoldingFirst, reduce_folding, reduce_folding_first};
+pub use folding_shared::{
+    ReduceFoldingShared, ReduceFoldingSharedFirst, reduce_folding_shared,
+    reduce_folding_shared_first,
+};
+pub use fully_unrolled::{ReduceFullyUnrolled, reduce_fully_unrolled};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use instances::Kernels;
+pub use interleaved_divergent::{ReduceInterleavedDivergent, reduce_interleaved_divergent};
+pub use interleaved_strided::{ReduceInterleavedStrided, reduce_interleaved_strided};
+pub use last_warp_unrolled::{ReduceLastWarpUnrolled, reduce_last_warp_unrolled};
+pub use ops::{
+    Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Min, Product, Reduction, Sum,
+};
+pub use sequential::{ReduceSequential, reduce_sequential};
+pub use warp_shuffle::{ReduceWarpShuffle, reduce_warp_shuffle};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "reduce",
+    summary: "sum, product, min, max, argmin, argmax and mean of an array",
+    variants: &[
+        Variant {
+            name: "interleaved_divergent",
+            idea: "stride doubles, thread % (2 * stride): lanes of every warp diverge",
+            kernels: &["reduce_interleaved_divergent", "reduce_finish"],
+        },
+        Variant {
+            name: "interleaved_strided",
+            idea: "no modulo, neighbouring threads: strided shared index, banks conflict",
+            kernels: &["reduce_interleaved_strided", "reduce_finish"],
+        },
+        Variant {
+            name: "sequential",
+            idea: "stride halves, neighbours add: no conflicts, half the threads idle from the start",
+            kernels: &["reduce_sequential", "reduce_finish"],
+        },
+        Variant {
+            name: "add_on_load",
+            idea: "two elements per thread, added while loading",
+            kernels: &["reduce_add_on_load", "reduce_finish"],
+        },
+        Variant {
+            name: "last_warp_unrolled",
+            idea: "the last 32 lanes synchronise their warp, not the block",
+            kernels: &["reduce_last_warp_unrolled", "reduce_finish"],
+        },
+        Variant {
+            name: "fully_unrolled",
+            idea: "constant block size, every step unrolled",
+            kernels: &["reduce_fully_unrolled", "reduce_finish"],
+        },
+        Variant {
+            name: "cascaded",
+            idea: "a grid-stride loop adds many elements per thread before the unrolled tree",
+            kernels: &["reduce_cascaded", "reduce_finish"],
+        },
+        Variant {
+            name: "warp_shuffle",
+            idea: "shared-memory tree down to one warp, then shuffles",
+            kernels: &["reduce_warp_shuffle", "reduce_finish"],
+        },
+        Variant {
+            name: "coarsened",
+            idea: "grid-stride accumulation in a register, then the tree",
+            kernels: &["reduce_coarsened", "reduce_finish"],
+        },
+        Variant {
+            name: "folding",
+            idea: "two buffers in turn: the back half is added onto the front half until one is left",
+            kernels: &["reduce_folding_first", "reduce_folding"],
+        },
+        Variant {
+            name: "folding_shared",
+            idea: "folding with the inner folds in shared memory",
+            kernels: &["reduce_folding_shared_first", "reduce_folding_shared"],
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads, four in flight per thread, shuffles, the last block finishes",
+            kernels: &["reduce_best"],
+        },
+    ],
+};

@@ -1,0 +1,296 @@
+//! What is reduced: an operator and an element type make a [`Reduction`].
+//!
+//! - `Sum`, `Product`: integers in 64 bits, wrapping modulo 2^64; `f32`, `f16`, `bf16` in `f32`; `f64` in `f64`.
+//! - `Min`, `Max`: floats by a total order on their bits, as integers: -0 lies below +0, and a NaN beats
+//!   everything, so that one NaN makes the result NaN. An integer comparison also has no order-dependent
+//!   answers.
+//! - `ArgMin`, `ArgMax`: the same order, and of equal elements the first one; a NaN's position is the
+//!   answer where there is one, the first of several.
+
+use core::{
+    marker::PhantomData,
+    ops::{Add, Mul},
+};
+
+use cuda_std::{bf16, f16, convert::f16_to_f32, warp::Shuffle};
+
+/// A reduction: how an element enters, and how two partial results become one.
+///
+/// `combine` is associative and commutative, but for the rounding of float sums and products.
+pub trait Reduction: 'static {
+    /// The element's type.
+    type In: Copy + 'static;
+    /// The type of partial results.
+    type Acc: Copy + Shuffle + 'static;
+    /// What changes nothing when combined.
+    const IDENTITY: Self::Acc;
+
+    /// The partial result of the one element at `index`.
+    fn load(value: Self::In, index: usize) -> Self::Acc;
+
+    /// The partial result of two.
+    fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+}
+
+/// Sum of elements of type `T`.
+pub struct Sum<T>(PhantomData<T>);
+/// Product of elements of type `T`.
+pub struct Product<T>(PhantomData<T>);
+/// The least element of type `T`.
+pub struct Min<T>(PhantomData<T>);
+/// The greatest element of type `T`.
+pub struct Max<T>(PhantomData<T>);
+/// The position of the least element of type `T`.
+pub struct ArgMin<T>(PhantomData<T>);
+/// The position of the greatest element of type `T`.
+pub struct ArgMax<T>(PhantomData<T>);
+
+/// An accumulator of sums and products.
+pub trait Accumulator: Copy + Shuffle + 'static {
+    /// Nought.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// The sum; integers wrap.
+    fn add(self, other: Self) -> Self;
+    /// The product; integers wrap.
+    fn mul(self, other: Self) -> Self;
+}
+
+macro_rules! accumulators {
+    ($($ty:ty: $one:literal, $add:path, $mul:path;)*) => { $(
+        impl Accumulator for $ty {
+            const ZERO: Self = 0 as $ty;
+            const ONE: Self = $one;
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                $add(self, other)
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                $mul(self, other)
+            }
+        }
+    )* };
+}
+accumulators! {
+    u64: 1, u64::wrapping_add, u64::wrapping_mul;
+    i64: 1, i64::wrapping_add, i64::wrapping_mul;
+    f32: 1.0, Add::add, Mul::mul;
+    f64: 1.0, Add::add, Mul::mul;
+}
+
+/// An ordered key of an element.
+pub trait Key: Copy + Ord + Shuffle + 'static {
+    /// No key is greater.
+    const GREATEST: Self;
+    /// No key is less.
+    const LEAST: Self;
+}
+
+macro_rules! keys {
+    ($($ty:ty),*) => { $(
+        impl Key for $ty {
+            const GREATEST: Self = <$ty>::MAX;
+            const LEAST: Self = <$ty>::MIN;
+        }
+    )* };
+}
+keys!(u32, i32, u64, i64);
+
+/// An element that can be reduced.
+pub trait Element: Copy + 'static {
+    /// What sums and products are accumulated in.
+    type Acc: Accumulator;
+    /// What it is compared by.
+    type Key: Key;
+    /// Widens it.
+    fn widen(self) -> Self::Acc;
+    /// Its key, where the least is wanted (`LEAST`) or the greatest: a NaN is the most wanted of all.
+    fn key<const LEAST: bool>(self) -> Self::Key;
+    /// The element that has this key, by the same `LEAST`; NaNs come back as the one quiet NaN.
+    fn from_key<const LEAST: bool>(key: Self::Key) -> Self;
+}
+
+macro_rules! integers {
+    ($($ty:ty: $acc:ty, $key:ty;)*) => { $(
+        impl Element for $ty {
+            type Acc = $acc;
+            type Key = $key;
+            #[inline(always)]
+            fn widen(self) -> $acc {
+                self as $acc
+            }
+            #[inline(always)]
+            fn key<const LEAST: bool>(self) -> $key {
+                self as $key
+            }
+            #[inline(always)]
+            fn from_key<const LEAST: bool>(key: $key) -> Self {
+                key as $ty
+            }
+        }
+    )* };
+}
+integers! {
+    u8: u64, u32;
+    u32: u64, u32;
+    i32: i64, i32;
+    u64: u64, u64;
+    i64: i64, i64;
+}
+
+macro_rules! floats {
+    ($($ty:ty: $bits:ty, $key:ty;)*) => { $(
+        impl Element for $ty {
+            type Acc = $ty;
+            type Key = $key;
+            #[inline(always)]
+            fn widen(self) -> $ty {
+                self
+            }
+            #[inline(always)]
+            fn key<const LEAST: bool>(self) -> $key {
+                let bits = self.to_bits() as $key;
+                // Negative numbers order by falling magnitude: turn all bits but the sign.
+                let ordered = bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX);
+                match (self.is_nan(), LEAST) {
+                    (true, true) => <$key>::MIN,
+                    (true, false) => <$key>::MAX,
+                    (false, _) => ordered,
+                }
+            }
+            #[inline(always)]
+            fn from_key<const LEAST: bool>(key: $key) -> Self {
+                if key == if LEAST { <$key>::MIN } else { <$key>::MAX } {
+                    return <$ty>::NAN;
+                }
+                <$ty>::from_bits((key ^ ((key >> (<$key>::BITS - 1)) & <$key>::MAX)) as $bits)
+            }
+        }
+    )* };
+}
+floats! {
+    f32: u32, i32;
+    f64: u64, i64;
+}
+
+macro_rules! half_floats {
+    ($($ty:ty: $widen:expr;)*) => { $(
+        impl Element for $ty {
+            type Acc = f32;
+            type Key = i32;
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                $widen(self.to_bits())
+            }
+            #[inline(always)]
+            fn key<const LEAST: bool>(self) -> i32 {
+                self.widen().key::<LEAST>()
+            }
+            #[inline(always)]
+            fn from_key<const LEAST: bool>(key: i32) -> Self {
+                <$ty>::from_f32(f32::from_key::<LEAST>(key))
+            }
+        }
+    )* };
+}
+half_floats! {
+    f16: f16_to_f32;
+    bf16: |bits: u16| f32::from_bits(u32::from(bits) << 16);
+}
+
+impl<T: Element> Reduction for Sum<T> {
+    type In = T;
+    type Acc = T::Acc;
+    const IDENTITY: T::Acc = T::Acc::ZERO;
+    #[inline(always)]
+    fn load(value: T, _index: usize) -> T::Acc {
+        value.widen()
+    }
+    #[inline(always)]
+    fn combine(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.add(b)
+    }
+}
+
+impl<T: Element> Reduction for Product<T> {
+    type In = T;
+    type Acc = T::Acc;
+    const IDENTITY: T::Acc = T::Acc::ONE;
+    #[inline(always)]
+    fn load(value: T, _index: usize) -> T::Acc {
+        value.widen()
+    }
+    #[inline(always)]
+    fn combine(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.mul(b)
+    }
+}
+
+impl<T: Element> Reduction for Min<T> {
+    type In = T;
+    type Acc = T::Key;
+    const IDENTITY: T::Key = T::Key::GREATEST;
+    #[inline(always)]
+    fn load(value: T, _index: usize) -> T::Key {
+        value.key::<true>()
+    }
+    #[inline(always)]
+    fn combine(a: T::Key, b: T::Key) -> T::Key {
+        a.min(b)
+    }
+}
+
+impl<T: Element> Reduction for Max<T> {
+    type In = T;
+    type Acc = T::Key;
+    const IDENTITY: T::Key = T::Key::LEAST;
+    #[inline(always)]
+    fn load(value: T, _index: usize) -> T::Key {
+        value.key::<false>()
+    }
+    #[inline(always)]
+    fn combine(a: T::Key, b: T::Key) -> T::Key {
+        a.max(b)
+    }
+}
+
+/// A key and where it was found.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found<K> {
+    /// The key.
+    pub key: K,
+    /// The element's position; `u64::MAX` where there is none.
+    pub index: u64,
+}
+
+impl<K: Shuffle> Shuffle for Found<K> {
+    #[inline(always)]
+    fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
+        Self { key: self.key.map_words(each), index: self.index.map_words(each) }
+    }
+}
+
+macro_rules! arg_reductions {
+    ($($name:ident: $worst:ident, $least:literal, $better:tt;)*) => { $(
+        impl<T: Element> Reduction for $name<T> {
+            type In = T;
+            type Acc = Found<T::Key>;
+            const IDENTITY: Self::Acc = Found { key: T::Key::$worst, index: u64::MAX };
+            #[inline(always)]
+            fn load(value: T, index: usize) -> Self::Acc {
+                Found { key: value.key::<$least>(), index: index as u64 }
+            }
+            #[inline(always)]
+            fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+                if a.key $better b.key || (a.key == b.key && a.index < b.index) { a } else { b }
+            }
+        }
+    )* };
+}
+arg_reductions! {
+    ArgMin: GREATEST, true, <;
+    ArgMax: LEAST, false, >;
+}

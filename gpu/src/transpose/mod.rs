@@ -1,0 +1,100 @@
+//! Transpose of a row-major matrix: `output[x][y] = input[y][x]`.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `naive` | one thread per element |
+//! | `tiled` | 16 x 16 tiles through shared memory |
+//! | `padded` | tiles whose rows are one bank longer |
+//! | `best` | larger padded tiles, several rows per thread |
+//!
+//! A kernel moves words of 1, 2, 4, 8 or 16 bytes and knows nothing of their type. Every element is read
+//! once and written once: `2 * width * height * size` bytes. Nothing is computed, so the result is exact
+//! and the same for every variant.
+//!
+//! Blocks form a one-dimensional grid over tiles, x fastest, so that neither side of the matrix meets the
+//! limit of 65535 blocks that the grid has along y.
+
+mod best;
+mod naive;
+mod padded;
+pub mod policy;
+mod tiled;
+
+pub use best::{TransposeBest, transpose_best};
+pub use naive::{TransposeNaive, transpose_naive};
+pub use padded::{TransposePadded, transpose_padded};
+pub use tiled::{TransposeTiled, transpose_tiled};
+
+use crate::{Family, Variant};
+use cuda_std::thread;
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "transpose",
+    summary: "transpose of a row-major matrix with elements of 1, 2, 4, 8 or 16 bytes",
+    variants: &[
+        Variant {
+            name: "naive",
+            idea: "one thread per element: reads coalesce, writes do not",
+            kernels: &["transpose_naive"],
+        },
+        Variant {
+            name: "tiled",
+            idea: "16 x 16 tiles in shared memory: both sides coalesce, banks conflict",
+            kernels: &["transpose_tiled"],
+        },
+        Variant {
+            name: "padded",
+            idea: "tile rows one bank longer: no bank conflicts",
+            kernels: &["transpose_padded"],
+        },
+        Variant {
+            name: "best",
+            idea: "larger padded tiles, several rows per thread in flight",
+            kernels: &["transpose_best"],
+        },
+    ],
+};
+
+/// The tile of this block: its first column and row.
+///
+/// `tile_width` and `tile_height` are the tile's sides, `width` the matrix's.
+#[inline(always)]
+fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, usize) {
+    let across = width.div_ceil(tile_width) as u32;
+    let tile = thread::block_idx_x();
+    ((tile % across) as usize * tile_width, (tile / across) as usize * tile_height)
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
+    pub trait Word: Copy + 'static {
+        /// The kernels.
+        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+    }
+
+    /// `padded`'s padding of a tile row in elements: one bank, or one element where that is larger.
+    const fn padding(size: usize) -> usize {
+        if size < 4 { 4 / size } else { 1 }
+    }
+
+    macro_rules! words {
+        ($($word:ty),*) => { $(
+            impl Word for $word {
+                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &TransposeNaive::<$word>::DESCRIPTOR,
+                    &TransposeTiled::<$word>::DESCRIPTOR,
+                    &TransposePadded::<$word, { 16 + padding(size_of::<$word>()) }>::DESCRIPTOR,
+                    &TransposeBest::<$word>::DESCRIPTOR,
+                ];
+            }
+        )* };
+    }
+    words!(u8, u16, u32, u64, u128);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::Word;

@@ -1,0 +1,487 @@
+//! Typed memory on a device: vectors, views of them, and pinned host memory.
+
+use std::{
+    marker::PhantomData,
+    ops::{Bound, RangeBounds},
+    sync::Arc,
+};
+
+use bytemuck::Pod;
+
+use crate::{
+    device::Device,
+    error::{Error, Result},
+    executor::{Executor, Memory, ordered},
+};
+
+/// A type that can live on a device: plain data, valid with any bits.
+pub trait Element: Pod + Send + Sync {}
+impl<T: Pod + Send + Sync> Element for T {}
+
+/// The bytes of `len` elements.
+pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> {
+    len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= isize::MAX as usize).ok_or_else(|| {
+        Error::invalid(
+            operation,
+            format!("{} bytes in all at most", isize::MAX),
+            format!("{len} elements of {} bytes", size_of::<T>()),
+        )
+    })
+}
+
+/// An array on a device.
+#[derive(Debug)]
+pub struct Vector<T> {
+    memory: Memory,
+    len: usize,
+    device: Device,
+    marker: PhantomData<T>,
+}
+
+/// A part of an array on a device.
+#[derive(Debug)]
+pub struct VectorView<'a, T> {
+    address: u64,
+    len: usize,
+    device: &'a Device,
+    marker: PhantomData<&'a T>,
+}
+
+/// A part of an array on a device that may be written.
+#[derive(Debug)]
+pub struct VectorViewMut<'a, T> {
+    address: u64,
+    len: usize,
+    device: &'a Device,
+    marker: PhantomData<&'a mut T>,
+}
+
+impl<T> Clone for VectorView<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for VectorView<'_, T> {}
+
+/// The first and one past the last element of `range`, which must lie within `len`.
+pub(crate) fn resolve(
+    operation: &'static str,
+    range: impl RangeBounds<usize>,
+    len: usize,
+) -> Result<(usize, usize)> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => Some(*start),
+        Bound::Excluded(start) => start.checked_add(1),
+        Bound::Unbounded => Some(0),
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.checked_add(1),
+        Bound::Excluded(end) => Some(*end),
+        Bound::Unbounded => Some(len),
+    };
+    match (start, end) {
+        (Some(start), Some(end)) if start <= end && end <= len => Ok((start, end)),
+        _ => Err(Error::invalid(
+            operation,
+            format!("a range within 0..{len}"),
+            format!("{:?}..{:?}", range.start_bound(), range.end_bound()),
+        )),
+    }
+}
+
+impl<T: Element> Vector<T> {
+    /// An array of `len` elements with some contents or other.
+    pub(crate) fn uninit(device: &Device, operation: &'static str, len: usize) -> Result<Self> {
+        let bytes = bytes_of::<T>(operation, len)?;
+        let memory = device.executor.allocate(operation, bytes)?;
+        Ok(Self { memory, len, device: device.clone(), marker: PhantomData })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The handle that it was made with.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// All of it.
+    pub fn view(&self) -> VectorView<'_, T> {
+        VectorView {
+            address: self.memory.address(),
+            len: self.len,
+            device: &self.device,
+            marker: PhantomData,
+        }
+    }
+
+    /// All of it, to write.
+    pub fn view_mut(&mut self) -> VectorViewMut<'_, T> {
+        VectorViewMut {
+            address: self.memory.address(),
+            len: self.len,
+            device: &self.device,
+            marker: PhantomData,
+        }
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the range does not lie within the array.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<VectorView<'_, T>> {
+        self.view().slice(range)
+    }
+
+    /// The elements of `range`, to write.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the range does not lie within the array.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VectorViewMut<'_, T>> {
+        let (start, end) = resolve("slice_mut", range, self.len)?;
+        let mut view = self.view_mut();
+        view.address += (start * size_of::<T>()) as u64;
+        view.len = end - start;
+        Ok(view)
+    }
+
+    /// A copy of the elements on the host; waits for the work that makes them.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if that work or the copy failed.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.view().to_vec()
+    }
+
+    /// Copies the elements into `to`; waits for the work that makes them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
+    pub fn download(&self, to: &mut [T]) -> Result<()> {
+        self.view().download(to)
+    }
+
+    /// Overwrites the elements with those of `from`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `from` has another length, [`Error::Driver`] if the copy failed.
+    pub fn upload(&mut self, from: &[T]) -> Result<()> {
+        self.view_mut().upload(from)
+    }
+
+    /// Queues a copy of the elements into pinned memory, and returns at once: see [`PinnedVec`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
+    pub fn download_pinned(&self, to: &mut PinnedVec<T>) -> Result<()> {
+        to.start_copy("download_pinned", self.len, &self.device, |pinned, device| {
+            let bytes = size_of::<T>() * self.len;
+            // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
+            unsafe { device.executor.copy_out(pinned, self.memory.address(), bytes) }
+        })
+    }
+
+    /// Queues a copy of pinned memory over the elements, and returns at once: see [`PinnedVec`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `from` has another length or belongs to another device, [`Error::Driver`].
+    pub fn upload_pinned(&mut self, from: &mut PinnedVec<T>) -> Result<()> {
+        from.start_copy("upload_pinned", self.len, &self.device, |pinned, device| {
+            let bytes = size_of::<T>() * self.len;
+            // SAFETY: as for `download_pinned`; `&mut self` keeps others away from the elements.
+            unsafe { device.executor.copy_in(self.memory.address(), pinned, bytes) }
+        })
+    }
+}
+
+impl<'a, T: Element> VectorView<'a, T> {
+    pub(crate) fn from_parts(address: u64, len: usize, device: &'a Device) -> Self {
+        Self { address, len, device, marker: PhantomData }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The handle that the array was made with.
+    pub fn device(&self) -> &'a Device {
+        self.device
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the range does not lie within the view.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<VectorView<'a, T>> {
+        let (start, end) = resolve("slice", range, self.len)?;
+        let address = self.address + (start * size_of::<T>()) as u64;
+        Ok(Self { address, len: end - start, device: self.device, marker: PhantomData })
+    }
+
+    /// A copy of the elements on the host; waits for the work that makes them.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if that work or the copy failed.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut values = Vec::new();
+        values.try_reserve_exact(self.len).map_err(|_| Error::OutOfMemory {
+            operation: "to_vec",
+            device: crate::DeviceKind::Cpu,
+            requested: (self.len * size_of::<T>()) as u64,
+            available: "the host has not that much".to_owned(),
+        })?;
+        values.resize(self.len, T::zeroed());
+        self.download(&mut values)?;
+        Ok(values)
+    }
+
+    /// Copies the elements into `to`; waits for the work that makes them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
+    pub fn download(&self, to: &mut [T]) -> Result<()> {
+        if to.len() != self.len {
+            return Err(Error::invalid(
+                "download",
+                format!("room for {} elements", self.len),
+                format!("{}", to.len()),
+            ));
+        }
+        // SAFETY: the view is of `len` elements on its device, and `to` has as many; the wait below keeps
+        // `to` borrowed until the copy is done.
+        let copied = unsafe {
+            self.device.executor.copy_out(
+                to.as_mut_ptr().cast(),
+                self.address,
+                std::mem::size_of_val(to),
+            )
+        };
+        let done = self.device.synchronize();
+        copied.and(done)
+    }
+}
+
+impl<'a, T: Element> VectorViewMut<'a, T> {
+    pub(crate) fn owner(&self) -> &'a Device {
+        self.device
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The handle that the array was made with.
+    pub fn device(&self) -> &Device {
+        self.device
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The same elements, to read.
+    pub fn as_view(&self) -> VectorView<'_, T> {
+        VectorView::from_parts(self.address, self.len, self.device)
+    }
+
+    /// Overwrites the elements with those of `from`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `from` has another length, [`Error::Driver`] if the copy failed.
+    pub fn upload(&mut self, from: &[T]) -> Result<()> {
+        if from.len() != self.len {
+            return Err(Error::invalid(
+                "upload",
+                format!("{} elements", self.len),
+                format!("{}", from.len()),
+            ));
+        }
+        // SAFETY: as many elements on both sides; `from` is not pinned, so it is read before the return.
+        unsafe {
+            self.device.executor.copy_in(
+                self.address,
+                from.as_ptr().cast(),
+                std::mem::size_of_val(from),
+            )
+        }
+    }
+
+    /// Sets every byte to nought.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the work could not be queued.
+    pub fn clear(&mut self) -> Result<()> {
+        // SAFETY: the view's own elements.
+        unsafe { self.device.executor.fill(self.address, 0, self.len * size_of::<T>()) }
+    }
+}
+
+impl Device {
+    /// A copy of `values` on the device.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`] if the copy failed.
+    pub fn upload<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
+        let mut vector = Vector::uninit(self, "upload", values.len())?;
+        vector.upload(values)?;
+        Ok(vector)
+    }
+
+    /// An array of `len` elements, all of whose bytes are nought.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
+    pub fn zeros<T: Element>(&self, len: usize) -> Result<Vector<T>> {
+        let mut vector = Vector::uninit(self, "zeros", len)?;
+        vector.view_mut().clear()?;
+        Ok(vector)
+    }
+
+    /// Host memory of `len` elements that this device copies to and from without the host's help; all its
+    /// bytes are nought. On the CPU it is plain memory.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the system has not that much to pin, [`Error::Driver`].
+    pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedVec<T>> {
+        let bytes = bytes_of::<T>("pinned", len)?;
+        let memory = match &*self.executor {
+            Executor::Cpu(backend) => PinnedBytes::Cpu(backend.allocate("pinned", bytes)?),
+            #[cfg(warpwright_cuda)]
+            Executor::Cuda(backend) => PinnedBytes::Cuda(backend.allocate_pinned(bytes)?),
+        };
+        Ok(PinnedVec { memory, len, device: self.clone(), busy: None, marker: PhantomData })
+    }
+}
+
+#[derive(Debug)]
+enum PinnedBytes {
+    Cpu(crate::cpu::HostMemory),
+    #[cfg(warpwright_cuda)]
+    Cuda(crate::cuda::PinnedMemory),
+}
+
+impl PinnedBytes {
+    fn pointer(&self) -> *mut u8 {
+        match self {
+            Self::Cpu(memory) => memory.address() as *mut u8,
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(memory) => memory.pointer().as_ptr(),
+        }
+    }
+}
+
+/// Host memory that a device copies to and from by itself: copies overlap with other work, and return
+/// before they are done. Reading or writing the memory waits for them.
+#[derive(Debug)]
+pub struct PinnedVec<T> {
+    memory: PinnedBytes,
+    len: usize,
+    device: Device,
+    /// The handle on whose stream the latest copy was queued.
+    busy: Option<Device>,
+    marker: PhantomData<T>,
+}
+
+impl<T: Element> PinnedVec<T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Waits for the copy that is under way.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if it failed.
+    pub fn wait(&mut self) -> Result<()> {
+        match self.busy.take() {
+            Some(device) => device.synchronize(),
+            None => Ok(()),
+        }
+    }
+
+    /// The elements; waits for the copy that is under way.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if it failed.
+    pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
+        self.wait()?;
+        // SAFETY: `len` elements of plain data, set to nought when allocated; no copy is under way.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.memory.pointer().cast(), self.len) })
+    }
+
+    fn start_copy(
+        &mut self,
+        operation: &'static str,
+        len: usize,
+        device: &Device,
+        copy: impl FnOnce(*mut u8, &Device) -> Result<()>,
+    ) -> Result<()> {
+        self.device.require_same(operation, device)?;
+        if len != self.len {
+            return Err(Error::invalid(
+                operation,
+                format!("pinned memory of {len} elements"),
+                format!("{}", self.len),
+            ));
+        }
+        if self.busy.as_ref().is_some_and(|busy| !Arc::ptr_eq(&busy.executor, &device.executor)) {
+            self.wait()?;
+        }
+        self.busy = Some(device.clone());
+        copy(self.memory.pointer(), device)
+    }
+}
+
+impl<T> Drop for PinnedVec<T> {
+    fn drop(&mut self) {
+        if let Some(device) = self.busy.take() {
+            // An error of the copy is the device's, and comes again with its next call.
+            let _ = device.synchronize();
+        }
+    }
+}
+
+/// Copies `from` over `to`, on `to`'s stream.
+pub(crate) fn copy<T: Element>(
+    operation: &'static str,
+    from: VectorView<'_, T>,
+    to: &mut VectorViewMut<'_, T>,
+) -> Result<()> {
+    to.device.require_same(operation, from.device)?;
+    ordered(&to.device.executor, &[&from.device.executor], || {
+        // SAFETY: as many elements on both sides, checked by the caller; `to` is borrowed mutably, so the
+        // two do not overlap.
+        unsafe {
+            to.device.executor.copy_within(to.address, from.address, from.len * size_of::<T>())
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! The CPU executor behind the library's door.
+
+use std::{alloc::Layout, ptr::NonNull};
+
+use crate::{
+    device::{CpuOptions, DeviceInfo, DeviceKind},
+    error::{Error, Result},
+    executor::Launch,
+};
+
+/// Alignment of allocations in bytes, as on a CUDA device.
+const ALIGN: usize = 256;
+
+/// The CPU as a device. It does everything at once: there is nothing to wait for.
+#[derive(Debug, Clone)]
+pub(crate) struct CpuBackend {
+    info: DeviceInfo,
+    options: CpuOptions,
+}
+
+/// Host memory that stands in for a device's.
+#[derive(Debug)]
+pub(crate) struct HostMemory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: plain memory, reached only through the library, whose types keep readers and writers apart.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    pub fn address(&self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        if self.layout.size() > 0 {
+            // SAFETY: allocated with this layout.
+            unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
+        }
+    }
+}
+
+impl CpuBackend {
+    pub fn new(options: CpuOptions) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+        let info = DeviceInfo {
+            kind: DeviceKind::Cpu,
+            name: format!("CPU executor, {threads} threads"),
+            memory_bytes: memory("MemTotal:").unwrap_or(0),
+            multiprocessors: threads,
+            compute_capability: None,
+            driver_version: None,
+            shared_bytes_per_block: cuda_std::cpu::MAX_SHARED_BYTES,
+            l2_bytes: 0,
+        };
+        Self { info, options }
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    pub fn free_memory(&self) -> u64 {
+        memory("MemAvailable:").unwrap_or(u64::MAX)
+    }
+
+    pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<HostMemory> {
+        if bytes == 0 {
+            let layout = Layout::from_size_align(0, ALIGN).expect("no bytes");
+            let start = NonNull::new(std::ptr::without_provenance_mut(ALIGN)).expect("not null");
+            return Ok(HostMemory { start, layout });
+        }
+        // The system promises more memory than it has, and ends a program that takes it at its word.
+        let available = self.free_memory();
+        let refuse = || Error::OutOfMemory {
+            operation,
+            device: DeviceKind::Cpu,
+            requested: bytes as u64,
+            available: format!("{available} bytes are available"),
+        };
+        if bytes as u64 > available {
+            return Err(refuse());
+        }
+        let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| refuse())?;
+        // SAFETY: the layout has a size.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        NonNull::new(start).map(|start| HostMemory { start, layout }).ok_or_else(refuse)
+    }
+
+    /// # Safety
+    /// As for `Executor::launch`.
+    pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        let options = cuda_std::cpu::Options { order: self.options.order };
+        // SAFETY: by the contract.
+        unsafe { cuda_std::cpu::launch(launch.kernel, &launch.config, launch.params, &options) }?;
+        Ok(())
+    }
+}
+
+/// A row of the system's memory table, in bytes; none where there is no such table.
+fn memory(row: &str) -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = table.lines().find_map(|line| line.strip_prefix(row))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}

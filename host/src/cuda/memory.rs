@@ -1,0 +1,303 @@
+//! Device memory, pinned host memory, and the copies between them.
+//!
+//! Device memory is named by plain addresses here; the types that callers see keep them in bounds.
+//! Work on memory is put into a stream and runs in that stream's order. A length of zero is never
+//! passed to the driver.
+
+use super::context::CudaContext;
+use super::driver::driver;
+use super::driver::{self, check};
+use super::error::{CudaError, Result};
+use super::stream::CudaStream;
+use cust::sys::CUdeviceptr;
+use std::ffi::c_void;
+use std::fmt;
+use std::num::NonZero;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// The alignment in bytes of every device address that is allocated; the driver promises 256.
+pub(crate) const DEVICE_ALIGN: usize = 256;
+
+/// Stands for the address of no bytes: aligned, not null, never used.
+const NO_ADDRESS: NonZero<usize> = NonZero::new(DEVICE_ALIGN).unwrap();
+
+/// `CU_MEMHOSTALLOC_PORTABLE`: pinned for every device.
+const HOST_PORTABLE: u32 = 1;
+
+/// A piece of device memory, freed in the order of the stream that it was allocated on.
+///
+/// Where another stream uses it, that stream must wait for the allocating one first, and the
+/// allocating one for it before this is dropped: [`CudaStream::wait_for`].
+pub(crate) struct CudaMemory {
+    pointer: CUdeviceptr,
+    bytes: usize,
+    pooled: bool,
+    stream: Arc<CudaStream>,
+}
+
+impl CudaMemory {
+    /// Allocates `bytes` bytes, uninitialised and aligned to [`DEVICE_ALIGN`], for use in `stream`
+    /// from this point of it on. No bytes are no allocation, with an address that is aligned and
+    /// not null.
+    ///
+    /// Memory freed before is reused. If there is not enough, what the pool keeps is given back and
+    /// the allocation tried once more.
+    ///
+    /// # Errors
+    /// `CudaErrorKind::OutOfMemory`, saying how much was asked for and how much is free.
+    pub(crate) fn allocate(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaMemory> {
+        let context = stream.context();
+        let pooled = context.has_pool();
+        let mut memory = CudaMemory {
+            pointer: NO_ADDRESS.get() as CUdeviceptr,
+            bytes: 0,
+            pooled,
+            stream: stream.clone(),
+        };
+        if bytes == 0 {
+            return Ok(memory);
+        }
+        context.make_current()?;
+        let mut attempt = allocate_once(stream, bytes, pooled);
+        if pooled && matches!(&attempt, Err(e) if e.code == driver::OUT_OF_MEMORY) {
+            // Memory whose freeing is still queued cannot be given back before that has run.
+            stream.synchronize()?;
+            context.trim_pool()?;
+            attempt = allocate_once(stream, bytes, pooled);
+        }
+        memory.pointer = attempt.map_err(|error| match context.mem_get_info() {
+            Ok((free, total)) if error.code == driver::OUT_OF_MEMORY => error.with(format_args!(
+                "{} were asked for, {} of {} are free",
+                Bytes(bytes as u64),
+                Bytes(free),
+                Bytes(total)
+            )),
+            _ => error,
+        })?;
+        memory.bytes = bytes;
+        Ok(memory)
+    }
+
+    /// The device address of the first byte.
+    pub(crate) fn pointer(&self) -> u64 {
+        self.pointer
+    }
+
+    /// The size in bytes, as asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The stream that this was allocated on and will be freed on.
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+}
+
+fn allocate_once(stream: &CudaStream, bytes: usize, pooled: bool) -> Result<CUdeviceptr> {
+    let mut pointer: CUdeviceptr = 0;
+    // SAFETY: the functions write one address; the context is current and the stream alive.
+    unsafe {
+        if pooled {
+            driver!(cuMemAllocAsync(&mut pointer, bytes, stream.raw()))?;
+        } else {
+            driver!(cuMemAlloc_v2(&mut pointer, bytes))?;
+        }
+    }
+    Ok(pointer)
+}
+
+impl Drop for CudaMemory {
+    fn drop(&mut self) {
+        if self.bytes == 0 || self.stream.context().make_current().is_err() {
+            return;
+        }
+        // SAFETY: the address came from the matching allocation and nobody has it any more. In the
+        // pool's case the freeing is queued behind the work that uses it; `cuMemFree` itself waits
+        // for the device.
+        let _ = unsafe {
+            if self.pooled {
+                driver!(cuMemFreeAsync(self.pointer, self.stream.raw()))
+            } else {
+                driver!(cuMemFree_v2(self.pointer))
+            }
+        };
+    }
+}
+
+impl fmt::Debug for CudaMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaMemory({:#x}, {} bytes)", self.pointer, self.bytes)
+    }
+}
+
+/// Host memory that the device copies from and to by itself, so that such copies are fast and run
+/// beside the calling thread's work. Starts out as zeros.
+pub(crate) struct PinnedMemory {
+    pointer: NonNull<u8>,
+    bytes: usize,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: owned memory, which any thread may use and free.
+unsafe impl Send for PinnedMemory {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for PinnedMemory {}
+
+impl PinnedMemory {
+    /// Allocates `bytes` bytes of zeros, aligned to at least 64. No bytes are no allocation, with
+    /// an address that is aligned to 256 and not null.
+    ///
+    /// # Errors
+    /// `CudaErrorKind::OutOfMemory`, saying how much was asked for.
+    pub(crate) fn allocate(context: &Arc<CudaContext>, bytes: usize) -> Result<PinnedMemory> {
+        let context = context.clone();
+        if bytes == 0 {
+            let pointer = NonNull::without_provenance(NO_ADDRESS);
+            return Ok(PinnedMemory {
+                pointer,
+                bytes,
+                context,
+            });
+        }
+        context.make_current()?;
+        let mut raw: *mut c_void = ptr::null_mut();
+        // SAFETY: the function writes one pointer.
+        let code = unsafe { driver::cuMemHostAlloc(&mut raw, bytes, HOST_PORTABLE) };
+        check("cuMemHostAlloc", code).map_err(|error| {
+            error.with(format_args!(
+                "{} of pinned host memory were asked for",
+                Bytes(bytes as u64)
+            ))
+        })?;
+        let pointer = NonNull::new(raw.cast::<u8>())
+            .ok_or_else(|| CudaError::new("cuMemHostAlloc", driver::OUT_OF_MEMORY))?;
+        // SAFETY: `bytes` bytes were just allocated there. The driver does not promise zeros.
+        unsafe { pointer.write_bytes(0, bytes) };
+        Ok(PinnedMemory {
+            pointer,
+            bytes,
+            context,
+        })
+    }
+
+    /// The address of the first byte.
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        self.pointer
+    }
+
+    /// The size in bytes, as asked for.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        if self.bytes != 0 && self.context.make_current().is_ok() {
+            // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under
+            // way: the copying functions demand that of their callers.
+            let _ = unsafe { driver!(cuMemFreeHost(self.pointer.as_ptr().cast())) };
+        }
+    }
+}
+
+impl fmt::Debug for PinnedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedMemory({:p}, {} bytes)", self.pointer, self.bytes)
+    }
+}
+
+impl CudaStream {
+    /// Queues setting `bytes` bytes from the device address `to` on to `value`.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    ///
+    /// # Safety
+    /// The bytes lie in one allocation of this device, usable at this point of the stream until
+    /// they are set, and no work in another stream uses them meanwhile.
+    pub(crate) unsafe fn memset(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        // SAFETY: the caller's promise.
+        unsafe { driver!(cuMemsetD8Async(to, value, bytes, self.raw())) }
+    }
+
+    /// Queues a copy of `bytes` bytes from the host to the device address `to`. From memory that is
+    /// not pinned the driver copies before this returns.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    ///
+    /// # Safety
+    /// As [`CudaStream::memset`] for the bytes at `to`; those at `from` are readable and, if
+    /// pinned, stay there unchanged until the copy is done.
+    pub(crate) unsafe fn copy_to_device(
+        &self,
+        to: u64,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        // SAFETY: the caller's promise.
+        unsafe { driver!(cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.raw())) }
+    }
+
+    /// Queues a copy of `bytes` bytes from the device address `from` to the host. The bytes are
+    /// there once the stream was synchronised.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    ///
+    /// # Safety
+    /// As [`CudaStream::memset`] for the bytes at `from`; those at `to` are writable and nobody
+    /// else uses them until the copy is done.
+    pub(crate) unsafe fn copy_to_host(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        // SAFETY: the caller's promise.
+        unsafe { driver!(cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.raw())) }
+    }
+
+    /// Queues a copy of `bytes` bytes from the device address `from` to the device address `to`.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    ///
+    /// # Safety
+    /// As [`CudaStream::memset`] for both; they do not overlap.
+    pub(crate) unsafe fn copy_on_device(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        // SAFETY: the caller's promise.
+        unsafe { driver!(cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw())) }
+    }
+}
+
+/// A number of bytes for people: exact below 1 MiB, else in MiB or GiB.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MIB: f64 = 1048576.0;
+        let mib = self.0 as f64 / MIB;
+        if mib < 1.0 {
+            write!(f, "{} bytes", self.0)
+        } else if mib < 1024.0 {
+            write!(f, "{mib:.1} MiB")
+        } else {
+            write!(f, "{:.1} GiB", mib / 1024.0)
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Modules of PTX, their functions, and launches.
+
+use super::context::CudaContext;
+use super::driver::{self, driver};
+use super::error::{CudaError, Result};
+use super::stream::CudaStream;
+use cust::sys::{CUfunction, CUmodule};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `CU_JIT_ERROR_LOG_BUFFER`.
+const JIT_ERROR_LOG_BUFFER: c_int = 5;
+/// `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
+const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_int = 6;
+/// `CU_JIT_GENERATE_LINE_INFO`.
+const JIT_GENERATE_LINE_INFO: c_int = 13;
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+
+/// How much of the compiler's log is kept.
+const LOG_BYTES: usize = 16 * 1024;
+
+/// A module of PTX, compiled by the driver for one device and loaded there.
+pub(crate) struct CudaModule {
+    raw: CUmodule,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: a module is a handle that the driver lets any thread use at any time.
+unsafe impl Send for CudaModule {}
+// SAFETY: as above.
+unsafe impl Sync for CudaModule {}
+
+impl CudaModule {
+    /// Compiles `ptx` for the device of `context` and loads it. The driver keeps what it compiled
+    /// in a cache on disk. Where the PTX has line information (`.loc`), profilers are given it.
+    ///
+    /// # Errors
+    /// `CudaErrorKind::Module`, with the compiler's log in the message; a NUL byte in `ptx` is such
+    /// an error too.
+    pub(crate) fn from_ptx(context: &Arc<CudaContext>, ptx: &str) -> Result<Arc<CudaModule>> {
+        let Ok(image) = CString::new(ptx) else {
+            return Err(CudaError::new("cuModuleLoadDataEx", 218)
+                .with("PTX text without NUL bytes is required"));
+        };
+        context.make_current()?;
+        let mut log = vec![0u8; LOG_BYTES];
+        let has_line_info = ptx.contains(".loc\t") || ptx.contains(".loc ");
+        // The driver takes values that fit a pointer in the pointer's place.
+        let mut options = [
+            JIT_ERROR_LOG_BUFFER,
+            JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            JIT_GENERATE_LINE_INFO,
+        ];
+        let mut values = [
+            log.as_mut_ptr().cast::<c_void>(),
+            ptr::without_provenance_mut(LOG_BYTES),
+            ptr::without_provenance_mut(usize::from(has_line_info)),
+        ];
+        let mut raw: CUmodule = ptr::null_mut();
+        // SAFETY: the image is a C string; options and values are of the length given, the values
+        // as the options require; the log's buffer is as long as said and outlives the call.
+        let code = unsafe {
+            driver::cuModuleLoadDataEx(
+                &mut raw,
+                image.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        driver::check("cuModuleLoadDataEx", code).map_err(|error| explain(error, &log, context))?;
+        Ok(Arc::new(CudaModule {
+            raw,
+            context: context.clone(),
+        }))
+    }
+
+    /// The kernel `name`, with its attributes.
+    ///
+    /// # Errors
+    /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such kernel.
+    pub(crate) fn get_function(self: &Arc<Self>, name: &str) -> Result<CudaFunction> {
+        let missing = |error: CudaError| error.with(format_args!("kernel {name:?}"));
+        let Ok(entry) = CString::new(name) else {
+            return Err(missing(CudaError::new(
+                "cuModuleGetFunction",
+                driver::INVALID_VALUE,
+            )));
+        };
+        self.context.make_current()?;
+        let mut raw: CUfunction = ptr::null_mut();
+        // SAFETY: the function writes one handle; the name is a C string and the module alive.
+        unsafe { driver!(cuModuleGetFunction(&mut raw, self.raw, entry.as_ptr())) }
+            .map_err(missing)?;
+        let attribute = |attribute: c_int| -> Result<u32> {
+            let mut value: c_int = 0;
+            // SAFETY: the function writes one int; the handle is of a module that is alive.
+            unsafe { driver!(cuFuncGetAttribute(&mut value, attribute, raw)) }.map_err(missing)?;
+            Ok(value.max(0) as u32)
+        };
+        let attributes = FunctionAttributes {
+            max_threads_per_block: attribute(0)?,
+            static_shared_bytes: attribute(1)?,
+            local_bytes: attribute(3)?,
+            registers: attribute(4)?,
+        };
+        let dynamic_limit = attribute(MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+        Ok(CudaFunction {
+            raw,
+            name: name.to_owned(),
+            attributes,
+            dynamic_limit: Mutex::new(dynamic_limit),
+            module: self.clone(),
+        })
+    }
+}
+
+impl Drop for CudaModule {
+    fn drop(&mut self) {
+        if self.context.make_current().is_ok() {
+            // SAFETY: nobody has the module or a function of it any more; the driver waits for
+            // kernels that run.
+            let _ = unsafe { driver!(cuModuleUnload(self.raw)) };
+        }
+    }
+}
+
+impl fmt::Debug for CudaModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaModule")
+            .field("raw", &self.raw)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts the compiler's log, and what to do about an old driver, into the error's message.
+fn explain(error: CudaError, log: &[u8], context: &CudaContext) -> CudaError {
+    let log = CStr::from_bytes_until_nul(log)
+        .unwrap_or_default()
+        .to_string_lossy();
+    let error = match log.trim() {
+        "" => error,
+        log => error.with(log),
+    };
+    let (major, minor) = context.info().driver_version;
+    match error.code {
+        222 => error.with(format_args!(
+            "the driver compiles PTX of CUDA {major}.{minor} at most: a newer driver is required"
+        )),
+        _ => error,
+    }
+}
+
+/// What the driver says about a compiled kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionAttributes {
+    /// The most threads a block of this kernel can have.
+    pub(crate) max_threads_per_block: u32,
+    /// Bytes of shared memory that the kernel declares itself.
+    pub(crate) static_shared_bytes: u32,
+    /// Bytes of local memory per thread: stack and spilled registers.
+    pub(crate) local_bytes: u32,
+    /// Registers per thread.
+    pub(crate) registers: u32,
+}
+
+/// A kernel, ready to be launched. Keeps its module loaded.
+pub(crate) struct CudaFunction {
+    raw: CUfunction,
+    name: String,
+    attributes: FunctionAttributes,
+    /// The most dynamic shared memory in bytes that a launch may ask for as things stand.
+    dynamic_limit: Mutex<u32>,
+    module: Arc<CudaModule>,
+}
+
+// SAFETY: a function is a handle that the driver lets any thread use at any time.
+unsafe impl Send for CudaFunction {}
+// SAFETY: as above.
+unsafe impl Sync for CudaFunction {}
+
+impl CudaFunction {
+    /// The kernel's name in the module.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The kernel's attributes.
+    pub(crate) fn attributes(&self) -> FunctionAttributes {
+        self.attributes
+    }
+
+    /// How many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory
+    /// a multiprocessor holds at a time; 0 where it cannot hold one.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    pub(crate) fn max_active_blocks(&self, block_threads: u32, shared_bytes: u32) -> Result<u32> {
+        self.module.context.make_current()?;
+        self.allow_dynamic_shared(shared_bytes)?;
+        let mut blocks: c_int = 0;
+        let threads = c_int::try_from(block_threads).unwrap_or(c_int::MAX);
+        // SAFETY: the function writes one int; the handle is of a module that is alive.
+        unsafe {
+            driver!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.raw,
+                threads,
+                shared_bytes as usize,
+            ))
+        }?;
+        Ok(blocks.max(0) as u32)
+    }
+
+    /// Queues a launch of the kernel in `stream`: `grid` blocks of `block` threads (x, y, z), each
+    /// block with `shared_bytes` bytes of dynamic shared memory. Where that is more than kernels
+    /// get unasked (48 KiB with the static part), more is asked for.
+    ///
+    /// # Errors
+    /// `CudaErrorKind::LaunchLimits` where the device does not have that much, or the kernel was
+    /// compiled for fewer threads, with the launch in the message; what else the driver returns. An
+    /// error of work queued before may show here.
+    ///
+    /// # Safety
+    /// `params` holds one pointer per parameter of the kernel, in order, each to a readable value
+    /// of the parameter's size and alignment; they are read before this returns. Running the kernel
+    /// with these values at this point of the stream is sound: it accesses only memory that is its
+    /// to access until it ends.
+    pub(crate) unsafe fn launch(
+        &self,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        stream: &CudaStream,
+        params: &[*const c_void],
+    ) -> Result<()> {
+        self.module.context.make_current()?;
+        let describe = |error: CudaError| match error.code {
+            // Faults of earlier kernels come up here too; the launch has no part in those.
+            driver::INVALID_VALUE | 701 | 720 => {
+                error.with(self.describe_launch(grid, block, shared_bytes))
+            }
+            _ => error.with(format_args!("kernel {}", self.name)),
+        };
+        self.allow_dynamic_shared(shared_bytes).map_err(describe)?;
+        // SAFETY: the caller's promise; the driver reads through the pointers and writes nothing,
+        // whatever the constness in its signature.
+        unsafe {
+            driver!(cuLaunchKernel(
+                self.raw,
+                grid[0],
+                grid[1],
+                grid[2],
+                block[0],
+                block[1],
+                block[2],
+                shared_bytes,
+                stream.raw(),
+                params.as_ptr().cast::<*mut c_void>().cast_mut(),
+                ptr::null_mut(),
+            ))
+        }
+        .map_err(describe)
+    }
+
+    /// Raises the kernel's limit of dynamic shared memory where `bytes` is above it.
+    fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
+        let mut limit = self
+            .dynamic_limit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if bytes <= *limit {
+            return Ok(());
+        }
+        let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is of a module that is alive; a value too large is an error.
+        unsafe {
+            driver!(cuFuncSetAttribute(
+                self.raw,
+                MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                value
+            ))
+        }?;
+        *limit = bytes;
+        Ok(())
+    }
+
+    fn describe_launch(&self, grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> String {
+        let info = self.module.context.info();
+        let attributes = self.attributes;
+        format!(
+            "kernel {} with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic \
+             shared memory was asked for; it takes {} threads per block at most, has {} bytes of \
+             static shared memory and {} registers per thread, and the device gives a block {} \
+             bytes of shared memory at most",
+            self.name,
+            attributes.max_threads_per_block,
+            attributes.static_shared_bytes,
+            attributes.registers,
+            info.shared_bytes_per_block_optin
+                .max(info.shared_bytes_per_block),
+        )
+    }
+}
+
+impl fmt::Debug for CudaFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CudaFunction")
+            .field("name", &self.name)
+            .field("attributes", &self.attributes)
+            .finish_non_exhaustive()
+    }
+}

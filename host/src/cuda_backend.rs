@@ -1,0 +1,259 @@
+//! The CUDA executor behind the library's door.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use crate::{
+    cuda::{
+        CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaMemory,
+        CudaModule, CudaStream, PinnedMemory,
+    },
+    device::{DeviceInfo, DeviceKind},
+    error::{Error, Result},
+    executor::{Launch, Mark},
+    module::{self, Module},
+};
+
+/// A CUDA device with one stream.
+#[derive(Debug)]
+pub(crate) struct CudaBackend {
+    info: DeviceInfo,
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+/// The library's kernels that a device has loaded, by name; they stay loaded like the context.
+fn loaded() -> &'static Mutex<HashMap<(usize, String), Arc<CudaFunction>>> {
+    static LOADED: OnceLock<Mutex<HashMap<(usize, String), Arc<CudaFunction>>>> = OnceLock::new();
+    LOADED.get_or_init(Mutex::default)
+}
+
+fn device_info(info: &CudaDeviceInfo) -> DeviceInfo {
+    DeviceInfo {
+        kind: DeviceKind::Cuda { ordinal: info.ordinal },
+        name: info.name.clone(),
+        memory_bytes: info.memory_bytes,
+        multiprocessors: info.multiprocessors,
+        compute_capability: Some(info.compute_capability),
+        driver_version: Some(info.driver_version),
+        shared_bytes_per_block: info.shared_bytes_per_block_optin as usize,
+        l2_bytes: info.l2_bytes as u64,
+    }
+}
+
+pub(crate) fn list() -> Vec<DeviceInfo> {
+    crate::cuda::devices().iter().map(device_info).collect()
+}
+
+/// The library's error for a driver's.
+pub(crate) fn driver_error(
+    operation: &'static str,
+    device: DeviceKind,
+    error: CudaError,
+) -> Error {
+    match error.kind() {
+        CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => {
+            Error::NoDevice { device, reason: error.to_string() }
+        }
+        _ => Error::Driver { operation, device, code: error.code, message: error.to_string() },
+    }
+}
+
+impl CudaBackend {
+    pub fn open(ordinal: usize) -> Result<Self> {
+        let device = DeviceKind::Cuda { ordinal };
+        let failed = |error| driver_error("open", device, error);
+        let count = crate::cuda::device_count().map_err(|error| Error::NoDevice {
+            device,
+            reason: format!("no CUDA device can be used: {error}"),
+        })?;
+        if ordinal >= count {
+            return Err(Error::NoDevice {
+                device,
+                reason: match count {
+                    0 => "the driver finds no CUDA device".to_owned(),
+                    1 => "there is one CUDA device, cuda:0".to_owned(),
+                    _ => format!("there are {count} CUDA devices, cuda:0 to cuda:{}", count - 1),
+                },
+            });
+        }
+        let context = CudaContext::open(ordinal).map_err(failed)?;
+        let stream = Arc::new(CudaStream::new(&context).map_err(failed)?);
+        Ok(Self { info: device_info(context.info()), context, stream })
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn error(&self, operation: &'static str) -> impl Fn(CudaError) -> Error + use<> {
+        let kind = self.info.kind;
+        move |error| driver_error(operation, kind, error)
+    }
+
+    pub fn free_memory(&self) -> Result<u64> {
+        let (free, _) = self.context.mem_get_info().map_err(self.error("free_memory"))?;
+        Ok(free as u64)
+    }
+
+    pub fn new_stream(&self) -> Result<Self> {
+        let stream = CudaStream::new(&self.context).map_err(self.error("new_stream"))?;
+        Ok(Self {
+            info: self.info.clone(),
+            context: self.context.clone(),
+            stream: Arc::new(stream),
+        })
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        self.stream.synchronize().map_err(self.error("synchronize"))
+    }
+
+    pub fn mark(&self) -> Result<Mark> {
+        let failed = self.error("time");
+        let event = CudaEvent::new(&self.context).map_err(&failed)?;
+        event.record(&self.stream).map_err(&failed)?;
+        Ok(Mark::Cuda(event, self.info.kind))
+    }
+
+    /// A point in the stream to wait for.
+    pub fn event(&self) -> Result<CudaEvent> {
+        self.stream.record().map_err(self.error("record"))
+    }
+
+    pub fn wait_for(&self, other: &Self) -> Result<()> {
+        self.stream.wait_for(&other.stream).map_err(self.error("wait"))
+    }
+
+    pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<CudaMemory> {
+        CudaMemory::allocate(&self.stream, bytes).map_err(|error| match error.kind() {
+            CudaErrorKind::OutOfMemory => self.out_of_memory(operation, bytes),
+            _ => driver_error(operation, self.info.kind, error),
+        })
+    }
+
+    pub fn allocate_pinned(&self, bytes: usize) -> Result<PinnedMemory> {
+        PinnedMemory::allocate(&self.context, bytes).map_err(|error| match error.kind() {
+            CudaErrorKind::OutOfMemory => Error::OutOfMemory {
+                operation: "pinned",
+                device: self.info.kind,
+                requested: bytes as u64,
+                available: "the host has no more memory to pin".to_owned(),
+            },
+            _ => driver_error("pinned", self.info.kind, error),
+        })
+    }
+
+    fn out_of_memory(&self, operation: &'static str, bytes: usize) -> Error {
+        let available = match self.context.mem_get_info() {
+            Ok((free, total)) => format!("{free} of {total} are free"),
+            Err(error) => format!("and the driver cannot tell what is free: {error}"),
+        };
+        Error::OutOfMemory {
+            operation,
+            device: self.info.kind,
+            requested: bytes as u64,
+            available,
+        }
+    }
+
+    /// # Safety
+    /// As for `Executor::fill`.
+    pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { self.stream.memset(to, value, bytes) }.map_err(self.error("fill"))
+    }
+
+    /// # Safety
+    /// As for `Executor::copy_in`.
+    pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { self.stream.copy_to_device(to, from, bytes) }.map_err(self.error("upload"))
+    }
+
+    /// # Safety
+    /// As for `Executor::copy_out`.
+    pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { self.stream.copy_to_host(to, from, bytes) }.map_err(self.error("download"))
+    }
+
+    /// # Safety
+    /// As for `Executor::copy_within`.
+    pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { self.stream.copy_on_device(to, from, bytes) }.map_err(self.error("copy"))
+    }
+
+    /// # Safety
+    /// As for `Executor::launch`.
+    pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        let function = self.function(launch)?;
+        let LaunchShape { grid, block, shared_bytes } = LaunchShape::of(launch);
+        // SAFETY: by the contract.
+        unsafe { function.launch(grid, block, shared_bytes, &self.stream, launch.params) }
+            .map_err(self.error(launch.operation))
+    }
+
+    fn function(&self, launch: &Launch<'_>) -> Result<Arc<CudaFunction>> {
+        let name = launch.kernel.name;
+        match launch.module {
+            Some(module) => module.function(self, name, launch.operation),
+            None => {
+                let DeviceKind::Cuda { ordinal } = self.info.kind else { unreachable!() };
+                let key = (ordinal, name.to_owned());
+                let mut loaded = loaded().lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(function) = loaded.get(&key) {
+                    return Ok(function.clone());
+                }
+                let capability = self.info.compute_capability.unwrap_or_default();
+                let ptx = module::own_kernel(name, capability).ok_or_else(|| {
+                    Error::UnknownKernel {
+                        operation: launch.operation,
+                        kernel: name.to_owned(),
+                        hint: "; rebuild it with `cargo xtask build-ptx`",
+                    }
+                })?;
+                let function = self.load(&ptx, name, launch.operation)?;
+                loaded.insert(key, function.clone());
+                Ok(function)
+            }
+        }
+    }
+
+    /// Compiles a module for the device and takes one kernel of it.
+    pub fn load(&self, ptx: &str, kernel: &str, operation: &'static str) -> Result<Arc<CudaFunction>> {
+        CudaModule::from_ptx(&self.context, ptx)
+            .and_then(|module| module.get_function(kernel))
+            .map(Arc::new)
+            .map_err(self.error(operation))
+    }
+
+    pub fn function_of(
+        &self,
+        module: &Arc<CudaModule>,
+        kernel: &str,
+        operation: &'static str,
+    ) -> Result<Arc<CudaFunction>> {
+        module.get_function(kernel).map(Arc::new).map_err(self.error(operation))
+    }
+
+    pub fn load_module(&self, module: &Module) -> Result<Arc<CudaModule>> {
+        CudaModule::from_ptx(&self.context, module.ptx()).map_err(self.error("load_module"))
+    }
+}
+
+struct LaunchShape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+}
+
+impl LaunchShape {
+    fn of(launch: &Launch<'_>) -> Self {
+        let cuda_std::kernel::LaunchConfig { grid, block, shared_bytes } = launch.config;
+        Self { grid, block, shared_bytes }
+    }
+}

@@ -1,0 +1,293 @@
+//! The door between the operations and the two executors.
+//!
+//! An operation prepares a launch (kernel, shape, raw parameters); where it runs is decided here and
+//! nowhere else.
+
+use std::{
+    ffi::c_void,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
+
+use crate::{
+    cpu,
+    device::{CpuOptions, DeviceInfo, DeviceKind, supported},
+    error::{Error, Result},
+    module::Module,
+};
+#[cfg(warpwright_cuda)]
+use crate::{cuda, cuda_backend::CudaBackend};
+
+/// Where work is done.
+#[derive(Debug)]
+pub(crate) enum Executor {
+    Cpu(cpu::CpuBackend),
+    #[cfg(warpwright_cuda)]
+    Cuda(CudaBackend),
+}
+
+/// Memory of a device; freed when it is dropped, after the work that is queued.
+#[derive(Debug)]
+pub(crate) enum Memory {
+    Cpu(cpu::HostMemory),
+    #[cfg(warpwright_cuda)]
+    Cuda(cuda::CudaMemory),
+}
+
+impl Memory {
+    /// The address of the first byte, aligned to 256 bytes.
+    pub fn address(&self) -> u64 {
+        match self {
+            Self::Cpu(memory) => memory.address(),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(memory) => memory.pointer(),
+        }
+    }
+}
+
+/// A point in a stream.
+#[derive(Debug)]
+pub(crate) enum Mark {
+    Cpu(Instant),
+    #[cfg(warpwright_cuda)]
+    Cuda(cuda::CudaEvent, DeviceKind),
+}
+
+impl Mark {
+    /// The time from `start` to this point; waits for both.
+    pub fn since(&self, start: &Self) -> Result<Duration> {
+        match (self, start) {
+            (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
+            #[cfg(warpwright_cuda)]
+            (Self::Cuda(end, kind), Self::Cuda(start, _)) => end
+                .synchronize()
+                .and_then(|()| end.elapsed_since(start))
+                .map_err(|error| crate::cuda_backend::driver_error("time", *kind, error)),
+            #[cfg(warpwright_cuda)]
+            _ => Err(Error::invalid("time", "two points of one device", "points of two")),
+        }
+    }
+}
+
+/// A launch that is ready to go: everything but where.
+pub(crate) struct Launch<'a> {
+    pub operation: &'static str,
+    pub kernel: &'a KernelDescriptor,
+    pub config: LaunchConfig,
+    /// The raw parameters, as [`KernelDescriptor::params`] lists them.
+    pub params: &'a [*const c_void],
+    /// Where the kernel is; none for the library's own.
+    pub module: Option<&'a Module>,
+}
+
+impl Executor {
+    pub fn cpu(options: CpuOptions) -> Self {
+        Self::Cpu(cpu::CpuBackend::new(options))
+    }
+
+    #[cfg(warpwright_cuda)]
+    pub fn cuda(ordinal: usize) -> Result<Self> {
+        let backend = CudaBackend::open(ordinal)?;
+        if !supported(backend.info()) {
+            let (major, minor) = backend.info().compute_capability.unwrap_or_default();
+            return Err(Error::NoDevice {
+                device: DeviceKind::Cuda { ordinal },
+                reason: format!("compute capability 7.5 or later required, it has {major}.{minor}"),
+            });
+        }
+        Ok(Self::Cuda(backend))
+    }
+
+    #[cfg(not(warpwright_cuda))]
+    pub fn cuda(ordinal: usize) -> Result<Self> {
+        let _ = supported;
+        Err(Error::NoDevice {
+            device: DeviceKind::Cuda { ordinal },
+            reason: "this build has no CUDA side: it needs x86-64 Linux and the feature `cuda`"
+                .to_owned(),
+        })
+    }
+
+    pub fn list() -> Vec<DeviceInfo> {
+        #[cfg(warpwright_cuda)]
+        let mut all: Vec<DeviceInfo> = crate::cuda_backend::list();
+        #[cfg(not(warpwright_cuda))]
+        let mut all = Vec::new();
+        all.push(cpu::CpuBackend::new(CpuOptions::default()).info().clone());
+        all
+    }
+
+    pub fn info(&self) -> &DeviceInfo {
+        match self {
+            Self::Cpu(backend) => backend.info(),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.info(),
+        }
+    }
+
+    pub fn free_memory(&self) -> Result<u64> {
+        match self {
+            Self::Cpu(backend) => Ok(backend.free_memory()),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.free_memory(),
+        }
+    }
+
+    pub fn new_stream(&self) -> Result<Self> {
+        match self {
+            Self::Cpu(backend) => Ok(Self::Cpu(backend.clone())),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => Ok(Self::Cuda(backend.new_stream()?)),
+        }
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.synchronize(),
+        }
+    }
+
+    pub fn mark(&self) -> Result<Mark> {
+        match self {
+            Self::Cpu(_) => Ok(Mark::Cpu(Instant::now())),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.mark(),
+        }
+    }
+
+    /// Memory of `bytes` bytes. Its contents are some bytes or other, readable all the same.
+    pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
+        match self {
+            Self::Cpu(backend) => backend.allocate(operation, bytes).map(Memory::Cpu),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.allocate(operation, bytes).map(Memory::Cuda),
+        }
+    }
+
+    /// Queues setting `bytes` bytes at `to` to `value`.
+    ///
+    /// # Safety
+    /// The bytes are within memory of this device that nothing else is using, but for work queued here.
+    pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                // SAFETY: by the contract.
+                unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.fill(to, value, bytes) },
+        }
+    }
+
+    /// Queues a copy from the host. On return `from` may be changed, unless it is pinned memory.
+    ///
+    /// # Safety
+    /// As for [`fill`](Self::fill) at `to`; `from` is readable, and if it is pinned it stays so and
+    /// unchanged until the copy is done.
+    pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes) };
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.copy_in(to, from, bytes) },
+        }
+    }
+
+    /// Queues a copy to the host.
+    ///
+    /// # Safety
+    /// `from` is within memory of this device; `to` is writable and stays so, and untouched, until the
+    /// copy is done.
+    pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.copy_out(to, from, bytes) },
+        }
+    }
+
+    /// Queues a copy within the device.
+    ///
+    /// # Safety
+    /// Both ranges are within memory of this device and do not overlap; as for [`fill`](Self::fill) at `to`.
+    pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.copy_within(to, from, bytes) },
+        }
+    }
+
+    /// Makes this handle's later work wait for what `other` has queued so far.
+    pub fn wait_for(&self, other: &Self) -> Result<()> {
+        match (self, other) {
+            #[cfg(warpwright_cuda)]
+            (Self::Cuda(own), Self::Cuda(other)) => own.wait_for(other),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compiles a module now.
+    pub fn load(&self, module: &Module) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                let _ = module;
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.load_module(module).map(drop),
+        }
+    }
+
+    /// Queues a launch.
+    ///
+    /// # Safety
+    /// The arguments keep the kernel's contract: its views are of memory of this device, and whatever the
+    /// kernel's `# Safety` section asks for.
+    pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        match self {
+            // SAFETY: by the contract.
+            Self::Cpu(backend) => unsafe { backend.launch(launch) },
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.launch(launch) },
+        }
+    }
+}
+
+/// Runs `work` on `user`'s stream, ordered after what `owners` have queued and before what they queue later.
+pub(crate) fn ordered<T>(
+    user: &Arc<Executor>,
+    owners: &[&Arc<Executor>],
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let others = || owners.iter().filter(|owner| !Arc::ptr_eq(owner, user));
+    for owner in others() {
+        user.wait_for(owner)?;
+    }
+    let value = work();
+    for owner in others() {
+        owner.wait_for(user)?;
+    }
+    value
+}

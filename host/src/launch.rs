@@ -1,0 +1,207 @@
+//! Launches: raw parameters, and the typed launch of a user's kernels.
+
+use std::ffi::c_void;
+
+use cuda_std::{
+    Global, GlobalMut,
+    kernel::{ByValue, Kernel, LaunchConfig, Params, Signature},
+};
+
+use crate::{
+    buffer::{Element, Vector, VectorView, VectorViewMut},
+    device::Device,
+    error::{Error, Result},
+    executor::{Launch, ordered},
+    matrix::{Matrix, MatrixView},
+    module::Module,
+};
+
+/// The raw parameters of a launch, in order.
+#[derive(Debug, Default)]
+pub(crate) struct RawArgs {
+    words: Vec<u64>,
+    starts: Vec<usize>,
+}
+
+impl RawArgs {
+    /// Adds a parameter that is passed by value.
+    pub fn value<T: ByValue>(&mut self, value: T) -> &mut Self {
+        let start = self.words.len();
+        self.words.resize(start + size_of::<T>().div_ceil(8), 0);
+        // SAFETY: the words just added are as large as the value; `T` may be less aligned than they are,
+        // and where it is more, the readers read without alignment.
+        unsafe { self.words[start..].as_mut_ptr().cast::<T>().write_unaligned(value) };
+        self.starts.push(start);
+        self
+    }
+
+    /// Adds a view: the address of its first element, and its length.
+    pub fn view(&mut self, address: u64, len: usize) -> &mut Self {
+        self.value(address).value(len as u64)
+    }
+
+    /// One pointer per raw parameter.
+    pub fn pointers(&self) -> Vec<*const c_void> {
+        self.starts.iter().map(|start| self.words[*start..].as_ptr().cast()).collect()
+    }
+}
+
+/// What a launch gathers from its arguments.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Gathered<'a> {
+    raw: RawArgs,
+    owners: Vec<&'a Device>,
+}
+
+/// A host value that can be passed for a kernel's parameter of type `P`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed for a kernel's parameter of type `{P}`",
+    note = "`Global<T>` takes `&Vector<T>`, `&Matrix<T>` or a view of one; `GlobalMut<T>` takes `&mut Vector<T>`, `&mut Matrix<T>` or a `VectorViewMut<T>`; a value takes itself"
+)]
+pub trait Arg<'a, P> {
+    #[doc(hidden)]
+    fn gather(self, to: &mut Gathered<'a>);
+}
+
+impl<P: ByValue> Arg<'_, P> for P {
+    fn gather(self, to: &mut Gathered<'_>) {
+        to.raw.value(self);
+    }
+}
+
+impl<'a, T: Element> Arg<'a, Global<T>> for VectorView<'a, T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        to.raw.view(self.address(), self.len());
+        to.owners.push(self.device());
+    }
+}
+
+impl<'a, T: Element> Arg<'a, Global<T>> for &'a Vector<T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        self.view().gather(to);
+    }
+}
+
+impl<'a, T: Element> Arg<'a, Global<T>> for MatrixView<'a, T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        self.as_vector().gather(to);
+    }
+}
+
+impl<'a, T: Element> Arg<'a, Global<T>> for &'a Matrix<T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        self.view().gather(to);
+    }
+}
+
+impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        to.raw.view(self.address(), self.len());
+        to.owners.push(self.owner());
+    }
+}
+
+impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Vector<T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        self.view_mut().gather(to);
+    }
+}
+
+impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Matrix<T> {
+    fn gather(self, to: &mut Gathered<'a>) {
+        self.as_vector_mut().gather(to);
+    }
+}
+
+/// A tuple of arguments for a kernel whose parameters are `P`.
+#[diagnostic::on_unimplemented(
+    message = "these arguments do not fit the kernel",
+    label = "the kernel's parameters are `{P}`",
+    note = "given `{Self}`"
+)]
+pub trait Args<'a, P: Params> {
+    #[doc(hidden)]
+    fn gather(self, to: &mut Gathered<'a>);
+}
+
+macro_rules! args {
+    ($($arg:ident $param:ident $index:tt),*) => {
+        impl<'a, $($param: cuda_std::kernel::Param,)* $($arg: Arg<'a, $param>),*>
+            Args<'a, ($($param,)*)> for ($($arg,)*)
+        {
+            #[allow(unused_variables)]
+            fn gather(self, to: &mut Gathered<'a>) {
+                $(self.$index.gather(to);)*
+            }
+        }
+    };
+}
+args!();
+args!(A P 0);
+args!(A P 0, B Q 1);
+args!(A P 0, B Q 1, C R 2);
+args!(A P 0, B Q 1, C R 2, D S 3);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11);
+
+impl Device {
+    /// Launches the kernel `K`, which `module` holds, with `args`.
+    ///
+    /// The launch is queued; reading a result waits for it. On the CPU executor it runs at once, lane by
+    /// lane, with its accesses checked.
+    ///
+    /// ```ignore
+    /// // SAFETY: both vectors have as many elements; the grid covers them.
+    /// unsafe { device.launch::<Scale<f32>>(&module, LaunchConfig::linear(blocks, 256), (&x, &mut y, 2.0))? };
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownKernel`] if the module does not hold the kernel, [`Error::DeviceMismatch`] if an
+    /// argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
+    /// [`Error::Driver`] if the driver refuses the launch.
+    ///
+    /// # Safety
+    /// What the kernel's own `# Safety` section asks for.
+    pub unsafe fn launch<'a, K: Kernel>(
+        &self,
+        module: &Module,
+        config: LaunchConfig,
+        args: impl Args<'a, <K as Signature>::Params>,
+    ) -> Result<()> {
+        const OPERATION: &str = "launch";
+        let kernel = const { &K::DESCRIPTOR };
+        module.require(kernel.name, OPERATION)?;
+        if kernel.max_threads > 0 && config.threads() > u64::from(kernel.max_threads) {
+            return Err(Error::invalid(
+                OPERATION,
+                format!("at most {} threads per block for `{}`", kernel.max_threads, kernel.name),
+                format!("{}", config.threads()),
+            ));
+        }
+        let mut gathered = Gathered { raw: RawArgs::default(), owners: Vec::new() };
+        args.gather(&mut gathered);
+        for owner in &gathered.owners {
+            self.require_same(OPERATION, owner)?;
+        }
+        let owners: Vec<_> = gathered.owners.iter().map(|device| &device.executor).collect();
+        ordered(&self.executor, &owners, || {
+            let launch = Launch {
+                operation: OPERATION,
+                kernel,
+                config,
+                params: &gathered.raw.pointers(),
+                module: Some(module),
+            };
+            // SAFETY: the arguments have the types of the kernel's parameters and live as long as the
+            // call, their memory until the queued work is done; the rest is the caller's promise.
+            unsafe { self.executor.launch(&launch) }
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! PTX: the library's own modules, and those of a user.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+#[cfg(warpwright_cuda)]
+use crate::{
+    cuda::{CudaFunction, CudaModule},
+    cuda_backend::CudaBackend,
+};
+use crate::{
+    device::Device,
+    error::{Error, Result},
+};
+
+/// The library's PTX: architecture, family, text.
+static OWN: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// A PTX module of a user's own kernels, for [`Device::launch`](crate::Device::launch).
+///
+/// It can be used on every device. On a CUDA device the driver compiles it at its first launch there; on
+/// the CPU executor a launch runs the kernel's Rust function, and the module only vouches that the kernel
+/// is in it.
+#[derive(Debug, Clone)]
+pub struct Module {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    ptx: String,
+    #[cfg(warpwright_cuda)]
+    loaded: Mutex<HashMap<usize, Loaded>>,
+    #[cfg(not(warpwright_cuda))]
+    #[allow(dead_code)]
+    loaded: Mutex<HashMap<usize, ()>>,
+}
+
+/// The module on one device.
+#[cfg(warpwright_cuda)]
+#[derive(Debug)]
+struct Loaded {
+    module: Arc<CudaModule>,
+    functions: HashMap<&'static str, Arc<CudaFunction>>,
+}
+
+impl Module {
+    /// A module from PTX text, as `cuda_builder` writes it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the text is not PTX: it has no `.version` line or no kernel.
+    pub fn from_ptx(ptx: impl Into<String>) -> Result<Self> {
+        let ptx = ptx.into();
+        if !ptx.lines().any(|line| line.trim_start().starts_with(".version")) {
+            return Err(Error::invalid(
+                "Module::from_ptx",
+                "PTX text with a `.version` line",
+                format!("{} bytes without one", ptx.len()),
+            ));
+        }
+        if !ptx.contains(".entry ") {
+            return Err(Error::invalid("Module::from_ptx", "a kernel (`.entry`)", "none"));
+        }
+        Ok(Self { inner: Arc::new(Inner { ptx, loaded: Mutex::default() }) })
+    }
+
+    /// The text.
+    pub fn ptx(&self) -> &str {
+        &self.inner.ptx
+    }
+
+    /// The names of the kernels in it, in the text's order.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.inner.ptx.lines().filter_map(entry_name)
+    }
+
+    pub(crate) fn require(&self, kernel: &'static str, operation: &'static str) -> Result<()> {
+        if self.kernels().any(|name| name == kernel) {
+            return Ok(());
+        }
+        Err(Error::UnknownKernel {
+            operation,
+            kernel: kernel.to_owned(),
+            hint: "; is the PTX built from the crate that this program was compiled with?",
+        })
+    }
+
+    #[cfg(warpwright_cuda)]
+    pub(crate) fn function(
+        &self,
+        backend: &CudaBackend,
+        kernel: &'static str,
+        operation: &'static str,
+    ) -> Result<Arc<CudaFunction>> {
+        use crate::device::DeviceKind;
+        use std::{collections::hash_map::Entry, sync::PoisonError};
+
+        let DeviceKind::Cuda { ordinal } = backend.info().kind else { unreachable!() };
+        let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let on_device = match loaded.entry(ordinal) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let module = backend.load_module(self)?;
+                entry.insert(Loaded { module, functions: HashMap::new() })
+            }
+        };
+        if let Some(function) = on_device.functions.get(kernel) {
+            return Ok(function.clone());
+        }
+        self.require(kernel, operation)?;
+        let function = backend.function_of(&on_device.module, kernel, operation)?;
+        on_device.functions.insert(kernel, function.clone());
+        Ok(function)
+    }
+}
+
+impl Device {
+    /// Compiles `module` for this device now, rather than at its first launch.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with the compiler's words if it does not compile.
+    pub fn load(&self, module: &Module) -> Result<()> {
+        self.executor.load(module)
+    }
+}
+
+/// The name of the kernel that a line of PTX begins.
+fn entry_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(".visible ").unwrap_or(line).strip_prefix(".entry ")?;
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
+    Some(&rest[..end])
+}
+
+/// The PTX of one of the library's kernels, for a device of this compute capability: what the kernel
+/// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
+#[cfg_attr(not(warpwright_cuda), allow(dead_code))]
+pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
+    let newest = OWN
+        .iter()
+        .filter(|(_, family, _)| {
+            name.strip_prefix(family).is_some_and(|rest| rest.starts_with('_'))
+        })
+        .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, text)))
+        .max_by_key(|(arch, _)| *arch)?;
+    slice(newest.1, name)
+}
+
+/// The architecture as a number, if a device of this capability runs its PTX: `sm_80` runs on all that are
+/// not older, `sm_90a` on 9.0 alone.
+fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
+    let digits = arch.strip_prefix("sm_")?;
+    let exact = digits.ends_with('a');
+    let number: u32 = digits.trim_end_matches('a').parse().ok()?;
+    let device = major * 10 + minor;
+    (if exact { device == number } else { device >= number }).then_some((number, exact))
+}
+
+/// The items of PTX text that are no kernels, and the kernel called `name`.
+fn slice(ptx: &str, name: &str) -> Option<String> {
+    let mut kept = String::with_capacity(8 * 1024);
+    let mut found = false;
+    let mut lines = ptx.lines();
+    while let Some(line) = lines.next() {
+        let Some(entry) = entry_name(line) else {
+            kept.push_str(line);
+            kept.push('\n');
+            continue;
+        };
+        let wanted = entry == name;
+        found |= wanted;
+        // A kernel ends with a closing brace in the first column.
+        let mut body = Some(line);
+        while let Some(line) = body {
+            if wanted {
+                kept.push_str(line);
+                kept.push('\n');
+            }
+            body = if line == "}" { None } else { lines.next() };
+        }
+    }
+    found.then_some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry family_a__f32(
+	.param .u64 family_a__f32_param_0
+)
+.maxntid 256, 1, 1
+{
+	{ .shared .align 16 .b8 array[4]; }
+	ret;
+}
+.visible .entry family_a(
+	.param .u64 family_a_param_0
+)
+{
+	ret;
+}
+";
+
+    #[test]
+    fn a_slice_is_the_shared_items_and_one_kernel() {
+        let text = slice(TEXT, "family_a__f32").unwrap();
+        assert!(text.contains(".extern .shared"));
+        assert!(text.contains("array[4]"));
+        assert!(!text.contains("family_a("));
+        let text = slice(TEXT, "family_a").unwrap();
+        assert!(text.contains(".version 7.0"));
+        assert!(!text.contains("family_a__f32"));
+        assert_eq!(slice(TEXT, "family_b"), None);
+    }
+
+    #[test]
+    fn an_architecture_runs_on_later_devices_and_a_specific_one_on_its_own() {
+        assert!(runs_on("sm_80", (9, 0)) > runs_on("sm_75", (9, 0)));
+        assert!(runs_on("sm_90a", (9, 0)) > runs_on("sm_80", (9, 0)));
+        assert_eq!(runs_on("sm_90a", (10, 0)), None);
+        assert_eq!(runs_on("sm_80", (7, 5)), None);
+        assert!(runs_on("sm_75", (12, 0)).is_some());
+    }
+
+    #[test]
+    fn text_that_is_no_ptx_is_refused() {
+        assert!(Module::from_ptx("").unwrap_err().to_string().contains(".version"));
+        assert!(Module::from_ptx(".version 7.0\n").unwrap_err().to_string().contains(".entry"));
+        let module = Module::from_ptx(TEXT).unwrap();
+        assert_eq!(module.kernels().collect::<Vec<_>>(), ["family_a__f32", "family_a"]);
+    }
+}

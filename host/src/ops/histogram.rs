@@ -1,0 +1,341 @@
+//! Histogram: how many values fall into each bin.
+
+use cuda_std::kernel::{ByValue, KernelDescriptor, LaunchConfig};
+use warpwright_gpu::histogram::{BinNumber, Binning, EvenRange, FAMILY, Kernels, policy};
+
+use super::{Choice, ChosenBy, choose, grid_size, strided_blocks};
+use crate::{
+    buffer::{Element, Vector, VectorView},
+    device::Device,
+    error::{Error, Result},
+    executor::{Launch, ordered},
+    launch::RawArgs,
+};
+
+/// The counts of a histogram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Histogram {
+    /// How many values fell into each bin.
+    pub counts: Vec<u64>,
+    /// How many values fell into none, and were not counted.
+    pub outside: u64,
+}
+
+impl Histogram {
+    /// The number of values.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum::<u64>() + self.outside
+    }
+}
+
+/// A value that is a bin's number: `u8`, `u16`, `u32`.
+pub trait BinValue: Element {
+    #[doc(hidden)]
+    type Rule: Kernels<In = Self> + ByValue;
+    #[doc(hidden)]
+    fn rule() -> Self::Rule;
+}
+
+/// A value of a range that bins divide: `f32`, `f64`.
+pub trait RangeValue: Element + PartialOrd + std::fmt::Display {
+    #[doc(hidden)]
+    type Rule: Kernels<In = Self> + ByValue;
+    #[doc(hidden)]
+    fn rule(low: Self, high: Self, bins: u32) -> Option<Self::Rule>;
+}
+
+macro_rules! values {
+    (numbers $($number:ty),*; ranges $($range:ty),*) => {
+        $(impl BinValue for $number {
+            type Rule = BinNumber<$number>;
+            fn rule() -> Self::Rule {
+                BinNumber::new()
+            }
+        })*
+        $(impl RangeValue for $range {
+            type Rule = EvenRange<$range>;
+            fn rule(low: Self, high: Self, bins: u32) -> Option<Self::Rule> {
+                let rule = EvenRange::<$range>::new(low, high, bins);
+                // A NaN fails the comparison.
+                (low < high && (high - low).is_finite() && rule.scale.is_finite()).then_some(rule)
+            }
+        })*
+    };
+}
+values!(numbers u8, u16, u32; ranges f32, f64);
+
+impl Device {
+    /// Counts how often each of the numbers `0..bins` comes among `values`.
+    ///
+    /// A value that is not below `bins` is not counted, and is part of
+    /// [`outside`](Histogram::outside). Any number of values, also none; 1 to 2^32 - 1 bins. Exact: every
+    /// variant gives the same counts on every device. Waits for the result.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `bins` is 0 or too many, [`Error::DeviceMismatch`], [`Error::OutOfMemory`],
+    /// and what the device reports.
+    pub fn histogram<'a, T: BinValue>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        bins: usize,
+    ) -> Result<Histogram> {
+        self.histogram_request(values, bins).run()
+    }
+
+    /// [`histogram`](Self::histogram) with options.
+    pub fn histogram_request<'a, T: BinValue>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        bins: usize,
+    ) -> HistogramRequest<'a, T::Rule> {
+        HistogramRequest {
+            device: self.clone(),
+            input: values.into(),
+            bins,
+            rule: Ok(T::rule()),
+            variant: None,
+        }
+    }
+
+    /// Counts how many of `values` fall into each of `bins` equal parts of `low ..= high`.
+    ///
+    /// The bin of `v` is the integer part of `(v - low) * (bins / (high - low))`, computed in the values'
+    /// type with one rounding per operation; `high` belongs to the last bin. A value outside the range, or
+    /// NaN, is not counted, and is part of [`outside`](Histogram::outside). Otherwise as
+    /// [`histogram`](Self::histogram).
+    ///
+    /// # Errors
+    /// As for [`histogram`](Self::histogram); [`Error::Invalid`] too if the range is empty, not finite, or
+    /// so narrow or wide that its arithmetic overflows.
+    pub fn histogram_range<'a, T: RangeValue>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        bins: usize,
+        low: T,
+        high: T,
+    ) -> Result<Histogram> {
+        self.histogram_range_request(values, bins, low, high).run()
+    }
+
+    /// [`histogram_range`](Self::histogram_range) with options.
+    pub fn histogram_range_request<'a, T: RangeValue>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        bins: usize,
+        low: T,
+        high: T,
+    ) -> HistogramRequest<'a, T::Rule> {
+        let rule = T::rule(low, high, u32::try_from(bins).unwrap_or(u32::MAX)).ok_or_else(|| {
+            Error::invalid(
+                "histogram",
+                "a finite range whose low end lies below its high end",
+                format!("{low} to {high}"),
+            )
+        });
+        HistogramRequest { device: self.clone(), input: values.into(), bins, rule, variant: None }
+    }
+}
+
+/// A histogram that is to be made.
+#[derive(Debug, Clone)]
+#[must_use = "a request does nothing until it is run"]
+pub struct HistogramRequest<'a, B: Binning> {
+    device: Device,
+    input: VectorView<'a, B::In>,
+    bins: usize,
+    rule: Result<B>,
+    variant: Option<String>,
+}
+
+impl<'a, B: Kernels + ByValue> HistogramRequest<'a, B>
+where
+    B::In: Element,
+{
+    /// Uses the variant called `name`: `serial`, `global_atomic`, `privatized`, `privatized_coarsened` or
+    /// `best`.
+    pub fn variant(mut self, name: impl Into<String>) -> Self {
+        self.variant = Some(name.into());
+        self
+    }
+
+    /// Does it, and waits for the result.
+    ///
+    /// # Errors
+    /// As for [`Device::histogram`]; [`Error::UnknownVariant`] and [`Error::NotEligible`] too.
+    pub fn run(self) -> Result<Histogram> {
+        let mut prepared = self.prepare()?;
+        prepared.enqueue()?;
+        prepared.finish()
+    }
+
+    /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn prepare(self) -> Result<PreparedHistogram<'a, B>> {
+        let Self { device, input, bins, rule, variant } = self;
+        if bins == 0 || bins >= u32::MAX as usize {
+            return Err(Error::invalid(
+                "histogram",
+                format!("1 to {} bins", u32::MAX - 1),
+                format!("{bins}"),
+            ));
+        }
+        let rule = rule?;
+        device.require_same("histogram", input.device())?;
+        let choice = choose(&FAMILY, variant.as_deref())?;
+        let work = plan::<B>(&device, choice, input.len(), bins)?;
+        // The counts, and behind them the number of values outside.
+        let counts = Vector::uninit(&device, "histogram", bins + 1)?;
+        Ok(PreparedHistogram { device, input, bins, rule, choice, work, counts })
+    }
+}
+
+#[derive(Debug)]
+enum Work {
+    Host,
+    Launch { kernel: &'static KernelDescriptor, config: LaunchConfig, copies_log2: Option<u32> },
+}
+
+fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) -> Result<Work> {
+    let Some(kernel) = B::KERNELS[choice.index] else { return Ok(Work::Host) };
+    let info = device.info();
+    let sliced = |slice: usize| -> Result<(u32, u32)> {
+        let slices = bins.div_ceil(slice);
+        if slices > policy::MOST_SLICES {
+            return Err(Error::NotEligible {
+                family: FAMILY.name,
+                variant: choice.variant(),
+                reason: format!(
+                    "it counts {} bins at most, given {bins}; global_atomic counts any number",
+                    slice * policy::MOST_SLICES
+                ),
+            });
+        }
+        Ok((slices as u32, (bins.min(slice) * 4) as u32))
+    };
+    let strided = |per_multiprocessor, block: usize| {
+        let blocks = strided_blocks(info, per_multiprocessor, len, block * 16);
+        blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK))
+    };
+    let rung = policy::RUNG_BLOCK as u32;
+    let (blocks, slices, threads, shared_bytes, copies_log2) = match choice.variant() {
+        "global_atomic" => {
+            (strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK), 1, rung, 0, None)
+        }
+        "privatized" => {
+            let (slices, bytes) = sliced(policy::RUNG_SLICE)?;
+            (len.div_ceil(policy::CHUNK).max(1), slices, rung, bytes, None)
+        }
+        "privatized_coarsened" => {
+            let (slices, bytes) = sliced(policy::RUNG_SLICE)?;
+            let blocks = strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK);
+            (blocks, slices, rung, bytes, None)
+        }
+        _ if bins > policy::BEST_SLICE * policy::MOST_SLICES => {
+            // More bins than slices pay for: the values go straight to global memory.
+            let Some(kernel) = FAMILY.position("global_atomic").and_then(|i| B::KERNELS[i]) else {
+                return Ok(Work::Host);
+            };
+            let blocks = strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK);
+            let blocks = grid_size(&FAMILY, choice, blocks)?;
+            let config = LaunchConfig::linear(blocks, rung);
+            return Ok(Work::Launch { kernel, config, copies_log2: None });
+        }
+        _ => {
+            let (slices, bytes) = sliced(policy::BEST_SLICE)?;
+            let copies = policy::copies(bins);
+            let blocks = strided(policy::BEST_BLOCKS_PER_MULTIPROCESSOR, policy::BEST_BLOCK);
+            let bytes = bytes * copies as u32;
+            (blocks, slices, policy::BEST_BLOCK as u32, bytes, Some(copies.ilog2()))
+        }
+    };
+    let config = LaunchConfig {
+        grid: [grid_size(&FAMILY, choice, blocks)?, slices, 1],
+        block: [threads, 1, 1],
+        shared_bytes,
+    };
+    Ok(Work::Launch { kernel, config, copies_log2 })
+}
+
+/// A histogram whose variant is chosen and whose counts have their place.
+#[derive(Debug)]
+pub struct PreparedHistogram<'a, B: Binning> {
+    device: Device,
+    input: VectorView<'a, B::In>,
+    bins: usize,
+    rule: B,
+    choice: Choice,
+    work: Work,
+    counts: Vector<u64>,
+}
+
+impl<B: Kernels + ByValue> PreparedHistogram<'_, B>
+where
+    B::In: Element,
+{
+    /// The variant that runs.
+    pub fn variant(&self) -> &'static str {
+        self.choice.variant()
+    }
+
+    /// Who chose it.
+    pub fn chosen_by(&self) -> ChosenBy {
+        self.choice.chosen_by()
+    }
+
+    /// Queues the work: clears the counts and counts. `serial` does its work here, on the host.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn enqueue(&mut self) -> Result<()> {
+        match self.work {
+            Work::Host => {
+                let counts = serial(self.rule, &self.input.to_vec()?, self.bins);
+                self.counts.upload(&counts)
+            }
+            Work::Launch { kernel, config, copies_log2 } => {
+                self.counts.view_mut().clear()?;
+                let address = self.counts.view().address();
+                let outside = address + (self.bins * size_of::<u64>()) as u64;
+                let mut args = RawArgs::default();
+                args.view(self.input.address(), self.input.len())
+                    .view(address, self.bins)
+                    .view(outside, 1)
+                    .value(self.rule);
+                if let Some(copies_log2) = copies_log2 {
+                    args.value(copies_log2);
+                }
+                let params = args.pointers();
+                let launch =
+                    Launch { operation: "histogram", kernel, config, params: &params, module: None };
+                let owners = [&self.input.device().executor];
+                ordered(&self.device.executor, &owners, || {
+                    // SAFETY: the counts are this request's own, with one element more than bins; the
+                    // plan keeps to the kernel's shared memory and to 2^32 values per block.
+                    unsafe { self.device.executor.launch(&launch) }
+                })
+            }
+        }
+    }
+
+    /// Waits for the work queued last and gives its result.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn finish(&self) -> Result<Histogram> {
+        let mut counts = self.counts.to_vec()?;
+        let outside = counts.pop().unwrap_or_default();
+        Ok(Histogram { counts, outside })
+    }
+}
+
+/// The reference: one pass on the host. The last element is the number of values outside.
+fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Vec<u64> {
+    let mut counts = vec![0; bins + 1];
+    for value in values {
+        counts[(rule.bin(*value, bins as u32) as usize).min(bins)] += 1;
+    }
+    counts
+}

@@ -1,0 +1,89 @@
+//! The operations: from a problem to a launch.
+//!
+//! Each operation is a method of [`Device`](crate::Device) that takes the best variant, and a request
+//! with options behind it. Two questions are kept apart: which variant is wanted, and whether it can do
+//! the problem. A variant that the caller forces is checked like any other.
+
+pub mod histogram;
+pub mod reduce;
+pub mod transpose;
+
+use warpwright_gpu::{Family, Variant};
+
+use crate::{
+    device::DeviceInfo,
+    error::{Error, Result},
+};
+
+/// Who chose the variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// The library.
+    Policy,
+    /// The caller, by `.variant(…)`.
+    Caller,
+}
+
+/// The variant that will run, and who chose it.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    index: usize,
+    variant: &'static Variant,
+    by: ChosenBy,
+}
+
+impl Choice {
+    /// The variant's name.
+    pub fn variant(&self) -> &'static str {
+        self.variant.name
+    }
+
+    /// Who chose it.
+    pub fn chosen_by(&self) -> ChosenBy {
+        self.by
+    }
+}
+
+/// The variant called `wanted`, else `best`.
+fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
+    let (name, by) = match wanted {
+        Some(name) => (name, ChosenBy::Caller),
+        None => ("best", ChosenBy::Policy),
+    };
+    match family.position(name) {
+        Some(index) => Ok(Choice { index, variant: &family.variants[index], by }),
+        None => Err(Error::UnknownVariant {
+            family: family.name,
+            given: name.to_owned(),
+            known: family.variants.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// A number of blocks as a launch takes it.
+fn grid_size(
+    family: &'static Family,
+    choice: Choice,
+    blocks: usize,
+) -> Result<u32> {
+    const MOST: usize = 0x7fff_ffff;
+    u32::try_from(blocks).ok().filter(|blocks| *blocks as usize <= MOST).ok_or_else(|| {
+        Error::NotEligible {
+            family: family.name,
+            variant: choice.variant(),
+            reason: format!("it takes {MOST} blocks at most, and this needs {blocks}"),
+        }
+    })
+}
+
+/// Blocks for a kernel that strides over its input: enough to fill the device, and no more than there is
+/// work for.
+fn strided_blocks(
+    info: &DeviceInfo,
+    per_multiprocessor: u32,
+    len: usize,
+    least_per_block: usize,
+) -> usize {
+    let filling = info.multiprocessors as usize * per_multiprocessor as usize;
+    len.div_ceil(least_per_block).clamp(1, filling.max(1))
+}

@@ -1,0 +1,532 @@
+//! Reductions of a whole array: sum, product, min, max, argmin, argmax, mean.
+
+use cuda_std::{
+    bf16, f16,
+    kernel::{KernelDescriptor, LaunchConfig},
+};
+use warpwright_gpu::reduce::{
+    ArgMax, ArgMin, Element as GpuElement, FAMILY, Found, Kernels, Max, Min, Product, Reduction,
+    Sum,
+    policy::{self, CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
+};
+
+use super::{Choice, ChosenBy, choose, grid_size, strided_blocks};
+use crate::{
+    buffer::{Element, Vector, VectorView},
+    device::Device,
+    error::Result,
+    executor::{Launch, ordered},
+    launch::RawArgs,
+};
+
+/// An element that can be reduced: `u8 u32 i32 u64 i64 f32 f64 f16 bf16`.
+pub trait Reducible: Element + GpuElement {
+    /// The type of sums and products: `u64` for unsigned and `i64` for signed integers, which wrap modulo
+    /// 2^64; `f64` for `f64`, and `f32` for the other floats.
+    type Sum: Element + std::fmt::Debug + std::fmt::Display;
+
+    #[doc(hidden)]
+    fn passes(operator: Operator) -> Passes;
+    #[doc(hidden)]
+    fn sum_of(bits: Partial) -> Self::Sum;
+    #[doc(hidden)]
+    fn empty_sum(product: bool) -> Self::Sum;
+    #[doc(hidden)]
+    fn extreme_of(bits: Partial, least: bool) -> Self;
+    #[doc(hidden)]
+    fn index_of(bits: Partial, least: bool) -> u64;
+    #[doc(hidden)]
+    fn mean_of(sum: Self::Sum, len: usize) -> f64;
+}
+
+/// What is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// The sum.
+    Sum,
+    /// The product.
+    Product,
+    /// The least element.
+    Min,
+    /// The greatest element.
+    Max,
+    /// The position of the least element.
+    ArgMin,
+    /// The position of the greatest element.
+    ArgMax,
+}
+
+impl Operator {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Sum, Self::Product, Self::Min, Self::Max, Self::ArgMin, Self::ArgMax];
+
+    /// The operation's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Product => "product",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::ArgMin => "argmin",
+            Self::ArgMax => "argmax",
+        }
+    }
+}
+
+/// The bytes of a partial result, as the kernels leave them.
+#[doc(hidden)]
+pub type Partial = [u64; 2];
+
+/// The kernels of a reduction, with its types erased.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Passes {
+    first: [&'static KernelDescriptor; FAMILY.variants.len()],
+    fold: [&'static KernelDescriptor; 2],
+    finish: &'static KernelDescriptor,
+    partial_bytes: usize,
+}
+
+impl Passes {
+    fn of<R: Kernels>() -> Self {
+        const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
+        Self {
+            first: R::FIRST,
+            fold: R::FOLD,
+            finish: R::FINISH,
+            partial_bytes: size_of::<R::Acc>(),
+        }
+    }
+}
+
+/// The value of type `A` at the start of `bits`.
+fn partial<A: Copy>(bits: Partial) -> A {
+    const { assert!(size_of::<A>() <= size_of::<Partial>() && align_of::<A>() <= 8) };
+    // SAFETY: the kernels wrote an `A` there, which is plain numbers.
+    unsafe { (&raw const bits).cast::<A>().read() }
+}
+
+macro_rules! reducible {
+    ($($ty:ty: $sum:ty;)*) => { $(
+        impl Reducible for $ty {
+            type Sum = $sum;
+
+            fn passes(operator: Operator) -> Passes {
+                match operator {
+                    Operator::Sum => Passes::of::<Sum<$ty>>(),
+                    Operator::Product => Passes::of::<Product<$ty>>(),
+                    Operator::Min => Passes::of::<Min<$ty>>(),
+                    Operator::Max => Passes::of::<Max<$ty>>(),
+                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
+                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
+                }
+            }
+            fn sum_of(bits: Partial) -> $sum {
+                partial(bits)
+            }
+            fn empty_sum(product: bool) -> $sum {
+                if product { Product::<$ty>::IDENTITY } else { Sum::<$ty>::IDENTITY }
+            }
+            fn extreme_of(bits: Partial, least: bool) -> $ty {
+                let key = partial::<<$ty as GpuElement>::Key>(bits);
+                if least { <$ty>::from_key::<true>(key) } else { <$ty>::from_key::<false>(key) }
+            }
+            fn index_of(bits: Partial, _least: bool) -> u64 {
+                partial::<Found<<$ty as GpuElement>::Key>>(bits).index
+            }
+            fn mean_of(sum: $sum, len: usize) -> f64 {
+                sum as f64 / len as f64
+            }
+        }
+    )* };
+}
+reducible! {
+    u8: u64;
+    u32: u64;
+    i32: i64;
+    u64: u64;
+    i64: i64;
+    f32: f32;
+    f64: f64;
+    f16: f32;
+    bf16: f32;
+}
+
+macro_rules! shorthands {
+    ($($(#[$doc:meta])* $name:ident -> $result:ty;)*) => {
+        impl Device {
+            $(
+                $(#[$doc])*
+                ///
+                /// Any length. Waits for the result.
+                ///
+                /// # Errors
+                /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
+                pub fn $name<'a, T: Reducible>(
+                    &self,
+                    values: impl Into<VectorView<'a, T>>,
+                ) -> Result<$result> {
+                    self.reduce(values).$name()
+                }
+            )*
+
+            /// A reduction with options.
+            pub fn reduce<'a, T: Reducible>(
+                &self,
+                values: impl Into<VectorView<'a, T>>,
+            ) -> ReduceRequest<'a, T> {
+                ReduceRequest { device: self.clone(), input: values.into(), variant: None }
+            }
+        }
+
+        impl<T: Reducible> ReduceRequest<'_, T> {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`] and
+                /// [`Error::NotEligible`] too.
+                pub fn $name(self) -> Result<$result> {
+                    requests::$name(self)
+                }
+            )*
+        }
+    };
+}
+
+shorthands! {
+    /// The sum; 0 for no elements.
+    ///
+    /// Integers are summed in 64 bits and wrap modulo 2^64. Floats are summed in the accumulator's type in
+    /// a fixed order: the same input on the same device gives the same bits, run after run. The error is at
+    /// most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest chain of additions: for `best`
+    /// and 2^28 elements on 132 multiprocessors about 1100.
+    sum -> T::Sum;
+    /// The product; 1 for no elements. Types, order and errors as for the sum.
+    product -> T::Sum;
+    /// The least element; none for no elements. -0 lies below +0; one NaN makes the result NaN.
+    min -> Option<T>;
+    /// The greatest element; none for no elements. -0 lies below +0; one NaN makes the result NaN.
+    max -> Option<T>;
+    /// The position of the least element, the first of several; none for no elements. -0 lies below +0; where
+    /// there are NaNs, the position of the first of them.
+    argmin -> Option<u64>;
+    /// The position of the greatest element, the first of several; none for no elements. -0 lies below +0;
+    /// where there are NaNs, the position of the first of them.
+    argmax -> Option<u64>;
+    /// The arithmetic mean: the sum, as [`sum`](Self::sum) gives it, divided in `f64`; none for no elements.
+    mean -> Option<f64>;
+}
+
+mod requests {
+    use super::*;
+
+    fn finished<T: Reducible>(
+        request: ReduceRequest<'_, T>,
+        operator: Operator,
+    ) -> Result<Option<Partial>> {
+        let mut prepared = request.prepare(operator)?;
+        prepared.enqueue()?;
+        prepared.partial()
+    }
+
+    pub fn sum<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<T::Sum> {
+        let bits = finished(request, Operator::Sum)?;
+        Ok(bits.map_or_else(|| T::empty_sum(false), T::sum_of))
+    }
+
+    pub fn product<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<T::Sum> {
+        let bits = finished(request, Operator::Product)?;
+        Ok(bits.map_or_else(|| T::empty_sum(true), T::sum_of))
+    }
+
+    pub fn min<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<T>> {
+        Ok(finished(request, Operator::Min)?.map(|bits| T::extreme_of(bits, true)))
+    }
+
+    pub fn max<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<T>> {
+        Ok(finished(request, Operator::Max)?.map(|bits| T::extreme_of(bits, false)))
+    }
+
+    pub fn argmin<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<u64>> {
+        Ok(finished(request, Operator::ArgMin)?.map(|bits| T::index_of(bits, true)))
+    }
+
+    pub fn argmax<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<u64>> {
+        Ok(finished(request, Operator::ArgMax)?.map(|bits| T::index_of(bits, false)))
+    }
+
+    pub fn mean<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<f64>> {
+        let len = request.input.len();
+        let bits = finished(request, Operator::Sum)?;
+        Ok(bits.map(|bits| T::mean_of(T::sum_of(bits), len)))
+    }
+}
+
+/// A reduction that is to be done.
+#[derive(Debug, Clone)]
+#[must_use = "a request does nothing until an operation is asked of it"]
+pub struct ReduceRequest<'a, T> {
+    device: Device,
+    input: VectorView<'a, T>,
+    variant: Option<String>,
+}
+
+impl<'a, T: Reducible> ReduceRequest<'a, T> {
+    /// Uses the variant called `name`: see the family `reduce`.
+    pub fn variant(mut self, name: impl Into<String>) -> Self {
+        self.variant = Some(name.into());
+        self
+    }
+
+    /// Chooses the variant and makes room for the results, so that the work can be queued repeatedly.
+    ///
+    /// # Errors
+    /// As for the operations.
+    pub fn prepare(self, operator: Operator) -> Result<PreparedReduce<'a, T>> {
+        let Self { device, input, variant } = self;
+        device.require_same(operator.name(), input.device())?;
+        let choice = choose(&FAMILY, variant.as_deref())?;
+        let passes = T::passes(operator);
+        let plan = Plan::new(&device, choice, &passes, input.len())?;
+        let memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
+        Ok(PreparedReduce { device, input, operator, choice, plan, memory, cleared: false })
+    }
+}
+
+/// One launch of a plan. Offsets are in bytes from the start of the request's memory.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    kernel: &'static KernelDescriptor,
+    config: LaunchConfig,
+    /// Where it reads: the input, or partial results.
+    from: Option<(usize, usize)>,
+    /// Where it writes, and how many partial results.
+    to: (usize, usize),
+}
+
+/// The launches that a reduction takes, and the memory for their results.
+#[derive(Debug)]
+struct Plan {
+    passes: Vec<Pass>,
+    /// Bytes of memory in all.
+    bytes: usize,
+    /// Where the result will be.
+    result: usize,
+    partial_bytes: usize,
+    /// Where the ticket of `best` is.
+    ticket: Option<usize>,
+}
+
+/// Alignment of each array of partial results, in bytes.
+const ALIGN: usize = 16;
+
+impl Plan {
+    fn new(device: &Device, choice: Choice, passes: &Passes, len: usize) -> Result<Self> {
+        let mut plan = Self {
+            passes: Vec::new(),
+            bytes: 0,
+            result: 0,
+            partial_bytes: passes.partial_bytes,
+            ticket: None,
+        };
+        if len == 0 {
+            return Ok(plan);
+        }
+        let first = passes.first[choice.index];
+        let strided = |per_multiprocessor, least| {
+            strided_blocks(device.info(), per_multiprocessor, len, least)
+        };
+        match CUTS[choice.index] {
+            Cut::Folding { by } => {
+                // `folding` halves the length per pass; `folding_shared` leaves one per block.
+                let shared = by > 2;
+                let mut remaining = len;
+                let mut from = None;
+                let mut kernel = first;
+                loop {
+                    let (left, blocks) = if shared {
+                        let blocks = remaining.div_ceil(by);
+                        (blocks, blocks)
+                    } else {
+                        let left = remaining - remaining / 2;
+                        (left, left.div_ceil(RUNG_BLOCK))
+                    };
+                    let to = plan.room(left);
+                    plan.push(choice, kernel, blocks, RUNG_BLOCK, from, (to, left))?;
+                    if left == 1 {
+                        return Ok(plan);
+                    }
+                    from = Some((to, left));
+                    remaining = left;
+                    kernel = passes.fold[usize::from(shared)];
+                }
+            }
+            Cut::Strided { blocks_per_multiprocessor, least_per_block }
+                if choice.variant() == "best" =>
+            {
+                let blocks = strided(blocks_per_multiprocessor, least_per_block);
+                let to = plan.room(blocks);
+                plan.push(choice, first, blocks, policy::BEST_BLOCK, None, (to, blocks))?;
+                plan.result = plan.room(1);
+                plan.ticket = Some(plan.bytes);
+                plan.bytes += ALIGN;
+                Ok(plan)
+            }
+            cut => {
+                let blocks = match cut {
+                    Cut::PerBlock(elements) => len.div_ceil(elements),
+                    Cut::Strided { blocks_per_multiprocessor, least_per_block } => {
+                        strided(blocks_per_multiprocessor, least_per_block)
+                    }
+                    Cut::Folding { .. } => unreachable!("handled above"),
+                };
+                let to = plan.room(blocks);
+                plan.push(choice, first, blocks, RUNG_BLOCK, None, (to, blocks))?;
+                let mut from = (to, blocks);
+                while from.1 > 1 {
+                    let left = from.1.div_ceil(FINISH_SPAN);
+                    let to = plan.room(left);
+                    plan.push(choice, passes.finish, left, FINISH_BLOCK, Some(from), (to, left))?;
+                    from = (to, left);
+                }
+                Ok(plan)
+            }
+        }
+    }
+
+    /// Room for so many partial results.
+    fn room(&mut self, partials: usize) -> usize {
+        let start = self.bytes;
+        self.bytes += (partials * self.partial_bytes).next_multiple_of(ALIGN);
+        start
+    }
+
+    fn push(
+        &mut self,
+        choice: Choice,
+        kernel: &'static KernelDescriptor,
+        blocks: usize,
+        threads: usize,
+        from: Option<(usize, usize)>,
+        to: (usize, usize),
+    ) -> Result<()> {
+        let config = LaunchConfig::linear(grid_size(&FAMILY, choice, blocks)?, threads as u32);
+        self.passes.push(Pass { kernel, config, from, to });
+        self.result = to.0;
+        Ok(())
+    }
+}
+
+/// A reduction whose variant is chosen and whose results have their place.
+#[derive(Debug)]
+pub struct PreparedReduce<'a, T> {
+    device: Device,
+    input: VectorView<'a, T>,
+    operator: Operator,
+    choice: Choice,
+    plan: Plan,
+    memory: Vector<u8>,
+    /// Whether the ticket of `best` is 0, as the kernel wants it and leaves it.
+    cleared: bool,
+}
+
+impl<T: Reducible> PreparedReduce<'_, T> {
+    /// The variant that runs.
+    pub fn variant(&self) -> &'static str {
+        self.choice.variant()
+    }
+
+    /// Who chose it.
+    pub fn chosen_by(&self) -> ChosenBy {
+        self.choice.chosen_by()
+    }
+
+    /// Bytes of device memory that it takes for partial results.
+    pub fn workspace_bytes(&self) -> usize {
+        self.plan.bytes
+    }
+
+    /// Queues the work.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn enqueue(&mut self) -> Result<()> {
+        let operation = self.operator.name();
+        let executor = &self.device.executor;
+        let start = self.memory.view().address();
+        if let (Some(ticket), false) = (self.plan.ticket, self.cleared) {
+            // SAFETY: the ticket lies within the request's memory.
+            unsafe { executor.fill(start + ticket as u64, 0, ALIGN)? };
+            self.cleared = true;
+        }
+        ordered(executor, &[&self.input.device().executor], || {
+            for pass in &self.plan.passes {
+                let mut args = RawArgs::default();
+                match pass.from {
+                    None => args.view(self.input.address(), self.input.len()),
+                    Some((offset, len)) => args.view(start + offset as u64, len),
+                };
+                args.view(start + pass.to.0 as u64, pass.to.1);
+                if let Some(ticket) = self.plan.ticket {
+                    args.view(start + ticket as u64, 1);
+                    args.view(start + self.plan.result as u64, 1);
+                }
+                let launch = Launch {
+                    operation,
+                    kernel: pass.kernel,
+                    config: pass.config,
+                    params: &args.pointers(),
+                    module: None,
+                };
+                // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
+                // to), in memory of this request alone, none overlapping another; the ticket is 0.
+                unsafe { executor.launch(&launch)? };
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for the work queued last, and gives what it left; none for no elements.
+    fn partial(&self) -> Result<Option<Partial>> {
+        if self.plan.passes.is_empty() {
+            return Ok(None);
+        }
+        let mut bits: Partial = [0; 2];
+        let bytes = &mut bytemuck::bytes_of_mut(&mut bits)[..self.plan.partial_bytes];
+        let result = self.plan.result;
+        self.memory.slice(result..result + self.plan.partial_bytes)?.download(bytes)?;
+        Ok(Some(bits))
+    }
+
+    /// Waits for the work queued last and gives its result: a sum or product as [`Value::Sum`], an element
+    /// as [`Value::Element`], a position as [`Value::Index`]; none where no elements have none.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn finish(&self) -> Result<Option<Value<T>>> {
+        let bits = self.partial()?;
+        Ok(match self.operator {
+            Operator::Sum | Operator::Product => Some(Value::Sum(bits.map_or_else(
+                || T::empty_sum(self.operator == Operator::Product),
+                T::sum_of,
+            ))),
+            Operator::Min => bits.map(|bits| Value::Element(T::extreme_of(bits, true))),
+            Operator::Max => bits.map(|bits| Value::Element(T::extreme_of(bits, false))),
+            Operator::ArgMin => bits.map(|bits| Value::Index(T::index_of(bits, true))),
+            Operator::ArgMax => bits.map(|bits| Value::Index(T::index_of(bits, false))),
+        })
+    }
+}
+
+/// The result of a reduction whose operator is chosen at run time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<T: Reducible> {
+    /// A sum or a product.
+    Sum(T::Sum),
+    /// An element.
+    Element(T),
+    /// An element's position.
+    Index(u64),
+}
