@@ -30,7 +30,10 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(warpwright_cuda)");
     println!("cargo:rerun-if-changed={MODULES}");
     let out = PathBuf::from(variable("OUT_DIR"));
-    write(&out.join("modules.rs"), module_table(Path::new(MODULES)).as_bytes());
+    write(
+        &out.join("modules.rs"),
+        module_table(Path::new(MODULES)).as_bytes(),
+    );
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return;
     }
@@ -160,8 +163,13 @@ fn module_table(root: &Path) -> String {
             else {
                 continue;
             };
-            if module.extension().is_some_and(|extension| extension == "ptx") {
-                rows.push(format!("    ({arch:?}, {family:?}, include_str!({path:?})),\n"));
+            if module
+                .extension()
+                .is_some_and(|extension| extension == "ptx")
+            {
+                rows.push(format!(
+                    "    ({arch:?}, {family:?}, include_str!({path:?})),\n"
+                ));
             }
         }
     }
@@ -170,7 +178,9 @@ fn module_table(root: &Path) -> String {
 
 /// What is in a folder, sorted; nothing if there is no such folder.
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths

@@ -44,15 +44,28 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
     #[doc(hidden)]
     #[cfg(target_arch = "nvptx64")]
     pub const fn __new(name: &'static str, address: fn() -> *const T) -> Self {
-        const { assert!(align_of::<T>() <= 16, "constant tables are aligned to 16 bytes") };
+        const {
+            assert!(
+                align_of::<T>() <= 16,
+                "constant tables are aligned to 16 bytes"
+            )
+        };
         Self { name, address }
     }
 
     #[doc(hidden)]
     #[cfg(not(target_arch = "nvptx64"))]
     pub const fn __new(name: &'static str) -> Self {
-        const { assert!(align_of::<T>() <= 16, "constant tables are aligned to 16 bytes") };
-        Self { name, table: Table::new() }
+        const {
+            assert!(
+                align_of::<T>() <= 16,
+                "constant tables are aligned to 16 bytes"
+            )
+        };
+        Self {
+            name,
+            table: Table::new(),
+        }
     }
 
     /// The number of elements: `N`.
@@ -107,7 +120,7 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
 }
 
 /// Declares a table in constant memory: `constant! { pub static NAME: [f32; 64]; }` makes a
-/// [`Constant<f32, 64>`](constant::Constant).
+/// [`Constant<f32, 64>`](crate::constant::Constant).
 ///
 /// The name is the variable's in the PTX module, so it is one of a kind in the crate.
 #[macro_export]

@@ -15,7 +15,10 @@ pub struct RawParam {
 
 impl RawParam {
     const fn of<T>() -> Self {
-        Self { size: size_of::<T>(), align: align_of::<T>() }
+        Self {
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+        }
     }
 }
 
@@ -33,7 +36,22 @@ macro_rules! by_value {
         unsafe impl ByValue for $ty {}
     )* };
 }
-by_value!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64, half::f16, half::bf16);
+by_value!(
+    u8,
+    i8,
+    u16,
+    i16,
+    u32,
+    i32,
+    u64,
+    i64,
+    usize,
+    isize,
+    f32,
+    f64,
+    half::f16,
+    half::bf16
+);
 
 // SAFETY: an array of plain values is plain.
 unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
@@ -208,7 +226,11 @@ pub struct LaunchConfig {
 impl LaunchConfig {
     /// A one-dimensional launch without dynamic shared memory.
     pub const fn linear(blocks: u32, threads: u32) -> Self {
-        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
+        Self {
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+        }
     }
 
     /// The same launch with `bytes` of dynamic shared memory per block.

@@ -5,11 +5,18 @@
 //! of a block is a coroutine: a kernel runs unchanged on a machine without a GPU, with its accesses
 //! checked.
 //!
-//! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing.
+//! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing; the README lists what
+//! that crate has and this one does not (printing, allocation, libdevice), and why.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, abi_ptx, abi_unadjusted, core_float_math, link_llvm_intrinsics, stdarch_nvptx, core_intrinsics),
+    feature(
+        abi_unadjusted,
+        asm_experimental_arch,
+        core_float_math,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    ),
     allow(internal_features)
 )]
 
@@ -17,7 +24,9 @@
 extern crate self as cuda_std;
 
 pub mod atomic;
+pub mod cfg;
 pub mod constant;
+pub mod convert;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cpu;
 pub mod float;
@@ -27,7 +36,6 @@ pub mod mem;
 pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
-pub mod convert;
 pub mod ptr;
 pub mod shared;
 pub mod thread;
@@ -59,8 +67,12 @@ pub trait __Parameter<const INDEX: usize> {
 /// What a kernel's file needs most: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
-    pub use crate::{kernel, shared, shared_array, thread, warp};
+    pub use crate::{f16, kernel, shared, shared_array, thread, warp};
 }
+
+#[cfg(all(doctest, not(target_arch = "nvptx64")))]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
 
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]

@@ -36,7 +36,12 @@ macro_rules! shared {
 #[inline(always)]
 #[track_caller]
 pub fn __static_array<A>(site: *const u8) -> *mut u8 {
-    const { assert!(align_of::<A>() <= SHARED_ALIGN, "shared arrays are aligned to 16 bytes") };
+    const {
+        assert!(
+            align_of::<A>() <= SHARED_ALIGN,
+            "shared arrays are aligned to 16 bytes"
+        )
+    };
     imp::static_shared::<A>(site)
 }
 
@@ -57,10 +62,17 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 /// The kernel carves in the same order as the host adds arrays to its [`SharedLayout`]; both keep each
 /// type's alignment.
 ///
-/// ```ignore
-/// let mut memory = DynamicShared::new();
-/// let a = memory.carve::<f32>(1000);
-/// let b = memory.carve::<i32>(300);
+/// ```
+/// use cuda_std::{prelude::*, shared::DynamicShared};
+///
+/// #[kernel]
+/// pub unsafe fn two_arrays(n: u32) {
+///     // SAFETY: the only one in this kernel; the launch gives 4 n + 8 n bytes.
+///     let mut memory = unsafe { DynamicShared::new() };
+///     let numbers = memory.carve::<f32>(n as usize);
+///     let sums = memory.carve::<f64>(n as usize);
+///     # let _ = (numbers, sums);
+/// }
 /// ```
 pub struct DynamicShared {
     layout: SharedLayout,
@@ -74,7 +86,9 @@ impl DynamicShared {
     /// launch gave at least as many bytes as all of them need (the CPU executor checks that).
     #[inline(always)]
     pub unsafe fn new() -> Self {
-        Self { layout: SharedLayout::new() }
+        Self {
+            layout: SharedLayout::new(),
+        }
     }
 
     /// The next array: `len` elements, aligned for `T`.
@@ -111,9 +125,16 @@ impl SharedLayout {
     /// Adds an array of `len` elements of `T` behind what is there, with its alignment kept.
     #[inline(always)]
     pub const fn array<T: Copy>(self, len: usize) -> Self {
-        const { assert!(align_of::<T>() <= SHARED_ALIGN, "shared arrays are aligned to 16 bytes") };
+        const {
+            assert!(
+                align_of::<T>() <= SHARED_ALIGN,
+                "shared arrays are aligned to 16 bytes"
+            )
+        };
         let offset = self.offset_of_next::<T>();
-        Self { bytes: offset.saturating_add(len.saturating_mul(size_of::<T>())) }
+        Self {
+            bytes: offset.saturating_add(len.saturating_mul(size_of::<T>())),
+        }
     }
 
     /// The bytes that the arrays take; saturates instead of wrapping around.

@@ -117,11 +117,15 @@ pub fn linear_thread_idx() -> u32 {
 /// The lane's index in the whole grid: blocks in order (x fastest), lanes in order within them. Wraps at 2^32.
 #[inline(always)]
 pub fn index() -> u32 {
-    let block = block_idx_x().wrapping_add(
-        grid_dim_x().wrapping_mul(block_idx_y().wrapping_add(grid_dim_y().wrapping_mul(block_idx_z()))),
-    );
+    let block =
+        block_idx_x()
+            .wrapping_add(grid_dim_x().wrapping_mul(
+                block_idx_y().wrapping_add(grid_dim_y().wrapping_mul(block_idx_z())),
+            ));
     let block_size = block_dim_x() * block_dim_y() * block_dim_z();
-    block.wrapping_mul(block_size).wrapping_add(linear_thread_idx())
+    block
+        .wrapping_mul(block_size)
+        .wrapping_add(linear_thread_idx())
 }
 
 /// Whether this is the first lane of the first block.

@@ -187,7 +187,10 @@ macro_rules! hinted_loads {
                 imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 let words = unsafe { imp::load_hinted(self.ptr.add(i).cast(), Hint::Streaming) };
-                Wide { words, marker: PhantomData }
+                Wide {
+                    words,
+                    marker: PhantomData,
+                }
             }
         }
     };
@@ -203,7 +206,11 @@ impl<T: Copy> Global<T> {
     /// writes while the view is in use, and every access through the view stays within `len`.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
-        Self { ptr, len, marker: PhantomData }
+        Self {
+            ptr,
+            len,
+            marker: PhantomData,
+        }
     }
 
     /// [`get`](Self::get) through the read-only data path.
@@ -276,7 +283,11 @@ impl<T: Copy> GlobalMut<T> {
     /// conflicting accesses of different lanes are ordered.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
-        Self { ptr, len, marker: PhantomData }
+        Self {
+            ptr,
+            len,
+            marker: PhantomData,
+        }
     }
 
     /// [`set`](Self::set) for data that this kernel does not read again.
@@ -307,6 +318,10 @@ impl<T: Copy> Shared<T> {
     pub unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
         // SAFETY: shared memory, by the contract.
         unsafe { imp::assume_shared(ptr.cast()) };
-        Self { ptr, len, marker: PhantomData }
+        Self {
+            ptr,
+            len,
+            marker: PhantomData,
+        }
     }
 }

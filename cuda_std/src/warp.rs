@@ -151,7 +151,11 @@ impl<A: Shuffle, B: Shuffle> Shuffle for (A, B) {
 impl<A: Shuffle, B: Shuffle, C: Shuffle> Shuffle for (A, B, C) {
     #[inline(always)]
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
-        (self.0.map_words(each), self.1.map_words(each), self.2.map_words(each))
+        (
+            self.0.map_words(each),
+            self.1.map_words(each),
+            self.2.map_words(each),
+        )
     }
 }
 

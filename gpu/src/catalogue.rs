@@ -23,8 +23,11 @@ pub struct Variant {
 }
 
 /// All families.
-pub static FAMILIES: &[Family] =
-    &[crate::transpose::FAMILY, crate::reduce::FAMILY, crate::histogram::FAMILY];
+pub static FAMILIES: &[Family] = &[
+    crate::transpose::FAMILY,
+    crate::reduce::FAMILY,
+    crate::histogram::FAMILY,
+];
 
 /// The family called `name`.
 pub fn family(name: &str) -> Option<&'static Family> {
@@ -39,6 +42,8 @@ impl Family {
 
     /// The position of the variant called `name`.
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.variants.iter().position(|variant| variant.name == name)
+        self.variants
+            .iter()
+            .position(|variant| variant.name == name)
     }
 }

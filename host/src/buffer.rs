@@ -20,13 +20,15 @@ impl<T: Pod + Send + Sync> Element for T {}
 
 /// The bytes of `len` elements.
 pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> {
-    len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= isize::MAX as usize).ok_or_else(|| {
-        Error::invalid(
-            operation,
-            format!("{} bytes in all at most", isize::MAX),
-            format!("{len} elements of {} bytes", size_of::<T>()),
-        )
-    })
+    len.checked_mul(size_of::<T>())
+        .filter(|bytes| *bytes <= isize::MAX as usize)
+        .ok_or_else(|| {
+            Error::invalid(
+                operation,
+                format!("{} bytes in all at most", isize::MAX),
+                format!("{len} elements of {} bytes", size_of::<T>()),
+            )
+        })
 }
 
 /// An array on a device.
@@ -95,7 +97,12 @@ impl<T: Element> Vector<T> {
     pub(crate) fn uninit(device: &Device, operation: &'static str, len: usize) -> Result<Self> {
         let bytes = bytes_of::<T>(operation, len)?;
         let memory = device.executor.allocate(operation, bytes)?;
-        Ok(Self { memory, len, device: device.clone(), marker: PhantomData })
+        Ok(Self {
+            memory,
+            len,
+            device: device.clone(),
+            marker: PhantomData,
+        })
     }
 
     /// The number of elements.
@@ -182,11 +189,20 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
     pub fn download_pinned(&self, to: &mut PinnedVec<T>) -> Result<()> {
-        to.start_copy("download_pinned", self.len, &self.device, |pinned, device| {
-            let bytes = size_of::<T>() * self.len;
-            // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
-            unsafe { device.executor.copy_out(pinned, self.memory.address(), bytes) }
-        })
+        to.start_copy(
+            "download_pinned",
+            self.len,
+            &self.device,
+            |pinned, device| {
+                let bytes = size_of::<T>() * self.len;
+                // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
+                unsafe {
+                    device
+                        .executor
+                        .copy_out(pinned, self.memory.address(), bytes)
+                }
+            },
+        )
     }
 
     /// Queues a copy of pinned memory over the elements, and returns at once: see [`PinnedVec`].
@@ -197,14 +213,23 @@ impl<T: Element> Vector<T> {
         from.start_copy("upload_pinned", self.len, &self.device, |pinned, device| {
             let bytes = size_of::<T>() * self.len;
             // SAFETY: as for `download_pinned`; `&mut self` keeps others away from the elements.
-            unsafe { device.executor.copy_in(self.memory.address(), pinned, bytes) }
+            unsafe {
+                device
+                    .executor
+                    .copy_in(self.memory.address(), pinned, bytes)
+            }
         })
     }
 }
 
 impl<'a, T: Element> VectorView<'a, T> {
     pub(crate) fn from_parts(address: u64, len: usize, device: &'a Device) -> Self {
-        Self { address, len, device, marker: PhantomData }
+        Self {
+            address,
+            len,
+            device,
+            marker: PhantomData,
+        }
     }
 
     /// The number of elements.
@@ -233,7 +258,12 @@ impl<'a, T: Element> VectorView<'a, T> {
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<VectorView<'a, T>> {
         let (start, end) = resolve("slice", range, self.len)?;
         let address = self.address + (start * size_of::<T>()) as u64;
-        Ok(Self { address, len: end - start, device: self.device, marker: PhantomData })
+        Ok(Self {
+            address,
+            len: end - start,
+            device: self.device,
+            marker: PhantomData,
+        })
     }
 
     /// A copy of the elements on the host; waits for the work that makes them.
@@ -242,12 +272,14 @@ impl<'a, T: Element> VectorView<'a, T> {
     /// [`Error::Driver`] if that work or the copy failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = Vec::new();
-        values.try_reserve_exact(self.len).map_err(|_| Error::OutOfMemory {
-            operation: "to_vec",
-            device: crate::DeviceKind::Cpu,
-            requested: (self.len * size_of::<T>()) as u64,
-            available: "the host has not that much".to_owned(),
-        })?;
+        values
+            .try_reserve_exact(self.len)
+            .map_err(|_| Error::OutOfMemory {
+                operation: "to_vec",
+                device: crate::DeviceKind::Cpu,
+                requested: (self.len * size_of::<T>()) as u64,
+                available: "the host has not that much".to_owned(),
+            })?;
         values.resize(self.len, T::zeroed());
         self.download(&mut values)?;
         Ok(values)
@@ -336,7 +368,11 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
     /// [`Error::Driver`] if the work could not be queued.
     pub fn clear(&mut self) -> Result<()> {
         // SAFETY: the view's own elements.
-        unsafe { self.device.executor.fill(self.address, 0, self.len * size_of::<T>()) }
+        unsafe {
+            self.device
+                .executor
+                .fill(self.address, 0, self.len * size_of::<T>())
+        }
     }
 }
 
@@ -373,7 +409,13 @@ impl Device {
             #[cfg(warpwright_cuda)]
             Executor::Cuda(backend) => PinnedBytes::Cuda(backend.allocate_pinned(bytes)?),
         };
-        Ok(PinnedVec { memory, len, device: self.clone(), busy: None, marker: PhantomData })
+        Ok(PinnedVec {
+            memory,
+            len,
+            device: self.clone(),
+            busy: None,
+            marker: PhantomData,
+        })
     }
 }
 
@@ -453,7 +495,11 @@ impl<T: Element> PinnedVec<T> {
                 format!("{}", self.len),
             ));
         }
-        if self.busy.as_ref().is_some_and(|busy| !Arc::ptr_eq(&busy.executor, &device.executor)) {
+        if self
+            .busy
+            .as_ref()
+            .is_some_and(|busy| !Arc::ptr_eq(&busy.executor, &device.executor))
+        {
             self.wait()?;
         }
         self.busy = Some(device.clone());
@@ -481,7 +527,9 @@ pub(crate) fn copy<T: Element>(
         // SAFETY: as many elements on both sides, checked by the caller; `to` is borrowed mutably, so the
         // two do not overlap.
         unsafe {
-            to.device.executor.copy_within(to.address, from.address, from.len * size_of::<T>())
+            to.device
+                .executor
+                .copy_within(to.address, from.address, from.len * size_of::<T>())
         }
     })
 }

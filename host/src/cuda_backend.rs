@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use cuda_std::kernel::KernelDescriptor;
+
 use crate::{
     cuda::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaMemory,
@@ -32,7 +34,9 @@ fn loaded() -> &'static Mutex<HashMap<(usize, String), Arc<CudaFunction>>> {
 
 fn device_info(info: &CudaDeviceInfo) -> DeviceInfo {
     DeviceInfo {
-        kind: DeviceKind::Cuda { ordinal: info.ordinal },
+        kind: DeviceKind::Cuda {
+            ordinal: info.ordinal,
+        },
         name: info.name.clone(),
         memory_bytes: info.memory_bytes,
         multiprocessors: info.multiprocessors,
@@ -48,16 +52,18 @@ pub(crate) fn list() -> Vec<DeviceInfo> {
 }
 
 /// The library's error for a driver's.
-pub(crate) fn driver_error(
-    operation: &'static str,
-    device: DeviceKind,
-    error: CudaError,
-) -> Error {
+pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: CudaError) -> Error {
     match error.kind() {
-        CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => {
-            Error::NoDevice { device, reason: error.to_string() }
-        }
-        _ => Error::Driver { operation, device, code: error.code, message: error.to_string() },
+        CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => Error::NoDevice {
+            device,
+            reason: error.to_string(),
+        },
+        _ => Error::Driver {
+            operation,
+            device,
+            code: error.code,
+            message: error.to_string(),
+        },
     }
 }
 
@@ -75,13 +81,20 @@ impl CudaBackend {
                 reason: match count {
                     0 => "the driver finds no CUDA device".to_owned(),
                     1 => "there is one CUDA device, cuda:0".to_owned(),
-                    _ => format!("there are {count} CUDA devices, cuda:0 to cuda:{}", count - 1),
+                    _ => format!(
+                        "there are {count} CUDA devices, cuda:0 to cuda:{}",
+                        count - 1
+                    ),
                 },
             });
         }
         let context = CudaContext::open(ordinal).map_err(failed)?;
         let stream = Arc::new(CudaStream::new(&context).map_err(failed)?);
-        Ok(Self { info: device_info(context.info()), context, stream })
+        Ok(Self {
+            info: device_info(context.info()),
+            context,
+            stream,
+        })
     }
 
     pub fn info(&self) -> &DeviceInfo {
@@ -94,7 +107,10 @@ impl CudaBackend {
     }
 
     pub fn free_memory(&self) -> Result<u64> {
-        let (free, _) = self.context.mem_get_info().map_err(self.error("free_memory"))?;
+        let (free, _) = self
+            .context
+            .mem_get_info()
+            .map_err(self.error("free_memory"))?;
         Ok(free as u64)
     }
 
@@ -118,13 +134,10 @@ impl CudaBackend {
         Ok(Mark::Cuda(event, self.info.kind))
     }
 
-    /// A point in the stream to wait for.
-    pub fn event(&self) -> Result<CudaEvent> {
-        self.stream.record().map_err(self.error("record"))
-    }
-
     pub fn wait_for(&self, other: &Self) -> Result<()> {
-        self.stream.wait_for(&other.stream).map_err(self.error("wait"))
+        self.stream
+            .wait_for(&other.stream)
+            .map_err(self.error("wait"))
     }
 
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<CudaMemory> {
@@ -191,40 +204,60 @@ impl CudaBackend {
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         let function = self.function(launch)?;
-        let LaunchShape { grid, block, shared_bytes } = LaunchShape::of(launch);
+        let LaunchShape {
+            grid,
+            block,
+            shared_bytes,
+        } = LaunchShape::of(launch);
         // SAFETY: by the contract.
         unsafe { function.launch(grid, block, shared_bytes, &self.stream, launch.params) }
             .map_err(self.error(launch.operation))
     }
 
     fn function(&self, launch: &Launch<'_>) -> Result<Arc<CudaFunction>> {
-        let name = launch.kernel.name;
         match launch.module {
-            Some(module) => module.function(self, name, launch.operation),
-            None => {
-                let DeviceKind::Cuda { ordinal } = self.info.kind else { unreachable!() };
-                let key = (ordinal, name.to_owned());
-                let mut loaded = loaded().lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(function) = loaded.get(&key) {
-                    return Ok(function.clone());
-                }
-                let capability = self.info.compute_capability.unwrap_or_default();
-                let ptx = module::own_kernel(name, capability).ok_or_else(|| {
-                    Error::UnknownKernel {
-                        operation: launch.operation,
-                        kernel: name.to_owned(),
-                        hint: "; rebuild it with `cargo xtask build-ptx`",
-                    }
-                })?;
-                let function = self.load(&ptx, name, launch.operation)?;
-                loaded.insert(key, function.clone());
-                Ok(function)
-            }
+            Some(module) => module.function(self, launch.kernel.name, launch.operation),
+            None => self.own_function(launch.kernel.name, launch.operation),
         }
     }
 
+    /// One of the library's kernels, compiled at its first use on the device.
+    fn own_function(&self, name: &str, operation: &'static str) -> Result<Arc<CudaFunction>> {
+        let key = (self.context.info().ordinal, name.to_owned());
+        let mut loaded = loaded().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = loaded.get(&key) {
+            return Ok(function.clone());
+        }
+        let capability = self.info.compute_capability.unwrap_or_default();
+        let ptx = module::own_kernel(name, capability).ok_or_else(|| Error::UnknownKernel {
+            operation,
+            kernel: name.to_owned(),
+            hint: "; rebuild it with `cargo xtask build-ptx`",
+        })?;
+        let function = self.load(&ptx, name, operation)?;
+        loaded.insert(key, function.clone());
+        Ok(function)
+    }
+
+    pub fn resident_blocks(
+        &self,
+        operation: &'static str,
+        kernel: &KernelDescriptor,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<u32> {
+        self.own_function(kernel.name, operation)?
+            .max_active_blocks(threads, shared_bytes)
+            .map_err(self.error(operation))
+    }
+
     /// Compiles a module for the device and takes one kernel of it.
-    pub fn load(&self, ptx: &str, kernel: &str, operation: &'static str) -> Result<Arc<CudaFunction>> {
+    pub fn load(
+        &self,
+        ptx: &str,
+        kernel: &str,
+        operation: &'static str,
+    ) -> Result<Arc<CudaFunction>> {
         CudaModule::from_ptx(&self.context, ptx)
             .and_then(|module| module.get_function(kernel))
             .map(Arc::new)
@@ -237,7 +270,10 @@ impl CudaBackend {
         kernel: &str,
         operation: &'static str,
     ) -> Result<Arc<CudaFunction>> {
-        module.get_function(kernel).map(Arc::new).map_err(self.error(operation))
+        module
+            .get_function(kernel)
+            .map(Arc::new)
+            .map_err(self.error(operation))
     }
 
     pub fn load_module(&self, module: &Module) -> Result<Arc<CudaModule>> {
@@ -253,7 +289,15 @@ struct LaunchShape {
 
 impl LaunchShape {
     fn of(launch: &Launch<'_>) -> Self {
-        let cuda_std::kernel::LaunchConfig { grid, block, shared_bytes } = launch.config;
-        Self { grid, block, shared_bytes }
+        let cuda_std::kernel::LaunchConfig {
+            grid,
+            block,
+            shared_bytes,
+        } = launch.config;
+        Self {
+            grid,
+            block,
+            shared_bytes,
+        }
     }
 }

@@ -83,7 +83,9 @@ impl Device {
     /// [`Error::NoDevice`] if there is no driver or no such device, or if it is older than compute
     /// capability 7.5.
     pub fn cuda(ordinal: usize) -> Result<Self> {
-        Ok(Self { executor: Arc::new(Executor::cuda(ordinal)?) })
+        Ok(Self {
+            executor: Arc::new(Executor::cuda(ordinal)?),
+        })
     }
 
     /// The CPU executor, on all cores.
@@ -93,7 +95,9 @@ impl Device {
 
     /// The CPU executor with options.
     pub fn cpu_with(options: CpuOptions) -> Self {
-        Self { executor: Arc::new(Executor::cpu(options)) }
+        Self {
+            executor: Arc::new(Executor::cpu(options)),
+        }
     }
 
     /// All devices: the CUDA devices in the driver's order, and the CPU last. Without a driver that is the
@@ -125,7 +129,9 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`] if the driver cannot make a stream.
     pub fn new_stream(&self) -> Result<Self> {
-        Ok(Self { executor: Arc::new(self.executor.new_stream()?) })
+        Ok(Self {
+            executor: Arc::new(self.executor.new_stream()?),
+        })
     }
 
     /// Waits for everything queued by this handle.
@@ -162,7 +168,11 @@ impl Device {
         if self.same_device(other) {
             return Ok(());
         }
-        Err(Error::DeviceMismatch { operation, first: self.kind(), second: other.kind() })
+        Err(Error::DeviceMismatch {
+            operation,
+            first: self.kind(),
+            second: other.kind(),
+        })
     }
 }
 
@@ -185,5 +195,6 @@ impl CpuOptions {
 
 /// Whether the library's kernels run there.
 pub(crate) fn supported(info: &DeviceInfo) -> bool {
-    info.compute_capability.is_some_and(|capability| capability >= (7, 5))
+    info.compute_capability
+        .is_some_and(|capability| capability >= (7, 5))
 }

@@ -102,6 +102,10 @@ impl Error {
         required: impl Into<String>,
         given: impl Into<String>,
     ) -> Self {
-        Self::Invalid { operation, required: required.into(), given: given.into() }
+        Self::Invalid {
+            operation,
+            required: required.into(),
+            given: given.into(),
+        }
     }
 }

@@ -66,7 +66,11 @@ impl Mark {
                 .and_then(|()| end.elapsed_since(start))
                 .map_err(|error| crate::cuda_backend::driver_error("time", *kind, error)),
             #[cfg(warpwright_cuda)]
-            _ => Err(Error::invalid("time", "two points of one device", "points of two")),
+            _ => Err(Error::invalid(
+                "time",
+                "two points of one device",
+                "points of two",
+            )),
         }
     }
 }
@@ -256,6 +260,27 @@ impl Executor {
             }
             #[cfg(warpwright_cuda)]
             Self::Cuda(backend) => backend.load_module(module).map(drop),
+        }
+    }
+
+    /// Blocks of one of the library's kernels that a multiprocessor runs at once; none where there is no
+    /// such limit.
+    pub fn resident_blocks(
+        &self,
+        operation: &'static str,
+        kernel: &KernelDescriptor,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<Option<u32>> {
+        match self {
+            Self::Cpu(_) => {
+                let _ = (operation, kernel, threads, shared_bytes);
+                Ok(None)
+            }
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend
+                .resident_blocks(operation, kernel, threads, shared_bytes)
+                .map(Some),
         }
     }
 

@@ -30,7 +30,12 @@ impl RawArgs {
         self.words.resize(start + size_of::<T>().div_ceil(8), 0);
         // SAFETY: the words just added are as large as the value; `T` may be less aligned than they are,
         // and where it is more, the readers read without alignment.
-        unsafe { self.words[start..].as_mut_ptr().cast::<T>().write_unaligned(value) };
+        unsafe {
+            self.words[start..]
+                .as_mut_ptr()
+                .cast::<T>()
+                .write_unaligned(value)
+        };
         self.starts.push(start);
         self
     }
@@ -42,7 +47,10 @@ impl RawArgs {
 
     /// One pointer per raw parameter.
     pub fn pointers(&self) -> Vec<*const c_void> {
-        self.starts.iter().map(|start| self.words[*start..].as_ptr().cast()).collect()
+        self.starts
+            .iter()
+            .map(|start| self.words[*start..].as_ptr().cast())
+            .collect()
     }
 }
 
@@ -181,16 +189,26 @@ impl Device {
         if kernel.max_threads > 0 && config.threads() > u64::from(kernel.max_threads) {
             return Err(Error::invalid(
                 OPERATION,
-                format!("at most {} threads per block for `{}`", kernel.max_threads, kernel.name),
+                format!(
+                    "at most {} threads per block for `{}`",
+                    kernel.max_threads, kernel.name
+                ),
                 format!("{}", config.threads()),
             ));
         }
-        let mut gathered = Gathered { raw: RawArgs::default(), owners: Vec::new() };
+        let mut gathered = Gathered {
+            raw: RawArgs::default(),
+            owners: Vec::new(),
+        };
         args.gather(&mut gathered);
         for owner in &gathered.owners {
             self.require_same(OPERATION, owner)?;
         }
-        let owners: Vec<_> = gathered.owners.iter().map(|device| &device.executor).collect();
+        let owners: Vec<_> = gathered
+            .owners
+            .iter()
+            .map(|device| &device.executor)
+            .collect();
         ordered(&self.executor, &owners, || {
             let launch = Launch {
                 operation: OPERATION,

@@ -43,7 +43,11 @@ impl<T: Element> Matrix<T> {
         width: usize,
     ) -> Result<Self> {
         let elements = Vector::uninit(device, operation, elements(operation, height, width)?)?;
-        Ok(Self { elements, height, width })
+        Ok(Self {
+            elements,
+            height,
+            width,
+        })
     }
 
     /// The matrix of `height` rows whose elements, row by row, are those of `elements`.
@@ -52,7 +56,11 @@ impl<T: Element> Matrix<T> {
     /// [`Error::Invalid`] if their number is not `height * width`.
     pub fn from_vector(vector: Vector<T>, height: usize, width: usize) -> Result<Self> {
         check_shape("Matrix::from_vector", vector.len(), height, width)?;
-        Ok(Self { elements: vector, height, width })
+        Ok(Self {
+            elements: vector,
+            height,
+            width,
+        })
     }
 
     /// The number of rows.
@@ -87,7 +95,11 @@ impl<T: Element> Matrix<T> {
 
     /// All of it.
     pub fn view(&self) -> MatrixView<'_, T> {
-        MatrixView { elements: self.elements.view(), height: self.height, width: self.width }
+        MatrixView {
+            elements: self.elements.view(),
+            height: self.height,
+            width: self.width,
+        }
     }
 
     /// The rows of `range`.
@@ -146,7 +158,11 @@ impl<'a, T: Element> MatrixView<'a, T> {
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<MatrixView<'a, T>> {
         let (start, end) = resolve("rows", range, self.height)?;
         let elements = self.elements.slice(start * self.width..end * self.width)?;
-        Ok(Self { elements, height: end - start, width: self.width })
+        Ok(Self {
+            elements,
+            height: end - start,
+            width: self.width,
+        })
     }
 
     /// A copy of the elements on the host, row by row; waits for the work that makes them.
@@ -183,7 +199,11 @@ impl Device {
         width: usize,
     ) -> Result<Matrix<T>> {
         check_shape("upload_matrix", values.len(), height, width)?;
-        Ok(Matrix { elements: self.upload(values)?, height, width })
+        Ok(Matrix {
+            elements: self.upload(values)?,
+            height,
+            width,
+        })
     }
 
     /// A matrix all of whose bytes are nought.
@@ -192,6 +212,10 @@ impl Device {
     /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
     pub fn zeros_matrix<T: Element>(&self, height: usize, width: usize) -> Result<Matrix<T>> {
         let elements = self.zeros(elements("zeros_matrix", height, width)?)?;
-        Ok(Matrix { elements, height, width })
+        Ok(Matrix {
+            elements,
+            height,
+            width,
+        })
     }
 }

@@ -53,7 +53,10 @@ impl Module {
     /// [`Error::Invalid`] if the text is not PTX: it has no `.version` line or no kernel.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self> {
         let ptx = ptx.into();
-        if !ptx.lines().any(|line| line.trim_start().starts_with(".version")) {
+        if !ptx
+            .lines()
+            .any(|line| line.trim_start().starts_with(".version"))
+        {
             return Err(Error::invalid(
                 "Module::from_ptx",
                 "PTX text with a `.version` line",
@@ -61,9 +64,18 @@ impl Module {
             ));
         }
         if !ptx.contains(".entry ") {
-            return Err(Error::invalid("Module::from_ptx", "a kernel (`.entry`)", "none"));
+            return Err(Error::invalid(
+                "Module::from_ptx",
+                "a kernel (`.entry`)",
+                "none",
+            ));
         }
-        Ok(Self { inner: Arc::new(Inner { ptx, loaded: Mutex::default() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                ptx,
+                loaded: Mutex::default(),
+            }),
+        })
     }
 
     /// The text.
@@ -97,13 +109,22 @@ impl Module {
         use crate::device::DeviceKind;
         use std::{collections::hash_map::Entry, sync::PoisonError};
 
-        let DeviceKind::Cuda { ordinal } = backend.info().kind else { unreachable!() };
-        let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let DeviceKind::Cuda { ordinal } = backend.info().kind else {
+            unreachable!()
+        };
+        let mut loaded = self
+            .inner
+            .loaded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let on_device = match loaded.entry(ordinal) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let module = backend.load_module(self)?;
-                entry.insert(Loaded { module, functions: HashMap::new() })
+                entry.insert(Loaded {
+                    module,
+                    functions: HashMap::new(),
+                })
             }
         };
         if let Some(function) = on_device.functions.get(kernel) {
@@ -128,7 +149,10 @@ impl Device {
 
 /// The name of the kernel that a line of PTX begins.
 fn entry_name(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix(".visible ").unwrap_or(line).strip_prefix(".entry ")?;
+    let rest = line
+        .strip_prefix(".visible ")
+        .unwrap_or(line)
+        .strip_prefix(".entry ")?;
     let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
     Some(&rest[..end])
 }
@@ -140,7 +164,8 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     let newest = OWN
         .iter()
         .filter(|(_, family, _)| {
-            name.strip_prefix(family).is_some_and(|rest| rest.starts_with('_'))
+            name.strip_prefix(family)
+                .is_some_and(|rest| rest.starts_with('_'))
         })
         .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, text)))
         .max_by_key(|(arch, _)| *arch)?;
@@ -154,7 +179,12 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     let exact = digits.ends_with('a');
     let number: u32 = digits.trim_end_matches('a').parse().ok()?;
     let device = major * 10 + minor;
-    (if exact { device == number } else { device >= number }).then_some((number, exact))
+    (if exact {
+        device == number
+    } else {
+        device >= number
+    })
+    .then_some((number, exact))
 }
 
 /// The items of PTX text that are no kernels, and the kernel called `name`.
@@ -232,9 +262,22 @@ mod tests {
 
     #[test]
     fn text_that_is_no_ptx_is_refused() {
-        assert!(Module::from_ptx("").unwrap_err().to_string().contains(".version"));
-        assert!(Module::from_ptx(".version 7.0\n").unwrap_err().to_string().contains(".entry"));
+        assert!(
+            Module::from_ptx("")
+                .unwrap_err()
+                .to_string()
+                .contains(".version")
+        );
+        assert!(
+            Module::from_ptx(".version 7.0\n")
+                .unwrap_err()
+                .to_string()
+                .contains(".entry")
+        );
         let module = Module::from_ptx(TEXT).unwrap();
-        assert_eq!(module.kernels().collect::<Vec<_>>(), ["family_a__f32", "family_a"]);
+        assert_eq!(
+            module.kernels().collect::<Vec<_>>(),
+            ["family_a__f32", "family_a"]
+        );
     }
 }

@@ -28,14 +28,23 @@ impl Parse for Instance {
             input.parse::<Token![:]>()?;
             let arguments;
             parenthesized!(arguments in input);
-            return Ok(Self { suffix, arguments: arguments.parse()? });
+            return Ok(Self {
+                suffix,
+                arguments: arguments.parse()?,
+            });
         }
         let ty: Type = input.parse()?;
         let name = ty.to_token_stream().to_string();
         let suffix = syn::parse_str::<Ident>(&name).map_err(|_| {
-            Error::new(ty.span(), format!("give `{name}` a suffix: `my_suffix: ({name})`"))
+            Error::new(
+                ty.span(),
+                format!("give `{name}` a suffix: `my_suffix: ({name})`"),
+            )
         })?;
-        Ok(Self { suffix, arguments: ty.to_token_stream() })
+        Ok(Self {
+            suffix,
+            arguments: ty.to_token_stream(),
+        })
     }
 }
 
@@ -68,14 +77,17 @@ impl Parse for Options {
                     parenthesized!(content in input);
                     let bounds = Punctuated::<Expr, Token![,]>::parse_terminated(&content)?;
                     let mut bounds = bounds.into_iter();
-                    options.max_threads = bounds
-                        .next()
-                        .ok_or_else(|| Error::new(name.span(), "launch_bounds needs a number of threads"))?;
+                    options.max_threads = bounds.next().ok_or_else(|| {
+                        Error::new(name.span(), "launch_bounds needs a number of threads")
+                    })?;
                     if let Some(blocks) = bounds.next() {
                         options.min_blocks = blocks;
                     }
                     if let Some(extra) = bounds.next() {
-                        return Err(Error::new(extra.span(), "launch_bounds takes at most two numbers"));
+                        return Err(Error::new(
+                            extra.span(),
+                            "launch_bounds takes at most two numbers",
+                        ));
                     }
                 }
                 "instances" if input.peek(Token![=]) => {
@@ -95,7 +107,9 @@ impl Parse for Options {
                 other => {
                     return Err(Error::new(
                         name.span(),
-                        format!("unknown option `{other}`: expected launch_bounds, instances or marker"),
+                        format!(
+                            "unknown option `{other}`: expected launch_bounds, instances or marker"
+                        ),
                     ));
                 }
             }
@@ -137,13 +151,22 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     let span = signature.span();
 
     if signature.unsafety.is_none() {
-        return Err(Error::new(span, "a kernel must be an `unsafe fn`: its launch is a promise about its arguments"));
+        return Err(Error::new(
+            span,
+            "a kernel must be an `unsafe fn`: its launch is a promise about its arguments",
+        ));
     }
     if signature.asyncness.is_some() || signature.constness.is_some() || signature.abi.is_some() {
-        return Err(Error::new(span, "a kernel is a plain `unsafe fn`: no async, const or extern"));
+        return Err(Error::new(
+            span,
+            "a kernel is a plain `unsafe fn`: no async, const or extern",
+        ));
     }
     if !matches!(signature.output, ReturnType::Default) {
-        return Err(Error::new(signature.output.span(), "a kernel returns nothing: write results through a GlobalMut"));
+        return Err(Error::new(
+            signature.output.span(),
+            "a kernel returns nothing: write results through a GlobalMut",
+        ));
     }
 
     let mut parameters = Vec::new();
@@ -152,17 +175,31 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             return Err(Error::new(input.span(), "a kernel cannot be a method"));
         };
         let Pat::Ident(name) = &*input.pat else {
-            return Err(Error::new(input.pat.span(), "a kernel's parameter needs a plain name"));
+            return Err(Error::new(
+                input.pat.span(),
+                "a kernel's parameter needs a plain name",
+            ));
         };
+        if let Type::Reference(_) = &*input.ty {
+            return Err(Error::new(
+                input.ty.span(),
+                "a kernel's parameter is a view or a plain value: take a Global or GlobalMut",
+            ));
+        }
         parameters.push((name.ident.clone(), (*input.ty).clone()));
     }
 
     let name = &signature.ident;
-    let marker = options.marker.unwrap_or_else(|| format_ident!("{}", camel_case(&name.to_string())));
+    let marker = options
+        .marker
+        .unwrap_or_else(|| format_ident!("{}", camel_case(&name.to_string())));
     let visibility = &function.vis;
     let generics = &signature.generics;
     if let Some(lifetime) = generics.lifetimes().next() {
-        return Err(Error::new(lifetime.span(), "a kernel has no lifetime parameters"));
+        return Err(Error::new(
+            lifetime.span(),
+            "a kernel has no lifetime parameters",
+        ));
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let generic_names: Vec<_> = generics
@@ -176,13 +213,18 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         .collect();
     let phantom_types: Vec<_> = generics.type_params().map(|p| &p.ident).collect();
     let types: Vec<_> = parameters.iter().map(|(_, ty)| ty).collect();
-    let arguments: Vec<_> =
-        (0..parameters.len()).map(|i| format_ident!("argument_{i}")).collect();
+    let arguments: Vec<_> = (0..parameters.len())
+        .map(|i| format_ident!("argument_{i}"))
+        .collect();
     let marker_doc = format!("Launch marker of the kernel [`{name}`]: `{name}` as a type.");
 
     let spec = {
         let rows = parameters.iter().map(|(parameter, ty)| {
-            let kind = if is_view(ty) { quote!(view) } else { quote!(value) };
+            let kind = if is_view(ty) {
+                quote!(view)
+            } else {
+                quote!(value)
+            };
             quote!(#parameter: #kind)
         });
         let max_threads = &options.max_threads;
@@ -194,13 +236,21 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     let emit = match (&options.instances, is_generic) {
         (Instances::Default, false) => quote!(::cuda_std::__kernel_instances! { #spec }),
         (Instances::Default, true) => {
-            return Err(Error::new(generics.span(), "a generic kernel needs `instances(…)`"));
+            return Err(Error::new(
+                generics.span(),
+                "a generic kernel needs `instances(…)`",
+            ));
         }
         (_, false) => {
-            return Err(Error::new(span, "`instances` needs a kernel with generic parameters"));
+            return Err(Error::new(
+                span,
+                "`instances` needs a kernel with generic parameters",
+            ));
         }
         (Instances::List(list), true) => {
-            let rows = list.iter().map(|Instance { suffix, arguments }| quote!(#suffix: (#arguments)));
+            let rows = list
+                .iter()
+                .map(|Instance { suffix, arguments }| quote!(#suffix: (#arguments)));
             quote!(::cuda_std::__kernel_instances! { #spec #(#rows),* })
         }
         (Instances::From(path), true) => {
@@ -215,7 +265,9 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     };
 
     // Inlined into every entry: a call would cost a stack frame and the address spaces of the views.
-    function.attrs.push(syn::parse_quote!(#[cfg_attr(target_arch = "nvptx64", inline(always))]));
+    function
+        .attrs
+        .push(syn::parse_quote!(#[cfg_attr(target_arch = "nvptx64", inline(always))]));
 
     // The types of parameters as seen from an instance, where the generic names are not in scope.
     let parameter_types = types.iter().enumerate().map(|(index, ty)| {
@@ -233,7 +285,11 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         GenericParam::Type(p) => p.ident.to_token_stream(),
         GenericParam::Lifetime(p) => p.to_token_stream(),
     });
-    let turbofish = if is_generic { quote!(::<#(#generic_names),*>) } else { quote!() };
+    let turbofish = if is_generic {
+        quote!(::<#(#generic_names),*>)
+    } else {
+        quote!()
+    };
 
     Ok(quote! {
         #function
@@ -280,7 +336,10 @@ impl Parse for Parameter {
         let name = input.parse()?;
         input.parse::<Token![:]>()?;
         let kind: Ident = input.parse()?;
-        Ok(Self { name, view: kind == "view" })
+        Ok(Self {
+            name,
+            view: kind == "view",
+        })
     }
 }
 
@@ -318,12 +377,20 @@ pub fn instances(input: TokenStream) -> Result<TokenStream> {
     let spec: Spec = syn::parse2(input)?;
     if spec.generic {
         if spec.instances.is_empty() {
-            return Err(Error::new(spec.name.span(), "the list of instances is empty"));
+            return Err(Error::new(
+                spec.name.span(),
+                "the list of instances is empty",
+            ));
         }
         Ok(spec
             .instances
             .iter()
-            .map(|row| spec.emit(&format!("{}__{}", spec.name, row.suffix), Some(&row.arguments)))
+            .map(|row| {
+                spec.emit(
+                    &format!("{}__{}", spec.name, row.suffix),
+                    Some(&row.arguments),
+                )
+            })
             .collect())
     } else {
         Ok(spec.emit(&spec.name.to_string(), None))
@@ -332,7 +399,13 @@ pub fn instances(input: TokenStream) -> Result<TokenStream> {
 
 impl Spec {
     fn emit(&self, entry: &str, generic_arguments: Option<&TokenStream>) -> TokenStream {
-        let Self { name, marker, max_threads, min_blocks, .. } = self;
+        let Self {
+            name,
+            marker,
+            max_threads,
+            min_blocks,
+            ..
+        } = self;
         let arguments = generic_arguments.map(|arguments| quote!(<#arguments>));
         let turbofish = generic_arguments.map(|arguments| quote!(::<#arguments>));
         let bounds_name = format!("__launch_bounds__{entry}");
@@ -341,23 +414,33 @@ impl Spec {
             .map(|index| quote!(<#marker #arguments as ::cuda_std::__Parameter<#index>>::Type))
             .collect();
         let entry_parameters =
-            self.parameters.iter().zip(&types).map(|(Parameter { name, view }, ty)| {
+            self.parameters
+                .iter()
+                .zip(&types)
+                .map(|(Parameter { name, view }, ty)| {
+                    if *view {
+                        let length = format_ident!("{name}_len");
+                        quote!(#name: *mut (), #length: usize)
+                    } else {
+                        quote!(#name: #ty)
+                    }
+                });
+        let passed = self
+            .parameters
+            .iter()
+            .zip(&types)
+            .map(|(Parameter { name, view }, ty)| {
                 if *view {
                     let length = format_ident!("{name}_len");
-                    quote!(#name: *mut (), #length: usize)
+                    quote!(<#ty>::from_raw_parts(#name.cast(), #length))
                 } else {
-                    quote!(#name: #ty)
+                    name.to_token_stream()
                 }
             });
-        let passed = self.parameters.iter().zip(&types).map(|(Parameter { name, view }, ty)| {
-            if *view {
-                let length = format_ident!("{name}_len");
-                quote!(<#ty>::from_raw_parts(#name.cast(), #length))
-            } else {
-                name.to_token_stream()
-            }
-        });
-        let names = self.parameters.iter().map(|parameter| parameter.name.to_string());
+        let names = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.to_string());
 
         quote! {
             #[cfg(target_arch = "nvptx64")]

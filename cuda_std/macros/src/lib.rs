@@ -38,5 +38,7 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn __kernel_instances(input: TokenStream) -> TokenStream {
-    kernel::instances(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    kernel::instances(input.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }

@@ -275,7 +275,11 @@ macro_rules! view_atomics {
                 order: Ordering,
                 scope: Scope,
             ) -> Result<T, T> {
-                let how = How { space: Space::$space, order, scope };
+                let how = How {
+                    space: Space::$space,
+                    order,
+                    scope,
+                };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::cas(self.atomic_ptr(i), current, new, how) }
             }
@@ -287,7 +291,11 @@ macro_rules! view_atomics {
             #[inline(always)]
             #[track_caller]
             pub fn atomic_load(self, i: usize, order: Ordering, scope: Scope) -> T {
-                let how = How { space: Space::$space, order, scope };
+                let how = How {
+                    space: Space::$space,
+                    order,
+                    scope,
+                };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::load(self.atomic_ptr(i), how) }
             }
@@ -299,7 +307,11 @@ macro_rules! view_atomics {
             #[inline(always)]
             #[track_caller]
             pub fn atomic_store(self, i: usize, value: T, order: Ordering, scope: Scope) {
-                let how = How { space: Space::$space, order, scope };
+                let how = How {
+                    space: Space::$space,
+                    order,
+                    scope,
+                };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::store(self.atomic_ptr(i), value, how) }
             }

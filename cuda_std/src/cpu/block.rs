@@ -13,6 +13,7 @@ use super::{
     Order,
     fault::{Fault, FaultKind, LaneSet},
     lane::Lane,
+    order::{lanes_of, mask_of_first, order_lanes},
 };
 use crate::{
     kernel::{KernelDescriptor, LaunchConfig},
@@ -143,7 +144,9 @@ impl BlockState {
         for warp in self.warps.borrow_mut().iter_mut() {
             warp.live = mask_of_first(left.min(32));
             warp.at_barrier = 0;
-            warp.pending.iter_mut().for_each(|pending| pending.arrived = 0);
+            warp.pending
+                .iter_mut()
+                .for_each(|pending| pending.arrived = 0);
             left -= left.min(32);
         }
         self.ready.borrow_mut().clear();
@@ -195,22 +198,27 @@ impl BlockState {
 
     /// The name of the kernel's parameter that starts at `address`.
     pub fn param_name(&self, address: usize) -> Option<&'static str> {
-        self.params.borrow().iter().find(|(_, start)| *start == address).map(|(name, _)| *name)
+        self.params
+            .borrow()
+            .iter()
+            .find(|(_, start)| *start == address)
+            .map(|(name, _)| *name)
     }
 
     /// The lanes that wait at the barrier or in a warp operation, by what they wait for.
     pub fn waiting_groups(&self) -> Vec<(LaneSet, &'static str, &'static Location<'static>)> {
         let mut groups: Vec<(LaneSet, &'static str, &'static Location<'static>)> = Vec::new();
-        let mut add = |first: u32, mask: u32, name: &'static str, at: &'static Location<'static>| {
-            if mask == 0 {
-                return;
-            }
-            let lanes = lanes_of(first, mask);
-            match groups.iter_mut().find(|(_, n, a)| *n == name && *a == at) {
-                Some((group, _, _)) => group.0.extend(lanes),
-                None => groups.push((LaneSet(lanes.collect()), name, at)),
-            }
-        };
+        let mut add =
+            |first: u32, mask: u32, name: &'static str, at: &'static Location<'static>| {
+                if mask == 0 {
+                    return;
+                }
+                let lanes = lanes_of(first, mask);
+                match groups.iter_mut().find(|(_, n, a)| *n == name && *a == at) {
+                    Some((group, _, _)) => group.0.extend(lanes),
+                    None => groups.push((LaneSet(lanes.collect()), name, at)),
+                }
+            };
         for (index, warp) in self.warps.borrow().iter().enumerate() {
             let first = index as u32 * 32;
             if let Some((kind, at)) = self.barrier_place.get() {
@@ -235,7 +243,8 @@ impl BlockState {
         self.arrived.set(self.arrived.get() + 1);
         self.votes.set(self.votes.get() + u32::from(predicate));
         if self.arrived.get() < self.lanes {
-            self.warps.borrow_mut()[lane.linear as usize / 32].at_barrier |= 1 << (lane.linear % 32);
+            self.warps.borrow_mut()[lane.linear as usize / 32].at_barrier |=
+                1 << (lane.linear % 32);
             lane.suspend();
             return lane.result.get() as u32;
         }
@@ -284,7 +293,14 @@ impl BlockState {
                     .into_iter()
                     .find(|(_, name, group_at)| *name == first_kind.name() && *group_at == first_at)
                     .unwrap_or((LaneSet::default(), first_kind.name(), first_at));
-                self.fail(lane, FaultKind::Diverged { others, operation: kind.name(), at });
+                self.fail(
+                    lane,
+                    FaultKind::Diverged {
+                        others,
+                        operation: kind.name(),
+                        at,
+                    },
+                );
             }
             _ => self.barrier_place.set(Some((kind, at))),
         }
@@ -309,7 +325,15 @@ impl BlockState {
         if mask & bit == 0 || mask & !warp.live != 0 {
             let present = warp.live;
             drop(warps);
-            self.fail(lane, FaultKind::Mask { operation, mask, present, at });
+            self.fail(
+                lane,
+                FaultKind::Mask {
+                    operation,
+                    mask,
+                    present,
+                    at,
+                },
+            );
         }
         let mut joined = None;
         for (index, pending) in warp.pending.iter().enumerate() {
@@ -331,7 +355,14 @@ impl BlockState {
                 pending.at,
             );
             drop(warps);
-            self.fail(lane, FaultKind::Diverged { others, operation, at });
+            self.fail(
+                lane,
+                FaultKind::Diverged {
+                    others,
+                    operation,
+                    at,
+                },
+            );
         }
         let pending = match joined {
             Some(index) => &mut warp.pending[index],
@@ -339,7 +370,13 @@ impl BlockState {
                 let free = warp.pending.iter().position(|pending| pending.arrived == 0);
                 let index = free.unwrap_or_else(|| {
                     let offers = [Offer::default(); 32];
-                    warp.pending.push(Pending { operation, at, mask, arrived: 0, offers });
+                    warp.pending.push(Pending {
+                        operation,
+                        at,
+                        mask,
+                        arrived: 0,
+                        offers,
+                    });
                     warp.pending.len() - 1
                 });
                 let pending = &mut warp.pending[index];
@@ -385,8 +422,9 @@ impl BlockState {
     ) -> *mut u8 {
         let type_name = core::any::type_name::<A>();
         let mut statics = self.statics.borrow_mut();
-        if let Some(array) =
-            statics.iter_mut().find(|array| array.site == site && array.type_name == type_name)
+        if let Some(array) = statics
+            .iter_mut()
+            .find(|array| array.site == site && array.type_name == type_name)
         {
             return array.memory.as_mut_ptr().cast();
         }
@@ -398,10 +436,19 @@ impl BlockState {
             drop(statics);
             self.fail(
                 lane,
-                FaultKind::SharedMemory { required, given: super::MAX_SHARED_BYTES, at },
+                FaultKind::SharedMemory {
+                    required,
+                    given: super::MAX_SHARED_BYTES,
+                    at,
+                },
             );
         }
-        statics.push(StaticArray { site, type_name, bytes, memory: vec![POISON; words(bytes)] });
+        statics.push(StaticArray {
+            site,
+            type_name,
+            bytes,
+            memory: vec![POISON; words(bytes)],
+        });
         let array = statics.last_mut().expect("just pushed");
         array.memory.as_mut_ptr().cast()
     }
@@ -415,7 +462,11 @@ impl BlockState {
     pub fn is_shared(&self, ptr: *const u8) -> bool {
         let within = |memory: &[u128]| memory.as_ptr_range().contains(&ptr.cast());
         within(&self.dynamic.borrow())
-            || self.statics.borrow().iter().any(|array| within(&array.memory))
+            || self
+                .statics
+                .borrow()
+                .iter()
+                .any(|array| within(&array.memory))
     }
 
     /// Bytes of static shared arrays seen so far.
@@ -423,46 +474,3 @@ impl BlockState {
         self.statics.borrow().iter().map(|array| array.bytes).sum()
     }
 }
-
-/// The mask of the first `count` lanes of a warp.
-fn mask_of_first(count: u32) -> u32 {
-    if count >= 32 { u32::MAX } else { (1 << count) - 1 }
-}
-
-/// The lanes of a mask, by their linear index, where the warp begins with lane `first`.
-fn lanes_of(first: u32, mask: u32) -> impl Iterator<Item = u32> {
-    let mut rest = mask;
-    core::iter::from_fn(move || {
-        if rest == 0 {
-            return None;
-        }
-        let lane = rest.trailing_zeros();
-        rest &= rest - 1;
-        Some(first + lane)
-    })
-}
-
-/// Puts lanes into the launch's order.
-pub(super) fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
-    match order {
-        Order::Forward => {}
-        Order::Backward => lanes.reverse(),
-        Order::Seeded(seed) => {
-            // SplitMix64 (Steele, Lea, Flood 2014) drives a Fisher-Yates shuffle.
-            let mut state = seed
-                ^ (u64::from(block[0]) << 32 | u64::from(block[1]) << 16 | u64::from(block[2]))
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mut next = move || {
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mut z = state;
-                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                z ^ (z >> 31)
-            };
-            for last in (1..lanes.len()).rev() {
-                lanes.swap(last, (next() % (last as u64 + 1)) as usize);
-            }
-        }
-    }
-}
-

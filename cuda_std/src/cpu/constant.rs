@@ -39,7 +39,9 @@ impl<T: Copy, const N: usize> Table<T, N> {
                 },
             ),
             None => {
-                let what = format!("the constant table `{name}` must be set before the launch, and is not");
+                let what = format!(
+                    "the constant table `{name}` must be set before the launch, and is not"
+                );
                 lane.block().fail(lane, FaultKind::Argument { what, at })
             }
         }

@@ -168,24 +168,50 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [bx, by, bz] = self.block;
         let [x, y, z] = self.lane;
-        write!(f, "kernel {}, block ({bx}, {by}, {bz}), lane ({x}, {y}, {z}): ", self.kernel)?;
-        let named = |view: &Option<&str>| view.map_or(String::new(), |name| format!(" of `{name}`"));
+        write!(
+            f,
+            "kernel {}, block ({bx}, {by}, {bz}), lane ({x}, {y}, {z}): ",
+            self.kernel
+        )?;
+        let named =
+            |view: &Option<&str>| view.map_or(String::new(), |name| format!(" of `{name}`"));
         match &self.kind {
-            FaultKind::OutOfBounds { view, index, count, len, write, at } => {
+            FaultKind::OutOfBounds {
+                view,
+                index,
+                count,
+                len,
+                write,
+                at,
+            } => {
                 let verb = if *write { "write" } else { "read" };
                 let what = match count {
                     1 => format!("element {index}"),
                     _ => format!("{count} elements from {index} on"),
                 };
-                write!(f, "{verb} out of bounds: {what}{}, which has {len}, at {at}", named(view))
+                write!(
+                    f,
+                    "{verb} out of bounds: {what}{}, which has {len}, at {at}",
+                    named(view)
+                )
             }
-            FaultKind::Misaligned { view, index, address, required, at } => write!(
+            FaultKind::Misaligned {
+                view,
+                index,
+                address,
+                required,
+                at,
+            } => write!(
                 f,
                 "misaligned access: element {index}{} is at address {address:#x}, which must be a \
                  multiple of {required}, at {at}",
                 named(view)
             ),
-            FaultKind::SharedMemory { required, given, at } => write!(
+            FaultKind::SharedMemory {
+                required,
+                given,
+                at,
+            } => write!(
                 f,
                 "shared memory: {required} bytes required, the block has {given}, at {at}"
             ),
@@ -196,12 +222,21 @@ impl fmt::Display for Fault {
                 }
                 write!(f, "{returned} have returned")
             }
-            FaultKind::Diverged { others: (lanes, other, other_at), operation, at } => write!(
+            FaultKind::Diverged {
+                others: (lanes, other, other_at),
+                operation,
+                at,
+            } => write!(
                 f,
                 "divergent barrier: this lane is in {operation} at {at}, but {lanes} wait in {other} \
                  at {other_at}"
             ),
-            FaultKind::Mask { operation, mask, present, at } => write!(
+            FaultKind::Mask {
+                operation,
+                mask,
+                present,
+                at,
+            } => write!(
                 f,
                 "{operation} with mask {mask:#010x}: it must name this lane and only lanes of the warp \
                  that have not returned ({present:#010x}), at {at}"

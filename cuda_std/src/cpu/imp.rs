@@ -67,7 +67,8 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 #[track_caller]
 fn barrier(kind: BarrierKind, predicate: u32) -> u32 {
     let lane = Lane::current();
-    lane.block().barrier(lane, kind, predicate != 0, Location::caller())
+    lane.block()
+        .barrier(lane, kind, predicate != 0, Location::caller())
 }
 
 pub fn fence_block() {
@@ -92,7 +93,8 @@ pub fn nanosleep(_nanos: u32) {
 #[track_caller]
 pub fn static_shared<A>(site: *const u8) -> *mut u8 {
     let lane = Lane::current();
-    lane.block().static_array::<A>(lane, site, Location::caller())
+    lane.block()
+        .static_array::<A>(lane, site, Location::caller())
 }
 
 pub fn dynamic_shared() -> *mut u8 {
@@ -114,7 +116,14 @@ pub fn check_dynamic_shared(required: usize) {
     let given = lane.block().config.shared_bytes as usize;
     if required > given {
         let at = Location::caller();
-        lane.block().fail(lane, FaultKind::SharedMemory { required, given, at });
+        lane.block().fail(
+            lane,
+            FaultKind::SharedMemory {
+                required,
+                given,
+                at,
+            },
+        );
     }
 }
 
@@ -125,7 +134,12 @@ pub unsafe fn assume_shared(_ptr: *const u8) {}
 #[track_caller]
 pub fn trap() -> ! {
     let lane = Lane::current();
-    lane.block().fail(lane, FaultKind::Trap { at: Location::caller() })
+    lane.block().fail(
+        lane,
+        FaultKind::Trap {
+            at: Location::caller(),
+        },
+    )
 }
 
 /// The check before every access through a view.
@@ -137,9 +151,18 @@ pub fn check_access<T>(ptr: *const T, len: usize, index: usize, count: usize, wr
     }
     // A chunk moves as one access; other sizes move element by element.
     let bytes = count * size_of::<T>();
-    let required = if matches!(bytes, 1 | 2 | 4 | 8 | 16) { bytes } else { align_of::<T>() };
+    let required = if matches!(bytes, 1 | 2 | 4 | 8 | 16) {
+        bytes
+    } else {
+        align_of::<T>()
+    };
     if !(ptr.addr() + index * size_of::<T>()).is_multiple_of(required.max(align_of::<T>())) {
-        misaligned(ptr.addr(), index, size_of::<T>(), required.max(align_of::<T>()));
+        misaligned(
+            ptr.addr(),
+            index,
+            size_of::<T>(),
+            required.max(align_of::<T>()),
+        );
     }
 }
 
@@ -149,7 +172,17 @@ fn out_of_bounds(address: usize, len: usize, index: usize, count: usize, write: 
     let lane = Lane::current();
     let view = lane.block().param_name(address);
     let at = Location::caller();
-    lane.block().fail(lane, FaultKind::OutOfBounds { view, index, count, len, write, at })
+    lane.block().fail(
+        lane,
+        FaultKind::OutOfBounds {
+            view,
+            index,
+            count,
+            len,
+            write,
+            at,
+        },
+    )
 }
 
 #[cold]
@@ -159,7 +192,16 @@ fn misaligned(start: usize, index: usize, size: usize, required: usize) -> ! {
     let view = lane.block().param_name(start);
     let at = Location::caller();
     let address = start + index * size;
-    lane.block().fail(lane, FaultKind::Misaligned { view, index, address, required, at })
+    lane.block().fail(
+        lane,
+        FaultKind::Misaligned {
+            view,
+            index,
+            address,
+            required,
+            at,
+        },
+    )
 }
 
 /// # Safety

@@ -13,6 +13,7 @@ pub(crate) mod constant;
 mod fault;
 pub(crate) mod imp;
 mod lane;
+mod order;
 mod runner;
 
 use core::ffi::c_void;
@@ -85,13 +86,18 @@ pub unsafe fn launch(
     let lowest = AtomicU64::new(u64::MAX);
     let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
 
-    // A few runs of neighbouring blocks per worker, so that a runner's stacks are reused.
-    let workers = rayon::current_num_threads() as u64;
+    // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
+    let workers = workers(config.threads());
     let pieces = blocks.min(workers * 8);
-    (0..pieces).into_par_iter().for_each(|piece| {
+    let next = AtomicU64::new(0);
+    let run_pieces = || loop {
+        let piece = next.fetch_add(1, Ordering::Relaxed);
+        if piece >= pieces {
+            break;
+        }
         let params = &params;
-        let first = blocks * piece / pieces;
-        let last = blocks * (piece + 1) / pieces;
+        let first = (u128::from(blocks) * u128::from(piece) / u128::from(pieces)) as u64;
+        let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
         let mut runner = BlockRunner::new(kernel, config, options);
         for block in first..last {
             if block > lowest.load(Ordering::Relaxed) {
@@ -100,18 +106,40 @@ pub unsafe fn launch(
             // SAFETY: the caller's contract.
             if let Err(fault) = unsafe { runner.run(block, params.0) } {
                 lowest.fetch_min(block, Ordering::Relaxed);
-                let mut failure = failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let mut failure = failure
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner());
                 if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
                     *failure = Some((block, LaunchError::Fault(Box::new(fault))));
                 }
                 break;
             }
         }
-    });
-    match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+    };
+    (0..workers.min(pieces))
+        .into_par_iter()
+        .for_each(|_| run_pieces());
+    match failure
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
+}
+
+/// Lanes that may have a stack at once. A stack is two mappings, and Linux gives a process 65530.
+const MOST_STACKS: u64 = 24 * 1024;
+
+/// How many blocks of so many threads run at once.
+fn workers(threads_per_block: u64) -> u64 {
+    (MOST_STACKS / 2 / threads_per_block).clamp(1, rayon::current_num_threads() as u64)
+}
+
+/// Stacks that a worker keeps between launches.
+fn kept_stacks() -> usize {
+    let share = MOST_STACKS / 2 / rayon::current_num_threads() as u64;
+    share.min(MAX_THREADS_PER_BLOCK) as usize
 }
 
 fn check_shape(
@@ -119,7 +147,12 @@ fn check_shape(
     config: &LaunchConfig,
     given_params: usize,
 ) -> Result<(), LaunchError> {
-    let invalid = |what: String| Err(LaunchError::Invalid { kernel: kernel.name, what });
+    let invalid = |what: String| {
+        Err(LaunchError::Invalid {
+            kernel: kernel.name,
+            what,
+        })
+    };
     for (axis, name) in ["x", "y", "z"].iter().enumerate() {
         if config.grid[axis] == 0 || config.grid[axis] > MAX_GRID[axis] {
             return invalid(format!(
@@ -139,7 +172,10 @@ fn check_shape(
         bound => u64::from(bound),
     };
     if config.threads() > most {
-        return invalid(format!("a block may have {most} threads at most, given {}", config.threads()));
+        return invalid(format!(
+            "a block may have {most} threads at most, given {}",
+            config.threads()
+        ));
     }
     if config.shared_bytes as usize > MAX_SHARED_BYTES {
         return invalid(format!(
@@ -148,7 +184,10 @@ fn check_shape(
         ));
     }
     if given_params != kernel.raw_params() {
-        return invalid(format!("{} raw parameters required, given {given_params}", kernel.raw_params()));
+        return invalid(format!(
+            "{} raw parameters required, given {given_params}",
+            kernel.raw_params()
+        ));
     }
     Ok(())
 }

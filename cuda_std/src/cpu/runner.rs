@@ -1,20 +1,34 @@
 //! The scheduler: runs the lanes of a block as coroutines, one at a time.
 
-use core::{cell::Cell, ffi::c_void};
+use core::{
+    cell::{Cell, RefCell},
+    ffi::c_void,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use corosensei::{Coroutine, CoroutineResult, stack::{DefaultStack, Stack}};
+use corosensei::{
+    Coroutine, CoroutineResult,
+    stack::{DefaultStack, Stack},
+};
 
 use super::{
     Options, Order,
-    block::{BlockState, order_lanes},
+    block::BlockState,
     fault::{Fault, FaultKind, LaneSet},
+    kept_stacks,
     lane::{Lane, set_current},
+    order::order_lanes,
 };
 use crate::kernel::{KernelDescriptor, LaunchConfig};
 
 /// Bytes of stack per lane: a reservation of address space; pages that are never touched cost nothing.
 const STACK_BYTES: usize = 256 * 1024;
+
+thread_local! {
+    /// Stacks that no lane is using. Making one takes two system calls and its first use two page faults,
+    /// far more than a short lane's work.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
 
 type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
 
@@ -47,7 +61,7 @@ impl BlockRunner {
             state,
             lanes,
             coroutines: (0..count).map(|_| None).collect(),
-            stacks: Vec::new(),
+            stacks: STACKS.take(),
             start_order: (0..count).collect(),
             order: options.order,
         }
@@ -70,9 +84,12 @@ impl BlockRunner {
             done += self.resume(linear, coroutine)?;
         }
         while done < self.lanes.len() {
-            let Some(linear) = self.state.next_ready() else { return Err(self.stuck()) };
-            let coroutine =
-                self.coroutines[linear as usize].take().expect("a ready lane is suspended");
+            let Some(linear) = self.state.next_ready() else {
+                return Err(self.stuck());
+            };
+            let coroutine = self.coroutines[linear as usize]
+                .take()
+                .expect("a ready lane is suspended");
             done += self.resume(linear, coroutine)?;
         }
         Ok(())
@@ -104,13 +121,22 @@ impl BlockRunner {
 
     /// # Safety
     /// As for [`launch`](super::launch).
-    unsafe fn start(&mut self, linear: u32, params: &[*const c_void]) -> Result<LaneCoroutine, Fault> {
+    unsafe fn start(
+        &mut self,
+        linear: u32,
+        params: &[*const c_void],
+    ) -> Result<LaneCoroutine, Fault> {
         let stack = match self.stacks.pop() {
             Some(stack) => stack,
             None => DefaultStack::new(STACK_BYTES).map_err(|error| {
-                self.fault(linear, FaultKind::Panic {
-                    message: format!("no memory for the lane's stack of {STACK_BYTES} bytes: {error}"),
-                })
+                self.fault(
+                    linear,
+                    FaultKind::Panic {
+                        message: format!(
+                            "no memory for the lane's stack of {STACK_BYTES} bytes: {error}"
+                        ),
+                    },
+                )
             })?,
         };
         let lane = &self.lanes[linear as usize];
@@ -182,9 +208,19 @@ impl BlockRunner {
             .filter(|(_, coroutine)| coroutine.is_none())
             .map(|(linear, _)| linear as u32)
             .collect();
-        let first = waiting.first().and_then(|(lanes, _, _)| lanes.0.first()).copied().unwrap_or(0);
+        let first = waiting
+            .first()
+            .and_then(|(lanes, _, _)| lanes.0.first())
+            .copied()
+            .unwrap_or(0);
         self.reset();
-        self.fault(first, FaultKind::Stuck { waiting, returned: LaneSet(returned) })
+        self.fault(
+            first,
+            FaultKind::Stuck {
+                waiting,
+                returned: LaneSet(returned),
+            },
+        )
     }
 
     /// Forgets the lanes of a block that failed.
@@ -202,5 +238,8 @@ impl BlockRunner {
 impl Drop for BlockRunner {
     fn drop(&mut self) {
         self.reset();
+        self.stacks.truncate(kept_stacks());
+        // A thread that is ending keeps no stacks.
+        let _ = STACKS.try_with(|kept| kept.replace(std::mem::take(&mut self.stacks)));
     }
 }

@@ -116,7 +116,7 @@ macro_rules! exact {
 }
 
 macro_rules! gpu_float {
-    ($ty:ident, $fmod:ident, $pow:ident, $hypot:ident, $atan2:ident, $sincos:ident;
+    ($ty:ident, $fmod:ident, $pow:ident, $hypot:ident, $atan2:ident, $sincos:ident, $acosh:ident;
      $($name:ident: $libm:ident),*) => {
         impl GpuFloat for $ty {
             #[inline(always)]
@@ -220,6 +220,12 @@ macro_rules! gpu_float {
             }
 
             #[inline]
+            fn acosh(self) -> Self {
+                // libm gives numbers for some arguments outside of the function's domain.
+                if self < 1.0 { <$ty>::NAN } else { libm::$acosh(self) }
+            }
+
+            #[inline]
             fn sin_cos(self) -> (Self, Self) {
                 libm::$sincos(self)
             }
@@ -235,15 +241,15 @@ macro_rules! gpu_float {
 }
 
 gpu_float! {
-    f32, fmodf, powf, hypotf, atan2f, sincosf;
+    f32, fmodf, powf, hypotf, atan2f, sincosf, acoshf;
     exp: expf, exp2: exp2f, ln: logf, log2: log2f, log10: log10f, cbrt: cbrtf, sin: sinf, cos: cosf,
     tan: tanf, asin: asinf, acos: acosf, atan: atanf, exp_m1: expm1f, ln_1p: log1pf, sinh: sinhf,
-    cosh: coshf, tanh: tanhf, asinh: asinhf, acosh: acoshf, atanh: atanhf
+    cosh: coshf, tanh: tanhf, asinh: asinhf, atanh: atanhf
 }
 
 gpu_float! {
-    f64, fmod, pow, hypot, atan2, sincos;
+    f64, fmod, pow, hypot, atan2, sincos, acosh;
     exp: exp, exp2: exp2, ln: log, log2: log2, log10: log10, cbrt: cbrt, sin: sin, cos: cos,
     tan: tan, asin: asin, acos: acos, atan: atan, exp_m1: expm1, ln_1p: log1p, sinh: sinh,
-    cosh: cosh, tanh: tanh, asinh: asinh, acosh: acosh, atanh: atanh
+    cosh: cosh, tanh: tanh, asinh: asinh, atanh: atanh
 }

@@ -237,10 +237,18 @@ macro_rules! integer {
     };
 }
 
-integer!(u32, AtomicU32, reg32, ".b32", ".add.u32", ".min.u32", ".max.u32");
-integer!(i32, AtomicI32, reg32, ".b32", ".add.s32", ".min.s32", ".max.s32");
-integer!(u64, AtomicU64, reg64, ".b64", ".add.u64", ".min.u64", ".max.u64");
-integer!(i64, AtomicI64, reg64, ".b64", ".add.u64", ".min.s64", ".max.s64");
+integer!(
+    u32, AtomicU32, reg32, ".b32", ".add.u32", ".min.u32", ".max.u32"
+);
+integer!(
+    i32, AtomicI32, reg32, ".b32", ".add.s32", ".min.s32", ".max.s32"
+);
+integer!(
+    u64, AtomicU64, reg64, ".b64", ".add.u64", ".min.u64", ".max.u64"
+);
+integer!(
+    i64, AtomicI64, reg64, ".b64", ".add.u64", ".min.s64", ".max.s64"
+);
 
 macro_rules! float_add {
     ($name:ident, $ty:ident, $intrinsic:ident, $reg:ident, $instruction:literal) => {

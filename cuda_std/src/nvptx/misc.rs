@@ -11,7 +11,12 @@ pub fn breakpoint() {
 macro_rules! pmevent {
     ($number:literal) => {
         // SAFETY: counts.
-        unsafe { asm!(concat!("pmevent ", $number, ";"), options(nomem, nostack, preserves_flags)) }
+        unsafe {
+            asm!(
+                concat!("pmevent ", $number, ";"),
+                options(nomem, nostack, preserves_flags)
+            )
+        }
     };
 }
 
@@ -44,6 +49,8 @@ pub fn clock() -> u64 {
 pub fn global_timer() -> u64 {
     let nanos: u64;
     // SAFETY: reads a special register.
-    unsafe { asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanos, options(nostack, preserves_flags)) }
+    unsafe {
+        asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanos, options(nostack, preserves_flags))
+    }
     nanos
 }

@@ -214,15 +214,6 @@ struct Words4(u32, u32, u32, u32);
 struct Words2(u32, u32);
 
 /// # Safety
-/// The sizes are equal, and the bits are a valid `To`.
-#[inline(always)]
-unsafe fn bits<From, To>(from: From) -> To {
-    const { assert!(size_of::<From>() == size_of::<To>()) };
-    // SAFETY: by the contract.
-    unsafe { core::mem::transmute_copy(&from) }
-}
-
-/// # Safety
 /// `ptr` is to `N` readable elements, aligned to the chunk's size where that is 2, 4, 8 or 16 bytes.
 #[inline(always)]
 pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
@@ -248,8 +239,12 @@ pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
     unsafe {
         match (N, size_of::<[T; N]>()) {
             (1, _) => ptr.cast::<[T; N]>().write(values),
-            (_, 16) => ptr.cast::<Words4>().write(core::mem::transmute_copy(&values)),
-            (_, 8) => ptr.cast::<Words2>().write(core::mem::transmute_copy(&values)),
+            (_, 16) => ptr
+                .cast::<Words4>()
+                .write(core::mem::transmute_copy(&values)),
+            (_, 8) => ptr
+                .cast::<Words2>()
+                .write(core::mem::transmute_copy(&values)),
             (_, 4) => ptr.cast::<u32>().write(core::mem::transmute_copy(&values)),
             (_, 2) => ptr.cast::<u16>().write(core::mem::transmute_copy(&values)),
             _ => ptr.cast::<[T; N]>().write(values),

@@ -35,7 +35,8 @@ unsafe extern "C" {
     fn match_any_64(mask: u32, value: u64) -> u32;
 }
 
-// Returns a pair, which only this ABI hands over as LLVM means it.
+// A pair, which only this ABI hands over as LLVM means it.
+#[allow(improper_ctypes)]
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.match.all.sync.i32p"]
     fn match_all_32(mask: u32, value: u32) -> (u32, bool);
@@ -169,7 +170,10 @@ pub fn redux(op: ReduxOp, mask: u32, word: u32, place: Place) -> u32 {
     if mask == crate::warp::FULL_MASK {
         let mut result = word;
         for distance in [16, 8, 4, 2, 1] {
-            result = op.apply(result, shuffle(Mode::Xor, mask, result, distance, 32, place));
+            result = op.apply(
+                result,
+                shuffle(Mode::Xor, mask, result, distance, 32, place),
+            );
         }
         return result;
     }

@@ -9,6 +9,8 @@ use cuda_std::{
 };
 
 /// The arguments of a launch, in the order of the kernel's parameters.
+// Boxes, because the launch gets the arguments' addresses.
+#[allow(clippy::vec_box)]
 #[derive(Default)]
 pub struct Args(Vec<Box<u128>>);
 
@@ -40,16 +42,28 @@ impl Args {
         self.launch_in::<K>(config, Order::Forward)
     }
 
-    pub fn launch_in<K: Kernel>(&self, config: LaunchConfig, order: Order) -> Result<(), LaunchError> {
-        let params: Vec<*const c_void> =
-            self.0.iter().map(|bytes| (&raw const **bytes).cast()).collect();
+    pub fn launch_in<K: Kernel>(
+        &self,
+        config: LaunchConfig,
+        order: Order,
+    ) -> Result<(), LaunchError> {
+        let params: Vec<*const c_void> = self
+            .0
+            .iter()
+            .map(|bytes| (&raw const **bytes).cast())
+            .collect();
         // SAFETY: the tests pass what the kernels take.
         unsafe { cpu::launch(&K::DESCRIPTOR, &config, &params, &Options { order }) }
     }
 }
 
-pub const ORDERS: [Order; 5] =
-    [Order::Forward, Order::Backward, Order::Seeded(0), Order::Seeded(1), Order::Seeded(0xfeed)];
+pub const ORDERS: [Order; 5] = [
+    Order::Forward,
+    Order::Backward,
+    Order::Seeded(0),
+    Order::Seeded(1),
+    Order::Seeded(0xfeed),
+];
 
 /// One block of `threads`.
 pub fn block(threads: u32) -> LaunchConfig {
@@ -79,9 +93,10 @@ pub fn assert_at(at: &Location<'_>, file: &str, line: u32) {
 /// The lanes that wait, and what for, of a fault that has some.
 pub fn waiting(kind: &FaultKind) -> Vec<(Vec<u32>, &'static str)> {
     match kind {
-        FaultKind::Stuck { waiting, .. } => {
-            waiting.iter().map(|(lanes, name, _)| (lanes.0.clone(), *name)).collect()
-        }
+        FaultKind::Stuck { waiting, .. } => waiting
+            .iter()
+            .map(|(lanes, name, _)| (lanes.0.clone(), *name))
+            .collect(),
         other => panic!("expected lanes that are stuck, got {other:?}"),
     }
 }

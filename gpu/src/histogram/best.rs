@@ -45,13 +45,13 @@ pub unsafe fn histogram_best<B: Binning>(
     }
     thread::sync_threads();
 
-    let copy = tid & (copies - 1);
+    let copy = (tid & (copies - 1)) as u32;
     let mut missed = 0_u32;
     let mut count = |value: B::In| {
         let bin = binning.bin(value, bins);
         let local = bin.wrapping_sub(first_bin as u32);
         if local < slice as u32 && bin < bins {
-            counters.atomic_add(((local as usize) << copies_log2) + copy, 1);
+            counters.atomic_add(((local << copies_log2) + copy) as usize, 1);
         } else if bin >= bins {
             missed += 1;
         }

@@ -34,7 +34,10 @@ pub struct BinNumber<T> {
 impl<T> BinNumber<T> {
     /// The rule.
     pub const fn new() -> Self {
-        Self { unused: 0, marker: PhantomData }
+        Self {
+            unused: 0,
+            marker: PhantomData,
+        }
     }
 }
 

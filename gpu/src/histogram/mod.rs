@@ -33,7 +33,11 @@ pub const FAMILY: Family = Family {
     name: "histogram",
     summary: "counts per bin: values as bin numbers, or evenly divided ranges",
     variants: &[
-        Variant { name: "serial", idea: "one pass on the host: the reference", kernels: &[] },
+        Variant {
+            name: "serial",
+            idea: "one pass on the host: the reference",
+            kernels: &[],
+        },
         Variant {
             name: "global_atomic",
             idea: "grid-stride loop, one global atomic per value",

@@ -12,8 +12,10 @@ pub const RUNG_SLICE: usize = 48 * 1024 / 4;
 
 /// Threads of a block of `best`.
 pub const BEST_BLOCK: usize = 512;
-/// Blocks of `best` per multiprocessor.
+/// Blocks of `best` per multiprocessor, at most.
 pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
+/// Values that a thread of a striding variant counts at least, so that short inputs get few blocks.
+pub const LEAST_PER_THREAD: usize = 16;
 /// 16-byte loads that a thread of `best` has in flight.
 pub const BEST_UNROLL: usize = 2;
 /// Shared memory of a block of `best` in bytes, at most.

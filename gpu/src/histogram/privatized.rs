@@ -56,7 +56,11 @@ impl Slice {
         let len = RUNG_SLICE.min(counts.len() - first);
         // SAFETY: the launch gives 4 bytes per bin of a slice, and nothing else uses them.
         let counters = unsafe { DynamicShared::new() }.carve(len);
-        Self { counters, first: first as u32, bins: counts.len() as u32 }
+        Self {
+            counters,
+            first: first as u32,
+            bins: counts.len() as u32,
+        }
     }
 
     #[inline(always)]

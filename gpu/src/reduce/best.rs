@@ -103,5 +103,7 @@ fn accumulate<R: Reduction>(input: Global<R::In>) -> R::Acc {
 
 #[inline(always)]
 fn add_wide<R: Reduction>(value: R::Acc, wide: Wide<R::In>, first: usize) -> R::Acc {
-    wide.fold(value, |value, element, lane| R::combine(value, R::load(element, first + lane)))
+    wide.fold(value, |value, element, lane| {
+        R::combine(value, R::load(element, first + lane))
+    })
 }

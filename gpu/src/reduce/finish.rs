@@ -19,10 +19,7 @@ use crate::block;
 /// # Safety
 /// `output` has one element per block of the launch and does not overlap `partials`.
 #[kernel(launch_bounds(FINISH_BLOCK as u32), instances = with_reductions)]
-pub unsafe fn reduce_finish<R: Reduction>(
-    partials: Global<R::Acc>,
-    output: GlobalMut<R::Acc>,
-) {
+pub unsafe fn reduce_finish<R: Reduction>(partials: Global<R::Acc>, output: GlobalMut<R::Acc>) {
     let block = thread::block_idx_x() as usize;
     let end = partials.len().min((block + 1) * FINISH_SPAN);
     let mut value = R::IDENTITY;

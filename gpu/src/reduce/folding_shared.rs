@@ -45,7 +45,10 @@ pub unsafe fn reduce_folding_shared_first<R: Reduction>(
     let block = thread::block_idx_x() as usize;
     let first = block * FOLD_SPAN;
     tile.set(tid, load_or_identity::<R>(input, first + tid));
-    tile.set(tid + RUNG_BLOCK, load_or_identity::<R>(input, first + tid + RUNG_BLOCK));
+    tile.set(
+        tid + RUNG_BLOCK,
+        load_or_identity::<R>(input, first + tid + RUNG_BLOCK),
+    );
     fold_in_place::<R>(tile, FOLD_SPAN.min(input.len() - first));
     if tid == 0 {
         output.set(block, tile.get(0));

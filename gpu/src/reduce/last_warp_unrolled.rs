@@ -16,7 +16,10 @@ use crate::block;
 /// # Safety
 /// `partials` has one element per block of the launch.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_reductions)]
-pub unsafe fn reduce_last_warp_unrolled<R: Reduction>(input: Global<R::In>, partials: GlobalMut<R::Acc>) {
+pub unsafe fn reduce_last_warp_unrolled<R: Reduction>(
+    input: Global<R::In>,
+    partials: GlobalMut<R::Acc>,
+) {
     let tile = shared![R::Acc; RUNG_BLOCK];
     let tid = thread::thread_idx_x() as usize;
     tile.set(tid, load_pair::<R>(input));

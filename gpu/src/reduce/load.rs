@@ -8,7 +8,11 @@ use super::ops::Reduction;
 #[inline(always)]
 #[track_caller]
 pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc {
-    if i < input.len() { R::load(input.get(i), i) } else { R::IDENTITY }
+    if i < input.len() {
+        R::load(input.get(i), i)
+    } else {
+        R::IDENTITY
+    }
 }
 
 /// The combined partial result of this thread's two elements: the block takes `2 * block_dim`
@@ -18,7 +22,10 @@ pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc 
 pub fn load_pair<R: Reduction>(input: Global<R::In>) -> R::Acc {
     let block = thread::block_dim_x() as usize;
     let i = thread::block_idx_x() as usize * (2 * block) + thread::thread_idx_x() as usize;
-    R::combine(load_or_identity::<R>(input, i), load_or_identity::<R>(input, i + block))
+    R::combine(
+        load_or_identity::<R>(input, i),
+        load_or_identity::<R>(input, i + block),
+    )
 }
 
 /// The combined partial result of every `grid`-th element from this thread's on.

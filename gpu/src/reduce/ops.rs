@@ -12,7 +12,7 @@ use core::{
     ops::{Add, Mul},
 };
 
-use cuda_std::{bf16, f16, convert::f16_to_f32, warp::Shuffle};
+use cuda_std::{bf16, convert::f16_to_f32, f16, warp::Shuffle};
 
 /// A reduction: how an element enters, and how two partial results become one.
 ///
@@ -269,7 +269,10 @@ pub struct Found<K> {
 impl<K: Shuffle> Shuffle for Found<K> {
     #[inline(always)]
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
-        Self { key: self.key.map_words(each), index: self.index.map_words(each) }
+        Self {
+            key: self.key.map_words(each),
+            index: self.index.map_words(each),
+        }
     }
 }
 

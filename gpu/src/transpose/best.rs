@@ -32,7 +32,10 @@ pub unsafe fn transpose_best<T: Copy>(
 ) {
     let tile = shared![T; BEST_TILE * PITCH];
     let (left, top) = tile_origin(width, BEST_TILE, BEST_TILE);
-    let (column, row) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let (column, row) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
     if left + BEST_TILE <= width && top + BEST_TILE <= height {
         let first = (top + row) * width + left + column;
         let values: [T; ROUNDS] =
@@ -50,7 +53,10 @@ pub unsafe fn transpose_best<T: Copy>(
         for round in 0..ROUNDS {
             let (x, y) = (left + column, top + row + round * BEST_ROWS);
             if x < width && y < height {
-                tile.set((row + round * BEST_ROWS) * PITCH + column, input.get(y * width + x));
+                tile.set(
+                    (row + round * BEST_ROWS) * PITCH + column,
+                    input.get(y * width + x),
+                );
             }
         }
         thread::sync_threads();

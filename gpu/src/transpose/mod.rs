@@ -63,7 +63,10 @@ pub const FAMILY: Family = Family {
 fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, usize) {
     let across = width.div_ceil(tile_width) as u32;
     let tile = thread::block_idx_x();
-    ((tile % across) as usize * tile_width, (tile / across) as usize * tile_height)
+    (
+        (tile % across) as usize * tile_width,
+        (tile / across) as usize * tile_height,
+    )
 }
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -31,7 +31,10 @@ pub unsafe fn transpose_padded<T: Copy, const PITCH: usize>(
     // The longest pitch is that of one-byte elements.
     let tile = shared![T; RUNG_TILE * 20];
     let (left, top) = tile_origin(width, RUNG_TILE, RUNG_TILE);
-    let (column, row) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let (column, row) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
     let (x, y) = (left + column, top + row);
     if x < width && y < height {
         tile.set(row * PITCH + column, input.get(y * width + x));

@@ -15,7 +15,11 @@ pub struct Policy {
 pub const RUNG_TILE: usize = 16;
 
 /// `naive`, `tiled` and `padded`.
-pub const RUNG: Policy = Policy { tile_width: RUNG_TILE, tile_height: RUNG_TILE, block: [16, 16] };
+pub const RUNG: Policy = Policy {
+    tile_width: RUNG_TILE,
+    tile_height: RUNG_TILE,
+    block: [16, 16],
+};
 
 /// `best`'s tile side. A row of 32 four-byte elements is one 128-byte line on both sides.
 pub const BEST_TILE: usize = 32;

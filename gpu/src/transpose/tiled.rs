@@ -24,7 +24,10 @@ pub unsafe fn transpose_tiled<T: Copy>(
 ) {
     let tile = shared![T; RUNG_TILE * RUNG_TILE];
     let (left, top) = tile_origin(width, RUNG_TILE, RUNG_TILE);
-    let (column, row) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
+    let (column, row) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
     let (x, y) = (left + column, top + row);
     if x < width && y < height {
         tile.set(row * RUNG_TILE + column, input.get(y * width + x));

@@ -89,13 +89,17 @@ impl CpuBackend {
         let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| refuse())?;
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        NonNull::new(start).map(|start| HostMemory { start, layout }).ok_or_else(refuse)
+        NonNull::new(start)
+            .map(|start| HostMemory { start, layout })
+            .ok_or_else(refuse)
     }
 
     /// # Safety
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        let options = cuda_std::cpu::Options { order: self.options.order };
+        let options = cuda_std::cpu::Options {
+            order: self.options.order,
+        };
         // SAFETY: by the contract.
         unsafe { cuda_std::cpu::launch(launch.kernel, &launch.config, launch.params, &options) }?;
         Ok(())
@@ -106,5 +110,10 @@ impl CpuBackend {
 fn memory(row: &str) -> Option<u64> {
     let table = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = table.lines().find_map(|line| line.strip_prefix(row))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
 }

@@ -85,13 +85,9 @@ impl CudaMemory {
     }
 
     /// The size in bytes, as asked for.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// The stream that this was allocated on and will be freed on.
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
-        &self.stream
     }
 }
 
@@ -188,6 +184,7 @@ impl PinnedMemory {
     }
 
     /// The size in bytes, as asked for.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

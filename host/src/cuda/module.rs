@@ -183,12 +183,8 @@ unsafe impl Send for CudaFunction {}
 unsafe impl Sync for CudaFunction {}
 
 impl CudaFunction {
-    /// The kernel's name in the module.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The kernel's attributes.
+    #[cfg(test)]
     pub(crate) fn attributes(&self) -> FunctionAttributes {
         self.attributes
     }

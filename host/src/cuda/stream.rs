@@ -87,6 +87,7 @@ impl CudaStream {
     ///
     /// # Errors
     /// What the driver returns.
+    #[cfg(test)]
     pub(crate) fn record(&self) -> Result<CudaEvent> {
         let event = CudaEvent::new(&self.context)?;
         event.record(self)?;

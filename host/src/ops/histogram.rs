@@ -3,7 +3,7 @@
 use cuda_std::kernel::{ByValue, KernelDescriptor, LaunchConfig};
 use warpwright_gpu::histogram::{BinNumber, Binning, EvenRange, FAMILY, Kernels, policy};
 
-use super::{Choice, ChosenBy, choose, grid_size, strided_blocks};
+use super::{Choice, ChosenBy, Strided, choose, grid_size};
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
@@ -133,7 +133,13 @@ impl Device {
                 format!("{low} to {high}"),
             )
         });
-        HistogramRequest { device: self.clone(), input: values.into(), bins, rule, variant: None }
+        HistogramRequest {
+            device: self.clone(),
+            input: values.into(),
+            bins,
+            rule,
+            variant: None,
+        }
     }
 }
 
@@ -174,7 +180,13 @@ where
     /// # Errors
     /// As for [`run`](Self::run).
     pub fn prepare(self) -> Result<PreparedHistogram<'a, B>> {
-        let Self { device, input, bins, rule, variant } = self;
+        let Self {
+            device,
+            input,
+            bins,
+            rule,
+            variant,
+        } = self;
         if bins == 0 || bins >= u32::MAX as usize {
             return Err(Error::invalid(
                 "histogram",
@@ -188,76 +200,110 @@ where
         let work = plan::<B>(&device, choice, input.len(), bins)?;
         // The counts, and behind them the number of values outside.
         let counts = Vector::uninit(&device, "histogram", bins + 1)?;
-        Ok(PreparedHistogram { device, input, bins, rule, choice, work, counts })
+        Ok(PreparedHistogram {
+            device,
+            input,
+            bins,
+            rule,
+            choice,
+            work,
+            counts,
+        })
     }
 }
 
 #[derive(Debug)]
 enum Work {
     Host,
-    Launch { kernel: &'static KernelDescriptor, config: LaunchConfig, copies_log2: Option<u32> },
+    Launch {
+        kernel: &'static KernelDescriptor,
+        config: LaunchConfig,
+        copies_log2: Option<u32>,
+    },
 }
 
 fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) -> Result<Work> {
-    let Some(kernel) = B::KERNELS[choice.index] else { return Ok(Work::Host) };
-    let info = device.info();
-    let sliced = |slice: usize| -> Result<(u32, u32)> {
-        let slices = bins.div_ceil(slice);
-        if slices > policy::MOST_SLICES {
-            return Err(Error::NotEligible {
-                family: FAMILY.name,
-                variant: choice.variant(),
-                reason: format!(
-                    "it counts {} bins at most, given {bins}; global_atomic counts any number",
-                    slice * policy::MOST_SLICES
-                ),
-            });
-        }
-        Ok((slices as u32, (bins.min(slice) * 4) as u32))
+    let Some(kernel) = B::KERNELS[choice.index] else {
+        return Ok(Work::Host);
     };
-    let strided = |per_multiprocessor, block: usize| {
-        let blocks = strided_blocks(info, per_multiprocessor, len, block * 16);
-        blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK))
+    let (rung, best) = (policy::RUNG_BLOCK as u32, policy::BEST_BLOCK as u32);
+    let slices_of = |slice: usize| match bins.div_ceil(slice) {
+        slices if slices <= policy::MOST_SLICES => Ok(slices as u32),
+        _ => Err(Error::NotEligible {
+            family: FAMILY.name,
+            variant: choice.variant(),
+            reason: format!(
+                "it counts {} bins at most, given {bins}; global_atomic counts any number",
+                slice * policy::MOST_SLICES
+            ),
+        }),
     };
-    let rung = policy::RUNG_BLOCK as u32;
-    let (blocks, slices, threads, shared_bytes, copies_log2) = match choice.variant() {
-        "global_atomic" => {
-            (strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK), 1, rung, 0, None)
-        }
+    let strided = |kernel, threads, shared_bytes, blocks_per_multiprocessor| {
+        let least_per_block = threads as usize * policy::LEAST_PER_THREAD;
+        let strided = Strided {
+            kernel,
+            threads,
+            shared_bytes,
+            blocks_per_multiprocessor,
+            least_per_block,
+        };
+        let blocks = strided.blocks(device, FAMILY.name, len)?;
+        Ok::<_, Error>(blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK)))
+    };
+    let work = |kernel, blocks, slices, threads, shared_bytes, copies_log2| {
+        let grid = [grid_size(&FAMILY, choice, blocks)?, slices, 1];
+        let config = LaunchConfig {
+            grid,
+            block: [threads, 1, 1],
+            shared_bytes,
+        };
+        Ok(Work::Launch {
+            kernel,
+            config,
+            copies_log2,
+        })
+    };
+    let global = |kernel| {
+        let blocks = strided(kernel, rung, 0, policy::RUNG_BLOCKS_PER_MULTIPROCESSOR)?;
+        work(kernel, blocks, 1, rung, 0, None)
+    };
+    let rung_bytes = (bins.min(policy::RUNG_SLICE) * 4) as u32;
+    match choice.variant() {
+        "global_atomic" => global(kernel),
         "privatized" => {
-            let (slices, bytes) = sliced(policy::RUNG_SLICE)?;
-            (len.div_ceil(policy::CHUNK).max(1), slices, rung, bytes, None)
+            let slices = slices_of(policy::RUNG_SLICE)?;
+            work(
+                kernel,
+                len.div_ceil(policy::CHUNK).max(1),
+                slices,
+                rung,
+                rung_bytes,
+                None,
+            )
         }
         "privatized_coarsened" => {
-            let (slices, bytes) = sliced(policy::RUNG_SLICE)?;
-            let blocks = strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK);
-            (blocks, slices, rung, bytes, None)
+            let slices = slices_of(policy::RUNG_SLICE)?;
+            let per_multiprocessor = policy::RUNG_BLOCKS_PER_MULTIPROCESSOR;
+            let blocks = strided(kernel, rung, rung_bytes, per_multiprocessor)?;
+            work(kernel, blocks, slices, rung, rung_bytes, None)
         }
-        _ if bins > policy::BEST_SLICE * policy::MOST_SLICES => {
+        _ => match (slices_of(policy::BEST_SLICE), B::KERNELS[GLOBAL_ATOMIC]) {
+            (Ok(slices), _) => {
+                let copies = policy::copies(bins);
+                let bytes = (bins.min(policy::BEST_SLICE) * copies * 4) as u32;
+                let per_multiprocessor = policy::BEST_BLOCKS_PER_MULTIPROCESSOR;
+                let blocks = strided(kernel, best, bytes, per_multiprocessor)?;
+                work(kernel, blocks, slices, best, bytes, Some(copies.ilog2()))
+            }
             // More bins than slices pay for: the values go straight to global memory.
-            let Some(kernel) = FAMILY.position("global_atomic").and_then(|i| B::KERNELS[i]) else {
-                return Ok(Work::Host);
-            };
-            let blocks = strided(policy::RUNG_BLOCKS_PER_MULTIPROCESSOR, policy::RUNG_BLOCK);
-            let blocks = grid_size(&FAMILY, choice, blocks)?;
-            let config = LaunchConfig::linear(blocks, rung);
-            return Ok(Work::Launch { kernel, config, copies_log2: None });
-        }
-        _ => {
-            let (slices, bytes) = sliced(policy::BEST_SLICE)?;
-            let copies = policy::copies(bins);
-            let blocks = strided(policy::BEST_BLOCKS_PER_MULTIPROCESSOR, policy::BEST_BLOCK);
-            let bytes = bytes * copies as u32;
-            (blocks, slices, policy::BEST_BLOCK as u32, bytes, Some(copies.ilog2()))
-        }
-    };
-    let config = LaunchConfig {
-        grid: [grid_size(&FAMILY, choice, blocks)?, slices, 1],
-        block: [threads, 1, 1],
-        shared_bytes,
-    };
-    Ok(Work::Launch { kernel, config, copies_log2 })
+            (Err(_), Some(kernel)) => global(kernel),
+            (Err(error), None) => Err(error),
+        },
+    }
 }
+
+/// The position of `global_atomic` in the catalogue.
+const GLOBAL_ATOMIC: usize = 1;
 
 /// A histogram whose variant is chosen and whose counts have their place.
 #[derive(Debug)]
@@ -295,7 +341,11 @@ where
                 let counts = serial(self.rule, &self.input.to_vec()?, self.bins);
                 self.counts.upload(&counts)
             }
-            Work::Launch { kernel, config, copies_log2 } => {
+            Work::Launch {
+                kernel,
+                config,
+                copies_log2,
+            } => {
                 self.counts.view_mut().clear()?;
                 let address = self.counts.view().address();
                 let outside = address + (self.bins * size_of::<u64>()) as u64;
@@ -308,8 +358,13 @@ where
                     args.value(copies_log2);
                 }
                 let params = args.pointers();
-                let launch =
-                    Launch { operation: "histogram", kernel, config, params: &params, module: None };
+                let launch = Launch {
+                    operation: "histogram",
+                    kernel,
+                    config,
+                    params: &params,
+                    module: None,
+                };
                 let owners = [&self.input.device().executor];
                 ordered(&self.device.executor, &owners, || {
                     // SAFETY: the counts are this request's own, with one element more than bins; the

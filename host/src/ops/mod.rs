@@ -8,10 +8,11 @@ pub mod histogram;
 pub mod reduce;
 pub mod transpose;
 
+use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{Family, Variant};
 
 use crate::{
-    device::DeviceInfo,
+    device::Device,
     error::{Error, Result},
 };
 
@@ -51,39 +52,58 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
         None => ("best", ChosenBy::Policy),
     };
     match family.position(name) {
-        Some(index) => Ok(Choice { index, variant: &family.variants[index], by }),
+        Some(index) => Ok(Choice {
+            index,
+            variant: &family.variants[index],
+            by,
+        }),
         None => Err(Error::UnknownVariant {
             family: family.name,
             given: name.to_owned(),
-            known: family.variants.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
+            known: family
+                .variants
+                .iter()
+                .map(|v| v.name)
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
     }
 }
 
 /// A number of blocks as a launch takes it.
-fn grid_size(
-    family: &'static Family,
-    choice: Choice,
-    blocks: usize,
-) -> Result<u32> {
+fn grid_size(family: &'static Family, choice: Choice, blocks: usize) -> Result<u32> {
     const MOST: usize = 0x7fff_ffff;
-    u32::try_from(blocks).ok().filter(|blocks| *blocks as usize <= MOST).ok_or_else(|| {
-        Error::NotEligible {
+    u32::try_from(blocks)
+        .ok()
+        .filter(|blocks| *blocks as usize <= MOST)
+        .ok_or_else(|| Error::NotEligible {
             family: family.name,
             variant: choice.variant(),
             reason: format!("it takes {MOST} blocks at most, and this needs {blocks}"),
-        }
-    })
+        })
 }
 
-/// Blocks for a kernel that strides over its input: enough to fill the device, and no more than there is
-/// work for.
-fn strided_blocks(
-    info: &DeviceInfo,
-    per_multiprocessor: u32,
-    len: usize,
+/// A kernel that strides over its input, and how many blocks of it are wanted.
+struct Strided {
+    kernel: &'static KernelDescriptor,
+    threads: u32,
+    shared_bytes: u32,
+    /// Blocks per multiprocessor, at most.
+    blocks_per_multiprocessor: u32,
+    /// Elements that a block should have at least.
     least_per_block: usize,
-) -> usize {
-    let filling = info.multiprocessors as usize * per_multiprocessor as usize;
-    len.div_ceil(least_per_block).clamp(1, filling.max(1))
+}
+
+impl Strided {
+    /// Blocks for `len` elements: as many as are resident at once, and no more than there is work for.
+    /// One block more than are resident would run alone at the end, while the device idles.
+    fn blocks(&self, device: &Device, operation: &'static str, len: usize) -> Result<usize> {
+        let resident = device
+            .executor
+            .resident_blocks(operation, self.kernel, self.threads, self.shared_bytes)?
+            .unwrap_or(self.blocks_per_multiprocessor)
+            .clamp(1, self.blocks_per_multiprocessor);
+        let filling = device.info().multiprocessors.max(1) as usize * resident as usize;
+        Ok(len.div_ceil(self.least_per_block).clamp(1, filling))
+    }
 }

@@ -10,7 +10,7 @@ use warpwright_gpu::reduce::{
     policy::{self, CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
 };
 
-use super::{Choice, ChosenBy, choose, grid_size, strided_blocks};
+use super::{Choice, ChosenBy, Strided, choose, grid_size};
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
@@ -58,8 +58,14 @@ pub enum Operator {
 
 impl Operator {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Sum, Self::Product, Self::Min, Self::Max, Self::ArgMin, Self::ArgMax];
+    pub const ALL: [Self; 6] = [
+        Self::Sum,
+        Self::Product,
+        Self::Min,
+        Self::Max,
+        Self::ArgMin,
+        Self::ArgMax,
+    ];
 
     /// The operation's name.
     pub const fn name(self) -> &'static str {
@@ -285,13 +291,25 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
     /// # Errors
     /// As for the operations.
     pub fn prepare(self, operator: Operator) -> Result<PreparedReduce<'a, T>> {
-        let Self { device, input, variant } = self;
+        let Self {
+            device,
+            input,
+            variant,
+        } = self;
         device.require_same(operator.name(), input.device())?;
         let choice = choose(&FAMILY, variant.as_deref())?;
         let passes = T::passes(operator);
         let plan = Plan::new(&device, choice, &passes, input.len())?;
         let memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
-        Ok(PreparedReduce { device, input, operator, choice, plan, memory, cleared: false })
+        Ok(PreparedReduce {
+            device,
+            input,
+            operator,
+            choice,
+            plan,
+            memory,
+            cleared: false,
+        })
     }
 }
 
@@ -335,8 +353,20 @@ impl Plan {
             return Ok(plan);
         }
         let first = passes.first[choice.index];
-        let strided = |per_multiprocessor, least| {
-            strided_blocks(device.info(), per_multiprocessor, len, least)
+        let threads = if choice.variant() == "best" {
+            policy::BEST_BLOCK
+        } else {
+            RUNG_BLOCK
+        };
+        let strided = |blocks_per_multiprocessor, least_per_block| {
+            let strided = Strided {
+                kernel: first,
+                threads: threads as u32,
+                shared_bytes: 0,
+                blocks_per_multiprocessor,
+                least_per_block,
+            };
+            strided.blocks(device, FAMILY.name, len)
         };
         match CUTS[choice.index] {
             Cut::Folding { by } => {
@@ -363,12 +393,20 @@ impl Plan {
                     kernel = passes.fold[usize::from(shared)];
                 }
             }
-            Cut::Strided { blocks_per_multiprocessor, least_per_block }
-                if choice.variant() == "best" =>
-            {
-                let blocks = strided(blocks_per_multiprocessor, least_per_block);
+            Cut::Strided {
+                blocks_per_multiprocessor,
+                least_per_block,
+            } if choice.variant() == "best" => {
+                let blocks = strided(blocks_per_multiprocessor, least_per_block)?;
                 let to = plan.room(blocks);
-                plan.push(choice, first, blocks, policy::BEST_BLOCK, None, (to, blocks))?;
+                plan.push(
+                    choice,
+                    first,
+                    blocks,
+                    policy::BEST_BLOCK,
+                    None,
+                    (to, blocks),
+                )?;
                 plan.result = plan.room(1);
                 plan.ticket = Some(plan.bytes);
                 plan.bytes += ALIGN;
@@ -377,9 +415,10 @@ impl Plan {
             cut => {
                 let blocks = match cut {
                     Cut::PerBlock(elements) => len.div_ceil(elements),
-                    Cut::Strided { blocks_per_multiprocessor, least_per_block } => {
-                        strided(blocks_per_multiprocessor, least_per_block)
-                    }
+                    Cut::Strided {
+                        blocks_per_multiprocessor,
+                        least_per_block,
+                    } => strided(blocks_per_multiprocessor, least_per_block)?,
                     Cut::Folding { .. } => unreachable!("handled above"),
                 };
                 let to = plan.room(blocks);
@@ -388,7 +427,14 @@ impl Plan {
                 while from.1 > 1 {
                     let left = from.1.div_ceil(FINISH_SPAN);
                     let to = plan.room(left);
-                    plan.push(choice, passes.finish, left, FINISH_BLOCK, Some(from), (to, left))?;
+                    plan.push(
+                        choice,
+                        passes.finish,
+                        left,
+                        FINISH_BLOCK,
+                        Some(from),
+                        (to, left),
+                    )?;
                     from = (to, left);
                 }
                 Ok(plan)
@@ -413,7 +459,12 @@ impl Plan {
         to: (usize, usize),
     ) -> Result<()> {
         let config = LaunchConfig::linear(grid_size(&FAMILY, choice, blocks)?, threads as u32);
-        self.passes.push(Pass { kernel, config, from, to });
+        self.passes.push(Pass {
+            kernel,
+            config,
+            from,
+            to,
+        });
         self.result = to.0;
         Ok(())
     }
@@ -496,7 +547,9 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         let mut bits: Partial = [0; 2];
         let bytes = &mut bytemuck::bytes_of_mut(&mut bits)[..self.plan.partial_bytes];
         let result = self.plan.result;
-        self.memory.slice(result..result + self.plan.partial_bytes)?.download(bytes)?;
+        self.memory
+            .slice(result..result + self.plan.partial_bytes)?
+            .download(bytes)?;
         Ok(Some(bits))
     }
 

@@ -34,7 +34,11 @@ impl Device {
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
     ) -> TransposeRequest<'a, T> {
-        TransposeRequest { device: self.clone(), input: matrix.into(), variant: None }
+        TransposeRequest {
+            device: self.clone(),
+            input: matrix.into(),
+            variant: None,
+        }
     }
 }
 
@@ -69,7 +73,11 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
     /// # Errors
     /// As for [`run`](Self::run).
     pub fn prepare(self) -> Result<PreparedTranspose<'a, T>> {
-        let Self { device, input, variant } = self;
+        let Self {
+            device,
+            input,
+            variant,
+        } = self;
         device.require_same("transpose", input.device())?;
         let choice = choose(&FAMILY, variant.as_deref())?;
         let kernels = match size_of::<T>() {
@@ -105,7 +113,13 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
             Work::Launch(kernels[choice.index], config)
         };
         let output = Matrix::uninit(&device, "transpose", input.width(), input.height())?;
-        Ok(PreparedTranspose { device, input, output, choice, work })
+        Ok(PreparedTranspose {
+            device,
+            input,
+            output,
+            choice,
+            work,
+        })
     }
 }
 
@@ -154,8 +168,13 @@ impl<T: Element> PreparedTranspose<'_, T> {
                     .value(self.input.width())
                     .value(self.input.height());
                 let params = args.pointers();
-                let launch =
-                    Launch { operation: "transpose", kernel, config, params: &params, module: None };
+                let launch = Launch {
+                    operation: "transpose",
+                    kernel,
+                    config,
+                    params: &params,
+                    module: None,
+                };
                 ordered(&self.device.executor, &[&input.device().executor], || {
                     // SAFETY: both have `width * height` elements of the kernel's word size, the output
                     // is a new allocation, and the grid has a block per tile.

@@ -36,7 +36,8 @@ fn operation(
     complete: impl FnOnce(&[Offer; 32], &mut [u64; 32]),
 ) -> u64 {
     let lane = Lane::current();
-    lane.block().warp(lane, name, mask, offer, place.0, complete)
+    lane.block()
+        .warp(lane, name, mask, offer, place.0, complete)
 }
 
 pub fn sync(mask: u32, place: Place) {
@@ -47,7 +48,8 @@ pub fn check_width(width: u32, place: Place) {
     if !(width.is_power_of_two() && width <= 32) {
         let lane = Lane::current();
         let what = format!("the width of a shuffle must be 1, 2, 4, 8, 16 or 32, given {width}");
-        lane.block().fail(lane, FaultKind::Argument { what, at: place.0 });
+        lane.block()
+            .fail(lane, FaultKind::Argument { what, at: place.0 });
     }
 }
 
@@ -77,7 +79,10 @@ pub fn shuffle(mode: Mode, mask: u32, word: u32, lane: u32, width: u32, place: P
         Mode::Xor => "shuffle_xor",
     };
     let own = lane_id();
-    let offer = Offer { value: u64::from(word), argument: source_lane(mode, own, lane, width) };
+    let offer = Offer {
+        value: u64::from(word),
+        argument: source_lane(mode, own, lane, width),
+    };
     operation(name, mask, offer, place, |offers, results| {
         for lane in lanes(mask) {
             let source = offers[lane].argument;
@@ -96,7 +101,10 @@ fn vote(
     place: Place,
     result: impl FnOnce(u32) -> u32,
 ) -> u32 {
-    let offer = Offer { value: u64::from(predicate), argument: 0 };
+    let offer = Offer {
+        value: u64::from(predicate),
+        argument: 0,
+    };
     operation(name, mask, offer, place, |offers, results| {
         let mut ballot = 0;
         for lane in lanes(mask) {
@@ -107,15 +115,21 @@ fn vote(
 }
 
 pub fn all(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("all", mask, predicate, place, |ballot| u32::from(ballot == mask)) != 0
+    vote("all", mask, predicate, place, |ballot| {
+        u32::from(ballot == mask)
+    }) != 0
 }
 
 pub fn any(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("any", mask, predicate, place, |ballot| u32::from(ballot != 0)) != 0
+    vote("any", mask, predicate, place, |ballot| {
+        u32::from(ballot != 0)
+    }) != 0
 }
 
 pub fn uniform(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("uniform", mask, predicate, place, |ballot| u32::from(ballot == mask || ballot == 0)) != 0
+    vote("uniform", mask, predicate, place, |ballot| {
+        u32::from(ballot == mask || ballot == 0)
+    }) != 0
 }
 
 pub fn ballot(mask: u32, predicate: bool, place: Place) -> u32 {
@@ -161,7 +175,10 @@ pub fn redux(op: ReduxOp, mask: u32, word: u32, place: Place) -> u32 {
         ReduxOp::Or => "redux_or",
         ReduxOp::Xor => "redux_xor",
     };
-    let offer = Offer { value: u64::from(word), argument: 0 };
+    let offer = Offer {
+        value: u64::from(word),
+        argument: 0,
+    };
     operation(name, mask, offer, place, |offers, results| {
         let result = lanes(mask)
             .map(|lane| offers[lane].value as u32)

@@ -1,0 +1,274 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// The most bins that the library counts.
+const MAX_BINS: u64 = u32::MAX as u64 - 1;
+
+/// GPU kernels written in Rust: transposes, reductions and histograms of .npy files and pictures.
+///
+/// Runs on a CUDA device where there is one and on the CPU elsewhere. Results go to standard output or
+/// to the file that -o names, everything else to standard error. Exit status: 0 done, 1 failed, 2 wrong usage.
+#[derive(Debug, Parser)]
+#[command(
+    name = "warpwright",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub struct Args {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// Where to compute: auto (a CUDA device, else the CPU), cpu, cuda or cuda:N
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceChoice,
+    /// The rung of the ladder to use, instead of letting the library choose
+    #[arg(long, global = true, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Print one JSON object: value or output, variant, device, seconds (NaN and infinities as strings)
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the devices that can compute
+    Devices,
+    /// Transpose a matrix or picture
+    Transpose(Transpose),
+    /// Reduce an array to one value
+    Reduce(Reduce),
+    /// Count the values in each bin
+    Histogram(Histogram),
+    /// Check every variant against plain Rust on the chosen device
+    Verify(Verify),
+    /// Check and time every variant, beside the device's copy rate
+    Ladder(Ladder),
+}
+
+/// `transpose IN -o OUT`
+#[derive(Debug, ClapArgs)]
+pub struct Transpose {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Where to write the result: .npy, .png, .jpg or .jpeg
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+}
+
+/// `reduce IN --op OP`
+#[derive(Debug, ClapArgs)]
+pub struct Reduce {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// What to compute
+    ///
+    /// Sums and products of unsigned integers are 64-bit and wrap, those of floats have the type of the
+    /// data; argmin and argmax are the first position, counted from 0 in C order; NaN wins.
+    #[arg(long, value_enum)]
+    pub op: Op,
+}
+
+/// A reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Op {
+    /// All values added
+    Sum,
+    /// All values multiplied
+    Product,
+    /// The smallest value
+    Min,
+    /// The largest value
+    Max,
+    /// The position of the smallest value
+    Argmin,
+    /// The position of the largest value
+    Argmax,
+    /// The arithmetic mean, in f64
+    Mean,
+}
+
+/// `histogram IN [--bins N] [--range LO HI] [-o OUT.npy] [--plot OUT.svg]`
+#[derive(Debug, ClapArgs)]
+pub struct Histogram {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Number of bins [default: 256, and 65536 for u16; u32 needs it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_BINS))]
+    pub bins: Option<u64>,
+    /// For f32 and f64: the ends of the binned range, HI belonging to the last bin
+    ///
+    /// Without it the values are bin numbers and must be u8, u16 or u32.
+    // Not `allow_negative_numbers`, which does not take -1e-3 for a number.
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true)]
+    pub range: Option<Vec<f64>>,
+    /// Where to write the counts, as i64: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: Option<PathBuf>,
+    /// Where to draw the histogram: an .svg file
+    #[arg(long, value_name = "OUT.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// `verify [--family F]`
+#[derive(Debug, ClapArgs)]
+pub struct Verify {
+    /// Only this family
+    #[arg(long, value_name = "FAMILY")]
+    pub family: Option<String>,
+}
+
+/// `ladder [--family F] [--size N]`
+#[derive(Debug, ClapArgs)]
+pub struct Ladder {
+    /// Only this family
+    #[arg(long, value_name = "FAMILY")]
+    pub family: Option<String>,
+    /// Number of elements, such as 1000000, 64M or 2^28 [default: by family and device]
+    #[arg(long, value_name = "N")]
+    pub size: Option<Size>,
+}
+
+/// Where to compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first CUDA device that works, else the CPU.
+    Auto,
+    /// The CPU executor.
+    Cpu,
+    /// The CUDA device of this ordinal.
+    Cuda(usize),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "auto, cpu, cuda and cuda:N are known".to_owned();
+        match text {
+            "auto" => Ok(DeviceChoice::Auto),
+            "cpu" => Ok(DeviceChoice::Cpu),
+            "cuda" => Ok(DeviceChoice::Cuda(0)),
+            _ => {
+                let ordinal = text.strip_prefix("cuda:").ok_or_else(wrong)?;
+                if !ordinal.bytes().all(|byte| byte.is_ascii_digit()) {
+                    return Err(wrong());
+                }
+                ordinal.parse().map(DeviceChoice::Cuda).map_err(|_| wrong())
+            }
+        }
+    }
+}
+
+/// A number of elements, at least 1: `1000`, `4K`, `64M`, `1G` (powers of 1024), `2^28`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size(pub usize);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = if let Some((base, exponent)) = text.split_once('^') {
+            base.parse::<usize>()
+                .ok()
+                .zip(exponent.parse().ok())
+                .and_then(|(b, e)| b.checked_pow(e))
+        } else {
+            let (digits, shift) = match text.char_indices().last() {
+                Some((at, 'K' | 'k')) => (&text[..at], 10),
+                Some((at, 'M' | 'm')) => (&text[..at], 20),
+                Some((at, 'G' | 'g')) => (&text[..at], 30),
+                _ => (text, 0),
+            };
+            digits
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| number.checked_mul(1 << shift))
+        };
+        match size {
+            Some(size) if size > 0 => Ok(Size(size)),
+            _ => Err("a number of at least 1 is needed, such as 1000000, 64M or 2^28".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn devices_are_spelled_in_few_ways() {
+        assert_eq!("cuda".parse(), Ok(DeviceChoice::Cuda(0)));
+        assert_eq!("cuda:12".parse(), Ok(DeviceChoice::Cuda(12)));
+        for wrong in [
+            "",
+            "gpu",
+            "CPU",
+            "cuda:",
+            "cuda:-1",
+            "cuda:+1",
+            "cuda:x",
+            "cuda:99999999999999999999",
+        ] {
+            // An empty ordinal is no number.
+            assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_in_three_ways() {
+        assert_eq!("1000".parse(), Ok(Size(1000)));
+        assert_eq!("4K".parse(), Ok(Size(4096)));
+        assert_eq!("2^28".parse(), Ok(Size(1 << 28)));
+        for wrong in ["", "0", "-1", "M", "2^99", "1.5", "2^", "99999999999999G"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_range_may_be_negative() {
+        for (low, high) in [("-1", "-0.5"), ("-1e3", "-0.5"), ("-2.5e-3", "1E3")] {
+            let line = [
+                "warpwright",
+                "histogram",
+                "x.npy",
+                "--range",
+                low,
+                high,
+                "--bins",
+                "3",
+            ];
+            let args = Args::try_parse_from(line).unwrap();
+            let Command::Histogram(histogram) = args.command else {
+                panic!("not a histogram")
+            };
+            let expected = vec![low.parse().unwrap(), high.parse().unwrap()];
+            assert_eq!(histogram.range, Some(expected));
+            assert_eq!(histogram.bins, Some(3));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `warpwright ladder`
+
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::ladder::{Ladder, Problem, Rung};
+use warpwright_cli::progress;
+
+use super::{check_variant, failed, families, open};
+use crate::args::{Global, Ladder as Options};
+use crate::report::{self, Answer};
+
+/// A rung in JSON.
+#[derive(Serialize)]
+struct Row {
+    family: &'static str,
+    variant: &'static str,
+    problem: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gigabytes_per_second: Option<f64>,
+    /// Of the copy rate measured in the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_of_copy: Option<f64>,
+    copy_gigabytes_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_eligible: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
+
+/// Checks and times every rung of every family.
+pub fn run(global: &Global, options: &Options) -> Result<()> {
+    let families = families(options.family.as_deref())?;
+    check_variant(&families, global.variant.as_deref())?;
+    let device = open(global.device)?;
+    let start = Instant::now();
+    let variant = global.variant.as_deref();
+    let size = options.size.map(|size| size.0);
+    let (mut rows, mut wrong) = (Vec::new(), 0);
+    for family in families {
+        let rungs = family
+            .variants
+            .iter()
+            .filter(|row| variant.is_none_or(|name| name == row.name));
+        let names: Vec<_> = rungs.map(|row| row.name).collect();
+        let bar = progress::steps("timing", names.len() as u64);
+        let ladder =
+            Ladder::run(&device, family.name, &names, size, || bar.inc(1)).map_err(failed)?;
+        bar.finish_and_clear();
+        if !global.json {
+            report::print(|out| table(out, &ladder))?;
+        }
+        for rung in &ladder.rungs {
+            if let Problem::Wrong(text) = &rung.result {
+                wrong += 1;
+                report::note(&format!("{} {}: {text}", ladder.family, rung.variant));
+            }
+            rows.push(row(&ladder, rung));
+        }
+    }
+    if global.json {
+        report::json(&Answer {
+            value: Some(rows),
+            device: Some(device.kind().to_string()),
+            seconds: Some(start.elapsed().as_secs_f64()),
+            ..Answer::default()
+        })?;
+    }
+    if wrong > 0 {
+        return Err(Error::failed(format!(
+            "ladder: {wrong} variants gave a wrong result on {} and were not timed: run `warpwright verify`",
+            device.kind()
+        )));
+    }
+    Ok(())
+}
+
+fn table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{}: {} on {}; a copy within the device: {} GB/s",
+        ladder.family,
+        ladder.problem,
+        ladder.device,
+        report::significant(ladder.copy_rate / 1e9)
+    )?;
+    writeln!(
+        out,
+        "  {:<24} {:>10} {:>12} {:>10}",
+        "variant", "time", "GB/s", "of copy"
+    )?;
+    for rung in &ladder.rungs {
+        match &rung.result {
+            Problem::Timed(time) => {
+                let rate = ladder.rate(*time);
+                writeln!(
+                    out,
+                    "  {:<24} {:>10} {:>10} {:>8} %",
+                    rung.variant,
+                    report::duration(*time),
+                    report::significant(rate / 1e9),
+                    report::significant(100.0 * rate / ladder.copy_rate)
+                )?;
+            }
+            Problem::NotEligible(reason) => {
+                writeln!(out, "  {:<24} cannot do this: {reason}", rung.variant)?;
+            }
+            Problem::Wrong(_) => writeln!(out, "  {:<24} WRONG RESULT", rung.variant)?,
+        }
+    }
+    writeln!(out)
+}
+
+fn row(ladder: &Ladder, rung: &Rung) -> Row {
+    let time = match rung.result {
+        Problem::Timed(time) => Some(time),
+        _ => None,
+    };
+    let rate = time.map(|time: Duration| ladder.rate(time));
+    Row {
+        family: ladder.family,
+        variant: rung.variant,
+        problem: ladder.problem.clone(),
+        seconds: time.map(|time| time.as_secs_f64()),
+        gigabytes_per_second: rate.map(|rate| rate / 1e9),
+        share_of_copy: rate.map(|rate| rate / ladder.copy_rate),
+        copy_gigabytes_per_second: ladder.copy_rate / 1e9,
+        not_eligible: match &rung.result {
+            Problem::NotEligible(reason) => Some(reason.clone()),
+            _ => None,
+        },
+        failure: match &rung.result {
+            Problem::Wrong(text) => Some(text.clone()),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,154 @@
+//! The commands: one file each.
+
+mod devices;
+mod histogram;
+mod ladder;
+mod reduce;
+mod transpose;
+mod verify;
+
+use std::path::Path;
+use std::time::Duration;
+
+use warpwright::ops::ChosenBy;
+use warpwright::{Device, DeviceKind, Family};
+use warpwright_cli::array::Array;
+use warpwright_cli::error::{Error, Result, one_line};
+use warpwright_cli::input;
+
+use crate::args::{Args, Command, DeviceChoice};
+use crate::report;
+
+/// Does what the command line says.
+pub fn run(args: Args) -> Result<()> {
+    let Args { global, command } = args;
+    match command {
+        Command::Devices => devices::run(&global),
+        Command::Transpose(options) => transpose::run(&global, &options),
+        Command::Reduce(options) => reduce::run(&global, &options),
+        Command::Histogram(options) => histogram::run(&global, &options),
+        Command::Verify(options) => verify::run(&global, &options),
+        Command::Ladder(options) => ladder::run(&global, &options),
+    }
+}
+
+/// Opens the device that was asked for.
+fn open(choice: DeviceChoice) -> Result<Device> {
+    let device = match choice {
+        DeviceChoice::Auto => Device::auto(),
+        DeviceChoice::Cpu => return Ok(Device::cpu()),
+        DeviceChoice::Cuda(ordinal) => Device::cuda(ordinal),
+    };
+    device.map_err(|error| {
+        Error::failed(format!(
+            "{}; `warpwright devices` lists what there is, and --device cpu always works",
+            one_line(&error.to_string())
+        ))
+    })
+}
+
+/// An error of the library as one of the program.
+fn failed(error: warpwright::Error) -> Error {
+    let text = one_line(&error.to_string());
+    match error {
+        warpwright::Error::UnknownVariant { .. } => Error::usage(text),
+        warpwright::Error::OutOfMemory { .. } => Error::failed(format!(
+            "{text}: split the input, or choose another --device"
+        )),
+        _ => Error::failed(text),
+    }
+}
+
+/// The families called `name`, or all of them.
+fn families(name: Option<&str>) -> Result<Vec<&'static Family>> {
+    let all = warpwright::families();
+    let Some(name) = name else {
+        return Ok(all.iter().collect());
+    };
+    match all.iter().find(|family| family.name == name) {
+        Some(family) => Ok(vec![family]),
+        None => {
+            let known: Vec<_> = all.iter().map(|family| family.name).collect();
+            Err(Error::usage(format!(
+                "no family is called `{name}`; there are {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// Checks the name of a variant before any work is done: one of these families must have it.
+fn check_variant(families: &[&'static Family], variant: Option<&str>) -> Result<()> {
+    let Some(name) = variant else { return Ok(()) };
+    if families.iter().any(|family| family.variant(name).is_some()) {
+        return Ok(());
+    }
+    let mut known: Vec<_> = Vec::new();
+    for variant in families.iter().flat_map(|family| family.variants) {
+        if !known.contains(&variant.name) {
+            known.push(variant.name);
+        }
+    }
+    let names: Vec<_> = families.iter().map(|family| family.name).collect();
+    Err(Error::usage(format!(
+        "{}: no variant is called `{name}`; there are {}",
+        names.join(", "),
+        known.join(", ")
+    )))
+}
+
+/// Reads an input and remarks on what had to be converted.
+fn read(path: &Path) -> Result<Array> {
+    let input = input::read(path)?;
+    if let Some(from) = &input.converted_from {
+        report::note(&format!(
+            "{}: {from} converted to 8-bit grey (luma)",
+            path.display()
+        ));
+    }
+    Ok(input.array)
+}
+
+/// A result, and who made it in which time.
+struct Done<T> {
+    value: T,
+    variant: &'static str,
+    chosen_by: ChosenBy,
+    time: Duration,
+}
+
+impl<T> Done<T> {
+    fn chosen_by(&self) -> &'static str {
+        match self.chosen_by {
+            ChosenBy::Policy => "policy",
+            ChosenBy::Caller => "caller",
+        }
+    }
+
+    /// `cpu, best, 1.23 ms`: where, how and how long.
+    fn how(&self, device: &Device) -> String {
+        format!(
+            "{}, {}, {}",
+            device.kind(),
+            self.variant,
+            report::duration(self.time)
+        )
+    }
+}
+
+/// Runs work that can be queued repeatedly and tells how long the device takes for it.
+fn timed(
+    device: &Device,
+    mut enqueue: impl FnMut() -> warpwright::Result<()>,
+) -> warpwright::Result<Duration> {
+    // A CUDA device's first launch loads the kernels, which is no part of the operation.
+    if device.kind() != DeviceKind::Cpu {
+        enqueue()?;
+    }
+    Ok(device.time(enqueue)?.1)
+}
+
+/// A path as JSON and remarks show it.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,138 @@
+//! Reading an input: a file or standard input, in whichever of the supported formats it is.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek};
+use std::path::Path;
+
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::npy;
+use crate::picture::{self, PictureFormat};
+use crate::progress;
+
+/// An input file's array, and what had to be converted to get it.
+#[derive(Debug)]
+pub struct Input {
+    /// The values.
+    pub array: Array,
+    /// What a picture's pixels were where they were not grey, such as `8-bit RGB`.
+    pub converted_from: Option<String>,
+}
+
+/// Reads `.npy`, PNG or JPEG, told apart by the first bytes; `-` is standard input.
+///
+/// Errors name the file in front.
+pub fn read(path: &Path) -> Result<Input> {
+    if path.as_os_str() == "-" {
+        return read_stream(std::io::stdin().lock()).map_err(|e| e.within("standard input"));
+    }
+    read_file(path).map_err(|error| error.within(path.display()))
+}
+
+fn read_file(path: &Path) -> Result<Input> {
+    let file = File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::failed("no such file: check the name of the input"),
+        _ => Error::failed(format!("cannot be opened: {error}")),
+    })?;
+    let metadata = file
+        .metadata()
+        .map_err(|e| Error::failed(format!("cannot be read: {e}")))?;
+    if metadata.is_dir() {
+        return Err(Error::failed("is a folder: give a .npy, PNG or JPEG file"));
+    }
+    if !metadata.is_file() {
+        return read_stream(file);
+    }
+    let bar = progress::bytes("reading", metadata.len());
+    let result = read_seekable(BufReader::new(bar.wrap_read(file)), metadata.len());
+    bar.finish_and_clear();
+    result
+}
+
+/// Reads from something without a known length, such as a pipe: all of it is taken first.
+fn read_stream(mut reader: impl Read) -> Result<Input> {
+    let mut bytes = Vec::new();
+    reader
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
+    let length = bytes.len() as u64;
+    read_seekable(Cursor::new(bytes), length)
+}
+
+fn read_seekable(mut reader: impl BufRead + Seek, length: u64) -> Result<Input> {
+    if length == 0 {
+        return Err(Error::failed(
+            "the file is empty: give a .npy, PNG or JPEG file",
+        ));
+    }
+    let mut start = [0u8; 8];
+    let start = &mut start[..length.min(8) as usize];
+    reader
+        .read_exact(start)
+        .and_then(|()| reader.rewind())
+        .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
+    if start.starts_with(npy::MAGIC) {
+        let array = npy::read(reader, length)?;
+        return Ok(Input {
+            array,
+            converted_from: None,
+        });
+    }
+    let format = if start.starts_with(picture::PNG_MAGIC) {
+        PictureFormat::Png
+    } else if start.starts_with(picture::JPEG_MAGIC) {
+        PictureFormat::Jpeg
+    } else {
+        return Err(Error::failed(
+            "neither .npy nor PNG nor JPEG: convert it, or check the name",
+        ));
+    };
+    let picture = picture::read(reader, format)?;
+    Ok(Input {
+        array: picture.array,
+        converted_from: picture.converted_from,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Data;
+
+    #[test]
+    fn the_format_is_told_by_the_content() {
+        let array = Array::U8(Data::vector(vec![1, 2, 3]));
+        let mut bytes = Vec::new();
+        npy::write(&mut bytes, &array).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("misnamed.png");
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(read(&path).unwrap().array, array);
+        assert_eq!(read_stream(&bytes[..]).unwrap().array, array);
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("input.npy");
+        for (content, part) in [
+            (None, "no such file"),
+            (Some(&b""[..]), "empty"),
+            (Some(b"text"), "neither"),
+            (Some(b"\x93NUMPY"), "truncated"),
+            (Some(b"\x89PNG\r\n\x1a\n"), "PNG"),
+            (Some(b"\xff\xd8\xff"), "JPEG"),
+        ] {
+            if let Some(content) = content {
+                std::fs::write(&path, content).unwrap();
+            }
+            let text = read(&path).unwrap_err().to_string();
+            assert!(
+                text.contains("input.npy: ") && text.contains(part),
+                "{text}"
+            );
+        }
+        let text = read(folder.path()).unwrap_err().to_string();
+        assert!(text.contains("is a folder"), "{text}");
+    }
+}

@@ -1,0 +1,277 @@
+//! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
+//! rate from the same run.
+
+mod histogram;
+mod reduce;
+mod transpose;
+
+use std::time::Duration;
+
+use warpwright::{Device, DeviceKind, Element, Error, Matrix, Result};
+
+/// The timings of one family's rungs for one problem.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// The family.
+    pub family: &'static str,
+    /// What every rung computed, such as `sum of 1000 f32`.
+    pub problem: String,
+    /// The device that computed.
+    pub device: String,
+    /// Bytes that the problem must read and write at least.
+    pub bytes: u64,
+    /// Bytes per second read and written by a copy of a buffer as large as the input: the median of
+    /// samples taken before and after each rung.
+    pub copy_rate: f64,
+    /// The rungs, as the family lists them.
+    pub rungs: Vec<Rung>,
+}
+
+/// One rung.
+#[derive(Debug, Clone)]
+pub struct Rung {
+    /// The variant.
+    pub variant: &'static str,
+    /// How it went.
+    pub result: Problem,
+}
+
+/// What came of a rung.
+#[derive(Debug, Clone)]
+pub enum Problem {
+    /// The result was right; the median time.
+    Timed(Duration),
+    /// The variant cannot do the problem, for this reason.
+    NotEligible(String),
+    /// The result was wrong; no time was taken.
+    Wrong(String),
+}
+
+/// The time that one family's samples of a copy or a rung should take together.
+const SAMPLING: Duration = Duration::from_millis(400);
+
+/// A sample is at least this long, so that the clock's resolution and a launch's overhead do not show.
+const LEAST_SAMPLE: Duration = Duration::from_millis(1);
+
+/// Bounds of the number of samples.
+const SAMPLES: (usize, usize) = (3, 50);
+
+impl Ladder {
+    /// Checks and times these variants of a family on a problem of about `size` elements (by default as
+    /// suits the device), and calls `after` after each.
+    ///
+    /// # Errors
+    /// What the library reports, but for a variant that cannot do the problem; [`Error::Invalid`] for a
+    /// family without a ladder.
+    pub fn run(
+        device: &Device,
+        family: &'static str,
+        variants: &[&'static str],
+        size: Option<usize>,
+        after: impl FnMut(),
+    ) -> Result<Ladder> {
+        let run = Run {
+            device,
+            variants,
+            after,
+        };
+        match family {
+            "transpose" => transpose::run(run, size),
+            "reduce" => reduce::run(run, size),
+            "histogram" => histogram::run(run, size),
+            _ => Err(Error::Invalid {
+                operation: "ladder",
+                required: "a family with a ladder".to_owned(),
+                given: family.to_owned(),
+            }),
+        }
+    }
+
+    /// Bytes per second of a rung that took this long.
+    pub fn rate(&self, time: Duration) -> f64 {
+        self.bytes as f64 / time.as_secs_f64().max(1e-12)
+    }
+}
+
+/// What a family's ladder is run with.
+struct Run<'a, F> {
+    device: &'a Device,
+    variants: &'a [&'static str],
+    after: F,
+}
+
+impl<F: FnMut()> Run<'_, F> {
+    /// Times every variant. `rung` makes one ready: it gives what queues its work and what checks the result.
+    fn all<'r, T: Element>(
+        mut self,
+        family: &'static str,
+        problem: String,
+        bytes: u64,
+        copied: &Copied<T>,
+        mut rung: impl FnMut(&'static str) -> Result<Box<dyn Ready + 'r>>,
+    ) -> Result<Ladder> {
+        let mut copies = Vec::new();
+        let mut rungs = Vec::new();
+        for &variant in self.variants {
+            copies.push(copied.time(self.device)?);
+            let result = match rung(variant) {
+                Ok(mut ready) => self.one(&mut *ready)?,
+                Err(Error::NotEligible { reason, .. }) => Problem::NotEligible(reason),
+                Err(error) => return Err(error),
+            };
+            rungs.push(Rung { variant, result });
+            copies.push(copied.time(self.device)?);
+            (self.after)();
+        }
+        let copy_rate = copied.bytes() as f64 / median(&mut copies).as_secs_f64().max(1e-12);
+        let device = self.device.kind().to_string();
+        Ok(Ladder {
+            family,
+            problem,
+            device,
+            bytes,
+            copy_rate,
+            rungs,
+        })
+    }
+
+    fn one(&self, ready: &mut dyn Ready) -> Result<Problem> {
+        ready.enqueue()?;
+        if let Err(text) = ready.check()? {
+            return Ok(Problem::Wrong(text));
+        }
+        sampled(self.device, || ready.enqueue()).map(Problem::Timed)
+    }
+}
+
+/// A rung whose memory is in place.
+trait Ready {
+    /// Queues the work.
+    fn enqueue(&mut self) -> Result<()>;
+    /// Compares the result of the work queued last with the expected one.
+    fn check(&self) -> Result<std::result::Result<(), String>>;
+}
+
+/// A buffer to copy.
+struct Copied<T>(Matrix<T>);
+
+impl<T: Element> Copied<T> {
+    fn bytes(&self) -> u64 {
+        // Read once and written once.
+        2 * (self.0.as_vector().len() * size_of::<T>()) as u64
+    }
+
+    /// The time of one copy. A matrix of a single row is transposed by a plain copy within the device.
+    fn time(&self, device: &Device) -> Result<Duration> {
+        let mut prepared = device.transpose_request(&self.0).prepare()?;
+        prepared.enqueue()?;
+        sampled(device, || prepared.enqueue())
+    }
+}
+
+/// Uploads values as a buffer to copy, and gives them back as a vector to compute with.
+fn copied<T: Element>(device: &Device, values: &[T]) -> Result<Copied<T>> {
+    Ok(Copied(device.upload_matrix(values, 1, values.len())?))
+}
+
+/// The median time of work that was done before at least once.
+fn sampled(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<Duration> {
+    let first = device.time(&mut enqueue)?.1;
+    // Short work is repeated within a sample.
+    let repeats = (LEAST_SAMPLE.as_secs_f64() / first.as_secs_f64().max(1e-9)).ceil();
+    let repeats = repeats.clamp(1.0, 1000.0) as u32;
+    let sample = (first * repeats).max(Duration::from_nanos(1));
+    let count = (SAMPLING.as_secs_f64() / sample.as_secs_f64()) as usize;
+    let mut times = Vec::new();
+    // What takes more than the whole sampling time alone is not run again.
+    if count == 0 {
+        return Ok(first);
+    }
+    for _ in 0..count.clamp(SAMPLES.0, SAMPLES.1) {
+        let ((), time) = device.time(|| (0..repeats).try_for_each(|_| enqueue()))?;
+        times.push(time / repeats);
+    }
+    Ok(median(&mut times))
+}
+
+/// The middle of the times, the lower one of two.
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times
+        .get(times.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or_default()
+}
+
+/// The size that is asked for, or that suits the device.
+fn size(device: &Device, asked: Option<usize>, on_cuda: usize, on_cpu: usize) -> usize {
+    match (asked, device.kind()) {
+        (Some(size), _) => size,
+        (None, DeviceKind::Cpu) => on_cpu,
+        (None, _) => on_cuda,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        let mut times = [5, 1, 3].map(Duration::from_secs);
+        assert_eq!(median(&mut times), Duration::from_secs(3));
+        assert_eq!(
+            median(&mut [4, 2].map(Duration::from_secs)),
+            Duration::from_secs(2)
+        );
+        assert_eq!(median(&mut []), Duration::ZERO);
+    }
+
+    #[test]
+    fn every_family_has_a_ladder_with_right_results() {
+        let device = Device::cpu();
+        for family in warpwright::families() {
+            let names: Vec<_> = family.variants.iter().map(|row| row.name).collect();
+            let mut calls = 0;
+            let ladder =
+                Ladder::run(&device, family.name, &names, Some(3000), || calls += 1).unwrap();
+            assert_eq!(calls, names.len());
+            assert_eq!(ladder.rungs.len(), names.len());
+            assert!(ladder.copy_rate > 0.0 && ladder.bytes > 0);
+            for rung in &ladder.rungs {
+                assert!(
+                    matches!(rung.result, Problem::Timed(_)),
+                    "{} {rung:?}",
+                    family.name
+                );
+            }
+        }
+        assert!(Ladder::run(&device, "none", &[], None, || {}).is_err());
+    }
+
+    #[test]
+    fn a_wrong_rung_is_not_timed() {
+        struct Bad;
+        impl Ready for Bad {
+            fn enqueue(&mut self) -> Result<()> {
+                Ok(())
+            }
+            fn check(&self) -> Result<std::result::Result<(), String>> {
+                Ok(Err("expected 1, found 2".to_owned()))
+            }
+        }
+        let device = Device::cpu();
+        let run = Run {
+            device: &device,
+            variants: &["bad"],
+            after: || {},
+        };
+        let copied = copied(&device, &[0u8; 16]).unwrap();
+        let ladder = run
+            .all("none", String::new(), 1, &copied, |_| Ok(Box::new(Bad)))
+            .unwrap();
+        assert!(
+            matches!(&ladder.rungs[0].result, Problem::Wrong(text) if text.contains("found 2"))
+        );
+    }
+}

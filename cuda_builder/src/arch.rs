@@ -1,0 +1,212 @@
+//! Architectures and PTX versions.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of the PTX instruction set, `major.minor`.
+///
+/// A driver loads PTX up to the version it was made for: 6.3 needs driver 410 or newer, 7.0 needs 450,
+/// 7.8 needs 520, 8.0 needs 525, 8.7 needs 570.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PtxVersion {
+    /// The number before the point.
+    pub major: u8,
+    /// The number after the point, one digit.
+    pub minor: u8,
+}
+
+impl PtxVersion {
+    /// The version `major.minor`.
+    pub const fn new(major: u8, minor: u8) -> Self {
+        Self { major, minor }
+    }
+
+    /// LLVM's name of the target feature: `+ptx78`.
+    pub(crate) fn feature(self) -> String {
+        format!("+ptx{}{}", self.major, self.minor)
+    }
+}
+
+impl fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A text that names no architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseArchError(String);
+
+impl fmt::Display for ParseArchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&str> = NvvmArch::ALL.iter().map(|arch| arch.sm()).collect();
+        write!(
+            f,
+            "architecture: one of {} required, given `{}`",
+            known.join(", "),
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for ParseArchError {}
+
+macro_rules! architectures {
+    ($($variant:ident $sm:literal ($major:literal, $minor:literal),)*) => {
+        /// A GPU architecture, by its compute capability.
+        ///
+        /// PTX for an architecture runs on that one and on all later ones, but for those with a
+        /// letter: `a` runs on exactly that architecture, `f` on its family.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum NvvmArch {
+            $(
+                #[doc = concat!("`", $sm, "`")]
+                $variant,
+            )*
+        }
+
+        impl NvvmArch {
+            /// Every architecture, oldest first.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The name that `ptxas`, LLVM and rustc give it: `sm_80`.
+            pub const fn sm(self) -> &'static str {
+                match self { $(Self::$variant => $sm,)* }
+            }
+
+            /// The lowest PTX version that knows this architecture.
+            pub const fn minimum_ptx_version(self) -> PtxVersion {
+                match self { $(Self::$variant => PtxVersion::new($major, $minor),)* }
+            }
+        }
+    };
+}
+
+architectures! {
+    Compute35 "sm_35" (3, 2),
+    Compute37 "sm_37" (4, 1),
+    Compute50 "sm_50" (4, 0),
+    Compute52 "sm_52" (4, 1),
+    Compute53 "sm_53" (4, 2),
+    Compute60 "sm_60" (5, 0),
+    Compute61 "sm_61" (5, 0),
+    Compute62 "sm_62" (5, 0),
+    Compute70 "sm_70" (6, 0),
+    Compute72 "sm_72" (6, 1),
+    Compute75 "sm_75" (6, 3),
+    Compute80 "sm_80" (7, 0),
+    Compute86 "sm_86" (7, 1),
+    Compute87 "sm_87" (7, 4),
+    Compute89 "sm_89" (7, 8),
+    Compute90 "sm_90" (7, 8),
+    Compute90a "sm_90a" (8, 0),
+    Compute100 "sm_100" (8, 6),
+    Compute100a "sm_100a" (8, 6),
+    Compute100f "sm_100f" (8, 8),
+    Compute103 "sm_103" (8, 8),
+    Compute103a "sm_103a" (8, 8),
+    Compute120 "sm_120" (8, 7),
+    Compute120a "sm_120a" (8, 7),
+    Compute121 "sm_121" (8, 8),
+    Compute121a "sm_121a" (8, 8),
+}
+
+impl NvvmArch {
+    /// The PTX version that is asked for unless the builder is told another: the lowest that knows the
+    /// architecture, so that old drivers take it too, and no less than 6.3 (CUDA 10.0), which has the
+    /// warp instructions that name their lanes. That is 6.3 for `sm_75`, 7.0 for `sm_80`, 7.8 for
+    /// `sm_90` and 8.0 for `sm_90a`.
+    ///
+    /// A kernel that writes newer instructions in `asm!` asks for more with
+    /// [`CudaBuilder::ptx_version`](crate::CudaBuilder::ptx_version); `ptxas` names the version that an
+    /// instruction needs.
+    pub const fn default_ptx_version(self) -> PtxVersion {
+        let minimum = self.minimum_ptx_version();
+        if minimum.major < 6 || (minimum.major == 6 && minimum.minor < 3) {
+            PtxVersion::new(6, 3)
+        } else {
+            minimum
+        }
+    }
+
+    /// The value of the environment variable `CUDA_ARCH` that the device crate sees at compile time:
+    /// the capability times ten, `800` for `sm_80`; a letter is left out.
+    pub(crate) fn cuda_arch(self) -> String {
+        let digits: String = self.sm().chars().filter(char::is_ascii_digit).collect();
+        format!("{digits}0")
+    }
+}
+
+impl Default for NvvmArch {
+    /// `Compute75`, the oldest that current CUDA toolkits assemble for.
+    fn default() -> Self {
+        Self::Compute75
+    }
+}
+
+impl fmt::Display for NvvmArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sm())
+    }
+}
+
+impl FromStr for NvvmArch {
+    type Err = ParseArchError;
+
+    /// Reads `sm_80`, `compute_80` or `80`.
+    fn from_str(text: &str) -> Result<Self, ParseArchError> {
+        let number = text
+            .strip_prefix("sm_")
+            .or_else(|| text.strip_prefix("compute_"));
+        let number = number.unwrap_or(text);
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|arch| arch.sm()["sm_".len()..] == *number)
+            .ok_or_else(|| ParseArchError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for &arch in NvvmArch::ALL {
+            assert_eq!(arch.sm().parse(), Ok(arch));
+        }
+        assert_eq!("compute_75".parse(), Ok(NvvmArch::Compute75));
+        assert_eq!("90a".parse(), Ok(NvvmArch::Compute90a));
+        let error = "sm_81".parse::<NvvmArch>().unwrap_err().to_string();
+        assert!(
+            error.contains("sm_80") && error.ends_with("given `sm_81`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn default_versions_are_no_lower_than_the_minimum() {
+        for &arch in NvvmArch::ALL {
+            assert!(arch.default_ptx_version() >= arch.minimum_ptx_version());
+        }
+        let default = |arch: NvvmArch| arch.default_ptx_version().to_string();
+        assert_eq!(default(NvvmArch::Compute52), "6.3");
+        assert_eq!(default(NvvmArch::Compute75), "6.3");
+        assert_eq!(default(NvvmArch::Compute80), "7.0");
+        assert_eq!(default(NvvmArch::Compute90a), "8.0");
+    }
+
+    #[test]
+    fn cuda_arch_has_upstreams_form() {
+        assert_eq!(NvvmArch::Compute80.cuda_arch(), "800");
+        assert_eq!(NvvmArch::Compute90a.cuda_arch(), "900");
+        assert_eq!(NvvmArch::Compute120.cuda_arch(), "1200");
+    }
+
+    #[test]
+    fn feature_is_llvms_name() {
+        assert_eq!(PtxVersion::new(7, 8).feature(), "+ptx78");
+    }
+}

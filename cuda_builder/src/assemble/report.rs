@@ -1,0 +1,192 @@
+//! The report of `ptxas -v`.
+
+/// What the kernels of one module need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Assembly {
+    /// The kernels, ordered by name.
+    pub kernels: Vec<KernelUsage>,
+    /// Functions that were not inlined into a kernel and have a stack frame or spills of their own,
+    /// ordered by name. Their `registers`, `shared_bytes` and `constant_bytes` are 0.
+    pub functions: Vec<KernelUsage>,
+}
+
+/// What one kernel needs, per thread unless something else is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelUsage {
+    /// The entry's name.
+    pub name: String,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Static shared memory per block, bytes.
+    pub shared_bytes: u32,
+    /// Stack frame in local memory, bytes.
+    pub stack_bytes: u32,
+    /// Registers spilled to local memory: bytes written.
+    pub spill_store_bytes: u32,
+    /// Registers spilled to local memory: bytes read.
+    pub spill_load_bytes: u32,
+    /// Constant memory per module, bytes, parameters included.
+    pub constant_bytes: u32,
+}
+
+impl KernelUsage {
+    /// Whether any of it lies in local memory.
+    pub fn uses_local_memory(&self) -> bool {
+        self.stack_bytes > 0 || self.spill_store_bytes > 0 || self.spill_load_bytes > 0
+    }
+}
+
+/// Reads a report.
+pub(super) fn parse(text: &str) -> Assembly {
+    let mut assembly = Assembly::default();
+    let mut entry: Option<KernelUsage> = None;
+    // The function that the next line of numbers is about.
+    let mut subject = String::new();
+    for line in text.lines() {
+        if let Some(name) = between(line, "Compiling entry function '", "'") {
+            assembly.kernels.extend(entry.take());
+            entry = Some(KernelUsage {
+                name: name.to_owned(),
+                ..Default::default()
+            });
+        } else if let Some((_, name)) = line.split_once("Function properties for ") {
+            name.trim().clone_into(&mut subject);
+        } else if line.contains(" bytes stack frame") {
+            let read = KernelUsage {
+                name: subject.clone(),
+                stack_bytes: before(line, " bytes stack frame"),
+                spill_store_bytes: before(line, " bytes spill stores"),
+                spill_load_bytes: before(line, " bytes spill loads"),
+                ..Default::default()
+            };
+            match &mut entry {
+                Some(kernel) if kernel.name == subject => {
+                    kernel.stack_bytes = read.stack_bytes;
+                    kernel.spill_store_bytes = read.spill_store_bytes;
+                    kernel.spill_load_bytes = read.spill_load_bytes;
+                }
+                _ if read.uses_local_memory() => assembly.functions.push(read),
+                _ => {}
+            }
+        } else if line.contains("Used ")
+            && line.contains(" registers")
+            && let Some(kernel) = &mut entry
+        {
+            kernel.registers = before(line, " registers");
+            kernel.shared_bytes = before(line, " bytes smem");
+            kernel.constant_bytes = line
+                .split(',')
+                .filter(|part| part.contains(" bytes cmem["))
+                .map(first)
+                .sum();
+        }
+    }
+    assembly.kernels.extend(entry);
+    assembly.kernels.sort_by(|a, b| a.name.cmp(&b.name));
+    assembly.functions.sort_by(|a, b| a.name.cmp(&b.name));
+    // The same function is reported once for every kernel that calls it.
+    assembly.functions.dedup();
+    assembly
+}
+
+/// The version in the answer to `ptxas --version`: `... release 13.0, V13.0.88`.
+pub(super) fn version(text: &str) -> Option<String> {
+    let rest = text.split(", V").nth(1)?;
+    Some(rest.split_whitespace().next()?.to_owned())
+}
+
+fn between<'a>(line: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    line.split_once(start)?
+        .1
+        .split_once(end)
+        .map(|(middle, _)| middle)
+}
+
+/// The number that stands right before `unit`; 0 if the unit is not there.
+fn before(line: &str, unit: &str) -> u32 {
+    let Some((head, _)) = line.split_once(unit) else {
+        return 0;
+    };
+    let digits = head
+        .rfind(|c: char| !c.is_ascii_digit())
+        .map_or(0, |at| at + 1);
+    head[digits..].parse().unwrap_or(0)
+}
+
+fn first(part: &str) -> u32 {
+    part.split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = "\
+ptxas info    : 48 bytes gmem, 32 bytes cmem[3]
+ptxas info    : Compiling entry function 'sum_rows__f64' for 'sm_80'
+ptxas info    : Function properties for sum_rows__f64
+    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Function properties for _RNvCs1_6helper3sum
+    24 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 40 registers, used 1 barriers, 4096 bytes smem, 376 bytes cmem[0], 8 bytes cmem[2]
+ptxas info    : Compile time = 5.071 ms
+ptxas info    : Compiling entry function 'fill__f32' for 'sm_80'
+ptxas info    : Function properties for fill__f32
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Function properties for _RNvCs1_6helper3sum
+    24 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 8 registers, used 0 barriers, 372 bytes cmem[0]
+";
+
+    #[test]
+    fn numbers_go_to_their_kernels() {
+        let assembly = parse(REPORT);
+        assert_eq!(
+            assembly.kernels,
+            [
+                KernelUsage {
+                    name: "fill__f32".to_owned(),
+                    registers: 8,
+                    constant_bytes: 372,
+                    ..Default::default()
+                },
+                KernelUsage {
+                    name: "sum_rows__f64".to_owned(),
+                    registers: 40,
+                    shared_bytes: 4096,
+                    stack_bytes: 16,
+                    spill_store_bytes: 8,
+                    spill_load_bytes: 12,
+                    constant_bytes: 384,
+                },
+            ]
+        );
+        assert!(!assembly.kernels[0].uses_local_memory());
+        assert!(assembly.kernels[1].uses_local_memory());
+    }
+
+    #[test]
+    fn functions_that_stay_out_of_line_are_told_once() {
+        let functions = parse(REPORT).functions;
+        assert_eq!(functions.len(), 1);
+        assert_eq!(
+            (functions[0].name.as_str(), functions[0].stack_bytes),
+            ("_RNvCs1_6helper3sum", 24)
+        );
+    }
+
+    #[test]
+    fn an_empty_report_has_no_kernels() {
+        assert_eq!(parse("ptxas info    : 0 bytes gmem\n"), Assembly::default());
+    }
+
+    #[test]
+    fn the_version_is_read() {
+        let text = "Cuda compilation tools, release 13.0, V13.0.88\nBuild cuda_13.0.r13.0/compiler";
+        assert_eq!(version(text).as_deref(), Some("13.0.88"));
+        assert_eq!(version("nothing"), None);
+    }
+}

@@ -1,0 +1,495 @@
+//! The builder's options and the build itself.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::compile::{self, CrateInfo};
+use crate::lock::FileLock;
+use crate::pipeline::Pipeline;
+use crate::{
+    BuiltModule, CudaBuilderError, Module, NvvmArch, PtxVersion, Toolchain, ToolchainOptions,
+};
+
+/// Which debug information goes into the PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DebugInfo {
+    /// None.
+    None,
+    /// Files and lines of the Rust sources, for profilers and disassemblers. Paths are relative to
+    /// the crate's workspace.
+    LineTables,
+}
+
+/// What is kept beside the PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmitOption {
+    /// The optimised LLVM IR as text, `<module>.ll`.
+    LlvmIr,
+    /// The optimised LLVM IR as bitcode, `<module>.bc`.
+    Bitcode,
+}
+
+/// Builds a crate of kernels to PTX.
+///
+/// The crate is a library with entries of `extern "ptx-kernel"`, and with `#![no_std]` on the target
+/// `nvptx64-nvidia-cuda`. See the [crate's page](crate) for what a build does and needs.
+#[derive(Debug, Clone)]
+pub struct CudaBuilder {
+    path_to_crate: PathBuf,
+    /// Whether to compile for release; `true` by default. Without it, arithmetic overflow and debug
+    /// assertions are checked on the device, and a failed check traps. Both are optimised.
+    pub release: bool,
+    /// Where to copy the finished PTX file; for [`build`](Self::build) only.
+    pub ptx_file_copy_path: Option<PathBuf>,
+    /// The architecture; `Compute75` by default.
+    pub arch: NvvmArch,
+    /// Whether `f32` arithmetic takes subnormal numbers for zero; `false` by default.
+    pub ftz: bool,
+    /// Whether `f32` square roots are approximate; `false` by default.
+    pub fast_sqrt: bool,
+    /// Whether `f32` divisions are approximate; `false` by default.
+    pub fast_div: bool,
+    /// Whether `a * b + c` may become one fused instruction; `false` by default, other than in
+    /// Rust-CUDA: each operation then rounds as Rust says, and a kernel that runs on the CPU too gives
+    /// the same bits there. Where fusing is meant, `mul_add` says so and is always fused.
+    pub fma_contraction: bool,
+    /// What to keep beside the PTX.
+    pub emit: Option<EmitOption>,
+    /// Which debug information to generate; none by default.
+    pub debug: DebugInfo,
+    /// Further arguments for cargo.
+    pub build_args: Vec<String>,
+    /// Where to write the LLVM IR from which the PTX was made.
+    pub final_module_path: Option<PathBuf>,
+    /// Whether cargo's progress and the compiler's warnings go to standard error; `false` by default.
+    pub verbose: bool,
+    modules: Vec<Module>,
+    only: Option<Vec<String>>,
+    ptx_version: Option<PtxVersion>,
+    tools: ToolchainOptions,
+    install_tools: bool,
+    target_dir: Option<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// A builder for the crate whose `Cargo.toml` is in `path_to_crate_root`.
+    pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
+        Self {
+            path_to_crate: path_to_crate_root.as_ref().to_owned(),
+            release: true,
+            ptx_file_copy_path: None,
+            arch: NvvmArch::default(),
+            ftz: false,
+            fast_sqrt: false,
+            fast_div: false,
+            fma_contraction: false,
+            emit: None,
+            debug: DebugInfo::None,
+            build_args: Vec::new(),
+            final_module_path: None,
+            verbose: false,
+            modules: Vec::new(),
+            only: None,
+            ptx_version: None,
+            tools: ToolchainOptions::from_env(),
+            install_tools: env::var_os("WARPWRIGHT_INSTALL_TOOLS").is_some_and(|v| v == "1"),
+            target_dir: None,
+        }
+    }
+
+    /// Adds arguments for cargo, such as `--features`.
+    #[must_use]
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args
+            .extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets which debug information to generate.
+    #[must_use]
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Sets whether to compile for release, see [`release`](Self#structfield.release).
+    #[must_use]
+    pub fn release(mut self, release: bool) -> Self {
+        self.release = release;
+        self
+    }
+
+    /// Sets the architecture. The PTX runs on it and on all later ones.
+    #[must_use]
+    pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Sets whether `f32` arithmetic takes subnormal numbers for zero.
+    #[must_use]
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.ftz = ftz;
+        self
+    }
+
+    /// Sets whether `f32` square roots are approximate.
+    #[must_use]
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Sets whether `f32` divisions are approximate.
+    #[must_use]
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.fast_div = fast_div;
+        self
+    }
+
+    /// Sets whether `a * b + c` may be fused, see
+    /// [`fma_contraction`](Self#structfield.fma_contraction).
+    #[must_use]
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Keeps the optimised LLVM IR beside the PTX, as `<module>.ll`.
+    #[must_use]
+    pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
+        self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Keeps the optimised LLVM bitcode beside the PTX, as `<module>.bc`.
+    #[must_use]
+    pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
+        self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// Writes the LLVM IR from which the PTX was made to this file, as Rust-CUDA does; for
+    /// [`build`](Self::build) only.
+    #[must_use]
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Copies the finished PTX file to this path; folders on the way are made.
+    #[must_use]
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.ptx_file_copy_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the version of PTX to write; without it the lowest that will do, see
+    /// [`NvvmArch::default_ptx_version`].
+    #[must_use]
+    pub fn ptx_version(mut self, version: PtxVersion) -> Self {
+        self.ptx_version = Some(version);
+        self
+    }
+
+    /// Divides the entries into modules; for [`build_modules`](Self::build_modules).
+    #[must_use]
+    pub fn modules(mut self, modules: impl IntoIterator<Item = Module>) -> Self {
+        self.modules.extend(modules);
+        self
+    }
+
+    /// Builds only these of the modules. That each entry belongs to one is checked all the same.
+    #[must_use]
+    pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.only
+            .get_or_insert_default()
+            .extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the Rust compiler for device code.
+    #[must_use]
+    pub fn rustc(mut self, path: impl AsRef<Path>) -> Self {
+        self.tools.rustc = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the folder that holds `llvm-link`, `opt` and `llc`.
+    #[must_use]
+    pub fn llvm_bin(mut self, folder: impl AsRef<Path>) -> Self {
+        self.tools.llvm_bin = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the tools all at once, for example to those of [`Toolchain::discover`].
+    #[must_use]
+    pub fn toolchain(mut self, toolchain: &Toolchain) -> Self {
+        self.tools.rustc = Some(toolchain.rustc.clone());
+        self.tools.llvm_bin = Some(toolchain.llvm_bin.clone());
+        self
+    }
+
+    /// Sets whether missing tools may be installed; `false` by default, since a build script should
+    /// not install packages unasked.
+    #[must_use]
+    pub fn install_tools(mut self, install: bool) -> Self {
+        self.install_tools = install;
+        self
+    }
+
+    /// Sets the folder for everything that the build writes; by default `cuda-builder` in the target
+    /// folder of the workspace. It must not be the target folder of the cargo that runs the build
+    /// script, which is locked meanwhile.
+    #[must_use]
+    pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Sets whether cargo's progress and the compiler's warnings go to standard error.
+    #[must_use]
+    pub fn verbose(mut self, verbose: bool) -> Self {
+        self.verbose = verbose;
+        self
+    }
+
+    /// Builds the crate to one PTX file and gives its path: that of [`copy_to`](Self::copy_to) if
+    /// set, else [`ptx_path`](Self::ptx_path).
+    ///
+    /// # Errors
+    /// See [`CudaBuilderError`]. Divisions set with [`modules`](Self::modules) are an error here.
+    pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        if !self.modules.is_empty() || self.only.is_some() {
+            return Err(CudaBuilderError::Modules(
+                "build: one module required, given a division into several; `build_modules` builds \
+                 those"
+                    .to_owned(),
+            ));
+        }
+        let built = self.run()?;
+        // Without a division there is exactly one.
+        let Some(module) = built.into_iter().next() else {
+            return Err(CudaBuilderError::Modules(
+                "build: a module required, given none".into(),
+            ));
+        };
+        if let Some(copy) = &self.final_module_path {
+            let ir = module.path.with_extension("ll");
+            make_parent(copy).map_err(CudaBuilderError::io("writing", copy))?;
+            fs::copy(&ir, copy).map_err(CudaBuilderError::io("writing", copy))?;
+        }
+        match &self.ptx_file_copy_path {
+            None => Ok(module.path),
+            Some(copy) => {
+                make_parent(copy).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+                fs::copy(&module.path, copy).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+                Ok(copy.clone())
+            }
+        }
+    }
+
+    /// Builds the crate to the modules of [`modules`](Self::modules), in their order; to one module
+    /// of the crate's name if none were set.
+    ///
+    /// # Errors
+    /// See [`CudaBuilderError`]. It is an error if an entry belongs to no module or to two, and if a
+    /// prefix or name of a module fits no entry.
+    pub fn build_modules(self) -> Result<Vec<BuiltModule>, CudaBuilderError> {
+        self.run()
+    }
+
+    /// The path of the PTX file that [`build`](Self::build) writes, before any copying.
+    ///
+    /// # Errors
+    /// As `build`, where the tools or the crate are not there.
+    pub fn ptx_path(&self) -> Result<PathBuf, CudaBuilderError> {
+        let toolchain = self.find_tools()?;
+        let info = compile::crate_info(&toolchain, &self.path_to_crate, false)?;
+        let folder = self.module_folder(&info, &self.resolve_target_dir(&info));
+        Ok(folder.join(format!("{}.ptx", module_name(&info))))
+    }
+
+    fn run(&self) -> Result<Vec<BuiltModule>, CudaBuilderError> {
+        let ptx_version = self.checked_ptx_version()?;
+        if !self.path_to_crate.join("Cargo.toml").is_file() {
+            return Err(CudaBuilderError::CratePathDoesntExist(
+                self.path_to_crate.clone(),
+            ));
+        }
+        let toolchain = self.find_tools()?;
+        let lines = self.debug == DebugInfo::LineTables;
+        let info = compile::crate_info(&toolchain, &self.path_to_crate, lines)?;
+        let target_dir = self.resolve_target_dir(&info);
+        let folder = self.module_folder(&info, &target_dir);
+        fs::create_dir_all(&folder).map_err(CudaBuilderError::io("creating", &folder))?;
+        // Builds with the same options write the same files.
+        let _lock = FileLock::acquire(&folder.join(".lock"))?;
+        let cargo_target = target_dir.join(self.cargo_target_name());
+        let libraries = compile::compile(self, &toolchain, &info, &cargo_target)?;
+        if in_build_script() {
+            print_reruns(&compile::sources(self, &info, &cargo_target));
+        }
+        let pipeline = Pipeline {
+            builder: self,
+            toolchain: &toolchain,
+            folder: &folder,
+            default_module: &module_name(&info),
+            ptx_version,
+        };
+        pipeline.run(&libraries, &self.modules, self.only.as_deref())
+    }
+
+    fn find_tools(&self) -> Result<Toolchain, CudaBuilderError> {
+        if self.install_tools {
+            Toolchain::install(&self.tools, self.verbose)
+        } else {
+            Toolchain::discover_with(&self.tools)
+        }
+    }
+
+    fn checked_ptx_version(&self) -> Result<PtxVersion, CudaBuilderError> {
+        let minimum = self.arch.minimum_ptx_version();
+        let version = self.ptx_version.unwrap_or(self.arch.default_ptx_version());
+        if version < minimum {
+            return Err(CudaBuilderError::BuildFailed {
+                step: format!("choosing a PTX version for {}", self.arch),
+                message: format!("{minimum} or newer required, given {version}"),
+            });
+        }
+        Ok(version)
+    }
+
+    fn resolve_target_dir(&self, info: &CrateInfo) -> PathBuf {
+        let folder = self.target_dir.clone().unwrap_or_else(|| {
+            let parent = target_of_build_script()
+                .or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from))
+                .unwrap_or_else(|| info.target_directory.clone());
+            parent.join("cuda-builder")
+        });
+        // Cargo runs in the crate's folder, where a relative path would mean another.
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    /// Cargo's target folder below ours. Where flags remap paths, cargo gives libraries of different
+    /// flags the same name, so that builds for several architectures would replace each other's `core`.
+    fn cargo_target_name(&self) -> String {
+        match self.debug {
+            DebugInfo::None => self.arch.to_string(),
+            DebugInfo::LineTables => format!("{}-lines", self.arch),
+        }
+    }
+
+    /// The folder of the modules: one for each set of options that change the PTX.
+    fn module_folder(&self, info: &CrateInfo, target_dir: &Path) -> PathBuf {
+        let options = format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            info.root,
+            self.release,
+            self.ftz,
+            self.fast_sqrt,
+            self.fast_div,
+            self.fma_contraction,
+            self.debug,
+            self.build_args,
+            self.ptx_version,
+            self.modules,
+            self.tools,
+        );
+        let name = format!("{}-{:016x}", self.arch, fnv1a(options.as_bytes()));
+        target_dir.join("modules").join(&info.name).join(name)
+    }
+}
+
+/// The name of the one module of a crate that is not divided.
+fn module_name(info: &CrateInfo) -> String {
+    info.name.replace('-', "_")
+}
+
+fn make_parent(path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+/// The 64-bit FNV-1a hash: the same in every process, and good enough to tell folders apart.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Whether cargo runs us as a build script: only there its instructions belong on standard output.
+fn in_build_script() -> bool {
+    ["OUT_DIR", "TARGET", "HOST", "NUM_JOBS", "RUSTC"]
+        .iter()
+        .all(|key| env::var_os(key).is_some())
+}
+
+/// The target folder that a build script's output folder lies in.
+fn target_of_build_script() -> Option<PathBuf> {
+    if !in_build_script() {
+        return None;
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR")?);
+    out.ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        .map(Path::to_owned)
+}
+
+fn print_reruns(files: &[PathBuf]) {
+    for file in files {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+    for key in [
+        "WARPWRIGHT_RUSTC",
+        "WARPWRIGHT_LLVM_BIN",
+        "WARPWRIGHT_INSTALL_TOOLS",
+    ] {
+        println!("cargo:rerun-if-env-changed={key}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_has_the_published_values() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+    }
+
+    #[test]
+    fn a_ptx_version_that_the_architecture_does_not_know_is_refused() {
+        let builder = CudaBuilder::new(".")
+            .arch(NvvmArch::Compute90)
+            .ptx_version(PtxVersion::new(7, 0));
+        let error = builder.checked_ptx_version().unwrap_err().to_string();
+        assert!(
+            error.contains("7.8 or newer required, given 7.0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_path_without_a_crate_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = CudaBuilder::new(folder.path()).build().unwrap_err();
+        assert!(
+            matches!(error, CudaBuilderError::CratePathDoesntExist(_)),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn one_file_and_several_modules_are_not_mixed_up() {
+        let error = CudaBuilder::new(".")
+            .modules([Module::family("a")])
+            .build()
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("`build_modules` builds those"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! What the builder reads from and changes in the textual LLVM IR of the linked crates.
+//!
+//! Only top-level lines are looked at, and only four forms of them: definitions of kernels, launch
+//! bounds statics, the lists of used symbols, and other statics that the host may look up by name.
+
+use std::collections::BTreeMap;
+
+use crate::CudaBuilderError;
+use crate::module::EntryPoint;
+
+const LAUNCH_BOUNDS: &str = "__launch_bounds__";
+/// The most threads that a block may have on every architecture.
+const MAX_THREADS_PER_BLOCK: u32 = 1024;
+
+/// The IR with launch bounds moved from statics to attributes, and what it defines for the host.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The changed IR.
+    pub(crate) text: String,
+    /// Every kernel, ordered by name.
+    pub(crate) entries: Vec<EntryPoint>,
+    /// Statics with an unmangled name, ordered by name: the host may look these up in the module.
+    pub(crate) statics: Vec<String>,
+}
+
+/// Reads the kernels, their launch bounds and the statics; writes the bounds to the kernels.
+pub(crate) fn prepare(ir: &str) -> Result<Prepared, CudaBuilderError> {
+    let mut bounds = BTreeMap::new();
+    let mut names = Vec::new();
+    let mut statics = Vec::new();
+    for line in ir.lines() {
+        if let Some(name) = kernel_name(line) {
+            names.push(name.to_owned());
+        } else if let Some(entry) = launch_bounds_entry(line) {
+            let value = launch_bounds_value(line).ok_or_else(|| {
+                CudaBuilderError::Modules(format!(
+                    "launch bounds of `{entry}`: a static of type [u32; 2] required, given `{line}`"
+                ))
+            })?;
+            bounds.insert(entry.to_owned(), value);
+        } else if let Some(name) = exported_static(line) {
+            statics.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    statics.sort_unstable();
+    let entries = entry_points(names, bounds)?;
+
+    let mut text = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        if launch_bounds_entry(line).is_some() {
+            continue;
+        }
+        if line.starts_with("@llvm.used = ") || line.starts_with("@llvm.compiler.used = ") {
+            match without_launch_bounds(line) {
+                Some(rest) => text.push_str(&rest),
+                None => continue,
+            }
+        } else if let Some(name) = kernel_name(line) {
+            let found = entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
+            let entry = found.ok().map(|index| &entries[index]);
+            text.push_str(&entry.map_or_else(|| line.to_owned(), |entry| with_bounds(line, entry)));
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    Ok(Prepared {
+        text,
+        entries,
+        statics,
+    })
+}
+
+fn entry_points(
+    names: Vec<String>,
+    mut bounds: BTreeMap<String, [u32; 2]>,
+) -> Result<Vec<EntryPoint>, CudaBuilderError> {
+    let mut entries = Vec::with_capacity(names.len());
+    for name in names {
+        let [max_threads, min_blocks] = bounds.remove(&name).unwrap_or([0, 0]);
+        if max_threads > MAX_THREADS_PER_BLOCK {
+            return Err(CudaBuilderError::Modules(format!(
+                "launch bounds of `{name}`: at most {MAX_THREADS_PER_BLOCK} threads per block \
+                 required, given {max_threads}"
+            )));
+        }
+        if max_threads == 0 && min_blocks > 0 {
+            return Err(CudaBuilderError::Modules(format!(
+                "launch bounds of `{name}`: a maximum of threads per block required where a minimum \
+                 of blocks is given, given 0 threads and {min_blocks} blocks"
+            )));
+        }
+        entries.push(EntryPoint {
+            name,
+            max_threads,
+            min_blocks,
+        });
+    }
+    match bounds.keys().next() {
+        None => Ok(entries),
+        Some(name) => Err(CudaBuilderError::Modules(format!(
+            "launch bounds of `{name}`: a kernel of that name required, given none"
+        ))),
+    }
+}
+
+/// The name of the kernel that `line` starts the definition of.
+fn kernel_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("define ")?;
+    let at = rest.find('@')?;
+    rest[..at]
+        .contains("ptx_kernel ")
+        .then(|| symbol(&rest[at + 1..]).0)
+}
+
+/// Splits a text that starts with a symbol's name, quoted or not, after it.
+fn symbol(text: &str) -> (&str, &str) {
+    if let Some(quoted) = text.strip_prefix('"')
+        && let Some(end) = quoted.find('"')
+    {
+        return (&quoted[..end], &quoted[end + 1..]);
+    }
+    let part_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
+    text.split_at(text.find(|c| !part_of_name(c)).unwrap_or(text.len()))
+}
+
+fn launch_bounds_entry(line: &str) -> Option<&str> {
+    let (name, rest) = symbol(line.strip_prefix('@')?);
+    rest.starts_with(" = ")
+        .then(|| name.strip_prefix(LAUNCH_BOUNDS))
+        .flatten()
+}
+
+/// The two values of a launch bounds static, in any of the forms in which LLVM prints them.
+fn launch_bounds_value(line: &str) -> Option<[u32; 2]> {
+    let value = line
+        .split_once("constant ")
+        .or_else(|| line.split_once("global "))?
+        .1;
+    if let Some(text) = value.strip_prefix("[8 x i8] c\"") {
+        let bytes = string_bytes(text)?;
+        let (low, high) = bytes.split_at_checked(4)?;
+        return Some([
+            u32::from_le_bytes(low.try_into().ok()?),
+            u32::from_le_bytes(high.try_into().ok()?),
+        ]);
+    }
+    if value.starts_with("[8 x i8] zeroinitializer") || value.starts_with("[2 x i32] zeroinit") {
+        return Some([0, 0]);
+    }
+    let inner = value.strip_prefix("[2 x i32] [")?.split_once(']')?.0;
+    let mut numbers = inner
+        .split(", ")
+        .map(|part| part.strip_prefix("i32 ")?.parse().ok());
+    let both = [numbers.next()??, numbers.next()??];
+    numbers.next().is_none().then_some(both)
+}
+
+/// The bytes of LLVM's `c"..."` up to the closing quote: `\xx` is a byte in hexadecimal.
+fn string_bytes(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    loop {
+        match rest {
+            [b'"', ..] => return Some(bytes),
+            [b'\\', b'\\', tail @ ..] => {
+                bytes.push(b'\\');
+                rest = tail;
+            }
+            [b'\\', high, low, tail @ ..] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
+                rest = tail;
+            }
+            [byte, tail @ ..] => {
+                bytes.push(*byte);
+                rest = tail;
+            }
+            [] => return None,
+        }
+    }
+}
+
+/// The name of a static that is defined here and visible by an unmangled name.
+fn exported_static(line: &str) -> Option<&str> {
+    let (name, rest) = symbol(line.strip_prefix('@')?);
+    let rest = rest.strip_prefix(" = ")?;
+    let mangled = ["_R", "_ZN", "llvm.", "anon.", "alloc_"]
+        .iter()
+        .any(|p| name.starts_with(p));
+    if mangled {
+        return None;
+    }
+    for word in rest.split(' ') {
+        match word {
+            "global" | "constant" => return Some(name),
+            "local_unnamed_addr" | "unnamed_addr" | "dso_local" | "externally_initialized" => {}
+            _ if word.starts_with("addrspace(") || word.starts_with("thread_local") => {}
+            // Any other word is a linkage (private, internal, external, ...), a visibility or an alias.
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A list of used symbols less the launch bounds; none when nothing is left.
+fn without_launch_bounds(line: &str) -> Option<String> {
+    let (head, rest) = line.split_once(" [ptr ")?;
+    let (list, tail) = rest.split_once(']')?;
+    let kept: Vec<&str> = list
+        .split(", ")
+        .map(|item| item.strip_prefix("ptr ").unwrap_or(item))
+        .filter(|item| {
+            !item
+                .trim_start_matches(['@', '"'])
+                .starts_with(LAUNCH_BOUNDS)
+        })
+        .collect();
+    if kept.is_empty() {
+        return None;
+    }
+    let (before, _) = head.rsplit_once('[')?;
+    let items: Vec<String> = kept.iter().map(|item| format!("ptr {item}")).collect();
+    Some(format!(
+        "{before}[{} x ptr] [{}]{tail}",
+        kept.len(),
+        items.join(", ")
+    ))
+}
+
+/// The first line of a kernel's definition with its launch bounds as attributes, from which `llc`
+/// writes `.maxntid` and `.minnctapersm`, and `opt` knows the range of the thread indices.
+fn with_bounds(line: &str, entry: &EntryPoint) -> String {
+    if entry.max_threads == 0 {
+        return line.to_owned();
+    }
+    let Some(end) = end_of_parameters(line) else {
+        return line.to_owned();
+    };
+    let mut at = end;
+    for word in [" local_unnamed_addr", " unnamed_addr"] {
+        if line[at..].starts_with(word) {
+            at += word.len();
+        }
+    }
+    let mut attributes = format!(" \"nvvm.maxntid\"=\"{},1,1\"", entry.max_threads);
+    if entry.min_blocks > 0 {
+        attributes += &format!(" \"nvvm.minctasm\"=\"{}\"", entry.min_blocks);
+    }
+    format!("{}{attributes}{}", &line[..at], &line[at..])
+}
+
+/// The position after the parenthesis that closes the parameter list.
+fn end_of_parameters(line: &str) -> Option<usize> {
+    let start = line.find('@')?;
+    let mut depth = 0_u32;
+    let mut quoted = false;
+    for (offset, byte) in line.bytes().enumerate().skip(start) {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'(' if !quoted => depth += 1,
+            b')' if !quoted => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(offset + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! The steps after the compiler: link, launch bounds, optimise, write PTX.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::builder::{CudaBuilder, EmitOption};
+use crate::module::{self, BuiltModule, EntryPoint};
+use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, ir, process, symbols};
+
+/// At most this many modules are optimised at the same time.
+const JOBS: usize = 2;
+
+/// Keeps what the kernels of the module reach. LLVM 22 drops the assumptions about address spaces in
+/// its main pipeline, so that they are used before it.
+const REDUCE: &str = "internalize,globaldce";
+const OPTIMISE: &str = "internalize,globaldce,function(infer-address-spaces),default<O3>,globaldce";
+
+pub(crate) struct Pipeline<'a> {
+    pub(crate) builder: &'a CudaBuilder,
+    pub(crate) toolchain: &'a Toolchain,
+    /// Where the modules and all files on the way to them are written.
+    pub(crate) folder: &'a Path,
+    /// The name of the one module where the entries are not divided.
+    pub(crate) default_module: &'a str,
+    pub(crate) ptx_version: PtxVersion,
+}
+
+impl Pipeline<'_> {
+    /// Links `libraries` and writes one PTX file per module.
+    pub(crate) fn run(
+        &self,
+        libraries: &[PathBuf],
+        modules: &[Module],
+        wanted: Option<&[String]>,
+    ) -> Result<Vec<BuiltModule>, CudaBuilderError> {
+        let linked = self.folder.join("linked.ll");
+        let mut command = self.tool("llvm-link");
+        command
+            .args(["-S", "--ignore-non-bitcode"])
+            .args(libraries)
+            .arg("-o")
+            .arg(&linked);
+        self.execute("linking the crates", &mut command)?;
+        let text = fs::read_to_string(&linked).map_err(CudaBuilderError::io("reading", &linked))?;
+        let prepared = ir::prepare(&text)?;
+        drop(text);
+        if prepared.entries.is_empty() {
+            return Err(CudaBuilderError::Modules(
+                "kernels: a function with the calling convention `extern \"ptx-kernel\"` required, \
+                 given none"
+                    .to_owned(),
+            ));
+        }
+        let mut parts: Vec<(String, Vec<EntryPoint>)> = match modules {
+            [] => Vec::new(),
+            _ => {
+                let split = module::split(modules, &prepared.entries)?;
+                modules
+                    .iter()
+                    .map(|module| module.name().to_owned())
+                    .zip(split)
+                    .collect()
+            }
+        };
+        if modules.is_empty() {
+            parts.push((self.default_module.to_owned(), prepared.entries.clone()));
+        }
+        if let Some(wanted) = wanted {
+            for name in wanted {
+                if !parts.iter().any(|(part, _)| part == name) {
+                    return Err(CudaBuilderError::Modules(format!(
+                        "module `{name}`: one of the crate's modules required, given another name"
+                    )));
+                }
+            }
+            parts.retain(|(part, _)| wanted.contains(part));
+        }
+        write(&linked, &prepared.text)?;
+
+        // All modules start from the little that the kernels reach.
+        let reduced = self.folder.join("reduced.ll");
+        let entries = prepared.entries.iter().map(|entry| entry.name.as_str());
+        let public = entries.chain(prepared.statics.iter().map(String::as_str));
+        self.optimise(REDUCE, &linked, &reduced, "reduced", public)?;
+        let text =
+            fs::read_to_string(&reduced).map_err(CudaBuilderError::io("reading", &reduced))?;
+        write(&reduced, &symbols::canonical(&text))?;
+        // The linked crates are large, and nothing needs them any more.
+        fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
+        self.each(&parts, |(name, entries)| {
+            self.module(&reduced, name, entries, &prepared.statics)
+        })
+    }
+
+    /// Builds one module.
+    fn module(
+        &self,
+        reduced: &Path,
+        name: &str,
+        entries: &[EntryPoint],
+        statics: &[String],
+    ) -> Result<BuiltModule, CudaBuilderError> {
+        let kernels = || entries.iter().map(|entry| entry.name.as_str());
+        // A static that the host may write must stay visible where a kernel reads it, or its first
+        // value would be taken for its only one; in the other modules it has no place.
+        let mut visible = Vec::new();
+        if !statics.is_empty() {
+            let probe = self.folder.join(format!("{name}.probe.ll"));
+            self.optimise(REDUCE, reduced, &probe, name, kernels())?;
+            let text =
+                fs::read_to_string(&probe).map_err(CudaBuilderError::io("reading", &probe))?;
+            let kept = |symbol: &&String| {
+                text.lines()
+                    .any(|line| line.starts_with(&format!("@{symbol} = ")))
+            };
+            visible = statics.iter().filter(kept).collect();
+        }
+        let optimised = self.folder.join(format!("{name}.ll"));
+        let public = kernels().chain(visible.into_iter().map(String::as_str));
+        self.optimise(OPTIMISE, reduced, &optimised, name, public)?;
+
+        let path = self.folder.join(format!("{name}.ptx"));
+        let unfinished = self.folder.join(format!("{name}.ptx.new"));
+        self.write_ptx(name, &optimised, &unfinished)?;
+        let text = fs::read_to_string(&unfinished)
+            .map_err(CudaBuilderError::io("reading", &unfinished))?;
+        let found = ptx_entries(&text);
+        if !kernels().eq(found.iter().copied()) {
+            return Err(CudaBuilderError::Modules(format!(
+                "module `{name}`: the entries {} required in the PTX, given {}",
+                kernels().collect::<Vec<_>>().join(", "),
+                found.join(", ")
+            )));
+        }
+        fs::rename(&unfinished, &path).map_err(CudaBuilderError::io("writing", &path))?;
+        if let Some(EmitOption::Bitcode) = self.builder.emit {
+            let bitcode = self.folder.join(format!("{name}.bc"));
+            let mut command = self.tool("opt");
+            command
+                .arg("-passes=")
+                .arg(&optimised)
+                .arg("-o")
+                .arg(&bitcode);
+            self.execute("writing bitcode", &mut command)?;
+        }
+        Ok(BuiltModule {
+            name: name.to_owned(),
+            path,
+            arch: self.builder.arch,
+            ptx_version: self.ptx_version,
+            entries: entries.to_vec(),
+        })
+    }
+
+    fn optimise<'s>(
+        &self,
+        passes: &str,
+        input: &Path,
+        output: &Path,
+        name: &str,
+        public: impl Iterator<Item = &'s str>,
+    ) -> Result<(), CudaBuilderError> {
+        let list = self.folder.join(format!("{name}.public"));
+        write(
+            &list,
+            &public.fold(String::new(), |text, symbol| text + symbol + "\n"),
+        )?;
+        let mut command = self.tool("opt");
+        command
+            .arg("-S")
+            .arg(format!("-mcpu={}", self.builder.arch))
+            .arg(format!("-passes={passes}"))
+            .arg(option("-internalize-public-api-file=", &list))
+            .arg(input)
+            .arg("-o")
+            .arg(output);
+        self.execute(&format!("optimising `{name}`"), &mut command)
+    }
+
+    fn write_ptx(&self, name: &str, input: &Path, output: &Path) -> Result<(), CudaBuilderError> {
+        let builder = self.builder;
+        let mut command = self.tool("llc");
+        command
+            .arg(format!("-mcpu={}", builder.arch))
+            .arg(format!("-mattr={}", self.ptx_version.feature()))
+            .arg("-O3")
+            .arg(format!(
+                "-nvptx-fma-level={}",
+                if builder.fma_contraction { 2 } else { 0 }
+            ))
+            .arg(format!(
+                "-nvptx-prec-divf32={}",
+                if builder.fast_div { 0 } else { 2 }
+            ))
+            .arg(format!(
+                "-nvptx-prec-sqrtf32={}",
+                if builder.fast_sqrt { 0 } else { 1 }
+            ));
+        if builder.fma_contraction {
+            command.arg("-fp-contract=fast");
+        }
+        if builder.ftz {
+            command.arg("-denormal-fp-math-f32=preserve-sign");
+        }
+        command.arg(input).arg("-o").arg(output);
+        self.execute(
+            &format!("writing PTX of `{name}` for {}", builder.arch),
+            &mut command,
+        )
+    }
+
+    fn tool(&self, name: &str) -> Command {
+        Command::new(self.toolchain.tool(name))
+    }
+
+    fn execute(&self, step: &str, command: &mut Command) -> Result<(), CudaBuilderError> {
+        let failed = |message: String| CudaBuilderError::BuildFailed {
+            step: step.to_owned(),
+            message,
+        };
+        let program = command.get_program().to_owned();
+        let output = process::run(command, None, false)
+            .map_err(|error| failed(format!("`{}` {error}", program.to_string_lossy())))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        // The first lines say what went wrong; a crash of LLVM prints its stack after them.
+        let lines: Vec<&str> = output.stderr.lines().take(20).collect();
+        Err(failed(format!(
+            "`{}` ended with {}\n{}",
+            program.to_string_lossy(),
+            output.status,
+            lines.join("\n")
+        )))
+    }
+
+    /// Runs `work` on every part, a few at a time, and keeps their order.
+    fn each<T: Sync, R: Send>(
+        &self,
+        parts: &[T],
+        work: impl Fn(&T) -> Result<R, CudaBuilderError> + Sync,
+    ) -> Result<Vec<R>, CudaBuilderError> {
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..JOBS.min(parts.len()) {
+                scope.spawn(|| {
+                    while let Some((index, part)) = {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        parts.get(index).map(|part| (index, part))
+                    } {
+                        let result = work(part);
+                        done.lock()
+                            .unwrap_or_else(|e| e.into_inner())
+                            .push((index, result));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+fn option(name: &str, value: &Path) -> OsString {
+    let mut text = OsString::from(name);
+    text.push(value);
+    text
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
+    fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
+}
+
+/// The entries of a PTX text, ordered by name.
+pub(crate) fn ptx_entries(ptx: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = ptx
+        .lines()
+        .filter_map(|line| line.strip_prefix(".visible .entry "))
+        .map(|rest| rest.split(['(', ' ']).next().unwrap_or(rest))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_ptx_text_are_found() {
+        let ptx = ".visible .entry b__f32(\n\t.param .u64 b_param_0\n)\n{\n}\n\
+                   .visible .entry a()\n{\n}\n.func helper()\n";
+        assert_eq!(ptx_entries(ptx), ["a", "b__f32"]);
+    }
+}

@@ -1,0 +1,356 @@
+//! Builds the fixture crates with the device tools. A machine without the tools gets them: nothing
+//! here is skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda_builder::assemble::Ptxas;
+use cuda_builder::{
+    CudaBuilder, CudaBuilderError, DebugInfo, EntryPoint, Module, NvvmArch, PtxVersion, Toolchain,
+    ToolchainOptions,
+};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// A folder that stays between runs, so that `core` is compiled once.
+fn device_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("device")
+}
+
+fn builder(name: &str) -> CudaBuilder {
+    CudaBuilder::new(fixture(name))
+        .install_tools(true)
+        .target_dir(device_target())
+}
+
+fn families() -> [Module; 2] {
+    [Module::family("fill"), Module::family("sum")]
+}
+
+fn entry(name: &str, max_threads: u32, min_blocks: u32) -> EntryPoint {
+    EntryPoint {
+        name: name.to_owned(),
+        max_threads,
+        min_blocks,
+    }
+}
+
+/// The text of one kernel, from its name to the end of its body.
+fn kernel<'a>(ptx: &'a str, name: &str) -> &'a str {
+    let start = ptx
+        .find(&format!(".visible .entry {name}("))
+        .expect("the kernel is in the PTX");
+    let end = ptx[start..].find("\n}").expect("the kernel ends");
+    &ptx[start..start + end]
+}
+
+#[test]
+fn one_module_has_every_kernel_with_its_launch_bounds() {
+    let built = builder("kernels").build_modules().unwrap();
+    assert_eq!(built.len(), 1);
+    assert_eq!(built[0].name, "fixture_kernels");
+    assert_eq!(
+        (built[0].arch, built[0].ptx_version),
+        (NvvmArch::Compute75, PtxVersion::new(6, 3))
+    );
+    assert_eq!(
+        built[0].entries,
+        [
+            entry("fill_affine__f32", 0, 0),
+            entry("fill_value__f32", 256, 2),
+            entry("sum_rows__f64", 128, 0),
+            entry("sum_weighted__f32", 0, 0),
+        ]
+    );
+    let ptx = fs::read_to_string(&built[0].path).unwrap();
+    assert!(ptx.contains(".version 6.3\n.target sm_75\n"));
+    assert!(!ptx.contains("__launch_bounds__"));
+    assert!(!ptx.contains(".file"));
+    let value = kernel(&ptx, "fill_value__f32");
+    assert!(
+        value.contains(")\n.maxntid 256, 1, 1\n.minnctapersm 2"),
+        "{value}"
+    );
+    let rows = kernel(&ptx, "sum_rows__f64");
+    assert!(rows.contains(")\n.maxntid 128, 1, 1"), "{rows}");
+    assert!(!rows.contains(".minnctapersm"), "{rows}");
+    assert!(!kernel(&ptx, "fill_affine__f32").contains(".maxntid"));
+    // The host may set this one before a launch.
+    assert!(ptx.contains(".visible .global .align 4 .b8 SUM_WEIGHTS[128];"));
+    // Not a hash that another build of the compiler would choose otherwise.
+    assert!(ptx.contains("_RNvNtCs_15fixture_kernels6helper3sum"));
+}
+
+#[test]
+fn path_is_known_before_the_build() {
+    let expected = builder("kernels").ptx_path().unwrap();
+    assert_eq!(builder("kernels").build().unwrap(), expected);
+}
+
+#[test]
+fn modules_hold_their_families_and_what_these_reach() {
+    let built = builder("kernels")
+        .modules(families())
+        .build_modules()
+        .unwrap();
+    let names: Vec<&str> = built.iter().map(|module| module.name.as_str()).collect();
+    assert_eq!(names, ["fill", "sum"]);
+    let text = |index: usize| fs::read_to_string(&built[index].path).unwrap();
+    let (fill, sum) = (text(0), text(1));
+    assert!(fill.contains(".entry fill_value__f32(") && !fill.contains("sum_"));
+    assert!(!fill.contains("SUM_WEIGHTS"));
+    assert!(sum.contains(".entry sum_rows__f64(") && !sum.contains("fill_"));
+    assert!(sum.contains(".visible .global .align 4 .b8 SUM_WEIGHTS[128];"));
+}
+
+#[test]
+fn one_module_of_several_can_be_built_alone() {
+    let built = builder("kernels")
+        .modules(families())
+        .only(["sum"])
+        .build_modules()
+        .unwrap();
+    let names: Vec<&str> = built.iter().map(|module| module.name.as_str()).collect();
+    assert_eq!(names, ["sum"]);
+    let error = builder("kernels")
+        .modules(families())
+        .only(["scan"])
+        .build_modules()
+        .unwrap_err();
+    assert!(error.to_string().contains("module `scan`"), "{error}");
+}
+
+#[test]
+fn a_division_that_leaves_an_entry_out_is_refused() {
+    let error = builder("kernels")
+        .modules([Module::family("sum")])
+        .build_modules()
+        .unwrap_err();
+    assert!(matches!(error, CudaBuilderError::Modules(_)), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("entry `fill_affine__f32`: a module"),
+        "{error}"
+    );
+}
+
+#[test]
+fn products_and_sums_are_fused_only_where_asked_for() {
+    let affine = |fused: bool| {
+        let path = builder("kernels").fma_contraction(fused).build().unwrap();
+        kernel(&fs::read_to_string(path).unwrap(), "fill_affine__f32").to_owned()
+    };
+    let plain = affine(false);
+    assert!(
+        plain.contains("mul.rn.f32") && plain.contains("add.rn.f32"),
+        "{plain}"
+    );
+    assert!(affine(true).contains("fma.rn.f32"));
+}
+
+#[test]
+fn subnormal_numbers_are_flushed_only_where_asked_for() {
+    let path = builder("kernels").ftz(true).build().unwrap();
+    let ptx = fs::read_to_string(path).unwrap();
+    assert!(kernel(&ptx, "fill_affine__f32").contains("mul.rn.ftz.f32"));
+}
+
+#[test]
+fn copies_go_where_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("a/b/k.ptx");
+    let ir = folder.path().join("c/k.ll");
+    let built = builder("kernels")
+        .copy_to(&ptx)
+        .final_module_path(&ir)
+        .build()
+        .unwrap();
+    assert_eq!(built, ptx);
+    assert!(
+        fs::read_to_string(&ptx)
+            .unwrap()
+            .contains(".entry fill_value__f32(")
+    );
+    assert!(
+        fs::read_to_string(&ir)
+            .unwrap()
+            .contains("define ptx_kernel void @fill_value__f32(")
+    );
+
+    let blocked = folder.path().join("a/b");
+    let error = builder("kernels").copy_to(&blocked).build().unwrap_err();
+    assert!(
+        matches!(error, CudaBuilderError::FailedToCopyPtxFile(_)),
+        "{error}"
+    );
+}
+
+#[test]
+fn bitcode_lies_beside_the_ptx() {
+    let ptx = builder("kernels").emit_llvm_bitcode(true).build().unwrap();
+    let bitcode = fs::read(ptx.with_extension("bc")).unwrap();
+    assert_eq!(&bitcode[..4], b"BC\xC0\xDE");
+}
+
+#[test]
+fn an_error_of_the_compiler_is_shown_as_it_wrote_it() {
+    let error = builder("broken").build().unwrap_err();
+    let text = error.to_string();
+    assert!(
+        matches!(error, CudaBuilderError::BuildFailed { .. }),
+        "{text}"
+    );
+    assert!(
+        text.starts_with("compiling `fixture-broken` for sm_75 failed:\n"),
+        "{text}"
+    );
+    assert!(text.contains("error[E0308]: mismatched types"), "{text}");
+    assert!(text.contains("--> src/lib.rs:12:22"), "{text}");
+    assert!(text.contains("let wrong: u32 = \"seven\";"), "{text}");
+    // What `unwrap()` in a build script prints.
+    assert_eq!(format!("{error:?}"), text);
+}
+
+#[test]
+fn an_error_of_cargo_is_shown_too() {
+    let error = builder("kernels")
+        .build_args(&["--features", "absent"])
+        .build()
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("absent") && !text.contains("Compiling"),
+        "{text}"
+    );
+}
+
+#[test]
+fn line_tables_name_the_sources_relative_to_the_workspace() {
+    let path = builder("kernels")
+        .debug(DebugInfo::LineTables)
+        .build()
+        .unwrap();
+    let ptx = fs::read_to_string(&path).unwrap();
+    let files: Vec<&str> = ptx.lines().filter(|line| line.contains(".file")).collect();
+    assert!(
+        files.iter().any(|line| line.contains("src/helper.rs\"")),
+        "{files:?}"
+    );
+    assert!(ptx.contains("\t.loc"));
+    let here = env!("CARGO_MANIFEST_DIR");
+    assert!(!ptx.contains(here) && !ptx.contains("rustlib"), "{files:?}");
+    let target = device_target();
+    assert!(!ptx.contains(target.to_str().unwrap()), "{files:?}");
+    let assembly = Ptxas::install(true)
+        .unwrap()
+        .assemble(&path, NvvmArch::Compute75)
+        .unwrap();
+    assert_eq!(assembly.kernels.len(), 4);
+}
+
+#[test]
+fn ptx_assembles_and_the_report_names_every_kernel() {
+    let path = builder("kernels").build().unwrap();
+    let ptxas = Ptxas::install(true).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = folder.path().join("kernels.cubin");
+    let assembly = ptxas
+        .assemble_to(&path, NvvmArch::Compute75, &cubin)
+        .unwrap();
+    let names: Vec<&str> = assembly
+        .kernels
+        .iter()
+        .map(|kernel| kernel.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "fill_affine__f32",
+            "fill_value__f32",
+            "sum_rows__f64",
+            "sum_weighted__f32"
+        ]
+    );
+    assert!(assembly.kernels.iter().all(|kernel| kernel.registers > 0));
+    assert!(
+        assembly
+            .kernels
+            .iter()
+            .all(|kernel| !kernel.uses_local_memory())
+    );
+    assert_eq!(&fs::read(cubin).unwrap()[..4], b"\x7fELF");
+
+    let broken = folder.path().join("broken.ptx");
+    fs::write(
+        &broken,
+        ".version 7.0\n.target sm_75\n.address_size 64\nnonsense\n",
+    )
+    .unwrap();
+    let error = ptxas
+        .assemble(&broken, NvvmArch::Compute75)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("nonsense") || error.contains("line 4"),
+        "{error}"
+    );
+}
+
+/// A user's crate builds the kernels from its build script, in another folder and with a parent cargo
+/// whose settings are no concern of the device build. The PTX is the same to the byte.
+#[test]
+fn a_build_script_in_another_folder_gives_the_same_ptx() {
+    let tools = Toolchain::install(&ToolchainOptions::from_env(), true).unwrap();
+    let expected = builder("kernels").build().unwrap();
+    let expected = fs::read_to_string(expected).unwrap();
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other folder");
+    for name in ["kernels", "user"] {
+        copy_folder(&fixture(name), &folder.join(name));
+    }
+    let manifest = folder.join("user/Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    // A literal string: a path may hold backslashes.
+    let text = text.replace("\"BUILDER\"", &format!("'{}'", env!("CARGO_MANIFEST_DIR")));
+    fs::write(&manifest, text).unwrap();
+    // The versions that this workspace is tested with, where it has a lock file.
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+    if lock.is_file() {
+        fs::copy(lock, folder.join("user/Cargo.lock")).unwrap();
+    }
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet"])
+        .current_dir(folder.join("user"))
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .env("RUSTFLAGS", "--cfg=of_the_parent")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("WARPWRIGHT_RUSTC", &tools.rustc)
+        .env("WARPWRIGHT_LLVM_BIN", &tools.llvm_bin)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `thread`.
+
+use cuda_std::prelude::*;
+
+#[kernel(launch_bounds(256, 2))]
+pub unsafe fn places(results: GlobalMut<u32>) {
+    let values = [
+        thread::thread_idx_x(),
+        thread::thread_idx_y(),
+        thread::thread_idx_z(),
+        thread::block_idx_x(),
+        thread::block_idx_y(),
+        thread::block_idx_z(),
+        thread::block_dim_x(),
+        thread::block_dim_y(),
+        thread::block_dim_z(),
+        thread::grid_dim_x(),
+        thread::grid_dim_y(),
+        thread::grid_dim_z(),
+        thread::index(),
+        thread::index_1d(),
+        thread::linear_thread_idx(),
+        thread::warp_size(),
+        u32::from(thread::first()),
+    ];
+    let mut sum = 0u32;
+    for value in values {
+        sum = sum.wrapping_mul(31).wrapping_add(value);
+    }
+    let mut i = thread::index_1d_wide();
+    while i < results.len() {
+        results.set(i, sum);
+        i += thread::grid_stride();
+    }
+}
+
+#[kernel]
+pub unsafe fn barriers(results: GlobalMut<u32>) {
+    let i = thread::index_1d_wide();
+    let predicate = results.get(i);
+    thread::sync_threads();
+    let count = thread::sync_threads_count(predicate);
+    let all = thread::sync_threads_and(predicate);
+    let any = thread::sync_threads_or(predicate);
+    results.set(i, count);
+    thread::block_fence();
+    results.set(i, all);
+    thread::grid_fence();
+    results.set(i, any);
+    thread::device_fence();
+    thread::nanosleep(predicate);
+    thread::system_fence();
+    results.set(i, 0);
+}
+
+#[cfg(feature = "vek")]
+#[kernel]
+pub unsafe fn vectors(results: GlobalMut<u32>) {
+    let place =
+        thread::thread_idx() + thread::block_idx() * thread::block_dim() - thread::grid_dim();
+    let sum = place.sum() + thread::index_2d().sum() + thread::index_3d().sum();
+    results.set(thread::index_1d_wide(), sum);
+}

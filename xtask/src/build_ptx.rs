@@ -1,0 +1,380 @@
+//! `build-ptx`: from the kernels' sources to the committed PTX, and the check that they agree.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Toolchain, ToolchainOptions};
+
+use crate::manifest::{Manifest, Record, Tools};
+use crate::{Result, project, sources, usage};
+
+const REBUILD: &str = "type `cargo xtask build-ptx` and commit host/ptx";
+
+/// What to build.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Build for this architecture only, as in `sm_80`; may be given several times.
+    #[arg(long, value_name = "ARCH")]
+    arch: Vec<NvvmArch>,
+    /// Build this family only; may be given several times.
+    #[arg(long, value_name = "FAMILY")]
+    family: Vec<String>,
+    /// With `line`, put source lines into the PTX, for profilers; it goes to `ptx-line` in the target
+    /// folder.
+    #[arg(long, value_enum, default_value_t = DebugLevel::None)]
+    debug_info: DebugLevel,
+    /// Change nothing; fail if the committed PTX is not what the sources say, or if a kernel uses local
+    /// memory without a reason.
+    #[arg(long)]
+    check: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DebugLevel {
+    /// No debug information.
+    None,
+    /// Files and lines.
+    Line,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let selection = Selection::new(arguments)?;
+    match (arguments.check, arguments.debug_info) {
+        (true, DebugLevel::Line) => {
+            Err("build-ptx: --check without --debug-info line required, given both".into())
+        }
+        (true, DebugLevel::None) => check(&selection),
+        (false, DebugLevel::Line) => build_with_lines(&selection),
+        (false, DebugLevel::None) => build(&selection),
+    }
+}
+
+/// The modules that a call is about.
+struct Selection {
+    archs: Vec<NvvmArch>,
+    families: Vec<&'static str>,
+    /// Whether these are all that are shipped.
+    complete: bool,
+}
+
+impl Selection {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        let known = project::families();
+        for name in &arguments.family {
+            if !known.contains(&name.as_str()) {
+                return Err(format!(
+                    "build-ptx: one of the families {} required, given `{name}`",
+                    known.join(", ")
+                )
+                .into());
+            }
+        }
+        let chosen = |family: &&str| {
+            arguments.family.is_empty() || arguments.family.iter().any(|name| name == family)
+        };
+        let archs = if arguments.arch.is_empty() {
+            project::SHIPPED
+        } else {
+            &arguments.arch
+        };
+        Ok(Self {
+            archs: archs
+                .iter()
+                .copied()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+            families: known.into_iter().filter(chosen).collect(),
+            complete: arguments.arch.is_empty() && arguments.family.is_empty(),
+        })
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (NvvmArch, &'static str)> {
+        self.archs
+            .iter()
+            .flat_map(|&arch| self.families.iter().map(move |&family| (arch, family)))
+    }
+
+    fn inputs(&self, folder: &Path) -> Vec<usage::Input> {
+        self.pairs()
+            .map(|(arch, family)| usage::input(folder, arch, family))
+            .collect()
+    }
+}
+
+/// A module as it was built: its record, and its text.
+struct Built {
+    record: Record,
+    text: String,
+}
+
+/// Builds the selected modules with the tools given.
+fn compile(selection: &Selection, toolchain: &Toolchain, debug: DebugInfo) -> Result<Vec<Built>> {
+    let sources = sources::hash()?;
+    let tools = Tools::of(toolchain);
+    let mut built = Vec::new();
+    for &arch in &selection.archs {
+        let start = Instant::now();
+        let modules = CudaBuilder::new(project::gpu_crate())
+            .toolchain(toolchain)
+            .target_dir(project::target_dir().join("cuda-builder"))
+            .verbose(true)
+            .arch(arch)
+            .ptx_version(project::ptx_version(arch))
+            .debug(debug)
+            .modules(project::modules())
+            .only(selection.families.iter().copied())
+            .build_modules()?;
+        for module in modules {
+            let text = fs::read_to_string(&module.path)
+                .map_err(|error| format!("reading {}: {error}", module.path.display()))?;
+            let record = Record {
+                family: module.name,
+                arch: arch.to_string(),
+                ptx_version: module.ptx_version.to_string(),
+                sha256: sources::text_hash(text.as_bytes()),
+                sources: sources.clone(),
+                tools: tools.clone(),
+                entries: module.entries.into_iter().map(|entry| entry.name).collect(),
+            };
+            built.push(Built { record, text });
+        }
+        eprintln!(
+            "built {} for {arch} in {:.1} s",
+            selection.families.join(", "),
+            start.elapsed().as_secs_f64()
+        );
+    }
+    Ok(built)
+}
+
+fn build(selection: &Selection) -> Result<()> {
+    let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
+    eprintln!("building with {}", toolchain.summary());
+    let built = compile(selection, &toolchain, DebugInfo::None)?;
+    let folder = project::ptx_folder();
+    for module in &built {
+        write(&folder.join(module.record.file()), &module.text)?;
+    }
+    let path = folder.join("manifest.json");
+    let records = built.into_iter().map(|module| module.record).collect();
+    let manifest = match Manifest::read(&path) {
+        Ok(Some(mut manifest)) if !selection.complete => {
+            manifest.replace(records);
+            manifest
+        }
+        Ok(_) => Manifest::new(records),
+        // A file that cannot be read is replaced where nothing of it is to be kept.
+        Err(_) if selection.complete => Manifest::new(records),
+        Err(error) => return Err(error),
+    };
+    write(&path, &manifest.text()?)?;
+    if selection.complete {
+        for file in strays(&folder, &manifest)? {
+            fs::remove_file(&file).map_err(|e| format!("removing {}: {e}", file.display()))?;
+        }
+    }
+    // What is wrong here is shown, and stops the check; the developer may be about to mend it.
+    for problem in usage::report(&selection.inputs(&folder))? {
+        eprintln!("warning: {problem}");
+    }
+    println!(
+        "wrote {} modules to {}",
+        selection.pairs().count(),
+        folder.display()
+    );
+    Ok(())
+}
+
+fn build_with_lines(selection: &Selection) -> Result<()> {
+    let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
+    eprintln!("building with {}", toolchain.summary());
+    let folder = project::target_dir().join("ptx-line");
+    for module in compile(selection, &toolchain, DebugInfo::LineTables)? {
+        write(&folder.join(module.record.file()), &module.text)?;
+    }
+    usage::report(&selection.inputs(&folder))?;
+    println!(
+        "wrote {} modules with source lines to {}",
+        selection.pairs().count(),
+        folder.display()
+    );
+    Ok(())
+}
+
+fn check(selection: &Selection) -> Result<()> {
+    let folder = project::ptx_folder();
+    let manifest = Manifest::read(&folder.join("manifest.json"))?
+        .ok_or_else(|| format!("host/ptx/manifest.json is not there; {REBUILD}"))?;
+    let mut problems = committed_problems(selection, &manifest, &folder, &sources::hash()?)?;
+    // Stale sources already say that the PTX is not theirs; a rebuild would only say it again.
+    if problems.is_empty() {
+        problems = rebuild_problems(selection, &manifest)?;
+    }
+    if problems.is_empty() {
+        problems = usage::report(&selection.inputs(&folder))?;
+        return conclude(
+            &problems,
+            "mend the kernels, or add the reason to LOCAL_MEMORY_ALLOWED",
+        );
+    }
+    conclude(&problems, REBUILD)
+}
+
+/// Rebuilds the modules where the compiler is of the version that built the committed ones, and gives
+/// those that come out otherwise. Where only LLVM's patch version is another, a difference proves
+/// nothing, and is told as a note.
+fn rebuild_problems(selection: &Selection, manifest: &Manifest) -> Result<Vec<String>> {
+    let toolchain = tools_of(manifest)?;
+    let tools = Tools::of(&toolchain);
+    if let Some(record) = manifest
+        .modules
+        .iter()
+        .find(|record| record.tools.rustc != tools.rustc)
+    {
+        eprintln!(
+            "note: the committed PTX was built with {}, here is {tools}: the hashes of the sources \
+             were compared, and the PTX was not rebuilt",
+            record.tools
+        );
+        return Ok(Vec::new());
+    }
+    let mut problems = Vec::new();
+    for Built { record: new, .. } in compile(selection, &toolchain, DebugInfo::None)? {
+        let Some(old) = manifest.record(&new.arch, &new.family) else {
+            continue;
+        };
+        let mut same_tools = new.clone();
+        same_tools.tools = old.tools.clone();
+        if same_tools == *old {
+            continue;
+        }
+        let problem = format!("{}: a rebuild gives another text", new.file());
+        if new.tools == old.tools {
+            problems.push(problem);
+        } else {
+            eprintln!(
+                "note: {problem}; it was built with {}, here is {tools}",
+                old.tools
+            );
+        }
+    }
+    Ok(problems)
+}
+
+fn conclude(problems: &[String], advice: &str) -> Result<()> {
+    if problems.is_empty() {
+        println!("host/ptx is what the sources say");
+        return Ok(());
+    }
+    Err(format!("build-ptx --check: {advice}\n  {}", problems.join("\n  ")).into())
+}
+
+/// The tools that the manifest names if they are here, else the best that are.
+fn tools_of(manifest: &Manifest) -> Result<Toolchain> {
+    let options = ToolchainOptions::from_env();
+    let survey = Toolchain::survey(&options)?;
+    let named = survey.usable.into_iter().find(|found| {
+        manifest
+            .modules
+            .iter()
+            .all(|record| record.tools == Tools::of(found))
+    });
+    match named {
+        Some(toolchain) => Ok(toolchain),
+        None => Ok(Toolchain::install(&options, true)?),
+    }
+}
+
+/// What is wrong with the committed files, without a rebuild.
+fn committed_problems(
+    selection: &Selection,
+    manifest: &Manifest,
+    folder: &Path,
+    sources: &str,
+) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (arch, family) in selection.pairs() {
+        let Some(record) = manifest.record(arch.sm(), family) else {
+            problems.push(format!(
+                "{arch}/{family}.ptx: the manifest does not have it"
+            ));
+            continue;
+        };
+        match fs::read(folder.join(record.file())) {
+            Err(error) => problems.push(format!("{}: {error}", record.file())),
+            Ok(text) if sources::text_hash(&text) != record.sha256 => {
+                problems.push(format!("{}: the file is not the manifest's", record.file()));
+            }
+            Ok(_) if record.sources != sources => {
+                problems.push(format!("{}: the sources have changed since", record.file()));
+            }
+            Ok(_) => {}
+        }
+    }
+    if selection.complete {
+        for record in &manifest.modules {
+            if !selection
+                .pairs()
+                .any(|(a, f)| a.sm() == record.arch && f == record.family)
+            {
+                problems.push(format!("{}: it is shipped no longer", record.file()));
+            }
+        }
+        for file in strays(folder, manifest)? {
+            problems.push(format!("{}: the manifest does not have it", file.display()));
+        }
+    }
+    Ok(problems)
+}
+
+/// PTX files below the folder that the manifest does not name.
+fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>> {
+    let known: BTreeSet<PathBuf> = manifest
+        .modules
+        .iter()
+        .map(|record| folder.join(record.file()))
+        .collect();
+    let mut strays = Vec::new();
+    let list = |folder: &Path| -> Result<Vec<PathBuf>> {
+        let entries =
+            fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
+        let mut paths = Vec::new();
+        for entry in entries {
+            paths.push(entry?.path());
+        }
+        paths.sort();
+        Ok(paths)
+    };
+    for part in list(folder)?.into_iter().filter(|path| path.is_dir()) {
+        for file in list(&part)? {
+            let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
+            if is_ptx && !known.contains(&file) {
+                strays.push(file);
+            }
+        }
+    }
+    Ok(strays)
+}
+
+/// Writes the file if it says something else; folders on the way are made.
+fn write(path: &Path, text: &str) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| format!("writing {}: {error}", path.display());
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let unfinished = path.with_extension("new");
+    fs::write(&unfinished, text).map_err(failed)?;
+    fs::rename(&unfinished, path).map_err(failed)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

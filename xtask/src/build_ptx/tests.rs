@@ -1,0 +1,125 @@
+use super::*;
+
+const SOURCES: &str = "hash of the sources";
+const PTX: &str = ".visible .entry sum_a__f32()\n";
+
+fn selection(complete: bool) -> Selection {
+    Selection {
+        archs: vec![NvvmArch::Compute75, NvvmArch::Compute80],
+        families: vec!["sum"],
+        complete,
+    }
+}
+
+fn record(arch: &str, family: &str) -> Record {
+    Record {
+        family: family.to_owned(),
+        arch: arch.to_owned(),
+        ptx_version: "7.0".to_owned(),
+        sha256: sources::text_hash(PTX.as_bytes()),
+        sources: SOURCES.to_owned(),
+        tools: Tools {
+            rustc: "1".into(),
+            rustc_llvm: "2".into(),
+            llvm: "3".into(),
+        },
+        entries: vec!["sum_a__f32".to_owned()],
+    }
+}
+
+/// A folder with both modules as they should be.
+fn committed() -> (tempfile::TempDir, Manifest) {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = Manifest::new(vec![record("sm_75", "sum"), record("sm_80", "sum")]);
+    for record in &manifest.modules {
+        write(&folder.path().join(record.file()), PTX).unwrap();
+    }
+    (folder, manifest)
+}
+
+fn problems(folder: &Path, manifest: &Manifest, sources: &str) -> Vec<String> {
+    committed_problems(&selection(true), manifest, folder, sources).unwrap()
+}
+
+#[test]
+fn files_as_the_manifest_says_are_no_problem() {
+    let (folder, manifest) = committed();
+    assert!(problems(folder.path(), &manifest, SOURCES).is_empty());
+    // A checkout may have other line endings.
+    fs::write(
+        folder.path().join("sm_75/sum.ptx"),
+        PTX.replace('\n', "\r\n"),
+    )
+    .unwrap();
+    assert!(problems(folder.path(), &manifest, SOURCES).is_empty());
+}
+
+#[test]
+fn changed_sources_are_a_problem_of_every_module() {
+    let (folder, manifest) = committed();
+    assert_eq!(
+        problems(folder.path(), &manifest, "other"),
+        [
+            "sm_75/sum.ptx: the sources have changed since",
+            "sm_80/sum.ptx: the sources have changed since"
+        ]
+    );
+}
+
+#[test]
+fn changed_missing_and_additional_files_are_named() {
+    let (folder, mut manifest) = committed();
+    fs::write(folder.path().join("sm_75/sum.ptx"), "other").unwrap();
+    fs::remove_file(folder.path().join("sm_80/sum.ptx")).unwrap();
+    fs::write(folder.path().join("sm_80/old.ptx"), PTX).unwrap();
+    let found = problems(folder.path(), &manifest, SOURCES);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[0], "sm_75/sum.ptx: the file is not the manifest's");
+    assert!(found[1].starts_with("sm_80/sum.ptx: "), "{found:?}");
+    assert!(
+        found[2].ends_with("old.ptx: the manifest does not have it"),
+        "{found:?}"
+    );
+
+    manifest.modules.remove(0);
+    let found = problems(folder.path(), &manifest, SOURCES);
+    assert_eq!(found[0], "sm_75/sum.ptx: the manifest does not have it");
+    manifest.replace(vec![record("sm_90", "sum")]);
+    let found = problems(folder.path(), &manifest, SOURCES);
+    assert!(
+        found.contains(&"sm_90/sum.ptx: it is shipped no longer".to_owned()),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_part_of_the_modules_is_judged_alone() {
+    let (folder, manifest) = committed();
+    fs::write(folder.path().join("sm_80/old.ptx"), PTX).unwrap();
+    let part = committed_problems(&selection(false), &manifest, folder.path(), SOURCES).unwrap();
+    assert!(part.is_empty(), "{part:?}");
+}
+
+#[test]
+fn problems_end_with_what_to_type() {
+    assert!(conclude(&[], REBUILD).is_ok());
+    let error = conclude(&["a.ptx: bad".to_owned()], REBUILD)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("cargo xtask build-ptx") && error.ends_with("\n  a.ptx: bad"),
+        "{error}"
+    );
+}
+
+#[test]
+fn unknown_families_are_refused() {
+    let arguments = Arguments {
+        arch: vec![],
+        family: vec!["absent".to_owned()],
+        debug_info: DebugLevel::None,
+        check: false,
+    };
+    let error = Selection::new(&arguments).err().unwrap().to_string();
+    assert!(error.contains("given `absent`"), "{error}");
+}

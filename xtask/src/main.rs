@@ -1,0 +1,65 @@
+//! The project's own commands: `cargo xtask <command>`.
+
+mod build_ptx;
+mod doctor;
+mod manifest;
+mod project;
+mod sass;
+mod sources;
+mod tidy;
+mod usage;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// What every command gives: on failure, the text of the error goes to standard error.
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// The project's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install the tools for device code and say what was found.
+    Setup,
+    /// Say which tools for device code are there; install nothing.
+    Doctor,
+    /// Build every kernel to PTX, and show what each needs.
+    BuildPtx(build_ptx::Arguments),
+    /// Show the machine code of one kernel.
+    Sass(sass::Arguments),
+    /// Check the invariants of the architecture.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Setup => doctor::setup(),
+        Command::Doctor => doctor::doctor(),
+        Command::BuildPtx(arguments) => build_ptx::run(&arguments),
+        Command::Sass(arguments) => sass::run(&arguments),
+        Command::Tidy => tidy::run(subcommands()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The names of all commands.
+fn subcommands() -> Vec<String> {
+    let command = Arguments::command();
+    command
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect()
+}

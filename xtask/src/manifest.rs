@@ -1,0 +1,199 @@
+//! `host/ptx/manifest.json`: what the committed PTX is and what it was built from.
+
+use std::fs;
+use std::path::Path;
+
+use cuda_builder::Toolchain;
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+
+/// The version of the file's form.
+const FORMAT: u32 = 1;
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of the form.
+    pub format: u32,
+    /// The modules, ordered by architecture and family.
+    pub modules: Vec<Record>,
+}
+
+/// One PTX module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The family.
+    pub family: String,
+    /// The architecture, as in `sm_80`.
+    pub arch: String,
+    /// The version of PTX, as in `7.0`.
+    pub ptx_version: String,
+    /// The SHA-256 of the PTX text with single line feeds.
+    pub sha256: String,
+    /// The hash of all that the module was built from.
+    pub sources: String,
+    /// The tools that built it.
+    pub tools: Tools,
+    /// Its entries, ordered by name.
+    pub entries: Vec<String>,
+}
+
+/// Versions of the tools that decide what the PTX is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tools {
+    /// The compiler's version.
+    pub rustc: String,
+    /// The LLVM inside the compiler.
+    pub rustc_llvm: String,
+    /// The LLVM of `opt` and `llc`.
+    pub llvm: String,
+}
+
+impl Tools {
+    /// The versions of a toolchain.
+    pub fn of(toolchain: &Toolchain) -> Self {
+        Self {
+            rustc: toolchain.rust_version.clone(),
+            rustc_llvm: toolchain.rust_llvm_version.clone(),
+            llvm: toolchain.llvm_version.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "rustc {} (LLVM {}), LLVM tools {}",
+            self.rustc, self.rustc_llvm, self.llvm
+        )
+    }
+}
+
+impl Record {
+    /// The file's path below the folder of the PTX.
+    pub fn file(&self) -> String {
+        format!("{}/{}.ptx", self.arch, self.family)
+    }
+}
+
+impl Manifest {
+    /// A manifest of these modules.
+    pub fn new(mut modules: Vec<Record>) -> Self {
+        modules.sort_by(|a, b| (&a.arch, &a.family).cmp(&(&b.arch, &b.family)));
+        Self {
+            format: FORMAT,
+            modules,
+        }
+    }
+
+    /// Reads the file; none if it is not there.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("reading {}: {error}", path.display()).into()),
+        };
+        let manifest: Self = serde_json::from_str(&text)
+            .map_err(|error| format!("reading {}: {error}", path.display()))?;
+        if manifest.format != FORMAT {
+            return Err(format!(
+                "{}: format {FORMAT} required, given {}",
+                path.display(),
+                manifest.format
+            )
+            .into());
+        }
+        Ok(Some(manifest))
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The record of one module.
+    pub fn record(&self, arch: &str, family: &str) -> Option<&Record> {
+        self.modules
+            .iter()
+            .find(|record| record.arch == arch && record.family == family)
+    }
+
+    /// Puts these records in the place of those for the same modules.
+    pub fn replace(&mut self, records: Vec<Record>) {
+        let same = |a: &Record, b: &Record| a.arch == b.arch && a.family == b.family;
+        self.modules
+            .retain(|old| !records.iter().any(|new| same(old, new)));
+        *self = Self::new(
+            std::mem::take(&mut self.modules)
+                .into_iter()
+                .chain(records)
+                .collect(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(arch: &str, family: &str, sha256: &str) -> Record {
+        Record {
+            family: family.to_owned(),
+            arch: arch.to_owned(),
+            ptx_version: "7.0".to_owned(),
+            sha256: sha256.to_owned(),
+            sources: "s".to_owned(),
+            tools: Tools {
+                rustc: "1".into(),
+                rustc_llvm: "2".into(),
+                llvm: "3".into(),
+            },
+            entries: vec!["a__f32".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_text_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        assert_eq!(Manifest::read(&path).unwrap(), None);
+        let manifest = Manifest::new(vec![
+            record("sm_80", "sum", "1"),
+            record("sm_75", "sum", "2"),
+        ]);
+        fs::write(&path, manifest.text().unwrap()).unwrap();
+        assert_eq!(Manifest::read(&path).unwrap(), Some(manifest.clone()));
+        assert_eq!(manifest.modules[0].file(), "sm_75/sum.ptx");
+
+        fs::write(&path, "{").unwrap();
+        assert!(Manifest::read(&path).is_err());
+        fs::write(&path, r#"{"format": 7, "modules": []}"#).unwrap();
+        let error = Manifest::read(&path).unwrap_err().to_string();
+        assert!(error.contains("format 1 required, given 7"), "{error}");
+    }
+
+    #[test]
+    fn records_are_replaced_in_place() {
+        let mut manifest = Manifest::new(vec![
+            record("sm_75", "sum", "1"),
+            record("sm_80", "sum", "2"),
+        ]);
+        manifest.replace(vec![
+            record("sm_80", "sum", "new"),
+            record("sm_75", "fill", "3"),
+        ]);
+        let found: Vec<(String, &str)> = manifest
+            .modules
+            .iter()
+            .map(|r| (r.file(), r.sha256.as_str()))
+            .collect();
+        let expected = [
+            ("sm_75/fill.ptx", "3"),
+            ("sm_75/sum.ptx", "1"),
+            ("sm_80/sum.ptx", "new"),
+        ];
+        assert_eq!(found, expected.map(|(file, hash)| (file.to_owned(), hash)));
+    }
+}

@@ -1,0 +1,109 @@
+//! `tidy`: the invariants of the architecture, as checks of the source tree's text.
+//!
+//! A check is a function from the [`Tree`] to what breaks its rule, and a row in [`CHECKS`]. Each is tested
+//! on a violation planted in a small tree.
+
+mod catalogue;
+mod code;
+mod layers;
+mod text;
+mod tree;
+
+use std::fmt;
+
+use crate::{Result, project};
+use tree::{Family, Tree, Variant};
+
+/// What breaks a rule, and where.
+#[derive(Debug, PartialEq, Eq)]
+struct Violation {
+    file: String,
+    /// Counted from 1; 1 too where no line is to blame.
+    line: usize,
+    rule: &'static str,
+    what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}: {}",
+            self.file, self.line, self.rule, self.what
+        )
+    }
+}
+
+/// What a check finds: file, line, what is wrong.
+type Found = Vec<(String, usize, String)>;
+
+/// A rule's name and its check.
+type Check = (&'static str, fn(&Tree) -> Found);
+
+const CHECKS: &[Check] = &[
+    ("gpu-layer", layers::gpu_is_the_lowest_layer),
+    ("cust-door", layers::one_door_to_cust),
+    ("asm-door", layers::one_place_for_asm),
+    ("catalogue-ptx", catalogue::every_variant_has_ptx),
+    ("ptx-catalogue", catalogue::all_ptx_is_in_the_catalogue),
+    ("ptx-manifest", catalogue::ptx_is_what_the_manifest_says),
+    ("stems", catalogue::every_family_has_its_files),
+    ("family-page", catalogue::pages_list_the_variants),
+    ("file-length", text::files_are_short),
+    ("own-paths", text::no_paths_of_one_machine),
+    ("unfinished", text::nothing_is_left_undone),
+    ("commands", text::commands_exist),
+];
+
+/// Runs the command: one line per violation on standard output.
+pub fn run(subcommands: Vec<String>) -> Result<()> {
+    let tree = Tree::read(&project::root(), families(), subcommands)?;
+    let violations = check(&tree);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    match violations.len() {
+        0 => {
+            println!("tidy: ok ({} checks)", CHECKS.len());
+            Ok(())
+        }
+        1 => Err("tidy: 1 violation".into()),
+        count => Err(format!("tidy: {count} violations").into()),
+    }
+}
+
+/// What all checks find, in the order of the checks, then of files and lines.
+fn check(tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (rule, check) in CHECKS {
+        let mut found = check(tree);
+        found.sort();
+        violations.extend(found.into_iter().map(|(file, line, what)| Violation {
+            file,
+            line,
+            rule,
+            what,
+        }));
+    }
+    violations
+}
+
+/// The catalogue of the kernels that this program was compiled with.
+fn families() -> Vec<Family> {
+    let variant = |variant: &warpwright_gpu::Variant| Variant {
+        name: variant.name.to_owned(),
+        kernels: variant
+            .kernels
+            .iter()
+            .map(|kernel| (*kernel).to_owned())
+            .collect(),
+    };
+    let family = |family: &warpwright_gpu::Family| Family {
+        name: family.name.to_owned(),
+        variants: family.variants.iter().map(variant).collect(),
+    };
+    warpwright_gpu::FAMILIES.iter().map(family).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,352 @@
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::*;
+use crate::manifest::{Manifest, Record, Tools};
+use crate::sources;
+
+const PTX: &str = ".version 7.0
+.visible .entry sum_naive__f32(
+)
+.visible .entry sum_naive__f64(
+)
+.visible .entry sum_best(
+)
+";
+
+fn family() -> Family {
+    let variant = |name: &str, kernels: &[&str]| Variant {
+        name: name.to_owned(),
+        kernels: kernels.iter().map(|kernel| (*kernel).to_owned()).collect(),
+    };
+    Family {
+        name: "sum".to_owned(),
+        variants: vec![
+            variant("serial", &[]),
+            variant("naive", &["sum_naive"]),
+            variant("best", &["sum_best", "sum_naive"]),
+        ],
+    }
+}
+
+fn manifest() -> Manifest {
+    let record = |arch: &str| Record {
+        family: "sum".to_owned(),
+        arch: arch.to_owned(),
+        ptx_version: "7.0".to_owned(),
+        sha256: sources::text_hash(PTX.as_bytes()),
+        sources: "s".to_owned(),
+        tools: Tools {
+            rustc: "1".into(),
+            rustc_llvm: "2".into(),
+            llvm: "3".into(),
+        },
+        entries: ["sum_best", "sum_naive__f32", "sum_naive__f64"]
+            .map(str::to_owned)
+            .to_vec(),
+    };
+    Manifest::new(vec![record("sm_75"), record("sm_80")])
+}
+
+/// A small project in which nothing is wrong.
+fn sound() -> Tree {
+    let page = "//! Sums.\n//!\n//! | variant | idea |\n//! | --- | --- |\n//! | `serial` | a |\n\
+                //! | `naive` | b |\n//! | `best` | c |\n\npub const FAMILY: Family = Family {};\n\
+                const K: &[&str] = &[\"sum_naive\", \"sum_best\"];\n";
+    let gpu = "[package]\nname = \"warpwright-gpu\"\n[dependencies]\ncuda_std.workspace = true\n";
+    let device = "[package]\nname = \"warpwright-cuda-std\"\n[dependencies]\nhalf = \"2\"\n";
+    let root = "[workspace.dependencies]\n\
+                cuda_std = { package = \"warpwright-cuda-std\", path = \"cuda_std\" }\n\
+                warpwright = { path = \"host\" }\n";
+    let host = "[package]\nname = \"warpwright\"\n\
+                [target.'cfg(unix)'.dependencies]\ncust = \"0.3\"\n";
+    let files = [
+        ("Cargo.toml", root),
+        (
+            "README.md",
+            "Type `cargo xtask demo`, or `cargo xtask <command>`.\n",
+        ),
+        ("gpu/Cargo.toml", gpu),
+        ("gpu/src/sum/mod.rs", page),
+        (
+            "gpu/src/sum/naive.rs",
+            "// cust, asm! and todo! in comments are no code\n",
+        ),
+        (
+            "gpu/src/sum/best.rs",
+            "const TEXT: &str = \"cust asm! dbg!\";\n",
+        ),
+        ("cuda_std/Cargo.toml", device),
+        ("cuda_std/src/lib.rs", "fn f() { asm!(\"trap;\") }\n"),
+        ("host/Cargo.toml", host),
+        ("host/src/ops/sum.rs", "fn sum() {}\n"),
+        ("host/src/cuda/mod.rs", "use cust::stream::Stream;\n"),
+        ("host/ptx/sm_75/sum.ptx", PTX),
+        ("host/ptx/sm_80/sum.ptx", PTX),
+        ("tests/tests/sum.rs", "const PATH: &str = \"/tmp/x\";\n"),
+    ];
+    let mut files: std::collections::BTreeMap<String, String> = files
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into();
+    files.insert(
+        "host/ptx/manifest.json".to_owned(),
+        manifest().text().unwrap(),
+    );
+    Tree {
+        files,
+        families: vec![family()],
+        subcommands: vec!["demo".to_owned()],
+    }
+}
+
+/// What is found after `change`: `file:line: rule`.
+fn places(change: impl FnOnce(&mut Tree)) -> Vec<String> {
+    let mut tree = sound();
+    change(&mut tree);
+    let place = |v: &Violation| format!("{}:{}: {}", v.file, v.line, v.rule);
+    check(&tree).iter().map(place).collect()
+}
+
+/// What is found after `text` is put at the end of the file `path`.
+fn after_adding(path: &str, text: &str) -> Vec<String> {
+    places(|tree| *tree.files.entry(path.to_owned()).or_default() += text)
+}
+
+/// As `after_adding`, with the file's PTX in the manifest as it is then.
+fn after_adding_ptx(path: &str, text: &str) -> Vec<String> {
+    places(|tree| {
+        let ptx = tree.files.entry(path.to_owned()).or_default();
+        *ptx += text;
+        let mut manifest = manifest();
+        for record in &mut manifest.modules {
+            if format!("host/ptx/{}", record.file()) == path {
+                record.sha256 = sources::text_hash(ptx.as_bytes());
+                let names = ptx
+                    .lines()
+                    .filter_map(|line| line.strip_prefix(".visible .entry "));
+                record.entries = names
+                    .map(|name| name.trim_end_matches('(').to_owned())
+                    .collect();
+                record.entries.sort();
+            }
+        }
+        tree.files.insert(
+            "host/ptx/manifest.json".to_owned(),
+            manifest.text().unwrap(),
+        );
+    })
+}
+
+fn after_replacing(path: &str, from: &str, to: &str) -> Vec<String> {
+    places(|tree| {
+        let text = tree.files.get_mut(path).unwrap();
+        assert!(text.contains(from), "{path} does not have {from}");
+        *text = text.replace(from, to);
+    })
+}
+
+fn after_removing(path: &str) -> Vec<String> {
+    places(|tree| assert!(tree.files.remove(path).is_some(), "{path}"))
+}
+
+#[test]
+fn a_sound_project_passes() {
+    assert_eq!(places(|_| {}), [""; 0]);
+}
+
+/// For every rule a project that breaks it and no other.
+#[test]
+fn every_check_finds_a_planted_violation() {
+    let planted = [
+        after_adding("gpu/Cargo.toml", "warpwright.workspace = true\n"),
+        after_adding("gpu/src/sum/best.rs", "use cust::memory;\n"),
+        after_adding(
+            "host/src/ops/sum.rs",
+            "fn g() { unsafe { asm!(\"nop\") } }\n",
+        ),
+        places(|tree| {
+            tree.families[0].variants[1]
+                .kernels
+                .push("sum_other".into())
+        }),
+        after_adding_ptx("host/ptx/sm_80/sum.ptx", ".visible .entry sum_old__f32(\n"),
+        after_adding("host/ptx/sm_80/sum.ptx", "// changed by hand\n"),
+        after_removing("tests/tests/sum.rs"),
+        after_replacing("gpu/src/sum/mod.rs", "//! | `naive` | b |\n", ""),
+        after_adding("host/src/ops/sum.rs", &"\n".repeat(600)),
+        after_adding("host/src/ops/sum.rs", "// see /home/me/notes\n"),
+        after_adding("host/src/ops/sum.rs", &format!("// {}{}\n", "TO", "DO")),
+        after_adding("README.md", "And `cargo xtask party`.\n"),
+    ];
+    let expected = [
+        "gpu/Cargo.toml:5: gpu-layer",
+        "gpu/src/sum/best.rs:2: cust-door",
+        "host/src/ops/sum.rs:2: asm-door",
+        // One for each architecture.
+        "gpu/src/sum/mod.rs:1: catalogue-ptx",
+        "host/ptx/sm_80/sum.ptx:8: ptx-catalogue",
+        "host/ptx/sm_80/sum.ptx:1: ptx-manifest",
+        "tests/tests/sum.rs:1: stems",
+        "gpu/src/sum/mod.rs:3: family-page",
+        "host/src/ops/sum.rs:601: file-length",
+        "host/src/ops/sum.rs:2: own-paths",
+        "host/src/ops/sum.rs:2: unfinished",
+        "README.md:2: commands",
+    ];
+    for (mut places, expected) in planted.into_iter().zip(expected) {
+        places.dedup();
+        assert_eq!(places, [expected]);
+    }
+    let rules: BTreeSet<&str> = CHECKS.iter().map(|(rule, _)| *rule).collect();
+    let tested = expected
+        .iter()
+        .filter_map(|place| place.rsplit(' ').next())
+        .collect();
+    assert_eq!(rules, tested, "a rule without a planted violation");
+}
+
+#[test]
+fn the_kernels_do_not_reach_the_library_by_another_crate() {
+    let found = after_adding(
+        "cuda_std/Cargo.toml",
+        "w = { package = \"warpwright\", path = \"x\" }\n",
+    );
+    assert_eq!(found, ["cuda_std/Cargo.toml:5: gpu-layer"]);
+    let found = after_adding("gpu/Cargo.toml", "[dev-dependencies]\ncust = \"0.3\"\n");
+    assert_eq!(
+        found,
+        ["gpu/Cargo.toml:6: gpu-layer", "gpu/Cargo.toml:6: cust-door"]
+    );
+    let found = after_adding("gpu/Cargo.toml", "[[");
+    assert_eq!(found, ["gpu/Cargo.toml:1: gpu-layer"]);
+}
+
+#[test]
+fn all_forms_of_assembly_are_found() {
+    for text in [
+        "core::arch::global_asm!(\"\");\n",
+        "fn f() { naked_asm!(\"\") }\n",
+    ] {
+        assert_eq!(
+            after_adding("host/src/ops/sum.rs", text),
+            ["host/src/ops/sum.rs:2: asm-door"]
+        );
+    }
+    assert_eq!(
+        after_adding("host/src/cuda/door.rs", "global_asm!(\"\");\n"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn ptx_that_is_not_there_or_not_known_is_found() {
+    assert_eq!(
+        after_removing("host/ptx/sm_75/sum.ptx"),
+        ["host/ptx/manifest.json:1: ptx-manifest"]
+    );
+    assert_eq!(
+        after_adding("host/ptx/sm_80/scan.ptx", ".version 7.0\n"),
+        [
+            "host/ptx/sm_80/scan.ptx:1: ptx-catalogue",
+            "host/ptx/sm_80/scan.ptx:1: ptx-manifest"
+        ]
+    );
+    assert_eq!(
+        after_removing("host/ptx/manifest.json"),
+        ["host/ptx/manifest.json:1: ptx-manifest"]
+    );
+    assert_eq!(
+        after_replacing("host/ptx/manifest.json", "sum_naive__f64", "sum_naive__i32"),
+        [
+            "host/ptx/sm_75/sum.ptx:1: ptx-manifest",
+            "host/ptx/sm_80/sum.ptx:1: ptx-manifest"
+        ]
+    );
+    let none = places(|tree| tree.files.retain(|path, _| !path.ends_with(".ptx")));
+    assert_eq!(none[0], "host/ptx/manifest.json:1: catalogue-ptx");
+    // What is for one card alone need not have every family, nor every kernel.
+    let part = after_adding("host/ptx/sm_90a/sum.ptx", ".visible .entry sum_best(\n");
+    assert_eq!(part, ["host/ptx/sm_90a/sum.ptx:1: ptx-manifest"]);
+}
+
+#[test]
+fn files_of_a_family_may_be_folders() {
+    let found = places(|tree| {
+        let text = tree.files.remove("gpu/src/sum/best.rs").unwrap();
+        tree.files
+            .insert("gpu/src/sum/best/mod.rs".to_owned(), text);
+    });
+    assert_eq!(found, [""; 0]);
+    assert_eq!(
+        after_removing("gpu/src/sum/best.rs"),
+        ["gpu/src/sum/best.rs:1: stems"]
+    );
+    let found = after_adding(
+        "gpu/src/scan/mod.rs",
+        "//! Scan.\npub const FAMILY: Family = F;\n",
+    );
+    assert_eq!(found, ["gpu/src/scan/mod.rs:2: stems"]);
+}
+
+#[test]
+fn exceptions_for_length_must_be_needed() {
+    let tree = sound();
+    let found = text::files_are_short_but(&tree, &[("README.md", "a reason")]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let found = text::files_are_short_but(&tree, &[("gone.rs", "a reason")]);
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn paths_are_judged_by_their_start_and_outside_tests() {
+    let at = |text: &str| after_adding("host/src/ops/sum.rs", text);
+    assert_eq!(at("// docs.rs/home/x and ${HOME}/tmp/x\n"), [""; 0]);
+    assert_eq!(at("#[cfg(test)]\nmod tests {\n    // /tmp/x\n}\n"), [""; 0]);
+    assert_eq!(
+        at("#[cfg(test)]\nmod tests;\n// /tmp/x\n"),
+        ["host/src/ops/sum.rs:4: own-paths"]
+    );
+    assert_eq!(
+        after_adding_ptx("host/ptx/sm_80/sum.ptx", ".file 1 \"/root/x.rs\"\n"),
+        ["host/ptx/sm_80/sum.ptx:8: own-paths"]
+    );
+}
+
+#[test]
+fn the_form_of_a_line_is_what_editors_take() {
+    let mut tree = sound();
+    tree.files
+        .get_mut("README.md")
+        .unwrap()
+        .push_str("`cargo xtask party`\n");
+    let lines: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        ["README.md:2: commands: there is no command `party`"]
+    );
+}
+
+#[test]
+fn a_tree_is_read_from_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in sound().files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    for path in ["target/x.rs", "gpu/target/x.rs", "picture.png", ".git/x.rs"] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "dbg!(1)").unwrap();
+    }
+    let read = || Tree::read(folder.path(), vec![family()], vec!["demo".to_owned()]).unwrap();
+    assert_eq!(read().files, sound().files);
+    fs::write(
+        folder.path().join("host/src/ops/sum.rs"),
+        "fn f() { dbg!(1) }\n",
+    )
+    .unwrap();
+    let violations = check(&read());
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    assert_eq!(violations[0].rule, "unfinished");
+}

@@ -1,0 +1,153 @@
+//! What files must not contain, and how long they may be.
+
+use super::Found;
+use super::code::{code, lines_with_word};
+use super::tree::Tree;
+
+/// The most lines of a source file or a page. A file that grows past 500 should be divided.
+const MOST_LINES: usize = 600;
+
+/// Files that may be longer, and why.
+const LONG_FILES: &[(&str, &str)] = &[];
+
+/// Macros that stand for code to come, or for a look at a value.
+const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
+
+/// No source file or page is longer than [`MOST_LINES`].
+pub fn files_are_short(tree: &Tree) -> Found {
+    files_are_short_but(tree, LONG_FILES)
+}
+
+pub(super) fn files_are_short_but(tree: &Tree, exceptions: &[(&str, &str)]) -> Found {
+    let mut found = Found::new();
+    for (path, text) in tree.ending("").filter(|(path, _)| is_written(path)) {
+        let (lines, excepted) = (
+            text.lines().count(),
+            exceptions.iter().any(|(name, _)| *name == path),
+        );
+        if lines > MOST_LINES && !excepted {
+            let what = format!("at most {MOST_LINES} lines required, given {lines}: divide it");
+            found.push((path.to_owned(), lines, what));
+        } else if lines <= MOST_LINES && excepted {
+            let what = "it is short enough and needs no exception".to_owned();
+            found.push((path.to_owned(), 1, what));
+        }
+    }
+    for (name, _) in exceptions
+        .iter()
+        .filter(|(name, _)| tree.text(name).is_none())
+    {
+        found.push((
+            (*name).to_owned(),
+            1,
+            "the exception is for a file that is not there".into(),
+        ));
+    }
+    found
+}
+
+/// No text outside tests names a folder of somebody's machine.
+pub fn no_paths_of_one_machine(tree: &Tree) -> Found {
+    // Put together here, so that this file passes its own check.
+    let folders = ["root", "home", "tmp"].map(|name| format!("/{name}/"));
+    let mut found = Found::new();
+    for (path, text) in tree.ending("").filter(|(path, _)| !is_test(path)) {
+        for (index, line) in text
+            .lines()
+            .take(lines_before_tests(path, text))
+            .enumerate()
+        {
+            if let Some(folder) = folders.iter().find(|folder| names_folder(line, folder)) {
+                let what = format!("`{folder}` is a folder of one machine");
+                found.push((path.to_owned(), index + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// No marks for work to come.
+pub fn nothing_is_left_undone(tree: &Tree) -> Found {
+    // Put together here, so that this file passes its own check.
+    let marks = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]].map(|parts| parts.concat());
+    let mut found = Found::new();
+    for (path, text) in tree.ending("").filter(|(path, _)| is_written(path)) {
+        for mark in &marks {
+            for line in lines_with_word(text, mark) {
+                let what = format!("`{mark}`: do it, or make it an issue");
+                found.push((path.to_owned(), line, what));
+            }
+        }
+    }
+    for (path, text) in tree.sources() {
+        let code = code(text);
+        for name in UNFINISHED_MACROS {
+            for line in lines_with_word(&code, name) {
+                found.push((path.to_owned(), line, format!("`{name}` is left in")));
+            }
+        }
+    }
+    found
+}
+
+/// Every `cargo xtask …` in a page or in a message is a command that exists.
+pub fn commands_exist(tree: &Tree) -> Found {
+    const CALL: &str = "cargo xtask ";
+    let mut found = Found::new();
+    for (path, text) in tree
+        .ending("")
+        .filter(|(path, _)| is_written(path) && !is_test(path))
+    {
+        for (index, line) in text
+            .lines()
+            .take(lines_before_tests(path, text))
+            .enumerate()
+        {
+            for (at, _) in line.match_indices(CALL) {
+                let rest = &line[at + CALL.len()..];
+                let end = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+                let name = &rest[..end.unwrap_or(rest.len())];
+                // A placeholder such as `<command>` starts with no letter.
+                if name.starts_with(|c: char| c.is_ascii_lowercase())
+                    && !tree.subcommands.iter().any(|known| known == name)
+                {
+                    let what = format!("there is no command `{name}`");
+                    found.push((path.to_owned(), index + 1, what));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether people write the file: its text is code, a page or settings.
+fn is_written(path: &str) -> bool {
+    !(path.ends_with(".ptx") || path.ends_with(".json") || path.ends_with(".txt"))
+}
+
+/// Whether all of the file is about tests.
+fn is_test(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.any(|part| part == "tests" || part == "tests.rs") || path.ends_with("_tests.rs")
+}
+
+/// The number of lines before a module of tests at the end of a source file.
+fn lines_before_tests(path: &str, text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_start = |pair: &[&str]| {
+        pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
+    };
+    let start = lines
+        .windows(2)
+        .position(is_start)
+        .filter(|_| path.ends_with(".rs"));
+    start.unwrap_or(lines.len())
+}
+
+/// Whether the line has the folder as the start of a path: not as a part of a longer one.
+fn names_folder(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        !line[..at]
+            .ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '}' | '~'))
+    })
+}
