@@ -127,12 +127,15 @@ pub struct Histogram {
     pub plot: Option<PathBuf>,
 }
 
-/// `verify [--family F]`
+/// `verify [--family F] [--quick]`
 #[derive(Debug, ClapArgs)]
 pub struct Verify {
     /// Only this family
     #[arg(long, value_name = "FAMILY")]
     pub family: Option<String>,
+    /// Only small problems, on a GPU too: for runs under a sanitizer
+    #[arg(long)]
+    pub quick: bool,
 }
 
 /// `ladder [--family F] [--size N]`

@@ -26,9 +26,12 @@ pub(crate) struct CudaBackend {
     stream: Arc<CudaStream>,
 }
 
-/// The library's kernels that a device has loaded, by name; they stay loaded like the context.
-fn loaded() -> &'static Mutex<HashMap<(usize, String), Arc<CudaFunction>>> {
-    static LOADED: OnceLock<Mutex<HashMap<(usize, String), Arc<CudaFunction>>>> = OnceLock::new();
+/// Kernels by device and name.
+type Functions = HashMap<(usize, String), Arc<CudaFunction>>;
+
+/// The library's kernels that a device has loaded; they stay loaded like the context.
+fn loaded() -> &'static Mutex<Functions> {
+    static LOADED: OnceLock<Mutex<Functions>> = OnceLock::new();
     LOADED.get_or_init(Mutex::default)
 }
 
@@ -111,7 +114,7 @@ impl CudaBackend {
             .context
             .mem_get_info()
             .map_err(self.error("free_memory"))?;
-        Ok(free as u64)
+        Ok(free)
     }
 
     pub fn new_stream(&self) -> Result<Self> {

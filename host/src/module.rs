@@ -2,7 +2,9 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    env, fs,
+    path::Path,
+    sync::{Arc, Mutex, OnceLock},
 };
 
 #[cfg(warpwright_cuda)]
@@ -159,10 +161,37 @@ fn entry_name(line: &str) -> Option<&str> {
 
 /// The PTX of one of the library's kernels, for a device of this compute capability: what the kernel
 /// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
+///
+/// `WARPWRIGHT_PTX_DIR` names a folder to take the PTX from, `<architecture>/<family>.ptx`, in the place of
+/// what is compiled in: for profilers and sanitizers, which want source lines in it, and for trying out
+/// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
+/// looked for elsewhere.
 #[cfg_attr(not(warpwright_cuda), allow(dead_code))]
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
-    let newest = OWN
-        .iter()
+    static GIVEN: OnceLock<Option<Vec<(String, String, String)>>> = OnceLock::new();
+    let given = GIVEN.get_or_init(|| {
+        let folder = env::var_os("WARPWRIGHT_PTX_DIR").filter(|folder| !folder.is_empty())?;
+        Some(modules_in(Path::new(&folder)))
+    });
+    match given {
+        None => kernel_of(OWN.iter().copied(), name, capability),
+        Some(given) => {
+            let modules = given
+                .iter()
+                .map(|(arch, family, text)| (&**arch, &**family, &**text));
+            kernel_of(modules, name, capability)
+        }
+    }
+}
+
+/// One kernel of the newest module, of those with its family, that the device runs. A module is its
+/// architecture, its family and its text.
+fn kernel_of<'a>(
+    modules: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
+    name: &str,
+    capability: (u32, u32),
+) -> Option<String> {
+    let newest = modules
         .filter(|(_, family, _)| {
             name.strip_prefix(family)
                 .is_some_and(|rest| rest.starts_with('_'))
@@ -170,6 +199,19 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
         .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, text)))
         .max_by_key(|(arch, _)| *arch)?;
     slice(newest.1, name)
+}
+
+/// The modules in a folder, `<architecture>/<family>.ptx`; none where it cannot be read.
+fn modules_in(folder: &Path) -> Vec<(String, String, String)> {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    entries(folder)
+        .flat_map(|arch| entries(&arch.path()).map(move |file| (arch.path(), file.path())))
+        .filter(|(_, file)| file.extension().is_some_and(|extension| extension == "ptx"))
+        .filter_map(|(arch, file)| {
+            Some((stem(&arch)?, stem(&file)?, fs::read_to_string(&file).ok()?))
+        })
+        .collect()
 }
 
 /// The architecture as a number, if a device of this capability runs its PTX: `sm_80` runs on all that are
@@ -258,6 +300,34 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (10, 0)), None);
         assert_eq!(runs_on("sm_80", (7, 5)), None);
         assert!(runs_on("sm_75", (12, 0)).is_some());
+    }
+
+    #[test]
+    fn modules_are_found_in_a_folder() {
+        let folder = env::temp_dir().join(format!("warpwright-modules-{}", std::process::id()));
+        let write = |path: &str| {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, TEXT).unwrap();
+        };
+        write("sm_75/family.ptx");
+        write("sm_90a/family.ptx");
+        write("sm_75/family.ll");
+        write("family.ptx");
+        let mut modules = modules_in(&folder);
+        fs::remove_dir_all(&folder).unwrap();
+        modules.sort();
+        let module = |arch: &str| (arch.to_owned(), "family".to_owned(), TEXT.to_owned());
+        assert_eq!(modules, [module("sm_75"), module("sm_90a")]);
+        assert_eq!(modules_in(&folder), []);
+
+        let kernel = |name, capability| {
+            let modules = modules.iter().map(|(a, f, t)| (&**a, &**f, &**t));
+            kernel_of(modules, name, capability)
+        };
+        assert!(kernel("family_a", (7, 5)).is_some());
+        assert_eq!(kernel("family_b", (7, 5)), None);
+        assert_eq!(kernel("family_a", (7, 0)), None);
     }
 
     #[test]

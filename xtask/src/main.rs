@@ -1,9 +1,12 @@
 //! The project's own commands: `cargo xtask <command>`.
 
 mod build_ptx;
+mod bundle;
 mod doctor;
 mod manifest;
+mod profile;
 mod project;
+mod sanitize;
 mod sass;
 mod sources;
 mod tidy;
@@ -34,6 +37,12 @@ enum Command {
     BuildPtx(build_ptx::Arguments),
     /// Show the machine code of one kernel.
     Sass(sass::Arguments),
+    /// Collect the program and the tests in a folder, for a GPU machine without Rust.
+    Bundle(bundle::Arguments),
+    /// Run every kernel on the GPU under compute-sanitizer.
+    Sanitize(sanitize::Arguments),
+    /// Profile one kernel on the GPU with Nsight Compute.
+    Profile(profile::Arguments),
     /// Check the invariants of the architecture.
     Tidy,
 }
@@ -44,6 +53,9 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::doctor(),
         Command::BuildPtx(arguments) => build_ptx::run(&arguments),
         Command::Sass(arguments) => sass::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Sanitize(arguments) => sanitize::run(&arguments),
+        Command::Profile(arguments) => profile::run(&arguments),
         Command::Tidy => tidy::run(subcommands()),
     };
     match result {

@@ -19,7 +19,10 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[];
 
 /// The families of kernels: the entries of a family are named `<family>_<variant>__<suffix>`.
 pub fn families() -> Vec<&'static str> {
-    warpwright_gpu::FAMILIES.iter().map(|family| family.name).collect()
+    warpwright_gpu::FAMILIES
+        .iter()
+        .map(|family| family.name)
+        .collect()
 }
 
 /// One PTX module per family.

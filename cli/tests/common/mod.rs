@@ -60,7 +60,10 @@ impl Folder {
 
     /// The program in this folder, computing on the CPU, with these arguments split at spaces.
     pub fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_warpwright"));
+        // The environment names the program where the tests run elsewhere than they were built.
+        let program = std::env::var_os("CARGO_BIN_EXE_warpwright")
+            .unwrap_or_else(|| env!("CARGO_BIN_EXE_warpwright").into());
+        let mut command = Command::new(program);
         command
             .current_dir(self.0.path())
             .args(arguments.split_whitespace());

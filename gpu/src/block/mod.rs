@@ -2,4 +2,4 @@
 
 mod reduce;
 
-pub use reduce::{add_to_total, last_warp, reduce_shuffle, reduce_warp, tree, unrolled_tree};
+pub use reduce::{last_warp, reduce_shuffle, reduce_warp, tree, unrolled_tree};

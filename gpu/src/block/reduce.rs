@@ -4,11 +4,11 @@
 //! threads' results mean nothing).
 
 use cuda_std::{
-    GlobalMut, Shared, shared, thread,
+    Shared, shared, thread,
     warp::{self, FULL_MASK},
 };
 
-use crate::reduce::{Reduction, Sum};
+use crate::reduce::Reduction;
 
 /// One step of a tree: the first `stride` threads combine their element with the one `stride` further on.
 #[inline(always)]
@@ -116,17 +116,4 @@ pub fn reduce_shuffle<R: Reduction>(value: R::Acc) -> R::Acc {
     }
     thread::sync_threads();
     value
-}
-
-/// Adds the threads' counts to `total`'s one element: one atomic operation per warp that counted anything.
-/// The block has a multiple of 32 threads, all of which come.
-#[inline(always)]
-#[track_caller]
-pub fn add_to_total(total: GlobalMut<u64>, count: u64) {
-    if warp::any(FULL_MASK, count > 0) {
-        let count = reduce_warp::<Sum<u64>>(count);
-        if warp::lane_id() == 0 {
-            total.atomic_add(0, count);
-        }
-    }
 }

@@ -23,7 +23,7 @@ pub const BEST_SHARED_BYTES: usize = 48 * 1024;
 /// Sub-histograms of a block of `best`, at most: one per lane of a warp.
 pub const BEST_MOST_COPIES: usize = 32;
 /// Bins of one slice of `best`.
-pub const BEST_SLICE: usize = BEST_SHARED_BYTES / 4;
+pub const BEST_SLICE: usize = BEST_SHARED_BYTES / 4 - 1;
 
 /// Slices of bins, at most: with more bins, every value goes to its counter by a global atomic.
 pub const MOST_SLICES: usize = 16;
@@ -34,8 +34,14 @@ pub const MOST_VALUES_PER_BLOCK: usize = u32::MAX as usize;
 /// Sub-histograms of a block of `best` for so many bins: as many as there is room for, a power of two.
 pub const fn copies(bins: usize) -> usize {
     let mut copies = BEST_MOST_COPIES;
-    while copies > 1 && copies * bins * 4 > BEST_SHARED_BYTES {
+    while copies > 1 && best_shared_bytes(bins, copies) > BEST_SHARED_BYTES {
         copies /= 2;
     }
     copies
+}
+
+/// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin
+/// more for the values that are of none of them.
+pub const fn best_shared_bytes(bins: usize, copies: usize) -> usize {
+    (bins + 1) * copies * 4
 }

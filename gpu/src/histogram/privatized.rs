@@ -7,36 +7,32 @@ use super::{
     policy::{CHUNK, RUNG_BLOCK, RUNG_SLICE},
     with_binnings,
 };
-use crate::block;
 
-/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared first;
-/// adds to `outside` how many had no bin. Each block counts 4096 neighbouring values in shared memory and
+/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
+/// first; a value without a bin is not counted. Each block counts 4096 neighbouring values in shared memory and
 /// then adds what it found.
 ///
 /// Launch: `ceil(n / 4096)` blocks of 256 threads along x; along y one block per slice of 12288 bins;
 /// dynamic shared memory of 4 bytes per bin of a slice. Reads every value once per slice. Exact.
 ///
 /// # Safety
-/// Nothing but the kernel touches `counts` and `outside` (one element) while it runs.
+/// Nothing but the kernel touches `counts` while it runs.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_binnings)]
 pub unsafe fn histogram_privatized<B: Binning>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
-    outside: GlobalMut<u64>,
     binning: B,
 ) {
     let slice = Slice::of_this_block(counts);
     slice.clear();
     let first = thread::block_idx_x() as usize * CHUNK;
     let end = input.len().min(first + CHUNK);
-    let mut missed = 0;
     let mut i = first + thread::thread_idx_x() as usize;
     while i < end {
-        missed += slice.count(binning.bin(input.get(i), slice.bins));
+        slice.count(binning.bin(input.get(i), slice.bins));
         i += RUNG_BLOCK;
     }
     slice.merge(counts);
-    block::add_to_total(outside, missed);
 }
 
 /// The part of the bins that a block counts, and its counters.
@@ -74,16 +70,14 @@ impl Slice {
         thread::sync_threads();
     }
 
-    /// Counts a value of this bin if it is in the slice; 1 if it is in no bin at all and this is the
-    /// first slice, which counts those.
+    /// Counts a value of this bin if it is in the slice.
     #[inline(always)]
     #[track_caller]
-    pub fn count(self, bin: u32) -> u64 {
+    pub fn count(self, bin: u32) {
         let local = bin.wrapping_sub(self.first) as usize;
         if local < self.counters.len() && bin < self.bins {
             self.counters.atomic_add(local, 1);
         }
-        u64::from(bin >= self.bins && self.first == 0)
     }
 
     #[inline(always)]

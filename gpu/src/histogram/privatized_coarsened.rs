@@ -3,33 +3,29 @@
 use cuda_std::prelude::*;
 
 use super::{binning::*, policy::RUNG_BLOCK, privatized::Slice, with_binnings};
-use crate::block;
 
-/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared first;
-/// adds to `outside` how many had no bin. As `privatized`, but a block strides over the whole input, so
+/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
+/// first; a value without a bin is not counted. As `privatized`, but a block strides over the whole input, so
 /// there are few blocks and few merges.
 ///
 /// Launch: as many blocks of 256 threads along x as fill the device; along y one block per slice of 12288
 /// bins; dynamic shared memory of 4 bytes per bin of a slice. Reads every value once per slice. Exact.
 ///
 /// # Safety
-/// Nothing but the kernel touches `counts` and `outside` (one element) while it runs; a block counts
+/// Nothing but the kernel touches `counts` while it runs; a block counts
 /// fewer than 2^32 values.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_binnings)]
 pub unsafe fn histogram_privatized_coarsened<B: Binning>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
-    outside: GlobalMut<u64>,
     binning: B,
 ) {
     let slice = Slice::of_this_block(counts);
     slice.clear();
-    let mut missed = 0;
     let mut i = thread::index_1d_wide();
     while i < input.len() {
-        missed += slice.count(binning.bin(input.get(i), slice.bins));
+        slice.count(binning.bin(input.get(i), slice.bins));
         i += thread::grid_stride();
     }
     slice.merge(counts);
-    block::add_to_total(outside, missed);
 }

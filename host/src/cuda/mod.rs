@@ -36,12 +36,8 @@ pub(crate) use stream::{CudaEvent, CudaStream};
 
 // What only the tests need.
 #[cfg(test)]
-pub(crate) use device::{device_info, driver_version, init};
+pub(crate) use device::{device_info, init};
 #[cfg(test)]
 pub(crate) use door::library as driver_library;
 #[cfg(test)]
-pub(crate) use error::Result;
-#[cfg(test)]
 pub(crate) use memory::DEVICE_ALIGN;
-#[cfg(test)]
-pub(crate) use module::FunctionAttributes;

@@ -198,8 +198,7 @@ where
         device.require_same("histogram", input.device())?;
         let choice = choose(&FAMILY, variant.as_deref())?;
         let work = plan::<B>(&device, choice, input.len(), bins)?;
-        // The counts, and behind them the number of values outside.
-        let counts = Vector::uninit(&device, "histogram", bins + 1)?;
+        let counts = device.zeros(bins)?;
         Ok(PreparedHistogram {
             device,
             input,
@@ -290,7 +289,7 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         _ => match (slices_of(policy::BEST_SLICE), B::KERNELS[GLOBAL_ATOMIC]) {
             (Ok(slices), _) => {
                 let copies = policy::copies(bins);
-                let bytes = (bins.min(policy::BEST_SLICE) * copies * 4) as u32;
+                let bytes = policy::best_shared_bytes(bins.min(policy::BEST_SLICE), copies) as u32;
                 let per_multiprocessor = policy::BEST_BLOCKS_PER_MULTIPROCESSOR;
                 let blocks = strided(kernel, best, bytes, per_multiprocessor)?;
                 work(kernel, blocks, slices, best, bytes, Some(copies.ilog2()))
@@ -347,12 +346,9 @@ where
                 copies_log2,
             } => {
                 self.counts.view_mut().clear()?;
-                let address = self.counts.view().address();
-                let outside = address + (self.bins * size_of::<u64>()) as u64;
                 let mut args = RawArgs::default();
                 args.view(self.input.address(), self.input.len())
-                    .view(address, self.bins)
-                    .view(outside, 1)
+                    .view(self.counts.view().address(), self.bins)
                     .value(self.rule);
                 if let Some(copies_log2) = copies_log2 {
                     args.value(copies_log2);
@@ -367,7 +363,7 @@ where
                 };
                 let owners = [&self.input.device().executor];
                 ordered(&self.device.executor, &owners, || {
-                    // SAFETY: the counts are this request's own, with one element more than bins; the
+                    // SAFETY: the counts are this request's own, one per bin; the
                     // plan keeps to the kernel's shared memory and to 2^32 values per block.
                     unsafe { self.device.executor.launch(&launch) }
                 })
@@ -380,17 +376,19 @@ where
     /// # Errors
     /// What the device reports.
     pub fn finish(&self) -> Result<Histogram> {
-        let mut counts = self.counts.to_vec()?;
-        let outside = counts.pop().unwrap_or_default();
+        let counts = self.counts.to_vec()?;
+        let outside = (self.input.len() as u64).saturating_sub(counts.iter().sum());
         Ok(Histogram { counts, outside })
     }
 }
 
-/// The reference: one pass on the host. The last element is the number of values outside.
+/// The reference: one pass on the host.
 fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Vec<u64> {
-    let mut counts = vec![0; bins + 1];
+    let mut counts = vec![0; bins];
     for value in values {
-        counts[(rule.bin(*value, bins as u32) as usize).min(bins)] += 1;
+        if let Some(count) = counts.get_mut(rule.bin(*value, bins as u32) as usize) {
+            *count += 1;
+        }
     }
     counts
 }

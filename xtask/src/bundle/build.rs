@@ -1,0 +1,254 @@
+//! Building what goes into a bundle.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::{Result, project, sources};
+
+/// The profile of what is shipped: optimised, and small.
+const PROFILE: &[&str] = &[
+    "--profile=bundle",
+    "--config=profile.bundle.inherits='release'",
+    "--config=profile.bundle.debug=0",
+    "--config=profile.bundle.strip=true",
+];
+
+/// A test program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Executable {
+    /// The package.
+    pub package: String,
+    /// The name of the test, or of the library or program whose unit tests these are.
+    pub target: String,
+    /// Whether they are unit tests.
+    pub unit: bool,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl Executable {
+    /// A name that no other test program of the workspace has.
+    pub fn name(&self) -> String {
+        let Self {
+            package,
+            target,
+            unit,
+            ..
+        } = self;
+        if *unit {
+            format!("{package}-unit-{target}")
+        } else {
+            format!("{package}-{target}")
+        }
+    }
+}
+
+/// What cargo built.
+pub struct Built {
+    /// The program `warpwright`.
+    pub program: PathBuf,
+    /// All test programs, in the order of their names.
+    pub tests: Vec<Executable>,
+}
+
+/// Builds the program and the tests of all packages but those excluded.
+pub fn workspace(excluded: &[&str]) -> Result<Built> {
+    let mut arguments = vec!["test", "--workspace", "--no-run"];
+    for package in excluded {
+        arguments.extend(["--exclude", package]);
+    }
+    read(&cargo(&arguments)?)
+}
+
+/// Builds the program alone.
+pub fn program() -> Result<PathBuf> {
+    Ok(read(&cargo(&[
+        "build",
+        "--package=warpwright-cli",
+        "--bin=warpwright",
+    ])?)?
+    .program)
+}
+
+/// Compiles the driver that stands in for NVIDIA's in some tests.
+pub fn fake_driver(to: &Path) -> Result<()> {
+    let source = project::root().join("host/driver-door/fake_driver.rs");
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command
+        .args([
+            "--crate-type=cdylib",
+            "--edition=2024",
+            "-O",
+            "-Cstrip=symbols",
+            "-o",
+        ])
+        .args([to, &source])
+        .current_dir(project::root());
+    run(&mut command).map(|_| ())
+}
+
+/// The folder of the PTX with source lines, built if the sources have changed since.
+pub fn ptx_with_lines() -> Result<PathBuf> {
+    let folder = project::target_dir().join("ptx-line");
+    let (stamp, hash) = (folder.join("sources"), sources::hash()?);
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == hash) {
+        return Ok(folder);
+    }
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder)?;
+    }
+    // Its tables of registers are of no interest here.
+    run(Command::new(std::env::current_exe()?).args(["build-ptx", "--debug-info", "line"]))?;
+    fs::write(stamp, hash)?;
+    Ok(folder)
+}
+
+/// What cargo reports, doing `arguments` with the profile of bundles.
+fn cargo(arguments: &[&str]) -> Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command
+        .args(arguments)
+        .args(PROFILE)
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(project::root());
+    run(&mut command)
+}
+
+/// Runs a command whose progress goes to standard error, and gives its standard output.
+fn run(command: &mut Command) -> Result<String> {
+    let name = Path::new(command.get_program()).display().to_string();
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{name} could not be started: {error}"))?;
+    if !output.status.success() {
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        return Err(format!("{name} {} failed: {}", words.join(" "), output.status).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A line of cargo's report, as far as it matters here.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    package_id: Option<String>,
+    target: Option<Target>,
+    profile: Option<Profile>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+fn read(report: &str) -> Result<Built> {
+    let (mut program, mut tests) = (None, Vec::new());
+    for line in report.lines() {
+        let message: Message = serde_json::from_str(line)
+            .map_err(|error| format!("cargo's report: {error}: {line}"))?;
+        let Message {
+            package_id: Some(id),
+            target: Some(target),
+            profile: Some(profile),
+            executable: Some(path),
+            ..
+        } = message
+        else {
+            continue;
+        };
+        if message.reason != "compiler-artifact" {
+            continue;
+        }
+        let is = |kind: &str| target.kind.iter().any(|found| found == kind);
+        if profile.test {
+            let unit = !is("test");
+            tests.push(Executable {
+                package: package(&id),
+                target: target.name,
+                unit,
+                path,
+            });
+        } else if is("bin") && target.name == "warpwright" {
+            program = Some(path);
+        }
+    }
+    tests.sort_by_key(Executable::name);
+    let program = program.ok_or("cargo did not report the program `warpwright`")?;
+    Ok(Built { program, tests })
+}
+
+/// The name in a package's identity: `path+file:///w/host#warpwright@0.1.0`, or `…/xtask#0.1.0` where the
+/// folder has the package's name.
+fn package(id: &str) -> String {
+    let (place, version) = id.rsplit_once('#').unwrap_or((id, ""));
+    match version.split_once('@') {
+        Some((name, _)) => name.to_owned(),
+        None => place.rsplit('/').next().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_named_in_two_ways() {
+        assert_eq!(
+            package("path+file:///w/host#warpwright@0.1.0"),
+            "warpwright"
+        );
+        assert_eq!(package("path+file:///w/xtask#0.1.0"), "xtask");
+    }
+
+    #[test]
+    fn cargos_report_is_read() {
+        let artifact = |kind: &str, name: &str, test: bool, path: Option<&str>| {
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "package_id": "path+file:///w/cli#warpwright-cli@0.1.0",
+                "target": {"name": name, "kind": [kind], "src_path": "x"},
+                "profile": {"test": test, "opt_level": "3"},
+                "executable": path,
+            })
+            .to_string()
+        };
+        let mut report = [
+            artifact("lib", "warpwright_cli", false, None),
+            artifact("test", "good_input", true, Some("/t/good")),
+            artifact("lib", "warpwright_cli", true, Some("/t/lib")),
+            artifact("bin", "warpwright", true, Some("/t/bin")),
+            artifact("bin", "warpwright", false, Some("/t/warpwright")),
+            artifact("example", "sanity", false, Some("/t/sanity")),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        let built = read(&report.join("\n")).unwrap();
+        assert_eq!(built.program, Path::new("/t/warpwright"));
+        let names: Vec<String> = built.tests.iter().map(Executable::name).collect();
+        assert_eq!(
+            names,
+            [
+                "warpwright-cli-good_input",
+                "warpwright-cli-unit-warpwright",
+                "warpwright-cli-unit-warpwright_cli"
+            ]
+        );
+        report[4].clear();
+        assert!(read(&report[..4].join("\n")).is_err());
+    }
+}

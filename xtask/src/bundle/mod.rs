@@ -1,0 +1,339 @@
+//! `bundle`: the program, the tests, and the scripts that run them, in a folder for a GPU machine that has
+//! no Rust; `sanitize` and `profile`, which use the scripts here.
+
+mod build;
+mod lines;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{Result, project};
+use build::Executable;
+
+/// The size that a bundle should stay below, in bytes.
+const SIZE_LIMIT: u64 = 60 << 20;
+
+/// The scripts: name and text.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("run.sh", include_str!("run.sh")),
+    ("sanitize.sh", include_str!("sanitize.sh")),
+    ("profile.sh", include_str!("profile.sh")),
+];
+
+/// What the bundle leaves out: the package, the test (none: all of the package), and why.
+///
+/// A test that runs a compiler or reads the source tree belongs here.
+const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
+    (
+        "xtask",
+        None,
+        "the project's own commands work on the source tree",
+    ),
+    ("warpwright-cuda-builder", None, "it drives a Rust compiler"),
+    (
+        "warpwright-cuda-std-macros",
+        None,
+        "a procedural macro runs inside the compiler",
+    ),
+    (
+        "warpwright-cuda-std",
+        Some("compile_fail"),
+        "it compiles programs",
+    ),
+    (
+        "warpwright-tests",
+        Some("compile_fail"),
+        "it compiles programs",
+    ),
+    (
+        "warpwright-tests",
+        Some("cuda_std_parity"),
+        "it says all when it is compiled",
+    ),
+    (
+        "warpwright-tests",
+        Some("examples"),
+        "it builds the examples",
+    ),
+    (
+        "warpwright-tests",
+        Some("package"),
+        "it packages and builds the crates",
+    ),
+    ("warpwright-tests", Some("tidy"), "it reads the source tree"),
+];
+
+/// Where to put the bundle.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder: a new or an empty one, or an earlier bundle, which is replaced.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = &arguments.folder;
+    clear(folder)?;
+    let excluded: Vec<&str> = LEFT_OUT
+        .iter()
+        .filter(|(_, test, _)| test.is_none())
+        .map(|(package, ..)| *package)
+        .collect();
+    let built = build::workspace(&excluded)?;
+    let tests = chosen(&built.tests)?;
+    let folder_of_tests = folder.join("tests");
+    make(&folder_of_tests)?;
+    for test in &tests {
+        pack(
+            &test.path,
+            &folder_of_tests.join(format!("{}.gz", test.name())),
+        )?;
+    }
+    copy(&built.program, &folder.join("warpwright"))?;
+    build::fake_driver(&folder.join("libfake_driver.so"))?;
+    add_tools(folder)?;
+    write(&folder.join("README.txt"), &read_me(&tests))?;
+
+    let bytes = size(folder)?;
+    println!(
+        "{}: the program and {} test programs, {:.1} MiB",
+        folder.display(),
+        tests.len(),
+        bytes as f64 / f64::from(1 << 20)
+    );
+    if bytes > SIZE_LIMIT {
+        eprintln!(
+            "warning: a bundle should stay below {} MiB",
+            SIZE_LIMIT >> 20
+        );
+    }
+    Ok(())
+}
+
+/// Makes a folder with the program, the PTX and the scripts, and no tests: what the scripts for
+/// sanitizers and profilers need. Gives its path.
+pub fn tools() -> Result<PathBuf> {
+    let folder = project::target_dir().join("bundle-tools");
+    clear(&folder)?;
+    copy(&build::program()?, &folder.join("warpwright"))?;
+    add_tools(&folder)?;
+    Ok(folder)
+}
+
+/// The path of a program of the CUDA toolkit, looked for where the scripts look. `title` is what people call
+/// it.
+pub fn toolkit_program(name: &str, title: &str) -> Result<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let toolkits = [
+        variable("CUDA_HOME"),
+        variable("CUDA_PATH"),
+        Some("/usr/local/cuda".into()),
+    ];
+    std::env::split_paths(&path)
+        .chain(toolkits.into_iter().flatten().map(|folder| folder.join("bin")))
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            format!(
+                "{title} required, found none; it is part of the CUDA toolkit: install that, and put \
+                 its bin folder on PATH or set CUDA_HOME"
+            )
+            .into()
+        })
+}
+
+/// Runs one of the scripts to its end; a status other than 0 is an error.
+pub fn finish(operation: &str, script: &mut Command) -> Result<()> {
+    let status = script
+        .status()
+        .map_err(|error| format!("{operation}: sh: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("{operation}: the script ended with {status}: see above").into())
+}
+
+/// Adds the scripts, the PTX with source lines, and the sources that these name.
+fn add_tools(folder: &Path) -> Result<()> {
+    for (name, text) in SCRIPTS {
+        let path = folder.join(name);
+        write(&path, text)?;
+        make_executable(&path)?;
+    }
+    let (from, lines) = match build::ptx_with_lines() {
+        Ok(from) => (from, true),
+        Err(error) => {
+            eprintln!("warning: the PTX in the bundle has no source lines: {error}");
+            (project::ptx_folder(), false)
+        }
+    };
+    for arch in list(&from)?.into_iter().filter(|path| path.is_dir()) {
+        let target = folder
+            .join("ptx")
+            .join(arch.file_name().unwrap_or_default());
+        make(&target)?;
+        for module in list(&arch)? {
+            let text = fs::read_to_string(&module).map_err(|e| failed("reading", &module, &e))?;
+            let text = if lines {
+                lines::told_in_kernels(&text)
+            } else {
+                text
+            };
+            write(&target.join(module.file_name().unwrap_or_default()), &text)?;
+        }
+    }
+    copy_sources(
+        &project::gpu_crate().join("src"),
+        &folder.join("source/gpu/src"),
+    )
+}
+
+/// Makes the folder, empty. One that holds anything but a bundle is refused.
+fn clear(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        let entries = list(folder)?;
+        if !entries.is_empty() && !folder.join("run.sh").is_file() {
+            return Err(format!(
+                "bundle: a new or empty folder or an earlier bundle required, given {}",
+                folder.display()
+            )
+            .into());
+        }
+        for entry in entries {
+            let removed = if entry.is_dir() {
+                fs::remove_dir_all(&entry)
+            } else {
+                fs::remove_file(&entry)
+            };
+            removed.map_err(|error| failed("removing", &entry, &error))?;
+        }
+    }
+    make(folder)
+}
+
+/// The tests that go into the bundle.
+fn chosen(tests: &[Executable]) -> Result<Vec<&Executable>> {
+    let is_left_out = |it: &Executable| {
+        LEFT_OUT
+            .iter()
+            .any(|(package, test, _)| it.package == *package && *test == Some(&it.target))
+    };
+    let chosen: Vec<&Executable> = tests.iter().filter(|it| !is_left_out(it)).collect();
+    if chosen.is_empty() {
+        return Err("bundle: cargo built no test".into());
+    }
+    Ok(chosen)
+}
+
+fn read_me(tests: &[&Executable]) -> String {
+    let mut text = format!(
+        "warpwright {}: the program and its tests, for a machine without Rust (x86-64 Linux).\n\
+         \n\
+         warpwright      the program; ./warpwright --help\n\
+         run.sh          runs the tests; with WARPWRIGHT_REQUIRE_CUDA=1 a machine without a CUDA\n\
+         \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\
+         sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
+         profile.sh      one kernel under Nsight Compute (of the CUDA toolkit)\n\
+         tests           the test programs, packed\n\
+         ptx, source     the kernels with source lines, for the two above\n\
+         \n\
+         Test programs:\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for test in tests {
+        text += &format!("  {}\n", test.name());
+    }
+    text += "\nLeft out:\n";
+    for (package, test, reason) in LEFT_OUT {
+        text += &format!("  {package} {}: {reason}\n", test.unwrap_or("(all)"));
+    }
+    text
+}
+
+/// Compresses a file: the test programs share most of their content with nobody but themselves.
+fn pack(from: &Path, to: &Path) -> Result<()> {
+    let mut input = File::open(from).map_err(|error| failed("reading", from, &error))?;
+    let output = File::create(to).map_err(|error| failed("writing", to, &error))?;
+    let mut encoder = GzEncoder::new(output, Compression::best());
+    io::copy(&mut input, &mut encoder)
+        .and_then(|_| encoder.finish()?.flush())
+        .map_err(|error| failed("writing", to, &error))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .map(|_| ())
+        .map_err(|error| failed("writing", to, &error))
+}
+
+/// Copies the Rust files of a folder.
+fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    make(to)?;
+    for path in list(from)? {
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy_sources(&path, &target)?;
+        } else {
+            copy(&path, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| failed("writing", path, &error))
+}
+
+fn make(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| failed("creating", folder, &error))
+}
+
+/// What is in a folder, in order.
+fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = |error| failed("reading", folder, &error);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(read)? {
+        paths.push(entry.map_err(read)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The bytes of all files in a folder.
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for path in list(folder)? {
+        bytes += if path.is_dir() {
+            size(&path)?
+        } else {
+            path.metadata()?.len()
+        };
+    }
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .map_err(|error| failed("writing", path, &error))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+fn failed(doing: &str, path: &Path, error: &io::Error) -> Box<dyn std::error::Error> {
+    format!("{doing} {}: {error}", path.display()).into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Runs the tests of warpwright on this machine. No Rust is needed.
+#
+#   ./run.sh                 all of them
+#   ./run.sh reduce cli      those whose name contains one of the words
+#   WARPWRIGHT_REQUIRE_CUDA=1 ./run.sh    a machine without a CUDA device is a failure
+set -u
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# Where the tests find what cargo would have built beside them.
+export WARPWRIGHT_FAKE_DRIVER="$here/libfake_driver.so"
+export CARGO_BIN_EXE_warpwright="$here/warpwright"
+unset WARPWRIGHT_PTX_DIR
+
+wanted() {
+    name=$1
+    shift
+    [ $# -eq 0 ] && return 0
+    for word in "$@"; do
+        case $name in *"$word"*) return 0 ;; esac
+    done
+    return 1
+}
+
+passed=0
+failed=0
+programs=0
+for packed in "$here"/tests/*.gz; do
+    name=$(basename "$packed" .gz)
+    wanted "$name" "$@" || continue
+    programs=$((programs + 1))
+    echo "== $name"
+    # A folder of its own to work in; removed at once, since the programs are large.
+    mkdir "$scratch/work"
+    gzip -dc "$packed" >"$scratch/program" && chmod +x "$scratch/program" || exit 1
+    { (cd "$scratch/work" && "$scratch/program" 2>&1); echo $? >"$scratch/status"; } |
+        tee "$scratch/log"
+    status=$(cat "$scratch/status")
+    counts=$(sed -n 's/^test result: .*\. \([0-9]*\) passed; \([0-9]*\) failed;.*/\1 \2/p' \
+        "$scratch/log" | tail -n 1)
+    ours=${counts% *}
+    theirs=${counts#* }
+    passed=$((passed + ${ours:-0}))
+    failed=$((failed + ${theirs:-0}))
+    # A program that crashed has told of no failure.
+    if [ "$status" -ne 0 ] && [ "${theirs:-0}" -eq 0 ]; then
+        echo "$name ended with status $status"
+        failed=$((failed + 1))
+    fi
+    rm -rf "$scratch/work" "$scratch/program"
+done
+
+if [ $programs -eq 0 ]; then
+    echo "no test program has any of these words in its name: $*" >&2
+    exit 2
+fi
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,24 @@
+//! `profile`: one kernel on the GPU under Nsight Compute.
+
+use std::process::Command;
+
+use crate::{Result, bundle};
+
+/// What to profile.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The kernel, as in `reduce_best`; or one instance of it, as in `reduce_best__sum_f32`.
+    kernel: String,
+}
+
+/// Runs the command. The report is kept in the folder where it is run.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    // Before anything is built.
+    bundle::toolkit_program("ncu", "ncu (Nsight Compute)")
+        .map_err(|error| format!("profile: {error}"))?;
+    let mut command = Command::new("sh");
+    command
+        .arg(bundle::tools()?.join("profile.sh"))
+        .arg(&arguments.kernel);
+    bundle::finish("profile", &mut command)
+}
