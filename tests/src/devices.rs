@@ -1,0 +1,124 @@
+//! The executors that the tests run on: the CPU always, and every CUDA device that the library supports.
+
+use std::{
+    io::Write as _,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use warpwright::{Device, DeviceKind};
+
+/// The variable that makes the absence of a CUDA device a failure.
+pub const REQUIRE_CUDA: &str = "WARPWRIGHT_REQUIRE_CUDA";
+
+/// A kind of executor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Executor {
+    /// The CPU executor.
+    Cpu,
+    /// CUDA devices.
+    Cuda,
+}
+
+impl Executor {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Cpu, Self::Cuda];
+
+    /// The devices of this kind.
+    ///
+    /// # Panics
+    /// If there must be a CUDA device and there is none, or if one does not open.
+    pub fn devices(self) -> &'static [Device] {
+        static CPU: OnceLock<[Device; 1]> = OnceLock::new();
+        match self {
+            Self::Cpu => CPU.get_or_init(|| [Device::cpu()]),
+            Self::Cuda => cuda(),
+        }
+    }
+}
+
+fn cuda() -> &'static [Device] {
+    static CUDA: OnceLock<Result<Vec<Device>, String>> = OnceLock::new();
+    let found = CUDA.get_or_init(|| {
+        let mut devices = Vec::new();
+        for info in Device::list() {
+            // The library's kernels need 7.5, and it says so of older devices.
+            if info.compute_capability < Some((7, 5)) {
+                continue;
+            }
+            if let DeviceKind::Cuda { ordinal } = info.kind {
+                let device = Device::cuda(ordinal);
+                devices
+                    .push(device.map_err(|error| format!("{} does not open: {error}", info.kind))?);
+            }
+        }
+        if devices.is_empty() && required() {
+            let why = Device::cuda(0)
+                .err()
+                .map_or_else(String::new, |error| format!(": {error}"));
+            return Err(format!(
+                "{REQUIRE_CUDA} is set and there is no CUDA device{why}"
+            ));
+        }
+        Ok(devices)
+    });
+    match found {
+        Ok(devices) => devices,
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// Whether the absence of a CUDA device is a failure.
+fn required() -> bool {
+    std::env::var_os(REQUIRE_CUDA).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Every device: the CPU first. One CUDA case is left out where there is no CUDA device.
+pub fn all() -> impl Iterator<Item = &'static Device> {
+    leave_out(usize::from(Executor::Cuda.devices().is_empty()));
+    Executor::ALL.into_iter().flat_map(Executor::devices)
+}
+
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+
+/// Notes that `cases` cases were left out because there is no CUDA device. The process tells how many
+/// there were when it ends, whatever its tests print.
+pub fn leave_out(cases: usize) {
+    unsafe extern "C" {
+        /// C's: calls `function` when the process ends.
+        safe fn atexit(function: extern "C" fn()) -> core::ffi::c_int;
+    }
+    extern "C" fn tell() {
+        let count = LEFT_OUT.load(Ordering::Relaxed);
+        let mut line = left_out(count);
+        line.push('\n');
+        // There is nobody to tell that standard error is closed.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+    if cases > 0 && LEFT_OUT.fetch_add(cases as u64, Ordering::Relaxed) == 0 {
+        atexit(tell);
+    }
+}
+
+fn left_out(count: u64) -> String {
+    format!("CUDA cases left out: {count} (there is no CUDA device; {REQUIRE_CUDA}=1 forbids that)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_is_always_there_and_first() {
+        assert_eq!(all().next().unwrap().kind(), DeviceKind::Cpu);
+        assert_eq!(Executor::Cpu.devices().len(), 1);
+    }
+
+    #[test]
+    fn the_note_says_how_many_and_how_to_forbid_it() {
+        let note = left_out(12);
+        assert!(note.contains("left out: 12 ") && note.contains("WARPWRIGHT_REQUIRE_CUDA=1"));
+    }
+}

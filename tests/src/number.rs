@@ -1,0 +1,169 @@
+//! The element types of the reductions, as the oracles see them.
+
+use std::fmt::Debug;
+
+use cuda_std::{bf16, f16};
+use warpwright::ops::reduce::Reducible;
+
+use crate::oracle::{self, Total};
+
+/// An element type of the reductions.
+pub trait Number: Reducible + Debug {
+    /// Its name in the kernels' names.
+    const NAME: &'static str;
+    /// Half the distance from 1 to the next number of the type that sums are accumulated in: the largest
+    /// relative error of one rounding. 0 for integers, whose sums are exact.
+    const ROUNDING: f64;
+    /// The largest finite number of the type that sums are accumulated in.
+    const LARGEST: f64;
+    /// The least positive number of that type, subnormal ones included; 0 for integers.
+    const SMALLEST: f64;
+
+    /// The least finite element.
+    const LEAST: Self;
+    /// The greatest finite element.
+    const GREATEST: Self;
+
+    /// The value; exact but for integers beyond 2^53.
+    fn real(self) -> f64;
+
+    /// The nearest element to `value`; integers cut off what follows the point.
+    fn from_real(value: f64) -> Self;
+
+    /// The element of these low bits.
+    fn from_low_bits(bits: u64) -> Self;
+
+    /// Its bits, as [`from_low_bits`](Self::from_low_bits) takes them.
+    fn bits(self) -> u64;
+
+    /// Whether it is a NaN.
+    fn is_nan(self) -> bool;
+
+    /// Whether it lies below `other`; -0 lies below +0, and a NaN nowhere.
+    fn below(self, other: Self) -> bool;
+
+    /// The sum of `values`.
+    fn exact_sum(values: &[Self]) -> Total;
+
+    /// The product of `values`.
+    fn exact_product(values: &[Self]) -> Total;
+
+    /// A sum or product that the library gave.
+    fn total(sum: Self::Sum) -> Total;
+}
+
+macro_rules! integers {
+    ($($ty:ident: $sum:ty;)*) => { $(
+        impl Number for $ty {
+            const NAME: &'static str = stringify!($ty);
+            const ROUNDING: f64 = 0.0;
+            const LARGEST: f64 = <$sum>::MAX as f64;
+            const SMALLEST: f64 = 0.0;
+            const LEAST: Self = <$ty>::MIN;
+            const GREATEST: Self = <$ty>::MAX;
+
+            fn real(self) -> f64 {
+                self as f64
+            }
+            fn from_real(value: f64) -> Self {
+                value as $ty
+            }
+            fn from_low_bits(bits: u64) -> Self {
+                bits as $ty
+            }
+            fn bits(self) -> u64 {
+                self as u64
+            }
+            fn is_nan(self) -> bool {
+                false
+            }
+            fn below(self, other: Self) -> bool {
+                self < other
+            }
+            fn exact_sum(values: &[Self]) -> Total {
+                let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+                Total::Integer(i128::from(sum as $sum))
+            }
+            fn exact_product(values: &[Self]) -> Total {
+                let product = values.iter().fold(1_i128, |product, value| {
+                    // The low 64 bits of a product depend on the low 64 bits of its factors alone.
+                    i128::from(product.wrapping_mul(i128::from(*value)) as $sum)
+                });
+                Total::Integer(product)
+            }
+            fn total(sum: $sum) -> Total {
+                Total::Integer(i128::from(sum))
+            }
+        }
+    )* };
+}
+integers! {
+    u8: u64;
+    u32: u64;
+    i32: i64;
+    u64: u64;
+    i64: i64;
+}
+
+macro_rules! floats {
+    ($($ty:ident: $sum:ident, $bits:ty, $to:expr, $from:expr;)*) => { $(
+        impl Number for $ty {
+            const NAME: &'static str = stringify!($ty);
+            const ROUNDING: f64 = $sum::EPSILON as f64 / 2.0;
+            const LARGEST: f64 = $sum::MAX as f64;
+            const SMALLEST: f64 = $sum::from_bits(1) as f64;
+            const LEAST: Self = <$ty>::MIN;
+            const GREATEST: Self = <$ty>::MAX;
+
+            fn real(self) -> f64 {
+                $to(self)
+            }
+            fn from_real(value: f64) -> Self {
+                $from(value)
+            }
+            fn from_low_bits(bits: u64) -> Self {
+                <$ty>::from_bits(bits as $bits)
+            }
+            fn bits(self) -> u64 {
+                self.to_bits().into()
+            }
+            fn is_nan(self) -> bool {
+                self != self
+            }
+            fn below(self, other: Self) -> bool {
+                self < other || (self == other && self.is_sign_negative() && other.is_sign_positive())
+            }
+            fn exact_sum(values: &[Self]) -> Total {
+                oracle::real_sum(values.iter().map(|value| value.real()))
+            }
+            fn exact_product(values: &[Self]) -> Total {
+                oracle::real_product(values.iter().map(|value| value.real()))
+            }
+            fn total(sum: $sum) -> Total {
+                Total::Real { value: sum.into(), magnitude: f64::from(sum).abs() }
+            }
+        }
+    )* };
+}
+floats! {
+    f32: f32, u32, f64::from, |value| value as f32;
+    f64: f64, u64, |value| value, |value| value;
+    f16: f32, u16, f16::to_f64, f16::from_f64;
+    bf16: f32, u16, bf16::to_f64, bf16::from_f64;
+}
+
+/// Calls `$callback!` once per element type of the reductions, with the type.
+#[macro_export]
+macro_rules! for_each_number {
+    ($callback:ident) => {
+        $callback!(u8);
+        $callback!(u32);
+        $callback!(i32);
+        $callback!(u64);
+        $callback!(i64);
+        $callback!(f32);
+        $callback!(f64);
+        $callback!(f16);
+        $callback!(bf16);
+    };
+}

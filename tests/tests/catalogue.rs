@@ -1,0 +1,123 @@
+//! The catalogue, the shipped PTX and the tests speak of the same kernels.
+
+use std::collections::BTreeSet;
+
+use cuda_std::{bf16, f16, kernel::KernelDescriptor};
+use warpwright_gpu::{histogram, reduce, transpose};
+use warpwright_tests::for_each_number;
+
+/// The families that have a file of tests of their own, `tests/<family>.rs`.
+const TESTED: [&str; 3] = ["transpose", "reduce", "histogram"];
+
+/// What the shipped PTX holds, by module.
+fn shipped() -> Vec<(String, BTreeSet<String>)> {
+    let manifest: serde_json::Value =
+        serde_json::from_str(include_str!("../../host/ptx/manifest.json")).unwrap();
+    let modules = manifest["modules"].as_array().unwrap();
+    let module = |module: &serde_json::Value| {
+        let entries = module["entries"].as_array().unwrap().iter();
+        let entries = entries
+            .map(|entry| entry.as_str().unwrap().to_owned())
+            .collect();
+        (module["family"].as_str().unwrap().to_owned(), entries)
+    };
+    modules.iter().map(module).collect()
+}
+
+/// The names of the kernels that the tests launch, by the element types that they use.
+fn tested() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut add = |kernels: &[&KernelDescriptor]| {
+        names.extend(kernels.iter().map(|kernel| kernel.name.to_owned()));
+    };
+    fn words<W: transpose::Word>() -> [&'static KernelDescriptor; 4] {
+        W::KERNELS
+    }
+    // The words of `tests/transpose.rs`, by their size.
+    add(&words::<u8>());
+    add(&words::<u16>());
+    add(&words::<u32>());
+    add(&words::<u64>());
+    add(&words::<u128>());
+
+    macro_rules! operators {
+        ($ty:ident) => {
+            operators!($ty: Sum Product Min Max ArgMin ArgMax)
+        };
+        ($ty:ident: $($operator:ident)*) => { $({
+            type Reduction = reduce::$operator<$ty>;
+            add(&<Reduction as reduce::Kernels>::FIRST);
+            add(&<Reduction as reduce::Kernels>::FOLD);
+            add(&[<Reduction as reduce::Kernels>::FINISH]);
+        })* };
+    }
+    for_each_number!(operators);
+
+    fn binning<B: histogram::Kernels>() -> Vec<&'static KernelDescriptor> {
+        B::KERNELS.into_iter().flatten().collect()
+    }
+    // The values of `tests/histogram.rs`.
+    add(&binning::<histogram::BinNumber<u8>>());
+    add(&binning::<histogram::BinNumber<u16>>());
+    add(&binning::<histogram::BinNumber<u32>>());
+    add(&binning::<histogram::EvenRange<f32>>());
+    add(&binning::<histogram::EvenRange<f64>>());
+    names
+}
+
+#[test]
+fn every_family_has_its_tests() {
+    let families: BTreeSet<_> = warpwright::families()
+        .iter()
+        .map(|family| family.name)
+        .collect();
+    assert_eq!(families, TESTED.into());
+}
+
+#[test]
+fn every_shipped_kernel_is_tested_and_every_tested_kernel_is_shipped() {
+    let tested = tested();
+    let shipped = shipped();
+    assert!(!shipped.is_empty());
+    let mut all = BTreeSet::new();
+    for (family, entries) in shipped {
+        assert!(!entries.is_empty(), "{family}");
+        for entry in entries {
+            assert!(
+                tested.contains(&entry),
+                "{entry} is in the PTX and in no test"
+            );
+            assert!(
+                entry.starts_with(&family),
+                "{entry} is in the module of {family}"
+            );
+            all.insert(entry);
+        }
+    }
+    let missing: Vec<_> = tested.difference(&all).collect();
+    assert!(missing.is_empty(), "not in the PTX: {missing:?}");
+}
+
+#[test]
+fn every_kernel_belongs_to_a_variant_and_every_variant_has_its_kernels() {
+    let kernel_of = |entry: &String| entry.split("__").next().unwrap().to_owned();
+    let tested: BTreeSet<String> = tested().iter().map(kernel_of).collect();
+    let mut listed = BTreeSet::new();
+    for family in warpwright::families() {
+        for variant in family.variants {
+            assert!(!variant.idea.is_empty(), "{} {}", family.name, variant.name);
+            listed.extend(variant.kernels.iter().map(|kernel| kernel.to_string()));
+        }
+    }
+    assert_eq!(tested, listed);
+}
+
+#[test]
+fn every_family_ends_with_best_and_no_name_comes_twice() {
+    for family in warpwright::families() {
+        let names: Vec<_> = family.variants.iter().map(|variant| variant.name).collect();
+        assert_eq!(names.last(), Some(&"best"), "{}", family.name);
+        assert_eq!(BTreeSet::from_iter(&names).len(), names.len(), "{names:?}");
+        assert!(!family.summary.is_empty());
+    }
+}
