@@ -3,7 +3,7 @@
 //!
 //! A test takes its problems from [`cases`], which reads the catalogue: a variant that is added there is
 //! tested without another line here. An element type has to be added to
-//! [`for_each_number`](crate::for_each_number), and `tests/catalogue.rs` fails until it is.
+//! [`for_each_number`], and `tests/catalogue.rs` fails until it is.
 
 pub mod cases;
 pub mod compare;

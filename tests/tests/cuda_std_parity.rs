@@ -3,6 +3,11 @@
 //! The lines inside `both!` are compiled twice, with `c` as the one crate and as the other: every name
 //! that both have must take the same types, with the same `unsafe`. The functions of the published crate
 //! run on a GPU only, so this compares signatures; what ours do is tested elsewhere.
+// A constant shows that the constructor is a `const fn`; nothing changes it.
+#![allow(
+    clippy::declare_interior_mutable_const,
+    clippy::borrow_interior_mutable_const
+)]
 
 use core::sync::atomic::Ordering;
 

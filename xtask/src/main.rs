@@ -2,6 +2,7 @@
 
 mod build_ptx;
 mod bundle;
+mod demo;
 mod doctor;
 mod manifest;
 mod profile;
@@ -37,6 +38,8 @@ enum Command {
     BuildPtx(build_ptx::Arguments),
     /// Show the machine code of one kernel.
     Sass(sass::Arguments),
+    /// Do the main job on a picture: build the PTX, run every variant, check and show the results.
+    Demo(demo::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::doctor(),
         Command::BuildPtx(arguments) => build_ptx::run(&arguments),
         Command::Sass(arguments) => sass::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

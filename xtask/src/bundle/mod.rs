@@ -257,7 +257,7 @@ fn read_me(tests: &[&Executable]) -> String {
     text
 }
 
-/// Compresses a file: the test programs share most of their content with nobody but themselves.
+/// Compresses a file: a test program has much text of PTX in it.
 fn pack(from: &Path, to: &Path) -> Result<()> {
     let mut input = File::open(from).map_err(|error| failed("reading", from, &error))?;
     let output = File::create(to).map_err(|error| failed("writing", to, &error))?;

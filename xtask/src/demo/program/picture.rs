@@ -1,0 +1,94 @@
+//! The picture that the demo works on.
+
+use std::path::Path;
+
+use warpwright::DeviceKind;
+use warpwright_cli::array::{Array, Data, Shape};
+use warpwright_cli::output::Target;
+use warpwright_cli::{input, render};
+
+use crate::Result;
+
+/// Grey values, row by row from the top.
+pub struct Picture {
+    /// The pixels.
+    pub pixels: Vec<u8>,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Where it came from.
+    pub origin: String,
+}
+
+impl Picture {
+    /// A synthetic picture, three quarters as high as wide. The CPU executor runs lane by lane, so its
+    /// picture is smaller.
+    pub fn drawn(width: Option<u32>, device: DeviceKind) -> Self {
+        let suitable = if device == DeviceKind::Cpu {
+            1600
+        } else {
+            12_000
+        };
+        let width = width.map_or(suitable, |width| width as usize);
+        let height = (width * 3 / 4).max(1);
+        let pixels = render::landscape(width, height, 2026);
+        Self {
+            pixels,
+            width,
+            height,
+            origin: "drawn".to_owned(),
+        }
+    }
+
+    /// A PNG or JPEG file in grey; of 16 bits, the higher 8.
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = path.display();
+        let (pixels, shape) = match input::read(path)?.array {
+            Array::U8(data) => (data.values().to_vec(), data.shape()),
+            Array::U16(data) => (
+                data.values()
+                    .iter()
+                    .map(|value| (value >> 8) as u8)
+                    .collect(),
+                data.shape(),
+            ),
+            other => {
+                return Err(format!(
+                    "{name}: a PNG or JPEG picture required, given {}",
+                    other.dtype()
+                )
+                .into());
+            }
+        };
+        let Shape::Matrix { height, width } = shape else {
+            return Err(format!("{name}: a picture required, given a row of numbers").into());
+        };
+        Ok(Self {
+            pixels,
+            width,
+            height,
+            origin: format!("read from {name}"),
+        })
+    }
+
+    /// `1600 x 1200`.
+    pub fn size(&self) -> String {
+        format!("{} x {}", self.width, self.height)
+    }
+
+    /// Writes a PNG file.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        save(path, &self.pixels, self.width, self.height)
+    }
+}
+
+/// Writes grey values as a PNG file.
+pub fn save(path: &Path, pixels: &[u8], width: usize, height: usize) -> Result<()> {
+    let data = Data::new(Shape::Matrix { height, width }, pixels.to_vec())
+        .ok_or("a picture with as many pixels as its sides say required")?;
+    Target::array(path)?
+        .stage_array(&Array::U8(data))?
+        .commit()?;
+    Ok(())
+}
