@@ -1,6 +1,6 @@
 //! The operations: from a problem to a launch.
 //!
-//! Each operation is a method of [`Device`](crate::Device) that takes the best variant, and a request
+//! Each operation is a method of [`Device`] that takes the best variant, and a request
 //! with options behind it. Two questions are kept apart: which variant is wanted, and whether it can do
 //! the problem. A variant that the caller forces is checked like any other.
 

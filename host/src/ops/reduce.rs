@@ -168,7 +168,7 @@ macro_rules! shorthands {
                 /// Any length. Waits for the result.
                 ///
                 /// # Errors
-                /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
+                /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and what the device reports.
                 pub fn $name<'a, T: Reducible>(
                     &self,
                     values: impl Into<VectorView<'a, T>>,
@@ -191,8 +191,8 @@ macro_rules! shorthands {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`] and
-                /// [`Error::NotEligible`] too.
+                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`](crate::Error::UnknownVariant) and
+                /// [`Error::NotEligible`](crate::Error::NotEligible) too.
                 pub fn $name(self) -> Result<$result> {
                     requests::$name(self)
                 }
