@@ -86,11 +86,11 @@ pub fn sum_bound<T: Number>(chain: usize, magnitude: f64) -> f64 {
     growth(chain as f64 * T::ROUNDING) * magnitude
 }
 
-/// The largest error of a float product of `factors` factors, in any order: `k / (1 - k)` of its magnitude,
-/// with `k` as for a sum and every multiplication counted, since every rounding scales the result; and
-/// what factors no larger than 1 can lose below the least normal number.
+/// The largest error of a float product of `factors` factors, in any order: `exp(k) - 1` of its magnitude,
+/// with `k` as for a sum and every multiplication counted, since every rounding scales the result
+/// (`(1 + u)^n <= exp(n u)`); and what factors no larger than 1 can lose below the least normal number.
 pub fn product_bound<T: Number>(factors: usize, magnitude: f64) -> f64 {
-    growth(factors as f64 * T::ROUNDING) * magnitude + factors as f64 * T::SMALLEST
+    (factors as f64 * T::ROUNDING).exp_m1() * magnitude + factors as f64 * T::SMALLEST
 }
 
 /// `k / (1 - k)`; no number where that says nothing any more.
