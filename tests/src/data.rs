@@ -108,6 +108,17 @@ impl Data {
     }
 }
 
+impl Data {
+    /// How many of the multiplications round that make the product of `len` such values.
+    pub fn roundings(self, len: usize) -> usize {
+        if self == Self::Factors && len > FEW {
+            0
+        } else {
+            len
+        }
+    }
+}
+
 /// Whether `T` is a float.
 fn float<T: Number>() -> bool {
     T::ROUNDING > 0.0
@@ -136,7 +147,7 @@ fn factors<T: Number>(rng: &mut StdRng, len: usize) -> Vec<T> {
         let factor = |rng: &mut StdRng| sign(rng) * 2.0_f64.powf(rng.random_range(-1.0..1.0));
         return (0..len).map(|_| T::from_real(factor(rng))).collect();
     }
-    // The bound on the error of a product grows with the number of factors, until it says nothing. So
+    // The bound on the error of a product grows with the number of factors, until it says little. So
     // here every product is exact: signs, and so few powers of two that none of their products overflows.
     let mut values: Vec<T> = (0..len).map(|_| T::from_real(sign(rng))).collect();
     for i in 0..80 {

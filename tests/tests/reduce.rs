@@ -133,7 +133,8 @@ impl<T: Number> Prepared<T> {
             }
             Ask::Operator(Operator::Product) => {
                 let product = request.product().map_err(failed)?;
-                compare::product::<T>(product, self.product, elements.len)
+                let roundings = elements.data.roundings(elements.len);
+                compare::product::<T>(product, self.product, roundings)
             }
             Ask::Operator(Operator::Min) => {
                 compare::same_element(request.min().map_err(failed)?, element(self.least))
