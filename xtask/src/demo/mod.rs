@@ -33,6 +33,10 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    // Before anything is built.
+    if let Some(input) = arguments.input.as_ref().filter(|input| !input.is_file()) {
+        return Err(format!("demo: a picture required, {} is no file", input.display()).into());
+    }
     let ptx = if arguments.committed_ptx {
         println!("PTX      the committed modules of host/ptx");
         None

@@ -79,12 +79,12 @@ fn run(arguments: &Arguments) -> Result<usize> {
             // A family without a part here must not go unnoticed.
             other => return Err(format!("the family {other} has no part in the demo").into()),
         };
-        println!("\n{table}");
+        print!("\n{table}");
         right += table.right();
         wrong += table.wrong();
     }
     println!(
-        "pictures {}",
+        "\npictures {}",
         ["input.png", transpose::FILE, histogram::FILE]
             .map(|name| { arguments.out.join(name).display().to_string() })
             .join("\n         ")

@@ -26,7 +26,7 @@ impl Picture {
     /// picture is smaller.
     pub fn drawn(width: Option<u32>, device: DeviceKind) -> Self {
         let suitable = if device == DeviceKind::Cpu {
-            1600
+            3200
         } else {
             12_000
         };
@@ -72,7 +72,7 @@ impl Picture {
         })
     }
 
-    /// `1600 x 1200`.
+    /// `3200 x 2400`.
     pub fn size(&self) -> String {
         format!("{} x {}", self.width, self.height)
     }

@@ -25,17 +25,10 @@ pub fn run(device: &Device, image: &Picture, family: &Family) -> Result<Table> {
             .position(|pixel| Some(*pixel) == value)
             .map(|position| position as u64)
     };
-    let product = pixels.iter().fold(1_u64, |product, pixel| {
-        product.wrapping_mul(u64::from(*pixel))
-    });
     // The sum is exact in f64.
     let mean = (!pixels.is_empty()).then(|| expected as f64 / pixels.len() as f64);
     let values = vec![
         ("sum", value(device.sum(&vector)?, expected)),
-        (
-            "product modulo 2^64",
-            value(device.product(&vector)?, product),
-        ),
         ("least", optional(device.min(&vector)?, least)),
         ("greatest", optional(device.max(&vector)?, greatest)),
         (
