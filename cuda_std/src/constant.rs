@@ -21,9 +21,9 @@
 //! ```
 //!
 //! On the GPU the table is a `.const` variable of the PTX module under the declared name, all zeros until
-//! the host copies values there (`cuModuleGetGlobal` with [`Constant::name`] gives its address). For the
-//! CPU executor [`Constant::set_for_cpu`] sets it. A crate that declares one needs
-//! `feature(asm_experimental_arch)` on nvptx64.
+//! the host copies values there; for the CPU executor it is a table of the process. The library
+//! `warpwright` does either with `Device::set_constant`, which takes [`Constant::with`]. A crate that
+//! declares a table needs `feature(asm_experimental_arch)` on nvptx64.
 //!
 //! A table that only one launch needs travels more simply as a kernel's parameter by value: parameters
 //! are in constant memory too.
@@ -37,7 +37,7 @@ pub struct Constant<T: 'static, const N: usize> {
     #[cfg(target_arch = "nvptx64")]
     address: fn() -> *const T,
     #[cfg(not(target_arch = "nvptx64"))]
-    table: Table<T, N>,
+    table: Table<T>,
 }
 
 impl<T: Copy + 'static, const N: usize> Constant<T, N> {
@@ -112,10 +112,128 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         }
     }
 
-    /// Sets the table for later launches on the CPU executor.
+    /// Sets the table's first elements, as many as are given, for later launches on the CPU executor;
+    /// reading another is a fault from then on.
+    ///
+    /// # Panics
+    /// If more than `N` are given.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub fn set_for_cpu(&self, values: [T; N]) {
+    pub fn set_for_cpu(&self, values: &[T])
+    where
+        T: Send + Sync,
+    {
+        assert!(
+            values.len() <= N,
+            "`{}`: at most {N} elements required, given {}",
+            self.name,
+            values.len()
+        );
         self.table.set(values);
+    }
+
+    /// The table together with values for its first elements, for an executor to set.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn with<'a>(&'static self, values: &'a [T]) -> ConstantValues<'a>
+    where
+        T: Send + Sync,
+    {
+        ConstantValues {
+            table: self,
+            start: values.as_ptr().cast(),
+            count: values.len(),
+            bytes: size_of_val(values),
+            borrowed: core::marker::PhantomData,
+        }
+    }
+}
+
+/// What an executor has to know of a table, whatever its elements are.
+#[cfg(not(target_arch = "nvptx64"))]
+trait AnyTable: Sync {
+    fn name(&self) -> &'static str;
+    fn len(&self) -> usize;
+    /// # Safety
+    /// `count` elements of the table's type are at `start`, and no more than the table has.
+    unsafe fn set(&self, start: *const u8, count: usize);
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: Copy + Send + Sync + 'static, const N: usize> AnyTable for Constant<T, N> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn len(&self) -> usize {
+        N
+    }
+
+    unsafe fn set(&self, start: *const u8, count: usize) {
+        // SAFETY: by the contract.
+        self.set_for_cpu(unsafe { core::slice::from_raw_parts(start.cast(), count) });
+    }
+}
+
+/// Values for a table in constant memory: what [`Constant::with`] makes.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy)]
+pub struct ConstantValues<'a> {
+    table: &'static dyn AnyTable,
+    start: *const u8,
+    count: usize,
+    bytes: usize,
+    borrowed: core::marker::PhantomData<&'a [u8]>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl ConstantValues<'_> {
+    /// The name of the variable in the PTX module.
+    pub fn name(&self) -> &'static str {
+        self.table.name()
+    }
+
+    /// The elements that the table has room for.
+    pub fn capacity(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The elements given.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether none are given.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Where the values are, as raw bytes; readable while `self` lives.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.start
+    }
+
+    /// The size of the values in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sets the table for later launches on the CPU executor.
+    ///
+    /// # Panics
+    /// If [`len`](Self::len) is above [`capacity`](Self::capacity).
+    pub fn set_for_cpu(&self) {
+        // SAFETY: the pointer and the count are of a slice of the table's element type, which is still
+        // borrowed.
+        unsafe { self.table.set(self.start, self.count) }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl core::fmt::Debug for ConstantValues<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ConstantValues")
+            .field("name", &self.name())
+            .field("len", &self.count)
+            .finish_non_exhaustive()
     }
 }
 

@@ -34,7 +34,7 @@ fn constant_tables_are_set_by_the_host() {
     );
     assert!(!SQUARES.is_empty());
     for factor in [1, 3] {
-        SQUARES.set_for_cpu([0, 1, 4, 9, 16].map(|square| square * factor));
+        SQUARES.set_for_cpu(&[0, 1, 4, 9, 16].map(|square| square * factor));
         let mut results = [99u32; 5];
         Args::new()
             .view(&mut results)
@@ -58,6 +58,30 @@ fn constant_tables_are_set_by_the_host() {
         panic!("{beyond}")
     };
     assert_at(at, file!(), TABLE_READS);
+
+    SQUARES.with(&[7, 8]).set_for_cpu();
+    let mut results = [99u32; 2];
+    Args::new()
+        .view(&mut results)
+        .launch::<ReadsTable>(block(2))
+        .unwrap();
+    assert_eq!(results, [7, 8]);
+    let beyond = fault(
+        Args::new()
+            .view(&mut [0u32; 3])
+            .launch::<ReadsTable>(block(3)),
+    );
+    assert!(
+        matches!(
+            beyond.kind,
+            FaultKind::OutOfBounds {
+                index: 2,
+                len: 2,
+                ..
+            }
+        ),
+        "{beyond}"
+    );
 
     let unset = fault(
         Args::new()

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use cuda_std::kernel::KernelDescriptor;
+use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
 use crate::{
     cuda::{
@@ -212,9 +212,24 @@ impl CudaBackend {
             block,
             shared_bytes,
         } = LaunchShape::of(launch);
-        // SAFETY: by the contract.
-        unsafe { function.launch(grid, block, shared_bytes, &self.stream, launch.params) }
-            .map_err(self.error(launch.operation))
+        let work = || {
+            // SAFETY: by the contract.
+            unsafe { function.launch(grid, block, shared_bytes, &self.stream, launch.params) }
+        };
+        let queued = match launch.constants {
+            [] => work(),
+            constants => function
+                .module()
+                .with_constants(&self.stream, constants, work),
+        };
+        queued.map_err(self.error(launch.operation))
+    }
+
+    pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
+        module
+            .on_device(self)?
+            .with_constants(&self.stream, &[*values], || Ok(()))
+            .map_err(self.error("set_constant"))
     }
 
     fn function(&self, launch: &Launch<'_>) -> Result<Arc<CudaFunction>> {

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cuda_std::constant::ConstantValues;
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 
 use crate::{
@@ -84,6 +85,9 @@ pub(crate) struct Launch<'a> {
     pub params: &'a [*const c_void],
     /// Where the kernel is; none for the library's own.
     pub module: Option<&'a Module>,
+    /// Constant tables that the kernel reads, with the values that this launch is to see in them; no more
+    /// values than the tables have room for.
+    pub constants: &'a [ConstantValues<'a>],
 }
 
 impl Executor {
@@ -260,6 +264,19 @@ impl Executor {
             }
             #[cfg(warpwright_cuda)]
             Self::Cuda(backend) => backend.load_module(module).map(drop),
+        }
+    }
+
+    /// Queues setting a constant table of a user's module; no more values than it has room for.
+    pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
+        match self {
+            Self::Cpu(_) => {
+                let _ = module;
+                drop(cpu::set_constants(&[*values]));
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.set_constant(module, values),
         }
     }
 

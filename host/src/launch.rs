@@ -216,6 +216,7 @@ impl Device {
                 config,
                 params: &gathered.raw.pointers(),
                 module: Some(module),
+                constants: &[],
             };
             // SAFETY: the arguments have the types of the kernel's parameters and live as long as the
             // call, their memory until the queued work is done; the rest is the caller's promise.

@@ -6,6 +6,13 @@ use std::{
     path::Path,
     sync::{Arc, Mutex, OnceLock},
 };
+#[cfg(warpwright_cuda)]
+use std::{
+    collections::hash_map::Entry,
+    sync::{MutexGuard, PoisonError},
+};
+
+use cuda_std::constant::ConstantValues;
 
 #[cfg(warpwright_cuda)]
 use crate::{
@@ -108,27 +115,8 @@ impl Module {
         kernel: &'static str,
         operation: &'static str,
     ) -> Result<Arc<CudaFunction>> {
-        use crate::device::DeviceKind;
-        use std::{collections::hash_map::Entry, sync::PoisonError};
-
-        let DeviceKind::Cuda { ordinal } = backend.info().kind else {
-            unreachable!()
-        };
-        let mut loaded = self
-            .inner
-            .loaded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let on_device = match loaded.entry(ordinal) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let module = backend.load_module(self)?;
-                entry.insert(Loaded {
-                    module,
-                    functions: HashMap::new(),
-                })
-            }
-        };
+        let mut loaded = self.loaded();
+        let on_device = self.loaded_on(&mut loaded, backend)?;
         if let Some(function) = on_device.functions.get(kernel) {
             return Ok(function.clone());
         }
@@ -137,9 +125,69 @@ impl Module {
         on_device.functions.insert(kernel, function.clone());
         Ok(function)
     }
+
+    /// The module as the driver has it on a device, compiled there if it was not yet.
+    #[cfg(warpwright_cuda)]
+    pub(crate) fn on_device(&self, backend: &CudaBackend) -> Result<Arc<CudaModule>> {
+        let mut loaded = self.loaded();
+        Ok(self.loaded_on(&mut loaded, backend)?.module.clone())
+    }
+
+    #[cfg(warpwright_cuda)]
+    fn loaded(&self) -> MutexGuard<'_, HashMap<usize, Loaded>> {
+        let loaded = self.inner.loaded.lock();
+        loaded.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(warpwright_cuda)]
+    fn loaded_on<'a>(
+        &self,
+        loaded: &'a mut HashMap<usize, Loaded>,
+        backend: &CudaBackend,
+    ) -> Result<&'a mut Loaded> {
+        let crate::device::DeviceKind::Cuda { ordinal } = backend.info().kind else {
+            unreachable!()
+        };
+        Ok(match loaded.entry(ordinal) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let module = backend.load_module(self)?;
+                entry.insert(Loaded {
+                    module,
+                    functions: HashMap::new(),
+                })
+            }
+        })
+    }
 }
 
 impl Device {
+    /// Sets a table in constant memory that `module` declares, for later launches of its kernels:
+    /// `device.set_constant(&module, WEIGHTS.with(&weights))`. Values for fewer elements than the table
+    /// has go to its start.
+    ///
+    /// Work that this handle has queued before sees the old values, work that it queues later the new
+    /// ones; other handles on the same device have to be [synchronized](Device::synchronize) with it. On
+    /// the CPU executor the process has one table, whatever the handle.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more values than the table has elements; [`Error::Driver`] if the module has
+    /// no such table.
+    pub fn set_constant(&self, module: &Module, values: ConstantValues<'_>) -> Result<()> {
+        if values.len() > values.capacity() {
+            return Err(Error::invalid(
+                "set_constant",
+                format!(
+                    "at most {} elements for `{}`",
+                    values.capacity(),
+                    values.name()
+                ),
+                format!("{}", values.len()),
+            ));
+        }
+        self.executor.set_constant(module, &values)
+    }
+
     /// Compiles `module` for this device now, rather than at its first launch.
     ///
     /// # Errors

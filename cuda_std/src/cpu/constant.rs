@@ -5,35 +5,40 @@ use std::sync::{PoisonError, RwLock};
 
 use super::{fault::FaultKind, lane::Lane};
 
-/// The values of a constant table, once they have been set.
-pub(crate) struct Table<T, const N: usize>(RwLock<Option<[T; N]>>);
+/// The values of a constant table, once they have been set: its first elements, or all.
+pub(crate) struct Table<T>(RwLock<Option<Vec<T>>>);
 
-impl<T: Copy, const N: usize> Table<T, N> {
+impl<T: Copy> Table<T> {
     pub const fn new() -> Self {
         Self(RwLock::new(None))
     }
 
-    pub fn set(&self, values: [T; N]) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(values);
+    pub fn set(&self, values: &[T]) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let table = table.get_or_insert_default();
+        table.clear();
+        table.extend_from_slice(values);
     }
 
     #[track_caller]
     pub fn get(&self, index: usize, name: &'static str) -> T {
         let value = {
             let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            values.as_ref().map(|values| values.get(index).copied())
+            values
+                .as_ref()
+                .map(|values| values.get(index).copied().ok_or(values.len()))
         };
         let lane = Lane::current();
         let at = Location::caller();
         match value {
-            Some(Some(value)) => value,
-            Some(None) => lane.block().fail(
+            Some(Ok(value)) => value,
+            Some(Err(len)) => lane.block().fail(
                 lane,
                 FaultKind::OutOfBounds {
                     view: Some(name),
                     index,
                     count: 1,
-                    len: N,
+                    len,
                     write: false,
                     at,
                 },

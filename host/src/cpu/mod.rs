@@ -1,6 +1,12 @@
 //! The CPU executor behind the library's door.
 
-use std::{alloc::Layout, ptr::NonNull};
+use std::{
+    alloc::Layout,
+    ptr::NonNull,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use cuda_std::constant::ConstantValues;
 
 use crate::{
     device::{CpuOptions, DeviceInfo, DeviceKind},
@@ -100,10 +106,21 @@ impl CpuBackend {
         let options = cuda_std::cpu::Options {
             order: self.options.order,
         };
+        let _held = (!launch.constants.is_empty()).then(|| set_constants(launch.constants));
         // SAFETY: by the contract.
         unsafe { cuda_std::cpu::launch(launch.kernel, &launch.config, launch.params, &options) }?;
         Ok(())
     }
+}
+
+/// Sets constant tables, which the process has one of each: they stay as they are while the guard lives.
+pub(crate) fn set_constants(constants: &[ConstantValues<'_>]) -> MutexGuard<'static, ()> {
+    static TABLES: Mutex<()> = Mutex::new(());
+    let guard = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    for values in constants {
+        values.set_for_cpu();
+    }
+    guard
 }
 
 /// A row of the system's memory table, in bytes; none where there is no such table.

@@ -98,6 +98,12 @@ unsafe extern "C" {
         values: *mut *mut c_void,
     ) -> u32;
     pub(super) fn cuModuleUnload(module: CUmodule) -> u32;
+    pub(super) fn cuModuleGetGlobal_v2(
+        address: *mut CUdeviceptr,
+        bytes: *mut usize,
+        module: CUmodule,
+        name: *const c_char,
+    ) -> u32;
     pub(super) fn cuModuleGetFunction(
         function: *mut CUfunction,
         module: CUmodule,

@@ -3,7 +3,8 @@
 use super::context::CudaContext;
 use super::driver::{self, driver};
 use super::error::{CudaError, Result};
-use super::stream::CudaStream;
+use super::stream::{CudaEvent, CudaStream};
+use cuda_std::constant::ConstantValues;
 use cust::sys::{CUfunction, CUmodule};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt;
@@ -25,6 +26,8 @@ const LOG_BYTES: usize = 16 * 1024;
 /// A module of PTX, compiled by the driver for one device and loaded there.
 pub(crate) struct CudaModule {
     raw: CUmodule,
+    /// Behind the last work that has set or read the module's constant tables.
+    tables: Mutex<Option<CudaEvent>>,
     context: Arc<CudaContext>,
 }
 
@@ -74,8 +77,78 @@ impl CudaModule {
         driver::check("cuModuleLoadDataEx", code).map_err(|error| explain(error, &log, context))?;
         Ok(Arc::new(CudaModule {
             raw,
+            tables: Mutex::default(),
             context: context.clone(),
         }))
+    }
+
+    /// Queues setting constant tables, then `work`, which reads them. What other streams queue here
+    /// waits until that is done, so that each use sees its own values.
+    ///
+    /// # Errors
+    /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such table,
+    /// `CUDA_ERROR_INVALID_VALUE` (1) where it is smaller than the values; those of `work`.
+    pub(crate) fn with_constants(
+        &self,
+        stream: &CudaStream,
+        constants: &[ConstantValues<'_>],
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        self.context.make_current()?;
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        match tables.as_ref() {
+            Some(last) => stream.wait(last)?,
+            None => *tables = Some(CudaEvent::without_timing(&self.context)?),
+        }
+        let queued = constants
+            .iter()
+            .try_for_each(|values| self.set_constant(stream, values))
+            .and_then(|()| work());
+        // What was queued before an error is to be waited for as well.
+        let recorded = tables.as_ref().map_or(Ok(()), |last| last.record(stream));
+        queued.and(recorded)
+    }
+
+    fn set_constant(&self, stream: &CudaStream, values: &ConstantValues<'_>) -> Result<()> {
+        let wrong = |error: CudaError| {
+            error.with(format_args!(
+                "constant table `{}`, to be set to {} bytes",
+                values.name(),
+                values.bytes()
+            ))
+        };
+        let Ok(name) = CString::new(values.name()) else {
+            return Err(wrong(CudaError::new(
+                "cuModuleGetGlobal",
+                driver::INVALID_VALUE,
+            )));
+        };
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the function writes an address and a size; the name is a C string and the module alive.
+        unsafe {
+            driver!(cuModuleGetGlobal_v2(
+                &mut address,
+                &mut bytes,
+                self.raw,
+                name.as_ptr()
+            ))
+        }
+        .map_err(wrong)?;
+        if values.bytes() > bytes {
+            return Err(wrong(CudaError::new(
+                "cuModuleGetGlobal",
+                driver::INVALID_VALUE,
+            )));
+        }
+        // The driver reads pinned memory later and other memory now, so it gets a copy.
+        let mut copy = Vec::<u8>::with_capacity(values.bytes());
+        // SAFETY: the values are readable and the copy has room for them; the copy goes to a table that
+        // is large enough, in the order that the caller keeps.
+        unsafe {
+            ptr::copy_nonoverlapping(values.as_ptr(), copy.as_mut_ptr(), values.bytes());
+            stream.copy_to_device(address, copy.as_ptr(), values.bytes())
+        }
+        .map_err(wrong)
     }
 
     /// The kernel `name`, with its attributes.
@@ -187,6 +260,11 @@ impl CudaFunction {
     #[cfg(test)]
     pub(crate) fn attributes(&self) -> FunctionAttributes {
         self.attributes
+    }
+
+    /// The module that the kernel is in.
+    pub(crate) fn module(&self) -> &CudaModule {
+        &self.module
     }
 
     /// How many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory

@@ -360,6 +360,7 @@ where
                     config,
                     params: &params,
                     module: None,
+                    constants: &[],
                 };
                 let owners = [&self.input.device().executor];
                 ordered(&self.device.executor, &owners, || {

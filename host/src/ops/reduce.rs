@@ -530,6 +530,7 @@ impl<T: Reducible> PreparedReduce<'_, T> {
                     config: pass.config,
                     params: &args.pointers(),
                     module: None,
+                    constants: &[],
                 };
                 // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
                 // to), in memory of this request alone, none overlapping another; the ticket is 0.

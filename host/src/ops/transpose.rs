@@ -174,6 +174,7 @@ impl<T: Element> PreparedTranspose<'_, T> {
                     config,
                     params: &params,
                     module: None,
+                    constants: &[],
                 };
                 ordered(&self.device.executor, &[&input.device().executor], || {
                     // SAFETY: both have `width * height` elements of the kernel's word size, the output
