@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A version of the PTX instruction set, `major.minor`.
 ///
-/// A driver loads PTX up to the version it was made for: 6.3 needs driver 410 or newer, 7.0 needs 450,
+/// A driver loads PTX up to the version it was made for: 7.0 needs driver 450 or newer,
 /// 7.8 needs 520, 8.0 needs 525, 8.7 needs 570.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
@@ -114,17 +114,17 @@ architectures! {
 
 impl NvvmArch {
     /// The PTX version that is asked for unless the builder is told another: the lowest that knows the
-    /// architecture, so that old drivers take it too, and no less than 6.3 (CUDA 10.0), which has the
-    /// warp instructions that name their lanes. That is 6.3 for `sm_75`, 7.0 for `sm_80`, 7.8 for
-    /// `sm_90` and 8.0 for `sm_90a`.
+    /// architecture, so that old drivers take it too, and no less than 7.0 (CUDA 11.0), which has all
+    /// the instructions of `cuda_std`. That is 7.0 for `sm_75` and `sm_80`, 7.8 for `sm_90` and 8.0 for
+    /// `sm_90a`.
     ///
     /// A kernel that writes newer instructions in `asm!` asks for more with
     /// [`CudaBuilder::ptx_version`](crate::CudaBuilder::ptx_version); `ptxas` names the version that an
     /// instruction needs.
     pub const fn default_ptx_version(self) -> PtxVersion {
         let minimum = self.minimum_ptx_version();
-        if minimum.major < 6 || (minimum.major == 6 && minimum.minor < 3) {
-            PtxVersion::new(6, 3)
+        if minimum.major < 7 {
+            PtxVersion::new(7, 0)
         } else {
             minimum
         }
@@ -192,8 +192,8 @@ mod tests {
             assert!(arch.default_ptx_version() >= arch.minimum_ptx_version());
         }
         let default = |arch: NvvmArch| arch.default_ptx_version().to_string();
-        assert_eq!(default(NvvmArch::Compute52), "6.3");
-        assert_eq!(default(NvvmArch::Compute75), "6.3");
+        assert_eq!(default(NvvmArch::Compute52), "7.0");
+        assert_eq!(default(NvvmArch::Compute75), "7.0");
         assert_eq!(default(NvvmArch::Compute80), "7.0");
         assert_eq!(default(NvvmArch::Compute90a), "8.0");
     }

@@ -56,7 +56,7 @@ fn one_module_has_every_kernel_with_its_launch_bounds() {
     assert_eq!(built[0].name, "fixture_kernels");
     assert_eq!(
         (built[0].arch, built[0].ptx_version),
-        (NvvmArch::Compute75, PtxVersion::new(6, 3))
+        (NvvmArch::Compute75, PtxVersion::new(7, 0))
     );
     assert_eq!(
         built[0].entries,
@@ -68,7 +68,7 @@ fn one_module_has_every_kernel_with_its_launch_bounds() {
         ]
     );
     let ptx = fs::read_to_string(&built[0].path).unwrap();
-    assert!(ptx.contains(".version 6.3\n.target sm_75\n"));
+    assert!(ptx.contains(".version 7.0\n.target sm_75\n"));
     assert!(!ptx.contains("__launch_bounds__"));
     assert!(!ptx.contains(".file"));
     let value = kernel(&ptx, "fill_value__f32");

@@ -8,6 +8,7 @@
 pub mod cases;
 pub mod compare;
 pub mod data;
+pub mod device_library;
 pub mod devices;
 pub mod number;
 pub mod oracle;

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_transpose_swaps_rows_and_columns() {
         assert_eq!(transpose(&[1, 2, 3, 4, 5, 6], 2, 3), [1, 4, 2, 5, 3, 6]);
-        assert_eq!(transpose::<u8>(&[], 0, 3), []);
+        assert_eq!(transpose::<u8>(&[], 0, 3), [0_u8; 0]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use cuda_builder::{CudaBuilder, NvvmArch};
 use serde::Deserialize;
 
 use crate::{Result, project, sources};
@@ -89,6 +90,18 @@ pub fn fake_driver(to: &Path) -> Result<()> {
         .args([to, &source])
         .current_dir(project::root());
     run(&mut command).map(|_| ())
+}
+
+/// Builds the kernels of the test `device_library`, as that does where there is a compiler.
+pub fn device_tests(arch: NvvmArch, to: &Path) -> Result<()> {
+    CudaBuilder::new(project::root().join("cuda_std/tests/device"))
+        .arch(arch)
+        .build_args(&["--features=vek"])
+        .install_tools(true)
+        .target_dir(project::target_dir().join("cuda-builder"))
+        .copy_to(to)
+        .build()?;
+    Ok(())
 }
 
 /// The folder of the PTX with source lines, built if the sources have changed since.

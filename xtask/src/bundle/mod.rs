@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cuda_builder::NvvmArch;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -57,6 +58,11 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     ),
     (
         "warpwright-tests",
+        Some("device_build"),
+        "it builds kernels",
+    ),
+    (
+        "warpwright-tests",
         Some("examples"),
         "it builds the examples",
     ),
@@ -67,6 +73,9 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     ),
     ("warpwright-tests", Some("tidy"), "it reads the source tree"),
 ];
+
+/// The architectures that the test `device_library` runs the device library's kernels for.
+const DEVICE_TESTS: &[NvvmArch] = &[NvvmArch::Compute75, NvvmArch::Compute80];
 
 /// Where to put the bundle.
 #[derive(clap::Args)]
@@ -97,6 +106,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     copy(&built.program, &folder.join("warpwright"))?;
     build::fake_driver(&folder.join("libfake_driver.so"))?;
+    let folder_of_kernels = folder.join("device-tests");
+    make(&folder_of_kernels)?;
+    for arch in DEVICE_TESTS {
+        let to = folder_of_kernels.join(format!("{}.ptx", arch.sm()));
+        build::device_tests(*arch, &to)?;
+    }
     add_tools(folder)?;
     write(&folder.join("README.txt"), &read_me(&tests))?;
 
@@ -241,7 +256,7 @@ fn read_me(tests: &[&Executable]) -> String {
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\
          sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
          profile.sh      one kernel under Nsight Compute (of the CUDA toolkit)\n\
-         tests           the test programs, packed\n\
+         tests           the test programs, packed; device-tests: kernels that they run\n\
          ptx, source     the kernels with source lines, for the two above\n\
          \n\
          Test programs:\n",

@@ -14,6 +14,7 @@ trap 'exit 1' HUP INT TERM
 # Where the tests find what cargo would have built beside them.
 export WARPWRIGHT_FAKE_DRIVER="$here/libfake_driver.so"
 export CARGO_BIN_EXE_warpwright="$here/warpwright"
+export WARPWRIGHT_DEVICE_TESTS_PTX="$here/device-tests"
 unset WARPWRIGHT_PTX_DIR
 
 wanted() {

@@ -57,6 +57,7 @@ pub unsafe fn integers<T: AtomicInt>(values: GlobalMut<T>) {
     let i = thread::index_1d_wide();
     let local = shared![T; 64];
     let value = values.get(i);
+    local.set(i, value);
     every_order_and_scope!(values, i, value, integer);
     every_order_and_scope!(local, i, value, integer);
 }
@@ -66,6 +67,7 @@ pub unsafe fn floats<T: Atomic>(values: GlobalMut<T>) {
     let i = thread::index_1d_wide();
     let local = shared![T; 64];
     let value = values.get(i);
+    local.set(i, value);
     every_order_and_scope!(values, i, value);
     every_order_and_scope!(local, i, value);
 }
@@ -106,6 +108,7 @@ pub unsafe fn default_bits<T: AtomicInt>(values: GlobalMut<T>) {
     let i = thread::index_1d_wide();
     let local = shared![T; 64];
     let value = values.get(i);
+    local.set(i, value);
     values.atomic_and(i, value);
     values.atomic_or(i, value);
     values.atomic_xor(

@@ -1,7 +1,7 @@
 //! Kernels that use every device function of `cuda_std`.
 //!
-//! Their results mean nothing; that they compile for nvptx64, for every architecture, and that `ptxas`
-//! takes what comes out, is what they are for. A kernel for each module.
+//! They compute nothing of use. The workspace's tests compile them for nvptx64 (`device_build`), and run
+//! them on both executors (`device_library`), whose results have to be the same to the bit.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

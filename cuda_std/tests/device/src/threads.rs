@@ -57,7 +57,7 @@ pub unsafe fn barriers(results: GlobalMut<u32>) {
 #[kernel]
 pub unsafe fn vectors(results: GlobalMut<u32>) {
     let place =
-        thread::thread_idx() + thread::block_idx() * thread::block_dim() - thread::grid_dim();
+        thread::thread_idx() + thread::block_idx() * thread::block_dim() + thread::grid_dim();
     let sum = place.sum() + thread::index_2d().sum() + thread::index_3d().sum();
     results.set(thread::index_1d_wide(), sum);
 }

@@ -45,7 +45,7 @@ pub unsafe fn shuffles<T: Shuffle>(values: GlobalMut<T>, argument: u32) {
 pub unsafe fn votes(values: GlobalMut<u32>, mask: u32) {
     let i = thread::index_1d_wide();
     let value = values.get(i);
-    let predicate = value % 3 == 0;
+    let predicate = value.is_multiple_of(3);
     let mut sum = u32::from(warp::all(mask, predicate));
     sum += 2 * u32::from(warp::any(mask, predicate));
     sum += 4 * u32::from(warp::uniform(mask, predicate));

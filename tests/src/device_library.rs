@@ -1,0 +1,36 @@
+//! The PTX of the kernels that use every device function of `cuda_std`.
+
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+
+/// The variable that names a folder with that PTX, `sm_75.ptx` and so on, for machines that cannot build it.
+pub const PTX_DIR: &str = "WARPWRIGHT_DEVICE_TESTS_PTX";
+
+/// Builds the kernels for an architecture, installing the device tools if they are missing.
+///
+/// # Errors
+/// What the builder reports.
+pub fn build(arch: NvvmArch) -> Result<PathBuf, CudaBuilderError> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    CudaBuilder::new(root.join("cuda_std/tests/device"))
+        .arch(arch)
+        .build_args(&["--features=vek"])
+        .install_tools(true)
+        .target_dir(target.join("cuda-builder"))
+        .build()
+}
+
+/// The text of the PTX for an architecture: a file in the folder that [`PTX_DIR`] names, else built now.
+///
+/// # Panics
+/// If the file cannot be read, or the builder reports an error.
+pub fn ptx(arch: NvvmArch) -> String {
+    let path = match std::env::var_os(PTX_DIR) {
+        Some(folder) => Path::new(&folder).join(format!("{}.ptx", arch.sm())),
+        None => build(arch).unwrap_or_else(|error| panic!("{error}")),
+    };
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
