@@ -175,6 +175,9 @@ pub struct KernelDescriptor {
     pub max_threads: u32,
     /// Blocks per multiprocessor that the launch bounds ask for; 0 where they do not.
     pub min_blocks: u32,
+    /// Bytes of dynamic shared memory that a launch has to give at least, by the kernel's
+    /// `dynamic_shared`; 0 where it has none.
+    pub dynamic_shared: usize,
     /// The names of the parameters, as written.
     pub param_names: &'static [&'static str],
     /// The raw parameters of each parameter.
@@ -190,6 +193,7 @@ impl KernelDescriptor {
         name: &'static str,
         max_threads: u32,
         min_blocks: u32,
+        dynamic_shared: usize,
         param_names: &'static [&'static str],
     ) -> Self {
         unsafe fn entry<K: Signature>(raw: &[*const c_void]) {
@@ -200,6 +204,7 @@ impl KernelDescriptor {
             name,
             max_threads,
             min_blocks,
+            dynamic_shared,
             param_names,
             params: <K::Params as Params>::RAW,
             cpu: entry::<K>,

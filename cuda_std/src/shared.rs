@@ -101,7 +101,48 @@ impl DynamicShared {
         // SAFETY: `new`'s caller vouched for the size; the layout keeps the alignment.
         unsafe { Shared::from_raw_parts(imp::dynamic_shared().add(offset).cast(), len) }
     }
+
+    /// An array of `len` elements that begins at byte `offset`, where the host's
+    /// [`SharedLayout::array_at`] has put it. What is carved later lies behind it.
+    ///
+    /// # Safety
+    /// `offset` is a multiple of `T`'s alignment (the CPU executor checks that), and the kernel uses no
+    /// other array there at the same time.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn carve_at<T: Copy>(&mut self, offset: usize, len: usize) -> Shared<T> {
+        if let Ok(layout) = self.layout.array_at::<T>(offset, len) {
+            self.layout = layout;
+        } else {
+            // SAFETY: by the contract.
+            unsafe { imp::misaligned_shared(offset, align_of::<T>()) }
+        }
+        imp::check_dynamic_shared(self.layout.bytes());
+        // SAFETY: the callers of `new` and of this function vouched for the size and the alignment.
+        unsafe { Shared::from_raw_parts(imp::dynamic_shared().add(offset).cast(), len) }
+    }
 }
+
+/// An array of shared memory was placed where its type cannot begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misaligned {
+    /// The offset given, in bytes.
+    pub offset: usize,
+    /// The offset has to be a multiple of this.
+    pub align: usize,
+}
+
+impl core::fmt::Display for Misaligned {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "shared memory: an offset that is a multiple of {} required, given {}",
+            self.align, self.offset
+        )
+    }
+}
+
+impl core::error::Error for Misaligned {}
 
 /// The layout of a dynamic allocation of several arrays: the bytes to ask for at a launch.
 ///
@@ -110,6 +151,9 @@ impl DynamicShared {
 /// let layout = SharedLayout::new().array::<f32>(1000).array::<i32>(300).array::<f32>(500);
 /// assert_eq!(layout.bytes(), 4 * (1000 + 300 + 500));
 /// ```
+///
+/// A kernel whose layout is a constant says so, `#[kernel(dynamic_shared(LAYOUT.bytes()))]`, and a launch
+/// that gives less is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedLayout {
     bytes: usize,
@@ -135,6 +179,25 @@ impl SharedLayout {
         Self {
             bytes: offset.saturating_add(len.saturating_mul(size_of::<T>())),
         }
+    }
+
+    /// Adds an array of `len` elements of `T` that begins at byte `offset`, for arrays that are laid out by
+    /// hand: [`DynamicShared::carve_at`] carves it. Arrays may be placed in any order, and may overlap if
+    /// the kernel uses one after the other.
+    ///
+    /// # Errors
+    /// [`Misaligned`] where `T` cannot begin there.
+    #[inline]
+    pub const fn array_at<T: Copy>(self, offset: usize, len: usize) -> Result<Self, Misaligned> {
+        if !offset.is_multiple_of(align_of::<T>()) {
+            return Err(Misaligned {
+                offset,
+                align: align_of::<T>(),
+            });
+        }
+        let end = offset.saturating_add(len.saturating_mul(size_of::<T>()));
+        let bytes = if end > self.bytes { end } else { self.bytes };
+        Ok(Self { bytes })
     }
 
     /// The bytes that the arrays take; saturates instead of wrapping around.

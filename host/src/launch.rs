@@ -171,7 +171,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if the module does not hold the kernel, [`Error::DeviceMismatch`] if an
+    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] for more threads
+    /// than its `launch_bounds` or less shared memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an
     /// argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
     /// [`Error::Driver`] if the driver refuses the launch.
     ///
@@ -194,6 +195,16 @@ impl Device {
                     kernel.max_threads, kernel.name
                 ),
                 format!("{}", config.threads()),
+            ));
+        }
+        if (config.shared_bytes as usize) < kernel.dynamic_shared {
+            return Err(Error::invalid(
+                OPERATION,
+                format!(
+                    "at least {} bytes of dynamic shared memory for `{}`",
+                    kernel.dynamic_shared, kernel.name
+                ),
+                format!("{}", config.shared_bytes),
             ));
         }
         let mut gathered = Gathered {

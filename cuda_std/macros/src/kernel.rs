@@ -57,6 +57,7 @@ enum Instances {
 struct Options {
     max_threads: Expr,
     min_blocks: Expr,
+    dynamic_shared: Expr,
     instances: Instances,
     marker: Option<Ident>,
 }
@@ -66,6 +67,7 @@ impl Parse for Options {
         let mut options = Self {
             max_threads: syn::parse_quote!(0),
             min_blocks: syn::parse_quote!(0),
+            dynamic_shared: syn::parse_quote!(0),
             instances: Instances::Default,
             marker: None,
         };
@@ -90,6 +92,14 @@ impl Parse for Options {
                         ));
                     }
                 }
+                "dynamic_shared" => {
+                    let content;
+                    parenthesized!(content in input);
+                    options.dynamic_shared = content.parse()?;
+                    if !content.is_empty() {
+                        return Err(content.error("dynamic_shared takes one number of bytes"));
+                    }
+                }
                 "instances" if input.peek(Token![=]) => {
                     input.parse::<Token![=]>()?;
                     options.instances = Instances::From(input.parse()?);
@@ -108,7 +118,7 @@ impl Parse for Options {
                     return Err(Error::new(
                         name.span(),
                         format!(
-                            "unknown option `{other}`: expected launch_bounds, instances or marker"
+                            "unknown option `{other}`: expected launch_bounds, dynamic_shared, instances or marker"
                         ),
                     ));
                 }
@@ -229,8 +239,9 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         });
         let max_threads = &options.max_threads;
         let min_blocks = &options.min_blocks;
+        let dynamic_shared = &options.dynamic_shared;
         let generic = !generics.params.is_empty();
-        quote!(@kernel #name #marker #generic [#max_threads] [#min_blocks] [#(#rows),*])
+        quote!(@kernel #name #marker #generic [#max_threads] [#min_blocks] [#dynamic_shared] [#(#rows),*])
     };
     let is_generic = !generics.params.is_empty();
     let emit = match (&options.instances, is_generic) {
@@ -322,6 +333,7 @@ struct Spec {
     generic: bool,
     max_threads: TokenStream,
     min_blocks: TokenStream,
+    dynamic_shared: TokenStream,
     parameters: Vec<Parameter>,
     instances: Vec<Instance>,
 }
@@ -357,6 +369,7 @@ impl Parse for Spec {
         let generic = input.parse::<syn::LitBool>()?.value;
         let max_threads = bracketed(input)?;
         let min_blocks = bracketed(input)?;
+        let dynamic_shared = bracketed(input)?;
         let content;
         syn::bracketed!(content in input);
         let parameters = Punctuated::<Parameter, Token![,]>::parse_terminated(&content)?;
@@ -367,6 +380,7 @@ impl Parse for Spec {
             generic,
             max_threads,
             min_blocks,
+            dynamic_shared,
             parameters: parameters.into_iter().collect(),
             instances: instances.into_iter().collect(),
         })
@@ -404,6 +418,7 @@ impl Spec {
             marker,
             max_threads,
             min_blocks,
+            dynamic_shared,
             ..
         } = self;
         let arguments = generic_arguments.map(|arguments| quote!(<#arguments>));
@@ -463,6 +478,7 @@ impl Spec {
                         #entry,
                         #max_threads,
                         #min_blocks,
+                        #dynamic_shared,
                         &[#(#names),*],
                     );
             }

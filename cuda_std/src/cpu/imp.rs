@@ -127,6 +127,16 @@ pub fn check_dynamic_shared(required: usize) {
     }
 }
 
+/// # Safety
+/// None is needed here: it ends the lane.
+#[track_caller]
+pub unsafe fn misaligned_shared(offset: usize, align: usize) -> ! {
+    let lane = Lane::current();
+    let what = crate::shared::Misaligned { offset, align }.to_string();
+    let at = Location::caller();
+    lane.block().fail(lane, FaultKind::Argument { what, at })
+}
+
 /// Nothing to tell the compiler on the CPU.
 #[inline(always)]
 pub unsafe fn assume_shared(_ptr: *const u8) {}

@@ -183,6 +183,12 @@ fn check_shape(
             config.shared_bytes
         ));
     }
+    if (config.shared_bytes as usize) < kernel.dynamic_shared {
+        return invalid(format!(
+            "{} bytes of dynamic shared memory required, given {}",
+            kernel.dynamic_shared, config.shared_bytes
+        ));
+    }
     if given_params != kernel.raw_params() {
         return invalid(format!(
             "{} raw parameters required, given {given_params}",

@@ -173,6 +173,14 @@ special_register_asm! {
 #[inline(always)]
 pub fn check_dynamic_shared(_required: usize) {}
 
+/// # Safety
+/// Is never reached: the kernel vouched for the alignment.
+#[inline(always)]
+pub unsafe fn misaligned_shared(_offset: usize, _align: usize) -> ! {
+    // SAFETY: by the contract.
+    unsafe { core::hint::unreachable_unchecked() }
+}
+
 /// Tells the optimiser that `ptr` is to shared memory, so that accesses become `ld.shared`, `st.shared`.
 ///
 /// # Safety

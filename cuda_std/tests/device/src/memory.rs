@@ -111,3 +111,78 @@ pub unsafe fn address_spaces(results: GlobalMut<u64>) {
         at += 3;
     }
 }
+
+/// Elements of the arrays of [`three_arrays`].
+pub const THREE_LENGTHS: [usize; 3] = [1000, 300, 500];
+
+/// Their layout: `f32`, `i32`, `f32`.
+pub const THREE_ARRAYS: SharedLayout = SharedLayout::new()
+    .array::<f32>(THREE_LENGTHS[0])
+    .array::<i32>(THREE_LENGTHS[1])
+    .array::<f32>(THREE_LENGTHS[2]);
+
+/// Adds neighbours, and a number that has come by way of an array of another type:
+/// `output[i] = input[2 i] + input[2 i + 1] + i % 300`.
+///
+/// Launch: one block of any size, with the bytes of [`THREE_ARRAYS`].
+///
+/// # Safety
+/// `input` has 1000 elements, `output` 500.
+#[kernel(launch_bounds(1024), dynamic_shared(THREE_ARRAYS.bytes()))]
+pub unsafe fn three_arrays(input: Global<f32>, output: GlobalMut<f32>) {
+    // SAFETY: the only one in this kernel; the launch gives what the layout takes.
+    let mut memory = unsafe { DynamicShared::new() };
+    let values = memory.carve::<f32>(THREE_LENGTHS[0]);
+    let numbers = memory.carve::<i32>(THREE_LENGTHS[1]);
+    let sums = memory.carve::<f32>(THREE_LENGTHS[2]);
+    let (first, stride) = (
+        thread::thread_idx_x() as usize,
+        thread::block_dim_x() as usize,
+    );
+    let mut i = first;
+    while i < values.len() {
+        values.set(i, input.get(i));
+        i += stride;
+    }
+    let mut i = first;
+    while i < numbers.len() {
+        numbers.set(i, i as i32);
+        i += stride;
+    }
+    thread::sync_threads();
+    let mut i = first;
+    while i < sums.len() {
+        sums.set(i, values.get(2 * i) + values.get(2 * i + 1));
+        i += stride;
+    }
+    thread::sync_threads();
+    let mut i = first;
+    while i < sums.len() {
+        output.set(i, sums.get(i) + numbers.get(i % numbers.len()) as f32);
+        i += stride;
+    }
+}
+
+/// The layout of [`hand_laid`]: 64 bytes, then 64 doubles.
+pub const HAND_LAID: SharedLayout = match SharedLayout::new().array_at::<f64>(64, 64) {
+    Ok(layout) => layout,
+    Err(_) => panic!("64 is a multiple of 8"),
+};
+
+/// Reverses numbers by way of two arrays, of which the second begins at byte `offset`.
+///
+/// # Safety
+/// 64 threads, 64 elements, the bytes of [`HAND_LAID`]; `offset` is 64.
+#[kernel(dynamic_shared(HAND_LAID.bytes()))]
+pub unsafe fn hand_laid(output: GlobalMut<f64>, offset: usize) {
+    // SAFETY: the only one in this kernel.
+    let mut memory = unsafe { DynamicShared::new() };
+    let bytes = memory.carve::<u8>(64);
+    // SAFETY: by the contract.
+    let doubles = unsafe { memory.carve_at::<f64>(offset, 64) };
+    let t = thread::thread_idx_x() as usize;
+    bytes.set(t, t as u8);
+    doubles.set(t, 1.5);
+    thread::sync_threads();
+    output.set(t, f64::from(bytes.get(63 - t)) * doubles.get(63 - t));
+}
