@@ -19,6 +19,8 @@ pub enum DebugInfo {
     /// Files and lines of the Rust sources, for profilers and disassemblers. Paths are relative to
     /// the crate's workspace.
     LineTables,
+    /// Names and types of variables too, as far as LLVM writes them into PTX. The code stays optimised.
+    Full,
 }
 
 /// What is kept beside the PTX.
@@ -378,6 +380,7 @@ impl CudaBuilder {
         match self.debug {
             DebugInfo::None => self.arch.to_string(),
             DebugInfo::LineTables => format!("{}-lines", self.arch),
+            DebugInfo::Full => format!("{}-debug", self.arch),
         }
     }
 

@@ -158,6 +158,7 @@ pub(crate) fn compile(
     let debug = match builder.debug {
         DebugInfo::None => "none",
         DebugInfo::LineTables => "line-tables-only",
+        DebugInfo::Full => "full",
     };
     for (key, value) in [
         ("OPT_LEVEL", "3"),

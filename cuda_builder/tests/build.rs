@@ -255,6 +255,36 @@ fn line_tables_name_the_sources_relative_to_the_workspace() {
 }
 
 #[test]
+fn full_debug_information_names_variables_where_lines_do_not() {
+    let path = builder("kernels").debug(DebugInfo::Full).build().unwrap();
+    let ptx = fs::read_to_string(&path).unwrap();
+    assert!(ptx.contains(".section\t.debug_info"));
+    let assembly = Ptxas::install(true)
+        .unwrap()
+        .assemble(&path, NvvmArch::Compute75)
+        .unwrap();
+    assert_eq!(assembly.kernels.len(), 4);
+}
+
+#[test]
+fn every_generation_of_architectures_is_built_for() {
+    let ptxas = Ptxas::install(true).unwrap();
+    for arch in [
+        NvvmArch::Compute86,
+        NvvmArch::Compute89,
+        NvvmArch::Compute90a,
+        NvvmArch::Compute100,
+        NvvmArch::Compute120,
+    ] {
+        let path = builder("kernels").arch(arch).build().unwrap();
+        let ptx = fs::read_to_string(&path).unwrap();
+        assert!(ptx.contains(&format!(".target {arch}\n")), "{arch}");
+        let assembly = ptxas.assemble(&path, arch).unwrap();
+        assert_eq!(assembly.kernels.len(), 4, "{arch}");
+    }
+}
+
+#[test]
 fn ptx_assembles_and_the_report_names_every_kernel() {
     let path = builder("kernels").build().unwrap();
     let ptxas = Ptxas::install(true).unwrap();

@@ -22,10 +22,14 @@ pub struct Arguments {
     /// Build this family only; may be given several times.
     #[arg(long, value_name = "FAMILY")]
     family: Vec<String>,
-    /// With `line`, put source lines into the PTX, for profilers; it goes to `ptx-line` in the target
-    /// folder.
+    /// With `line`, put source lines into the PTX, for profilers; with `full`, variables too. It goes to a
+    /// folder of its own in the target folder, `ptx-line` or `ptx-full`.
     #[arg(long, value_enum, default_value_t = DebugLevel::None)]
     debug_info: DebugLevel,
+    /// With `debug`, kernels check arithmetic for overflow and keep their debug assertions, and trap where
+    /// one fails; the PTX goes to `ptx-debug` in the target folder.
+    #[arg(long, value_enum, default_value_t = Profile::Release)]
+    profile: Profile,
     /// Change nothing; fail if the committed PTX is not what the sources say, or if a kernel uses local
     /// memory without a reason.
     #[arg(long)]
@@ -38,18 +42,67 @@ enum DebugLevel {
     None,
     /// Files and lines.
     Line,
+    /// Files, lines and variables.
+    Full,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Optimised, as it is shipped.
+    Release,
+    /// Optimised, with checks.
+    Debug,
+}
+
+/// How the modules are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Settings {
+    debug: DebugInfo,
+    release: bool,
+}
+
+impl Settings {
+    const SHIPPED: Self = Self {
+        debug: DebugInfo::None,
+        release: true,
+    };
+
+    fn of(arguments: &Arguments) -> Self {
+        Self {
+            debug: match arguments.debug_info {
+                DebugLevel::None => DebugInfo::None,
+                DebugLevel::Line => DebugInfo::LineTables,
+                DebugLevel::Full => DebugInfo::Full,
+            },
+            release: arguments.profile == Profile::Release,
+        }
+    }
+
+    /// The folder in the target folder for what is not shipped.
+    fn folder(self) -> String {
+        let profile = if self.release { "" } else { "-debug" };
+        let debug = match self.debug {
+            DebugInfo::None => "",
+            DebugInfo::LineTables => "-line",
+            DebugInfo::Full => "-full",
+        };
+        format!("ptx{profile}{debug}")
+    }
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let selection = Selection::new(arguments)?;
-    match (arguments.check, arguments.debug_info) {
-        (true, DebugLevel::Line) => {
-            Err("build-ptx: --check without --debug-info line required, given both".into())
-        }
-        (true, DebugLevel::None) => check(&selection),
-        (false, DebugLevel::Line) => build_with_lines(&selection),
-        (false, DebugLevel::None) => build(&selection),
+    let settings = Settings::of(arguments);
+    match (arguments.check, settings == Settings::SHIPPED) {
+        (true, true) => check(&selection),
+        (true, false) => Err(
+            "build-ptx: --check without --debug-info and --profile required, given both: the committed \
+             PTX is built with neither"
+                .into(),
+        ),
+        (false, true) => build(&selection),
+        (false, false) => build_aside(&selection, settings),
     }
 }
 
@@ -113,7 +166,7 @@ struct Built {
 }
 
 /// Builds the selected modules with the tools given.
-fn compile(selection: &Selection, toolchain: &Toolchain, debug: DebugInfo) -> Result<Vec<Built>> {
+fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> Result<Vec<Built>> {
     let sources = sources::hash()?;
     let tools = Tools::of(toolchain);
     let mut built = Vec::new();
@@ -125,7 +178,8 @@ fn compile(selection: &Selection, toolchain: &Toolchain, debug: DebugInfo) -> Re
             .verbose(true)
             .arch(arch)
             .ptx_version(project::ptx_version(arch))
-            .debug(debug)
+            .debug(settings.debug)
+            .release(settings.release)
             .modules(project::modules())
             .only(selection.families.iter().copied())
             .build_modules()?;
@@ -155,7 +209,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, debug: DebugInfo) -> Re
 fn build(selection: &Selection) -> Result<()> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     eprintln!("building with {}", toolchain.summary());
-    let built = compile(selection, &toolchain, DebugInfo::None)?;
+    let built = compile(selection, &toolchain, Settings::SHIPPED)?;
     let folder = project::ptx_folder();
     for module in &built {
         write(&folder.join(module.record.file()), &module.text)?;
@@ -190,16 +244,17 @@ fn build(selection: &Selection) -> Result<()> {
     Ok(())
 }
 
-fn build_with_lines(selection: &Selection) -> Result<()> {
+/// Builds modules that are not shipped.
+fn build_aside(selection: &Selection, settings: Settings) -> Result<()> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     eprintln!("building with {}", toolchain.summary());
-    let folder = project::target_dir().join("ptx-line");
-    for module in compile(selection, &toolchain, DebugInfo::LineTables)? {
+    let folder = project::target_dir().join(settings.folder());
+    for module in compile(selection, &toolchain, settings)? {
         write(&folder.join(module.record.file()), &module.text)?;
     }
     usage::report(&selection.inputs(&folder))?;
     println!(
-        "wrote {} modules with source lines to {}",
+        "wrote {} modules to {}",
         selection.pairs().count(),
         folder.display()
     );
@@ -244,7 +299,7 @@ fn rebuild_problems(selection: &Selection, manifest: &Manifest) -> Result<Vec<St
         return Ok(Vec::new());
     }
     let mut problems = Vec::new();
-    for Built { record: new, .. } in compile(selection, &toolchain, DebugInfo::None)? {
+    for Built { record: new, .. } in compile(selection, &toolchain, Settings::SHIPPED)? {
         let Some(old) = manifest.record(&new.arch, &new.family) else {
             continue;
         };

@@ -3,6 +3,7 @@
 mod build_ptx;
 mod bundle;
 mod demo;
+mod docs;
 mod doctor;
 mod manifest;
 mod profile;
@@ -46,6 +47,8 @@ enum Command {
     Sanitize(sanitize::Arguments),
     /// Profile one kernel on the GPU with Nsight Compute.
     Profile(profile::Arguments),
+    /// Write the tables in the pages from the records of runs on a card.
+    Docs(docs::Arguments),
     /// Check the invariants of the architecture.
     Tidy,
 }
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
         Command::Tidy => tidy::run(subcommands()),
     };
     match result {

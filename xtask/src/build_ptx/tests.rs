@@ -118,6 +118,7 @@ fn unknown_families_are_refused() {
         arch: vec![],
         family: vec!["absent".to_owned()],
         debug_info: DebugLevel::None,
+        profile: Profile::Release,
         check: false,
     };
     let error = Selection::new(&arguments).err().unwrap().to_string();
