@@ -159,19 +159,19 @@ fn places_and_barriers() {
 
 #[test]
 fn vector_accesses() {
+    // One thread, since the threads' elements overlap.
+    let one = LaunchConfig::linear(1, 1);
     macro_rules! chunks {
         ($($ty:ty, $n:literal);*) => { $(
             from_to::<memory::Chunks<$ty, $n>, $ty, $ty>(
-                concat!(stringify!($ty), " by ", $n), WARP, &noise(36 * $n), 36 * $n);
+                concat!(stringify!($ty), " by ", $n), one, &noise(36 * $n), 36 * $n);
         )* };
     }
     chunks!(u8, 1; u8, 2; u8, 4; u8, 8; u8, 16; u16, 1; u16, 8; u32, 1; u32, 2; u32, 4; f32, 4;
             u64, 1; u64, 2; f64, 2; u128, 1; u32, 3);
     macro_rules! elements {
         ($($ty:ty),*) => { $(
-            // One thread, since the threads' elements overlap.
-            from_to::<memory::Elements<$ty>, $ty, $ty>(
-                stringify!($ty), LaunchConfig::linear(1, 1), &noise(8), 8);
+            from_to::<memory::Elements<$ty>, $ty, $ty>(stringify!($ty), one, &noise(8), 8);
         )* };
     }
     elements!(u8, u16, u32, u64, f32, f64, i32);
@@ -250,7 +250,6 @@ fn conversions() {
 
 #[test]
 fn exact_and_slow_functions() {
-    let one = LaunchConfig::linear(1, 1);
     for (x, y) in [
         (0.75, 0.5),
         (-2.5, 3.25),
@@ -258,34 +257,37 @@ fn exact_and_slow_functions() {
         (0.999, 0.001),
         (123.456, -1.5),
     ] {
-        let what = format!("({x}, {y})");
-        let (x32, y32) = (x as f32, y as f32);
-        from_to::<functions::ExactFunctions<f32>, f32, f32>(&what, one, &[x32, y32], 13);
-        from_to::<functions::ExactFunctions<f64>, f64, f64>(&what, one, &[x, y], 13);
-        // Of these some are NaN for some arguments; the same everywhere only in being so.
-        let quiet = |value: f64| if value.is_nan() { f64::NAN } else { value };
-        same_everywhere(&what, |device, module| {
-            let (singles, doubles) = (
-                device.upload(&[x32, y32]).unwrap(),
-                device.upload(&[x, y]).unwrap(),
-            );
-            let mut single = device.zeros::<f32>(25).unwrap();
-            let mut double = device.zeros::<f64>(25).unwrap();
-            // SAFETY: two arguments and 25 results.
-            unsafe {
-                device
-                    .launch::<functions::SlowFunctions<f32>>(module, one, (&singles, &mut single))
-                    .unwrap();
-                device
-                    .launch::<functions::SlowFunctions<f64>>(module, one, (&doubles, &mut double))
-                    .unwrap();
-            }
-            let single = single.to_vec().unwrap();
-            let mut all: Vec<f64> = single.into_iter().map(f64::from).map(quiet).collect();
-            all.extend(double.to_vec().unwrap().into_iter().map(quiet));
-            all
-        });
+        let (singles, doubles) = ([x as f32, y as f32], [x, y]);
+        functions_of::<functions::ExactFunctions<f32>, f32>(&singles, 13);
+        functions_of::<functions::ExactFunctions<f64>, f64>(&doubles, 13);
+        functions_of::<functions::SlowFunctions<f32>, f32>(&singles, 25);
+        functions_of::<functions::SlowFunctions<f64>, f64>(&doubles, 25);
     }
+}
+
+/// Runs a kernel of functions of two numbers. Where one is not defined, the results are NaN everywhere, with
+/// whatever bits.
+fn functions_of<K, T>(values: &[T], results: usize)
+where
+    K: Kernel<Params = (Global<T>, GlobalMut<T>)>,
+    T: warpwright::Element + std::fmt::Debug + Into<f64>,
+{
+    let what = format!("{} of {values:?}", std::any::type_name::<K>());
+    same_everywhere(&what, |device, module| {
+        let input = device.upload(values).unwrap();
+        let mut output = device.zeros::<T>(results).unwrap();
+        let config = LaunchConfig::linear(1, 1);
+        // SAFETY: two arguments, and an element per result.
+        unsafe { device.launch::<K>(module, config, (&input, &mut output)) }.unwrap();
+        let quiet = |value: f64| if value.is_nan() { f64::NAN } else { value };
+        output
+            .to_vec()
+            .unwrap()
+            .into_iter()
+            .map(Into::into)
+            .map(quiet)
+            .collect()
+    });
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// one fails; the PTX goes to `ptx-debug` in the target folder.
     #[arg(long, value_enum, default_value_t = Profile::Release)]
     profile: Profile,
+    /// Do not assemble what is built.
+    #[arg(long, conflicts_with = "check")]
+    no_assemble: bool,
     /// Change nothing; fail if the committed PTX is not what the sources say, or if a kernel uses local
     /// memory without a reason.
     #[arg(long)]
@@ -101,8 +104,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
              PTX is built with neither"
                 .into(),
         ),
-        (false, true) => build(&selection),
-        (false, false) => build_aside(&selection, settings),
+        (false, true) => build(&selection, !arguments.no_assemble),
+        (false, false) => build_aside(&selection, settings, !arguments.no_assemble),
     }
 }
 
@@ -206,7 +209,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
     Ok(built)
 }
 
-fn build(selection: &Selection) -> Result<()> {
+fn build(selection: &Selection, assemble: bool) -> Result<()> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     eprintln!("building with {}", toolchain.summary());
     let built = compile(selection, &toolchain, Settings::SHIPPED)?;
@@ -233,8 +236,10 @@ fn build(selection: &Selection) -> Result<()> {
         }
     }
     // What is wrong here is shown, and stops the check; the developer may be about to mend it.
-    for problem in usage::report(&selection.inputs(&folder))? {
-        eprintln!("warning: {problem}");
+    if assemble {
+        for problem in usage::report(&selection.inputs(&folder))? {
+            eprintln!("warning: {problem}");
+        }
     }
     println!(
         "wrote {} modules to {}",
@@ -245,14 +250,16 @@ fn build(selection: &Selection) -> Result<()> {
 }
 
 /// Builds modules that are not shipped.
-fn build_aside(selection: &Selection, settings: Settings) -> Result<()> {
+fn build_aside(selection: &Selection, settings: Settings, assemble: bool) -> Result<()> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     eprintln!("building with {}", toolchain.summary());
     let folder = project::target_dir().join(settings.folder());
     for module in compile(selection, &toolchain, settings)? {
         write(&folder.join(module.record.file()), &module.text)?;
     }
-    usage::report(&selection.inputs(&folder))?;
+    if assemble {
+        usage::report(&selection.inputs(&folder))?;
+    }
     println!(
         "wrote {} modules to {}",
         selection.pairs().count(),

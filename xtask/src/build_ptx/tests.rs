@@ -119,6 +119,7 @@ fn unknown_families_are_refused() {
         family: vec!["absent".to_owned()],
         debug_info: DebugLevel::None,
         profile: Profile::Release,
+        no_assemble: false,
         check: false,
     };
     let error = Selection::new(&arguments).err().unwrap().to_string();

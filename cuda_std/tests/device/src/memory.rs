@@ -68,10 +68,10 @@ pub unsafe fn dynamic(results: GlobalMut<u64>, n: usize) {
     let raw = dynamic_shared_mem::<u8>();
     let raw_static = shared_array![u32; 32];
     // SAFETY: the launch gives `layout`'s bytes and 32 threads.
-    let first = unsafe {
-        raw_static.add(t).write(raw.add(t).read().into());
-        raw_static.add(31 - t).read()
-    };
+    unsafe { raw_static.add(t).write(raw.add(t).read().into()) };
+    thread::sync_threads();
+    // SAFETY: as above.
+    let first = unsafe { raw_static.add(31 - t).read() };
     results.set(
         t,
         u64::from(bytes.get(n - 1 - t)) + longs.get(t) + u64::from(first),

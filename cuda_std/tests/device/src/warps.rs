@@ -52,7 +52,9 @@ pub unsafe fn votes(values: GlobalMut<u32>, mask: u32) {
     sum ^= warp::ballot(mask, predicate);
     // SAFETY: the launch gives a mask that names the lanes that come.
     unsafe { warp::sync_warp(mask) };
-    sum ^= warp::active_mask() ^ warp::lane_id() ^ warp::warp_id();
+    // Which others are active is up to the hardware.
+    sum ^= warp::active_mask() & (1 << warp::lane_id());
+    sum ^= warp::lane_id() ^ warp::warp_id();
     values.set(i, sum);
 }
 
