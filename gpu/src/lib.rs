@@ -12,6 +12,7 @@
 
 pub mod block;
 mod catalogue;
+pub mod gemm;
 pub mod histogram;
 pub mod reduce;
 pub mod transpose;

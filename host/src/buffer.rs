@@ -335,6 +335,16 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         self.address
     }
 
+    /// The same elements, to write, for as long as this view is not used.
+    pub(crate) fn reborrow(&mut self) -> VectorViewMut<'_, T> {
+        VectorViewMut {
+            address: self.address,
+            len: self.len,
+            device: self.device,
+            marker: PhantomData,
+        }
+    }
+
     /// The same elements, to read.
     pub fn as_view(&self) -> VectorView<'_, T> {
         VectorView::from_parts(self.address, self.len, self.device)

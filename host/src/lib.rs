@@ -35,6 +35,7 @@ mod launch;
 mod matrix;
 mod module;
 pub mod ops;
+mod rect;
 
 pub use buffer::{Element, PinnedVec, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
@@ -44,6 +45,7 @@ pub use launch::{Arg, Args};
 pub use matrix::{Matrix, MatrixView};
 pub use module::Module;
 pub use ops::histogram::Histogram;
+pub use rect::{MatrixRect, MatrixRectMut};
 pub use warpwright_gpu::{Family, Variant};
 
 /// All families of kernels with their variants.

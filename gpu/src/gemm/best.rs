@@ -1,0 +1,245 @@
+//! `best`: a block of C in registers, the tiles of A and B double-buffered in shared memory.
+
+use cuda_std::prelude::*;
+
+use super::{
+    operand::*,
+    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD},
+    problem::*,
+};
+
+/// Warps of a block down its tile of C; the other two columns of warps are beside them.
+const WARPS_DOWN: usize = 4;
+/// Lanes of a warp down and across its part of the tile.
+const LANES: [usize; 2] = [4, 8];
+
+/// `C = alpha * op(A) * op(B) + beta * C` in `f32`: a thread computes 8 x 8 elements of C, which stay in
+/// registers. While a block multiplies one tile of op(A) and op(B) in shared memory, the next is on its way
+/// through registers into the other buffer; there is one barrier per tile, which goes 8 along k.
+///
+/// A thread's elements come in groups of 16 bytes that are as far apart as all lanes' groups take, so that
+/// what the lanes of a warp read from shared memory at once are neighbours, 16 bytes each. Neighbouring
+/// lanes read the same of B and lanes two apart the same of A, which lets the two halves of a half-warp
+/// be served together.
+///
+/// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes; what is left
+/// along k, a band at the matrix's edge and one that is not aligned are loaded by elements, with noughts in
+/// place of what is outside.
+///
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `A_ALONG_K` and `B_ALONG_K` say
+/// whether neighbours along k are neighbours in memory.
+/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements.
+/// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused
+/// multiply-adds, in the order of k; the same bits on every device.
+///
+/// # Safety
+/// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
+/// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
+#[kernel(
+    launch_bounds(BEST_BLOCK as u32, 2),
+    instances(
+        f32_nn: (true, false),
+        f32_nt: (true, true),
+        f32_tn: (false, false),
+        f32_tt: (false, true),
+    )
+)]
+pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<f32>,
+    b: Global<f32>,
+    c: GlobalMut<f32>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product::<f32, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+}
+
+/// [`gemm_best`] in `f64`: the sums alone take 128 registers, so that one block fits a multiprocessor.
+///
+/// # Safety
+/// As for [`gemm_best`].
+#[kernel(
+    launch_bounds(BEST_BLOCK as u32, 1),
+    instances(
+        f64_nn: (true, false),
+        f64_nt: (true, true),
+        f64_tn: (false, false),
+        f64_tt: (false, true),
+    )
+)]
+pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<f64>,
+    b: Global<f64>,
+    c: GlobalMut<f64>,
+    problem: Problem,
+    alpha: f64,
+    beta: f64,
+) {
+    product::<f64, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+}
+
+/// The tile of C that belongs to this block.
+#[inline(always)]
+fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: &Problem,
+    alpha: T,
+    beta: T,
+) {
+    let (tiles_a, tiles_b) = (shared![T; TILES], shared![T; TILES]);
+    let (top, left) = tile_origin(problem, BEST_TILE, BEST_TILE);
+    let thread = thread::thread_idx_x() as usize;
+    let (warp, lane) = (thread / 32, thread % 32);
+    let (lane_row, lane_column) = (lane / 16 * 2 + lane % 2, lane / 2 % LANES[1]);
+    let row = warp % WARPS_DOWN * LANES[0] * PER_THREAD + lane_row * CHUNK;
+    let column = warp / WARPS_DOWN * LANES[1] * PER_THREAD + lane_column * CHUNK;
+    let (row_stride, column_stride) = (LANES[0] * CHUNK, LANES[1] * CHUNK);
+
+    let a = Operand::<T, CHUNK, A_ALONG_K>::new(
+        a,
+        if A_ALONG_K { problem.a.row } else { problem.a.column },
+        [top, problem.m],
+        problem.k,
+        tiles_a,
+        [row, row_stride],
+    );
+    let b = Operand::<T, CHUNK, B_ALONG_K>::new(
+        b,
+        if B_ALONG_K { problem.b.column } else { problem.b.row },
+        [left, problem.n],
+        problem.k,
+        tiles_b,
+        [column, column_stride],
+    );
+    let mut sums = [[T::ZERO; PER_THREAD]; PER_THREAD];
+    let mut done = 0;
+    if a.is_whole() && b.is_whole() {
+        let tiles = problem.k / BEST_STEP;
+        accumulate_whole(&mut sums, a, b, tiles as u32);
+        done = tiles * BEST_STEP;
+    }
+    accumulate_rest(&mut sums, a, b, done, problem.k);
+
+    let ldc = problem.ldc;
+    let aligned = (c.as_ptr() as usize | ldc * size_of::<T>()) % 16 == 0;
+    let whole = top + BEST_TILE <= problem.m && left + BEST_TILE <= problem.n;
+    unrolled!(i < PER_THREAD => {
+        let row = top + row + i / CHUNK * row_stride + i % CHUNK;
+        unrolled!(number < PER_THREAD / CHUNK => {
+            let column = left + column + number * column_stride;
+            let at = row * ldc + column;
+            let mut values = [T::ZERO; CHUNK];
+            if aligned && whole {
+                if beta != T::ZERO {
+                    values = c.get_chunk(at);
+                }
+                unrolled!(j < CHUNK => {
+                    values[j] = finished(alpha, sums[i][number * CHUNK + j], beta, || values[j]);
+                });
+                c.set_chunk(at, values);
+            } else {
+                unrolled!(j < CHUNK => {
+                    if row < problem.m && column + j < problem.n {
+                        let sum = sums[i][number * CHUNK + j];
+                        c.set(at + j, finished(alpha, sum, beta, || c.get(at + j)));
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// Adds the products of the first `tiles` tiles, which lie within the matrices and are aligned.
+#[inline(always)]
+#[track_caller]
+fn accumulate_whole<
+    T: Real,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    sums: &mut [[T; PER_THREAD]; PER_THREAD],
+    a: Operand<T, CHUNK, A_ALONG_K>,
+    b: Operand<T, CHUNK, B_ALONG_K>,
+    tiles: u32,
+) {
+    if tiles == 0 {
+        return;
+    }
+    let (mut from_a, mut from_b) = (a.start(), b.start());
+    a.store(0, a.load_whole(from_a));
+    b.store(0, b.load_whole(from_b));
+    thread::sync_threads();
+    let mut buffer = 0;
+    let mut left = tiles;
+    while left > 0 {
+        left -= 1;
+        // Behind the last tile there is none: it is loaded once more, and not used.
+        if left > 0 {
+            (from_a, from_b) = (from_a.skip(a.step()), from_b.skip(b.step()));
+        }
+        let next = (a.load_whole(from_a), b.load_whole(from_b));
+        unrolled!(i < BEST_STEP => {
+            multiply(sums, a.own(buffer, i), b.own(buffer, i));
+        });
+        buffer ^= 1;
+        a.store(buffer, next.0);
+        b.store(buffer, next.1);
+        thread::sync_threads();
+    }
+}
+
+/// Adds the products from `k` to `end`, wherever the bands and the last tile end.
+#[inline(always)]
+#[track_caller]
+fn accumulate_rest<
+    T: Real,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    sums: &mut [[T; PER_THREAD]; PER_THREAD],
+    a: Operand<T, CHUNK, A_ALONG_K>,
+    b: Operand<T, CHUNK, B_ALONG_K>,
+    mut k: usize,
+    end: usize,
+) {
+    if k == end {
+        return;
+    }
+    a.store(0, a.load_part(k));
+    b.store(0, b.load_part(k));
+    thread::sync_threads();
+    let mut buffer = 0;
+    while k < end {
+        let next = (a.load_part(k + BEST_STEP), b.load_part(k + BEST_STEP));
+        let count = (end - k).min(BEST_STEP) as u32;
+        let mut i = 0;
+        while i < count {
+            multiply(sums, a.own(buffer, i as usize), b.own(buffer, i as usize));
+            i += 1;
+        }
+        buffer ^= 1;
+        a.store(buffer, next.0);
+        b.store(buffer, next.1);
+        thread::sync_threads();
+        k += BEST_STEP;
+    }
+}
+
+/// Adds the products of a column of A's tile and a row of B's.
+#[inline(always)]
+fn multiply<T: Real>(
+    sums: &mut [[T; PER_THREAD]; PER_THREAD],
+    a: [T; PER_THREAD],
+    b: [T; PER_THREAD],
+) {
+    unrolled!(i < PER_THREAD => {
+        unrolled!(j < PER_THREAD => {
+            sums[i][j] = a[i].mul_add(b[j], sums[i][j]);
+        });
+    });
+}

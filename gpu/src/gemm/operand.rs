@@ -1,0 +1,223 @@
+//! `best`'s way of an operand: from global memory through registers into shared memory, and from there
+//! into the registers that the products are taken from.
+
+use cuda_std::prelude::*;
+
+use super::{
+    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD},
+    problem::Real,
+};
+
+/// Writes `$body` out for `$i` = 0, 1, … below `$n`, which is at most 8: an array that a loop indexes stays
+/// in registers only if the loop is unrolled, and the compiler leaves loops as large as these as they are.
+macro_rules! unrolled {
+    ($i:ident < $n:expr => $body:block) => {
+        unrolled!(@ $i, $n, $body, 0 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident, $n:expr, $body:block, $($at:literal)*) => { $(
+        if $at < $n {
+            let $i: usize = $at;
+            $body
+        }
+    )* };
+}
+pub(super) use unrolled;
+
+/// From a row of a tile in shared memory to the next: longer than the tile is wide, so that the lanes of a
+/// warp that store chunks which lie along k meet no bank twice; a row's start stays a multiple of 16 bytes.
+const PITCH: usize = BEST_TILE + 4;
+/// Room for a tile.
+const TILE: usize = BEST_STEP * PITCH;
+/// Room for an operand's two tiles.
+pub(super) const TILES: usize = 2 * TILE;
+/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are
+/// never touched, and take no registers.
+const MOST_STAGED: usize = 8;
+
+/// A thread's share of a tile on its way: chunks of 16 bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
+
+/// One of the two operands, as a block sees it: a band of 128 rows of op(A), or columns of
+/// op(B), that goes along k. In shared memory it lies with k as the row, so that what a thread multiplies
+/// at one k is contiguous.
+///
+/// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
+/// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<T, const CHUNK: usize, const ALONG_K: bool> {
+    view: Global<T>,
+    /// Leading dimension.
+    ld: usize,
+    /// The band's first row (of A; column of B) and how many there are in the whole matrix.
+    first: usize,
+    end: usize,
+    /// The length along k.
+    k: usize,
+    tiles: Shared<T>,
+    /// The first element that this thread multiplies, within the band.
+    own: usize,
+    /// From a chunk of elements that this thread multiplies to the next.
+    own_stride: usize,
+}
+
+impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K> {
+    /// Chunks of a tile per thread.
+    const STAGED: usize = BEST_TILE * BEST_STEP / CHUNK / BEST_BLOCK;
+
+    /// The operand whose band begins at `first` and has elements before `end` only.
+    ///
+    /// `own` and `own_stride` place the chunks that this thread multiplies.
+    #[inline(always)]
+    pub fn new(
+        view: Global<T>,
+        ld: usize,
+        [first, end]: [usize; 2],
+        k: usize,
+        tiles: Shared<T>,
+        [own, own_stride]: [usize; 2],
+    ) -> Self {
+        const {
+            assert!(CHUNK * size_of::<T>() == 16);
+            assert!(Self::STAGED * CHUNK * BEST_BLOCK == BEST_TILE * BEST_STEP);
+            assert!(Self::STAGED <= MOST_STAGED);
+            assert!(BEST_BLOCK / 2 % BEST_TILE == 0);
+            assert!(BEST_BLOCK % (BEST_TILE / CHUNK) == 0);
+        }
+        Self {
+            view,
+            ld,
+            first,
+            end,
+            k,
+            tiles,
+            own,
+            own_stride,
+        }
+    }
+
+    /// Whether the band is whole and its 16-byte chunks are aligned.
+    #[inline(always)]
+    pub fn is_whole(self) -> bool {
+        let aligned = (self.view.as_ptr() as usize | self.ld * size_of::<T>()) % 16 == 0;
+        aligned && self.first + BEST_TILE <= self.end
+    }
+
+    /// Where in a tile this thread's chunk number `number` lies: across the band, and along k.
+    #[inline(always)]
+    fn place(number: usize) -> (usize, usize) {
+        let thread = thread::thread_idx_x() as usize;
+        if ALONG_K {
+            // Two lanes take 32 bytes of one row of A.
+            let row = thread / 2;
+            let group = row / BEST_TILE + number * (BEST_BLOCK / 2 / BEST_TILE);
+            (row % BEST_TILE, (group * 2 + thread % 2) * CHUNK)
+        } else {
+            let across = BEST_TILE / CHUNK;
+            (thread % across * CHUNK, thread / across + number * (BEST_BLOCK / across))
+        }
+    }
+
+    /// From a thread's chunk to its next in the same tile.
+    #[inline(always)]
+    fn between(self) -> usize {
+        if ALONG_K {
+            BEST_BLOCK / 2 / BEST_TILE * 2 * CHUNK
+        } else {
+            BEST_BLOCK / (BEST_TILE / CHUNK) * self.ld
+        }
+    }
+
+    /// Where element (`across`, `along`) of the band lies.
+    #[inline(always)]
+    fn at(self, across: usize, along: usize) -> usize {
+        if ALONG_K {
+            (self.first + across) * self.ld + along
+        } else {
+            along * self.ld + self.first + across
+        }
+    }
+
+    /// This thread's first chunk of the first tile, and what follows: what
+    /// [`load_whole`](Self::load_whole) takes.
+    #[inline(always)]
+    #[track_caller]
+    pub fn start(self) -> Global<T> {
+        let (across, along) = Self::place(0);
+        self.view.skip(self.at(across, along))
+    }
+
+    /// From a tile to the next.
+    #[inline(always)]
+    pub fn step(self) -> usize {
+        if ALONG_K {
+            BEST_STEP
+        } else {
+            BEST_STEP * self.ld
+        }
+    }
+
+    /// Loads this thread's share of the tile at `start`, which lies within the matrix and is aligned.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_whole(self, start: Global<T>) -> Staged<T, CHUNK> {
+        let mut staged = [[T::ZERO; CHUNK]; MOST_STAGED];
+        unrolled!(number < Self::STAGED => {
+            staged[number] = start.get_chunk(number * self.between());
+        });
+        Staged(staged)
+    }
+
+    /// Loads this thread's share of the tile at `k`, element by element, with noughts for what is outside
+    /// the matrix.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_part(self, k: usize) -> Staged<T, CHUNK> {
+        let mut staged = [[T::ZERO; CHUNK]; MOST_STAGED];
+        unrolled!(number < Self::STAGED => {
+            let (across, along) = Self::place(number);
+            let at = self.at(across, k + along);
+            unrolled!(i < CHUNK => {
+                let (across, along) = if ALONG_K {
+                    (self.first + across, k + along + i)
+                } else {
+                    (self.first + across + i, k + along)
+                };
+                if across < self.end && along < self.k {
+                    staged[number][i] = self.view.get(at + i);
+                }
+            });
+        });
+        Staged(staged)
+    }
+
+    /// Puts a thread's share of a tile into buffer 0 or 1.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store(self, buffer: usize, Staged(staged): Staged<T, CHUNK>) {
+        unrolled!(number < Self::STAGED => {
+            let (across, along) = Self::place(number);
+            let at = buffer * TILE + along * PITCH + across;
+            if ALONG_K {
+                unrolled!(i < CHUNK => {
+                    self.tiles.set(at + i * PITCH, staged[number][i]);
+                });
+            } else {
+                self.tiles.set_chunk(at, staged[number]);
+            }
+        });
+    }
+
+    /// The elements that this thread multiplies at `k` within the tile in a buffer.
+    #[inline(always)]
+    #[track_caller]
+    pub fn own(self, buffer: usize, k: usize) -> [T; PER_THREAD] {
+        let mut values = [T::ZERO; PER_THREAD];
+        let first = buffer * TILE + k * PITCH + self.own;
+        unrolled!(number < PER_THREAD / CHUNK => {
+            let chunk: [T; CHUNK] = self.tiles.get_chunk(first + number * self.own_stride);
+            unrolled!(i < CHUNK => { values[number * CHUNK + i] = chunk[i]; });
+        });
+        values
+    }
+}

@@ -1,0 +1,219 @@
+//! Rectangles of a matrix: rows and columns, with the matrix's own distance from row to row.
+
+use std::ops::RangeBounds;
+
+use crate::{
+    buffer::{Element, VectorView, VectorViewMut, resolve},
+    device::Device,
+    error::Result,
+    matrix::{Matrix, MatrixView},
+};
+
+/// A rectangle of a matrix on a device: element `(row, column)` is `stride * row + column` elements behind
+/// its first one. BLAS calls the stride the leading dimension.
+#[derive(Debug, Clone, Copy)]
+pub struct MatrixRect<'a, T> {
+    elements: VectorView<'a, T>,
+    height: usize,
+    width: usize,
+    stride: usize,
+}
+
+/// A [`MatrixRect`] that may be written.
+#[derive(Debug)]
+pub struct MatrixRectMut<'a, T> {
+    elements: VectorViewMut<'a, T>,
+    height: usize,
+    width: usize,
+    stride: usize,
+}
+
+/// A rectangle's shape, and where its elements lie among those of the matrix.
+struct Place {
+    elements: std::ops::Range<usize>,
+    height: usize,
+    width: usize,
+}
+
+/// The rectangle `rows` x `columns` of a matrix whose rows are `stride` elements apart.
+fn place(
+    rows: impl RangeBounds<usize>,
+    columns: impl RangeBounds<usize>,
+    [height, width, stride]: [usize; 3],
+) -> Result<Place> {
+    let (top, bottom) = resolve("rect, rows", rows, height)?;
+    let (left, right) = resolve("rect, columns", columns, width)?;
+    let (height, width) = (bottom - top, right - left);
+    let elements = if height == 0 || width == 0 {
+        0..0
+    } else {
+        top * stride + left..(bottom - 1) * stride + right
+    };
+    Ok(Place {
+        elements,
+        height,
+        width,
+    })
+}
+
+macro_rules! shape {
+    ($rect:ident) => {
+        impl<T: Element> $rect<'_, T> {
+            /// The number of rows.
+            pub fn height(&self) -> usize {
+                self.height
+            }
+
+            /// The number of columns.
+            pub fn width(&self) -> usize {
+                self.width
+            }
+
+            /// The distance from a row to the next, in elements.
+            pub fn stride(&self) -> usize {
+                self.stride
+            }
+        }
+    };
+}
+shape!(MatrixRect);
+shape!(MatrixRectMut);
+
+impl<'a, T: Element> MatrixRect<'a, T> {
+    /// The handle that the matrix was made with.
+    pub fn device(&self) -> &'a Device {
+        self.elements.device()
+    }
+
+    /// From the rectangle's first element to its last, with what lies between its rows.
+    pub(crate) fn elements(&self) -> VectorView<'a, T> {
+        self.elements
+    }
+
+    /// The rectangle `rows` x `columns` of this one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the rectangle.
+    pub fn rect(
+        &self,
+        rows: impl RangeBounds<usize>,
+        columns: impl RangeBounds<usize>,
+    ) -> Result<MatrixRect<'a, T>> {
+        let place = place(rows, columns, [self.height, self.width, self.stride])?;
+        Ok(Self {
+            elements: self.elements.slice(place.elements)?,
+            height: place.height,
+            width: place.width,
+            stride: self.stride,
+        })
+    }
+
+    /// A copy of the elements on the host, row by row; waits for the work that makes them.
+    ///
+    /// Copies what lies between the rows too, and leaves it out there.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver) if that work or the copy failed.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let all = self.elements.to_vec()?;
+        if self.stride == self.width {
+            return Ok(all);
+        }
+        let rows = all.chunks(self.stride.max(1));
+        Ok(rows.flat_map(|row| &row[..self.width]).copied().collect())
+    }
+}
+
+impl<T: Element> MatrixRectMut<'_, T> {
+    /// The handle that the matrix was made with.
+    pub fn device(&self) -> &Device {
+        self.elements.device()
+    }
+
+    /// From the rectangle's first element to its last, with what lies between its rows.
+    pub(crate) fn elements(&self) -> &VectorViewMut<'_, T> {
+        &self.elements
+    }
+
+    /// The same rectangle, to write, for as long as this one is not used.
+    pub fn reborrow(&mut self) -> MatrixRectMut<'_, T> {
+        MatrixRectMut {
+            elements: self.elements.reborrow(),
+            height: self.height,
+            width: self.width,
+            stride: self.stride,
+        }
+    }
+
+    /// The same rectangle, to read.
+    pub fn as_rect(&self) -> MatrixRect<'_, T> {
+        MatrixRect {
+            elements: self.elements.as_view(),
+            height: self.height,
+            width: self.width,
+            stride: self.stride,
+        }
+    }
+}
+
+impl<T: Element> Matrix<T> {
+    /// The rectangle `rows` x `columns`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.
+    pub fn rect(
+        &self,
+        rows: impl RangeBounds<usize>,
+        columns: impl RangeBounds<usize>,
+    ) -> Result<MatrixRect<'_, T>> {
+        MatrixRect::from(self).rect(rows, columns)
+    }
+
+    /// The rectangle `rows` x `columns`, to write.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.
+    pub fn rect_mut(
+        &mut self,
+        rows: impl RangeBounds<usize>,
+        columns: impl RangeBounds<usize>,
+    ) -> Result<MatrixRectMut<'_, T>> {
+        let stride = self.width();
+        let place = place(rows, columns, [self.height(), self.width(), stride])?;
+        Ok(MatrixRectMut {
+            elements: self.as_vector_mut().slice_mut(place.elements)?,
+            height: place.height,
+            width: place.width,
+            stride,
+        })
+    }
+}
+
+impl<'a, T: Element> From<MatrixView<'a, T>> for MatrixRect<'a, T> {
+    fn from(view: MatrixView<'a, T>) -> Self {
+        Self {
+            elements: view.as_vector(),
+            height: view.height(),
+            width: view.width(),
+            stride: view.width(),
+        }
+    }
+}
+
+impl<'a, T: Element> From<&'a Matrix<T>> for MatrixRect<'a, T> {
+    fn from(matrix: &'a Matrix<T>) -> Self {
+        matrix.view().into()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Matrix<T>> for MatrixRectMut<'a, T> {
+    fn from(matrix: &'a mut Matrix<T>) -> Self {
+        let (height, width) = (matrix.height(), matrix.width());
+        Self {
+            elements: matrix.as_vector_mut().view_mut(),
+            height,
+            width,
+            stride: width,
+        }
+    }
+}
