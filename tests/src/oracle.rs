@@ -113,6 +113,19 @@ pub fn extreme<T: Number>(values: &[T], least: bool) -> Option<(u64, T)> {
     best
 }
 
+/// The sum of the products of pairs, as [`real_sum`] sums: each product comes with its own rounding error.
+pub fn real_dot(pairs: impl Iterator<Item = (f64, f64)>) -> Total {
+    real_sum(pairs.flat_map(|(a, b)| {
+        let product = a * b;
+        let lost = if product.is_finite() {
+            a.mul_add(b, -product)
+        } else {
+            0.0
+        };
+        [product, lost]
+    }))
+}
+
 /// The transpose of the `height` x `width` row-major matrix `values`.
 pub fn transpose<T: Copy>(values: &[T], height: usize, width: usize) -> Vec<T> {
     assert_eq!(values.len(), height * width);

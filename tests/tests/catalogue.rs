@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
-use warpwright_gpu::{histogram, reduce, transpose};
+use warpwright_gpu::{gemm, histogram, reduce, transpose};
 use warpwright_tests::for_each_number;
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
-const TESTED: [&str; 3] = ["transpose", "reduce", "histogram"];
+const TESTED: [&str; 4] = ["transpose", "reduce", "histogram", "gemm"];
 
 /// What the shipped PTX holds, by module.
 fn shipped() -> Vec<(String, BTreeSet<String>)> {
@@ -62,6 +62,13 @@ fn tested() -> BTreeSet<String> {
     add(&binning::<histogram::BinNumber<u32>>());
     add(&binning::<histogram::EvenRange<f32>>());
     add(&binning::<histogram::EvenRange<f64>>());
+
+    fn products<T: gemm::Kernels>() -> Vec<&'static KernelDescriptor> {
+        T::KERNELS.into_iter().flatten().flatten().collect()
+    }
+    // The types of `tests/gemm.rs`.
+    add(&products::<f32>());
+    add(&products::<f64>());
     names
 }
 

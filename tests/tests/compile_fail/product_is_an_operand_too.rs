@@ -1,0 +1,8 @@
+use warpwright::{Device, Matrix, Result};
+
+pub fn square(device: &Device, a: &mut Matrix<f32>) -> Result<()> {
+    device.gemm(&*a, &*a).into(a).run()?;
+    Ok(())
+}
+
+fn main() {}

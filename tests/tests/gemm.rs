@@ -1,0 +1,550 @@
+//! Matrix products: every variant, both types, any shape, transposed, within larger matrices.
+
+use cuda_std::GpuFloat;
+use rand::Rng;
+use warpwright::{Device, Error, Matrix, ops::gemm::GemmElement};
+use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, POLICIES};
+use warpwright_tests::{
+    cases::{self, Problem},
+    compare::{self, Outcome},
+    data,
+    devices::{self, Executor},
+    number::Number,
+    oracle::{self, Total},
+};
+
+/// An element type: what the library multiplies, and what the tests know of it.
+trait Real: GemmElement + Number {}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Rows above a matrix, columns to the left and to the right of it, in a larger one.
+type Margin = [usize; 3];
+
+/// None; one that keeps 16-byte loads aligned; one that does not.
+const MARGINS: [Margin; 3] = [[0, 0, 0], [1, 4, 8], [2, 3, 2]];
+
+/// Factors of the product and of C: the plain product, other factors, C untouched, nothing at all.
+const FACTORS: [[f64; 2]; 6] = [
+    [1.0, 0.0],
+    [-0.75, 0.0],
+    [1.0, 1.0],
+    [2.5, -1.25],
+    [0.0, 0.5],
+    [0.0, 0.0],
+];
+
+/// `C = alpha * op(A) * op(B) + beta * C`.
+#[derive(Debug, Clone, Copy)]
+struct Gemm {
+    executor: Executor,
+    m: usize,
+    n: usize,
+    k: usize,
+    transpose: [bool; 2],
+    factors: [f64; 2],
+    /// Of A, B and C.
+    margins: [Margin; 3],
+}
+
+impl Problem for Gemm {
+    fn executor(&self) -> Executor {
+        self.executor
+    }
+}
+
+/// A matrix on the host, within a larger one.
+#[derive(Debug, Clone)]
+struct Host<T> {
+    all: Vec<T>,
+    height: usize,
+    width: usize,
+    margin: Margin,
+}
+
+impl<T: Copy> Host<T> {
+    fn new(height: usize, width: usize, margin: Margin, mut value: impl FnMut() -> T) -> Self {
+        let [above, left, right] = margin;
+        let all = (above + height) * (left + width + right);
+        Self {
+            all: (0..all).map(|_| value()).collect(),
+            height,
+            width,
+            margin,
+        }
+    }
+
+    fn ld(&self) -> usize {
+        self.margin[1] + self.width + self.margin[2]
+    }
+
+    fn place(&self, row: usize, column: usize) -> usize {
+        (self.margin[0] + row) * self.ld() + self.margin[1] + column
+    }
+
+    /// Element (row, column), or of the transpose.
+    fn at(&self, row: usize, column: usize, transposed: bool) -> T {
+        let (row, column) = if transposed { (column, row) } else { (row, column) };
+        self.all[self.place(row, column)]
+    }
+}
+
+impl<T: Real> Host<T> {
+    fn upload(&self, device: &Device) -> warpwright::Result<Matrix<T>> {
+        device.upload_matrix(&self.all, self.margin[0] + self.height, self.ld())
+    }
+
+    /// Where it is in what [`upload`](Self::upload) gave.
+    fn ranges(&self) -> [std::ops::Range<usize>; 2] {
+        let [above, left, _] = self.margin;
+        [above..above + self.height, left..left + self.width]
+    }
+}
+
+/// A, B and C.
+struct Operands<T> {
+    a: Host<T>,
+    b: Host<T>,
+    c: Host<T>,
+}
+
+impl Gemm {
+    fn operands<T: Real>(&self, mut value: impl FnMut() -> T) -> Operands<T> {
+        let mut operand = |[height, width]: [usize; 2], transposed: bool, margin| {
+            let [height, width] = if transposed { [width, height] } else { [height, width] };
+            Host::new(height, width, margin, &mut value)
+        };
+        Operands {
+            a: operand([self.m, self.k], self.transpose[0], self.margins[0]),
+            b: operand([self.k, self.n], self.transpose[1], self.margins[1]),
+            c: operand([self.m, self.n], false, self.margins[2]),
+        }
+    }
+
+    fn pairs<'a, T: Real>(
+        &self,
+        operands: &'a Operands<T>,
+        row: usize,
+        column: usize,
+    ) -> impl Iterator<Item = (T, T)> + 'a {
+        let [a, b] = self.transpose;
+        let k = if self.factors[0] == 0.0 { 0 } else { self.k };
+        (0..k).map(move |k| (operands.a.at(row, k, a), operands.b.at(k, column, b)))
+    }
+
+    /// What the documentation says, operation by operation: the same bits everywhere.
+    fn by_the_book<T: Real>(&self, operands: &Operands<T>, row: usize, column: usize) -> T {
+        let [alpha, beta] = self.factors.map(T::from_real);
+        let none = self.k == 0 || alpha == T::ZERO;
+        let sum = self
+            .pairs(operands, row, column)
+            .fold(T::ZERO, |sum, (a, b)| GpuFloat::mul_add(a, b, sum));
+        let old = operands.c.at(row, column, false);
+        match (none, beta == T::ZERO) {
+            (true, true) => T::ZERO,
+            (true, false) => beta * old,
+            (false, true) => alpha * sum,
+            (false, false) => GpuFloat::mul_add(alpha, sum, beta * old),
+        }
+    }
+
+    /// Against sums of twice the precision: `k` roundings of the sum and those of the two factors.
+    fn near_the_truth<T: Real>(
+        &self,
+        operands: &Operands<T>,
+        row: usize,
+        column: usize,
+        got: T,
+    ) -> Outcome {
+        let [alpha, beta] = self.factors;
+        let pairs = self.pairs(operands, row, column);
+        let Total::Real { value, magnitude } =
+            oracle::real_dot(pairs.map(|(a, b)| (a.real(), b.real())))
+        else {
+            return Err("the oracle gave an integer".to_owned());
+        };
+        let old = if beta == 0.0 {
+            0.0
+        } else {
+            operands.c.at(row, column, false).real()
+        };
+        let magnitude = alpha.abs() * magnitude + (beta * old).abs();
+        // The oracle rounds its last two operations.
+        let rounding = 2.0 * f64::EPSILON * magnitude;
+        compare::within(
+            got.real(),
+            alpha.mul_add(value, beta * old),
+            compare::sum_bound::<T>(self.k + 3, magnitude) + rounding,
+        )
+    }
+
+    /// The result by a variant, with the margin that belongs to it.
+    fn by_the_library<T: Real>(
+        &self,
+        device: &Device,
+        operands: &Operands<T>,
+        variant: &str,
+    ) -> warpwright::Result<Vec<T>> {
+        let (a, b) = (operands.a.upload(device)?, operands.b.upload(device)?);
+        let mut c = operands.c.upload(device)?;
+        let ([rows_a, columns_a], [rows_b, columns_b]) = (operands.a.ranges(), operands.b.ranges());
+        let [rows_c, columns_c] = operands.c.ranges();
+        let [alpha, beta] = self.factors.map(T::from_real);
+        let mut request = device
+            .gemm(a.rect(rows_a, columns_a)?, b.rect(rows_b, columns_b)?)
+            .alpha(alpha)
+            .variant(variant);
+        if self.transpose[0] {
+            request = request.transpose_a();
+        }
+        if self.transpose[1] {
+            request = request.transpose_b();
+        }
+        request.beta_c(beta, c.rect_mut(rows_c, columns_c)?).run()?;
+        c.to_vec()
+    }
+
+    fn check<T: Real>(&self, device: &Device, operands: &Operands<T>, variant: &str) -> Outcome {
+        let got = self.by_the_library(device, operands, variant);
+        let got = got.map_err(|error| error.to_string())?;
+        let mut want = operands.c.all.clone();
+        for row in 0..self.m {
+            for column in 0..self.n {
+                let at = operands.c.place(row, column);
+                self.near_the_truth(operands, row, column, got[at])
+                    .map_err(|wrong| format!("({row}, {column}): {wrong}"))?;
+                want[at] = self.by_the_book(operands, row, column);
+            }
+        }
+        compare::same_bits(&got, &want)
+    }
+}
+
+fn problems() -> Vec<Gemm> {
+    let mut sides = vec![0, 1, 33];
+    sides.extend(POLICIES.iter().flat_map(|policy| policy.tile));
+    let best = POLICIES[POLICIES.len() - 1].tile[0];
+    sides.extend([best - 1, best + 1]);
+    sides.sort_unstable();
+    sides.dedup();
+    let depths = [0, 1, BEST_STEP - 1, BEST_STEP, BEST_STEP + 1, 2 * BEST_STEP, 37];
+    let mut shapes = Vec::new();
+    for m in &sides {
+        for n in &sides {
+            for k in depths {
+                shapes.push([*m, *n, k]);
+            }
+        }
+    }
+    shapes.extend([[131, 67, 61], [67, 257, 29], [1, 1, 1009], [3, 1009, 5], [1009, 3, 5]]);
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        let mut shapes = shapes.clone();
+        if executor == Executor::Cuda {
+            shapes.extend([
+                [512, 512, 512],
+                [1021, 1031, 523],
+                [2176, 256, 64],
+                [1, 65537, 3],
+                [65537, 1, 3],
+                [5, 3, 100_003],
+            ]);
+        }
+        // Every shape with one combination of the rest; every combination comes with many shapes.
+        for (i, [m, n, k]) in shapes.into_iter().enumerate() {
+            problems.push(Gemm {
+                executor,
+                m,
+                n,
+                k,
+                transpose: [i % 2 == 1, i / 2 % 2 == 1],
+                factors: FACTORS[i % 17 % FACTORS.len()],
+                margins: [0, 1, 2].map(|operand| MARGINS[(i / 5 + operand * (i / 3)) % 3]),
+            });
+        }
+        // Every combination with a shape that has whole tiles and an edge.
+        let [m, n, k] = [best + 4, 2 * best, 3 * BEST_STEP + 4];
+        for i in 0..4 * FACTORS.len() * MARGINS.len() {
+            let margin = MARGINS[i / 4 / FACTORS.len()];
+            problems.push(Gemm {
+                executor,
+                m,
+                n,
+                k,
+                transpose: [i % 2 == 1, i / 2 % 2 == 1],
+                factors: FACTORS[i / 4 % FACTORS.len()],
+                margins: [margin; 3],
+            });
+        }
+    }
+    problems
+}
+
+fn variants() -> Vec<&'static str> {
+    let rows = cases::variants("gemm").iter();
+    rows.map(|variant| variant.name).collect()
+}
+
+fn check_all<T: Real>() {
+    cases::run(
+        &problems(),
+        |_| variants(),
+        |_, problem| {
+            let mut rng = data::generator((problem.m * 31 + problem.n * 17 + problem.k) as u64);
+            Ok(problem.operands(|| T::from_real(rng.random_range(-1.0..1.0))))
+        },
+        |device, problem, operands, variant| problem.check::<T>(device, operands, variant),
+    );
+}
+
+#[test]
+fn f32_products() {
+    check_all::<f32>();
+}
+
+#[test]
+fn f64_products() {
+    check_all::<f64>();
+}
+
+/// A product of plain matrices.
+fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
+    Gemm {
+        executor,
+        m,
+        n,
+        k,
+        transpose: [false; 2],
+        factors: [1.0, 0.0],
+        margins: [[0; 3]; 3],
+    }
+}
+
+fn whole_numbers<T: Real>() {
+    let problems = Executor::ALL.map(|executor| plain(executor, [140, 133, 75]));
+    cases::run(
+        &problems,
+        |_| variants(),
+        |_, problem| {
+            let mut rng = data::generator(5);
+            Ok(problem.operands(|| T::from_real(f64::from(rng.random_range(-9_i8..=9)))))
+        },
+        |device, problem, operands, variant| {
+            let got = problem.by_the_library(device, operands, variant);
+            let got = got.map_err(|error| error.to_string())?;
+            let want: Vec<T> = (0..problem.m * problem.n)
+                .map(|at| {
+                    let pairs = problem.pairs(operands, at / problem.n, at % problem.n);
+                    let sum: i64 = pairs.map(|(a, b)| a.real() as i64 * b.real() as i64).sum();
+                    T::from_real(sum as f64)
+                })
+                .collect();
+            compare::same_bits(&got, &want)
+        },
+    );
+}
+
+#[test]
+fn small_whole_numbers_are_exact() {
+    whole_numbers::<f32>();
+    whole_numbers::<f64>();
+}
+
+/// NaN and infinities in A and B reach the elements that they belong to, and no others: not even where a
+/// tile goes beyond the matrix.
+fn specials<T: Real>() {
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        for transpose in [[false, false], [true, false], [false, true], [true, true]] {
+            problems.push(Gemm {
+                transpose,
+                factors: [2.0, 0.0],
+                ..plain(executor, [130, 131, 21])
+            });
+        }
+    }
+    cases::run(
+        &problems,
+        |_| variants(),
+        |_, problem| {
+            let mut rng = data::generator(7);
+            let mut operands = problem.operands(|| T::from_real(rng.random_range(0.5..1.0)));
+            let put = |host: &mut Host<T>, [row, column]: [usize; 2], transposed, value| {
+                let [row, column] = if transposed { [column, row] } else { [row, column] };
+                let at = host.place(row, column);
+                host.all[at] = T::from_real(value);
+            };
+            let [a, b] = problem.transpose;
+            put(&mut operands.a, [3, 20], a, f64::NAN);
+            put(&mut operands.a, [129, 0], a, f64::INFINITY);
+            put(&mut operands.b, [20, 130], b, f64::NEG_INFINITY);
+            put(&mut operands.b, [7, 64], b, f64::NAN);
+            Ok(operands)
+        },
+        |device, problem, operands, variant| {
+            let got = problem.by_the_library(device, operands, variant);
+            let got = got.map_err(|error| error.to_string())?;
+            let want = (0..got.len())
+                .map(|at| problem.by_the_book(operands, at / problem.n, at % problem.n));
+            for (at, (got, want)) in got.iter().zip(want).enumerate() {
+                let (row, column) = (at / problem.n, at % problem.n);
+                let is_finite = !(row == 3 || row == 129 || column == 130 || column == 64);
+                compare::same(&want.real().is_finite(), &is_finite)?;
+                compare::same_element(Some(*got), Some(want))
+                    .map_err(|wrong| format!("({row}, {column}): {wrong}"))?;
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn nan_and_infinities_come_through_where_they_belong() {
+    specials::<f32>();
+    specials::<f64>();
+}
+
+#[test]
+fn what_is_not_read_does_not_come_through() {
+    for device in devices::all() {
+        for variant in variants() {
+            let nan = device.upload_matrix(&[f32::NAN; 6], 2, 3).unwrap();
+            let one = device.upload_matrix(&[1.0_f32; 6], 3, 2).unwrap();
+            let mut c = device.upload_matrix(&[f32::NAN; 9], 3, 3).unwrap();
+            // beta = 0: C.
+            let request = device.gemm(&one, &one).transpose_b().variant(variant);
+            request.into(&mut c).run().unwrap();
+            assert_eq!(c.to_vec().unwrap(), [2.0; 9], "{variant}");
+            // alpha = 0: A and B; -0 stays.
+            let c = device.upload_matrix(&[3.0_f32, -0.0, 1.0, f32::INFINITY], 2, 2);
+            let request = device.gemm(&nan, &one).alpha(0.0).variant(variant);
+            let c = request.beta_c(2.0, c.unwrap()).run().unwrap();
+            let want = [6.0, -0.0, 2.0, f32::INFINITY];
+            compare::same_bits(&c.to_vec().unwrap(), &want).unwrap();
+            // Neither.
+            let request = device.gemm(&nan, &one).alpha(-0.0).variant(variant);
+            compare::same_bits(&request.run().unwrap().to_vec().unwrap(), &[0.0; 4]).unwrap();
+            // k = 0: not even alpha.
+            let (a, b) = (device.zeros_matrix(2, 0), device.zeros_matrix(0, 2));
+            let (a, b) = (a.unwrap(), b.unwrap());
+            let c = device.upload_matrix(&[1.0_f32, 2.0, -0.0, 4.0], 2, 2).unwrap();
+            let request = device.gemm(&a, &b).alpha(f32::NAN).variant(variant);
+            let c = request.beta_c(-1.0, c).run().unwrap();
+            compare::same_bits(&c.to_vec().unwrap(), &[-1.0, -2.0, 0.0, -4.0]).unwrap();
+            let product = device.gemm(&a, &b).variant(variant).run().unwrap();
+            compare::same_bits(&product.to_vec().unwrap(), &[0.0; 4]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_rectangle_is_what_it_says_and_its_surroundings_stay() {
+    let device = Device::cpu();
+    let values: Vec<f64> = (0..20).map(f64::from).collect();
+    let mut matrix = device.upload_matrix(&values, 4, 5).unwrap();
+    let rect = matrix.rect(1..3, 1..=3).unwrap();
+    assert_eq!((rect.height(), rect.width(), rect.stride()), (2, 3, 5));
+    assert_eq!(rect.to_vec().unwrap(), [6.0, 7.0, 8.0, 11.0, 12.0, 13.0]);
+    assert_eq!(rect.rect(1.., ..2).unwrap().to_vec().unwrap(), [11.0, 12.0]);
+    assert!(rect.rect(.., 1..1).unwrap().to_vec().unwrap().is_empty());
+    let one = device.upload_matrix(&[1.0], 1, 1).unwrap();
+    let c = matrix.rect_mut(3.., 4..).unwrap();
+    assert_eq!(c.as_rect().to_vec().unwrap(), [19.0]);
+    let c = device.gemm(&one, &one).into(c).run().unwrap();
+    assert_eq!((c.height(), c.width(), c.stride()), (1, 1, 5));
+    assert_eq!(matrix.to_vec().unwrap()[..19], values[..19]);
+    assert_eq!(matrix.to_vec().unwrap()[19], 1.0);
+    for wrong in [matrix.rect(0..5, ..), matrix.rect(.., 3..6)] {
+        let error = wrong.unwrap_err();
+        assert!(matches!(error, Error::Invalid { .. }), "{error:?}");
+    }
+    assert!(matrix.rect_mut(5.., ..).is_err());
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_refused_by_name() {
+    for device in devices::all() {
+        let a = device.zeros_matrix::<f32>(3, 4).unwrap();
+        let b = device.zeros_matrix::<f32>(5, 6).unwrap();
+        let text = device.matmul(&a, &b).unwrap_err().to_string();
+        assert!(text.contains("3 x 4") && text.contains("5 x 6"), "{text}");
+        let request = device.gemm(&a, &b).transpose_a().transpose_b();
+        let text = request.run().unwrap_err().to_string();
+        assert!(text.contains("4 x 3") && text.contains("6 x 5"), "{text}");
+        let c = device.zeros_matrix::<f32>(3, 4).unwrap();
+        let error = device.gemm(&a, &a).transpose_b().into(c).run().unwrap_err();
+        assert!(
+            matches!(error, Error::Invalid { operation: "gemm", .. }),
+            "{error:?}"
+        );
+        let text = error.to_string();
+        assert!(text.contains("3 x 3") && text.contains("3 x 4"), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
+    let device = Device::cpu();
+    let a = device.zeros_matrix::<f64>(2, 2).unwrap();
+    let text = device.gemm(&a, &a).variant("bset").run().unwrap_err();
+    let text = text.to_string();
+    for name in variants().into_iter().chain(["`bset`"]) {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_library_takes_best_and_says_who_chose() {
+    use warpwright::ops::ChosenBy;
+    let device = Device::cpu();
+    let a = device.zeros_matrix::<f64>(2, 2).unwrap();
+    let prepared = device.gemm(&a, &a).prepare().unwrap();
+    assert_eq!(
+        (prepared.variant(), prepared.chosen_by()),
+        ("best", ChosenBy::Policy)
+    );
+    let prepared = device.gemm(&a, &a).variant("tiled").prepare().unwrap();
+    assert_eq!(
+        (prepared.variant(), prepared.chosen_by()),
+        ("tiled", ChosenBy::Caller)
+    );
+    const { assert!(BEST_MOST_K > 1 << 34) };
+}
+
+#[test]
+fn queued_again_it_overwrites_or_goes_on() {
+    for device in devices::all() {
+        let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+        let mut prepared = device.gemm(&a, &a).prepare().unwrap();
+        for _ in 0..3 {
+            prepared.enqueue().unwrap();
+            assert_eq!(prepared.output().to_vec().unwrap(), [7.0, 10.0, 15.0, 22.0]);
+        }
+        let c = prepared.into_output();
+        let mut prepared = device.gemm(&a, &a).beta_c(1.0, c).prepare().unwrap();
+        prepared.enqueue().unwrap();
+        prepared.enqueue().unwrap();
+        assert_eq!(prepared.output().to_vec().unwrap(), [21.0, 30.0, 45.0, 66.0]);
+    }
+}
+
+#[test]
+fn other_handles_of_the_device_take_part_in_order() {
+    for device in devices::all() {
+        let other = device.new_stream().unwrap();
+        let a = other.upload_matrix(&[2.0_f64; 64 * 64], 64, 64).unwrap();
+        let mut c = other.zeros_matrix::<f64>(64, 64).unwrap();
+        device.gemm(&a, &a).into(&mut c).run().unwrap();
+        let d = other.matmul(&c, &a).unwrap();
+        assert_eq!(d.to_vec().unwrap(), [256.0 * 128.0; 64 * 64]);
+    }
+}
+
+#[test]
+fn rows_of_a_matrix_are_a_matrix() {
+    let device = Device::cpu();
+    let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+    let got = device.matmul(a.rows(1..).unwrap(), &a).unwrap();
+    assert_eq!((got.height(), got.width()), (1, 2));
+    assert_eq!(got.to_vec().unwrap(), [15.0, 22.0]);
+}
