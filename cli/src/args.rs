@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 /// The most bins that the library counts.
 const MAX_BINS: u64 = u32::MAX as u64 - 1;
 
-/// GPU kernels written in Rust: transposes, reductions and histograms of .npy files and pictures.
+/// GPU kernels written in Rust: transposes, reductions, histograms and products of .npy files and pictures.
 ///
 /// Runs on a CUDA device where there is one and on the CPU elsewhere. Results go to standard output or
 /// to the file that -o names, everything else to standard error. Exit status: 0 done, 1 failed, 2 wrong usage.
@@ -54,6 +54,8 @@ pub enum Command {
     Reduce(Reduce),
     /// Count the values in each bin
     Histogram(Histogram),
+    /// Multiply two matrices
+    Matmul(Matmul),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -125,6 +127,40 @@ pub struct Histogram {
     /// Where to draw the histogram: an .svg file
     #[arg(long, value_name = "OUT.svg")]
     pub plot: Option<PathBuf>,
+}
+
+/// `matmul A B -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Matmul {
+    /// A .npy file of f32 or f64 with two axes, M x K; - reads standard input
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// A .npy file of the same type, K x N; - reads standard input
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Where to write alpha * A * B + beta * C: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Factor of the product; with 0, A and B do not count, whatever is in them
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 1.0,
+        allow_hyphen_values = true
+    )]
+    pub alpha: f64,
+    /// Factor of C [default: 1 with --c]; with 0, C does not count, whatever is in it
+    #[arg(long, value_name = "X", requires = "c", allow_hyphen_values = true)]
+    pub beta: Option<f64>,
+    /// A .npy file of the same type, M x N, to be added
+    #[arg(long, value_name = "C")]
+    pub c: Option<PathBuf>,
+    /// Take the transpose of A, which is then K x M
+    #[arg(long)]
+    pub transpose_a: bool,
+    /// Take the transpose of B, which is then N x K
+    #[arg(long)]
+    pub transpose_b: bool,
 }
 
 /// `verify [--family F] [--quick]`

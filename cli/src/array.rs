@@ -133,6 +133,9 @@ pub trait Element: bytemuck::Pod + Send + Sync + fmt::Debug + PartialEq {
 
     /// The array that holds this data.
     fn into_array(data: Data<Self>) -> Array;
+
+    /// The data of an array of this type; `None` for an array of another.
+    fn from_array(array: &Array) -> Option<&Data<Self>>;
 }
 
 macro_rules! element {
@@ -147,6 +150,13 @@ macro_rules! element {
 
             fn into_array(data: Data<Self>) -> Array {
                 Array::$variant(data)
+            }
+
+            fn from_array(array: &Array) -> Option<&Data<Self>> {
+                match array {
+                    Array::$variant(data) => Some(data),
+                    _ => None,
+                }
             }
         }
     };

@@ -287,6 +287,36 @@ fn histograms_go_to_files() {
 }
 
 #[test]
+fn matrix_products() {
+    let folder = Folder::new();
+    let shape = |height, width| Shape::Matrix { height, width };
+    folder.matrix("a.npy", 2, 3, &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    folder.matrix("b.npy", 3, 1, &[1.0_f32, -1.0, 2.0]);
+    folder.matrix("c.npy", 2, 1, &[10.0_f32, 20.0]);
+    let column = |values: Vec<f32>| Array::F32(Data::new(shape(2, 1), values).unwrap());
+    for variant in ["naive", "tiled", "best"] {
+        let line = format!("matmul a.npy b.npy -o out.npy --variant {variant}");
+        assert_eq!(folder.succeeds(&line), "");
+        assert_eq!(folder.read("out.npy"), column(vec![5.0, 11.0]), "{variant}");
+    }
+    let answer = folder.json("matmul a.npy b.npy -o out.npy --c c.npy --beta -0.5 --alpha 2");
+    assert_eq!(folder.read("out.npy"), column(vec![5.0, 12.0]));
+    assert_eq!(answer["variant"], "best");
+    assert_eq!(answer["output"], "out.npy");
+    folder.succeeds("matmul a.npy b.npy -o out.npy --c c.npy");
+    assert_eq!(folder.read("out.npy"), column(vec![15.0, 31.0]));
+
+    folder.matrix("d.npy", 2, 3, &[1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    folder.succeeds("matmul d.npy d.npy --transpose-b -o out.npy");
+    let square = Data::new(shape(2, 2), vec![14.0, 32.0, 32.0, 77.0]).unwrap();
+    assert_eq!(folder.read("out.npy"), Array::F64(square));
+    folder.succeeds("matmul d.npy d.npy --transpose-a -o out.npy");
+    let values = vec![17.0, 22.0, 27.0, 22.0, 29.0, 36.0, 27.0, 36.0, 45.0];
+    let square = Data::new(shape(3, 3), values).unwrap();
+    assert_eq!(folder.read("out.npy"), Array::F64(square));
+}
+
+#[test]
 fn fortran_order_and_big_endian_are_read_as_what_they_mean() {
     let folder = Folder::new();
     // [[1, 2, 3], [4, 5, 6]] stored column by column, most significant byte first.

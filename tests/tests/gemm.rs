@@ -84,7 +84,11 @@ impl<T: Copy> Host<T> {
 
     /// Element (row, column), or of the transpose.
     fn at(&self, row: usize, column: usize, transposed: bool) -> T {
-        let (row, column) = if transposed { (column, row) } else { (row, column) };
+        let (row, column) = if transposed {
+            (column, row)
+        } else {
+            (row, column)
+        };
         self.all[self.place(row, column)]
     }
 }
@@ -111,7 +115,11 @@ struct Operands<T> {
 impl Gemm {
     fn operands<T: Real>(&self, mut value: impl FnMut() -> T) -> Operands<T> {
         let mut operand = |[height, width]: [usize; 2], transposed: bool, margin| {
-            let [height, width] = if transposed { [width, height] } else { [height, width] };
+            let [height, width] = if transposed {
+                [width, height]
+            } else {
+                [height, width]
+            };
             Host::new(height, width, margin, &mut value)
         };
         Operands {
@@ -227,7 +235,15 @@ fn problems() -> Vec<Gemm> {
     sides.extend([best - 1, best + 1]);
     sides.sort_unstable();
     sides.dedup();
-    let depths = [0, 1, BEST_STEP - 1, BEST_STEP, BEST_STEP + 1, 2 * BEST_STEP, 37];
+    let depths = [
+        0,
+        1,
+        BEST_STEP - 1,
+        BEST_STEP,
+        BEST_STEP + 1,
+        2 * BEST_STEP,
+        37,
+    ];
     let mut shapes = Vec::new();
     for m in &sides {
         for n in &sides {
@@ -236,7 +252,13 @@ fn problems() -> Vec<Gemm> {
             }
         }
     }
-    shapes.extend([[131, 67, 61], [67, 257, 29], [1, 1, 1009], [3, 1009, 5], [1009, 3, 5]]);
+    shapes.extend([
+        [131, 67, 61],
+        [67, 257, 29],
+        [1, 1, 1009],
+        [3, 1009, 5],
+        [1009, 3, 5],
+    ]);
     let mut problems = Vec::new();
     for executor in Executor::ALL {
         let mut shapes = shapes.clone();
@@ -370,7 +392,11 @@ fn specials<T: Real>() {
             let mut rng = data::generator(7);
             let mut operands = problem.operands(|| T::from_real(rng.random_range(0.5..1.0)));
             let put = |host: &mut Host<T>, [row, column]: [usize; 2], transposed, value| {
-                let [row, column] = if transposed { [column, row] } else { [row, column] };
+                let [row, column] = if transposed {
+                    [column, row]
+                } else {
+                    [row, column]
+                };
                 let at = host.place(row, column);
                 host.all[at] = T::from_real(value);
             };
@@ -427,7 +453,9 @@ fn what_is_not_read_does_not_come_through() {
             // k = 0: not even alpha.
             let (a, b) = (device.zeros_matrix(2, 0), device.zeros_matrix(0, 2));
             let (a, b) = (a.unwrap(), b.unwrap());
-            let c = device.upload_matrix(&[1.0_f32, 2.0, -0.0, 4.0], 2, 2).unwrap();
+            let c = device
+                .upload_matrix(&[1.0_f32, 2.0, -0.0, 4.0], 2, 2)
+                .unwrap();
             let request = device.gemm(&a, &b).alpha(f32::NAN).variant(variant);
             let c = request.beta_c(-1.0, c).run().unwrap();
             compare::same_bits(&c.to_vec().unwrap(), &[-1.0, -2.0, 0.0, -4.0]).unwrap();
@@ -474,7 +502,13 @@ fn shapes_that_do_not_fit_are_refused_by_name() {
         let c = device.zeros_matrix::<f32>(3, 4).unwrap();
         let error = device.gemm(&a, &a).transpose_b().into(c).run().unwrap_err();
         assert!(
-            matches!(error, Error::Invalid { operation: "gemm", .. }),
+            matches!(
+                error,
+                Error::Invalid {
+                    operation: "gemm",
+                    ..
+                }
+            ),
             "{error:?}"
         );
         let text = error.to_string();
@@ -514,7 +548,9 @@ fn the_library_takes_best_and_says_who_chose() {
 #[test]
 fn queued_again_it_overwrites_or_goes_on() {
     for device in devices::all() {
-        let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+        let a = device
+            .upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)
+            .unwrap();
         let mut prepared = device.gemm(&a, &a).prepare().unwrap();
         for _ in 0..3 {
             prepared.enqueue().unwrap();
@@ -524,7 +560,10 @@ fn queued_again_it_overwrites_or_goes_on() {
         let mut prepared = device.gemm(&a, &a).beta_c(1.0, c).prepare().unwrap();
         prepared.enqueue().unwrap();
         prepared.enqueue().unwrap();
-        assert_eq!(prepared.output().to_vec().unwrap(), [21.0, 30.0, 45.0, 66.0]);
+        assert_eq!(
+            prepared.output().to_vec().unwrap(),
+            [21.0, 30.0, 45.0, 66.0]
+        );
     }
 }
 
@@ -543,7 +582,9 @@ fn other_handles_of_the_device_take_part_in_order() {
 #[test]
 fn rows_of_a_matrix_are_a_matrix() {
     let device = Device::cpu();
-    let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2).unwrap();
+    let a = device
+        .upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)
+        .unwrap();
     let got = device.matmul(a.rows(1..).unwrap(), &a).unwrap();
     assert_eq!((got.height(), got.width()), (1, 2));
     assert_eq!(got.to_vec().unwrap(), [15.0, 22.0]);

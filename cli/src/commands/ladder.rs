@@ -24,6 +24,9 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     share_of_copy: Option<f64>,
     copy_gigabytes_per_second: f64,
+    /// Of floating-point operations, where they are what takes the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    teraflops: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_eligible: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +81,9 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
 }
 
 fn table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
+    if ladder.operations.is_some() {
+        return operations_table(out, ladder);
+    }
     writeln!(
         out,
         "{}: {} on {}; a copy within the device: {} GB/s",
@@ -104,13 +110,43 @@ fn table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
                     report::significant(100.0 * rate / ladder.copy_rate)
                 )?;
             }
-            Problem::NotEligible(reason) => {
-                writeln!(out, "  {:<24} cannot do this: {reason}", rung.variant)?;
-            }
-            Problem::Wrong(_) => writeln!(out, "  {:<24} WRONG RESULT", rung.variant)?,
+            _ => untimed(out, rung)?,
         }
     }
     writeln!(out)
+}
+
+/// The table of a family whose time goes into arithmetic.
+fn operations_table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{}: {} on {}",
+        ladder.family, ladder.problem, ladder.device
+    )?;
+    writeln!(out, "  {:<24} {:>10} {:>12}", "variant", "time", "TFLOP/s")?;
+    for rung in &ladder.rungs {
+        match &rung.result {
+            Problem::Timed(time) => writeln!(
+                out,
+                "  {:<24} {:>10} {:>12}",
+                rung.variant,
+                report::duration(*time),
+                report::significant(ladder.operation_rate(*time).unwrap_or_default() / 1e12)
+            )?,
+            _ => untimed(out, rung)?,
+        }
+    }
+    writeln!(out)
+}
+
+/// The line of a rung that was not timed.
+fn untimed(out: &mut dyn std::io::Write, rung: &Rung) -> std::io::Result<()> {
+    match &rung.result {
+        Problem::NotEligible(reason) => {
+            writeln!(out, "  {:<24} cannot do this: {reason}", rung.variant)
+        }
+        _ => writeln!(out, "  {:<24} WRONG RESULT", rung.variant),
+    }
 }
 
 fn row(ladder: &Ladder, rung: &Rung) -> Row {
@@ -118,7 +154,10 @@ fn row(ladder: &Ladder, rung: &Rung) -> Row {
         Problem::Timed(time) => Some(time),
         _ => None,
     };
-    let rate = time.map(|time: Duration| ladder.rate(time));
+    let rate = match ladder.operations {
+        None => time.map(|time: Duration| ladder.rate(time)),
+        Some(_) => None,
+    };
     Row {
         family: ladder.family,
         variant: rung.variant,
@@ -127,6 +166,9 @@ fn row(ladder: &Ladder, rung: &Rung) -> Row {
         gigabytes_per_second: rate.map(|rate| rate / 1e9),
         share_of_copy: rate.map(|rate| rate / ladder.copy_rate),
         copy_gigabytes_per_second: ladder.copy_rate / 1e9,
+        teraflops: time
+            .and_then(|time| ladder.operation_rate(time))
+            .map(|rate| rate / 1e12),
         not_eligible: match &rung.result {
             Problem::NotEligible(reason) => Some(reason.clone()),
             _ => None,

@@ -3,6 +3,7 @@
 mod devices;
 mod histogram;
 mod ladder;
+mod matmul;
 mod reduce;
 mod transpose;
 mod verify;
@@ -27,6 +28,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Transpose(options) => transpose::run(&global, &options),
         Command::Reduce(options) => reduce::run(&global, &options),
         Command::Histogram(options) => histogram::run(&global, &options),
+        Command::Matmul(options) => matmul::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
     }

@@ -1,6 +1,7 @@
 //! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
 //! rate from the same run.
 
+mod gemm;
 mod histogram;
 mod reduce;
 mod transpose;
@@ -20,6 +21,8 @@ pub struct Ladder {
     pub device: String,
     /// Bytes that the problem must read and write at least.
     pub bytes: u64,
+    /// Floating-point operations of the problem, where those are what takes the time, and not the bytes.
+    pub operations: Option<u64>,
     /// Bytes per second read and written by a copy of a buffer as large as the input: the median of
     /// samples taken before and after each rung.
     pub copy_rate: f64,
@@ -79,6 +82,7 @@ impl Ladder {
             "transpose" => transpose::run(run, size),
             "reduce" => reduce::run(run, size),
             "histogram" => histogram::run(run, size),
+            "gemm" => gemm::run(run, size),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),
@@ -90,6 +94,12 @@ impl Ladder {
     /// Bytes per second of a rung that took this long.
     pub fn rate(&self, time: Duration) -> f64 {
         self.bytes as f64 / time.as_secs_f64().max(1e-12)
+    }
+
+    /// Floating-point operations per second of a rung that took this long, where they count.
+    pub fn operation_rate(&self, time: Duration) -> Option<f64> {
+        self.operations
+            .map(|operations| operations as f64 / time.as_secs_f64().max(1e-12))
     }
 }
 
@@ -130,6 +140,7 @@ impl<F: FnMut()> Run<'_, F> {
             problem,
             device,
             bytes,
+            operations: None,
             copy_rate,
             rungs,
         })

@@ -4,6 +4,7 @@
 //! data is chosen so that results are exact wherever an operation can be; where it rounds, the
 //! comparison is `error <= bound`, which a NaN fails.
 
+mod gemm;
 mod histogram;
 mod reduce;
 mod transpose;
@@ -101,6 +102,7 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
         "transpose" => transpose::cases(scale),
         "reduce" => reduce::cases(scale),
         "histogram" => histogram::cases(scale),
+        "gemm" => gemm::cases(scale),
         _ => Vec::new(),
     }
 }

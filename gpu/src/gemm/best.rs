@@ -100,7 +100,11 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
 
     let a = Operand::<T, CHUNK, A_ALONG_K>::new(
         a,
-        if A_ALONG_K { problem.a.row } else { problem.a.column },
+        if A_ALONG_K {
+            problem.a.row
+        } else {
+            problem.a.column
+        },
         [top, problem.m],
         problem.k,
         tiles_a,
@@ -108,7 +112,11 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
     );
     let b = Operand::<T, CHUNK, B_ALONG_K>::new(
         b,
-        if B_ALONG_K { problem.b.column } else { problem.b.row },
+        if B_ALONG_K {
+            problem.b.column
+        } else {
+            problem.b.row
+        },
         [left, problem.n],
         problem.k,
         tiles_b,
@@ -155,12 +163,7 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
 /// Adds the products of the first `tiles` tiles, which lie within the matrices and are aligned.
 #[inline(always)]
 #[track_caller]
-fn accumulate_whole<
-    T: Real,
-    const CHUNK: usize,
-    const A_ALONG_K: bool,
-    const B_ALONG_K: bool,
->(
+fn accumulate_whole<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     sums: &mut [[T; PER_THREAD]; PER_THREAD],
     a: Operand<T, CHUNK, A_ALONG_K>,
     b: Operand<T, CHUNK, B_ALONG_K>,
@@ -195,12 +198,7 @@ fn accumulate_whole<
 /// Adds the products from `k` to `end`, wherever the bands and the last tile end.
 #[inline(always)]
 #[track_caller]
-fn accumulate_rest<
-    T: Real,
-    const CHUNK: usize,
-    const A_ALONG_K: bool,
-    const B_ALONG_K: bool,
->(
+fn accumulate_rest<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     sums: &mut [[T; PER_THREAD]; PER_THREAD],
     a: Operand<T, CHUNK, A_ALONG_K>,
     b: Operand<T, CHUNK, B_ALONG_K>,

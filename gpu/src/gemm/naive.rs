@@ -33,10 +33,7 @@ pub unsafe fn gemm_naive<T: Real>(
         let mut sum = T::ZERO;
         let mut k = 0;
         while k < problem.k {
-            let (x, y) = (
-                a.get(problem.a.at(row, k)),
-                b.get(problem.b.at(k, column)),
-            );
+            let (x, y) = (a.get(problem.a.at(row, k)), b.get(problem.b.at(k, column)));
             sum = x.mul_add(y, sum);
             k += 1;
         }

@@ -114,7 +114,10 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
             (row % BEST_TILE, (group * 2 + thread % 2) * CHUNK)
         } else {
             let across = BEST_TILE / CHUNK;
-            (thread % across * CHUNK, thread / across + number * (BEST_BLOCK / across))
+            (
+                thread % across * CHUNK,
+                thread / across + number * (BEST_BLOCK / across),
+            )
         }
     }
 

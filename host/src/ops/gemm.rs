@@ -272,7 +272,9 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
             return Err(Error::NotEligible {
                 family: FAMILY.name,
                 variant: choice.variant(),
-                reason: format!("it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"),
+                reason: format!(
+                    "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
+                ),
             });
         }
         let policy = POLICIES[choice.index];
@@ -284,8 +286,8 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
             block: [x, y, 1],
             shared_bytes: 0,
         };
-        let kernel = T::KERNELS[choice.index][usize::from(self.transpose_a)]
-            [usize::from(self.transpose_b)];
+        let kernel =
+            T::KERNELS[choice.index][usize::from(self.transpose_a)][usize::from(self.transpose_b)];
         let mut output = self.c.claim(&device, m, n)?;
         let ldc = output.rect().stride();
         Ok(PreparedGemm {
@@ -360,6 +362,7 @@ impl<T: GemmElement, C: Claimed<T>> PreparedGemm<'_, T, C> {
             config: self.config,
             params: &params,
             module: None,
+            constants: &[],
         };
         let owners = [
             &self.a.device().executor,
