@@ -200,7 +200,8 @@ fn rectangles<T: Real>(device: &Device, variant: &str, transposed: [bool; 2]) ->
         let bound = ((k + 4) as f64 * T::ROUNDING + 2.0 * f64::EPSILON) * magnitude;
         let error = (Into::<f64>::into(*found) - expected).abs();
         // A NaN is an error too.
-        if !(error <= bound) {
+        let is_near = error <= bound;
+        if !is_near {
             return Err(Wrong::Result(format!(
                 "at row {row} column {column}: expected {expected:e} within {bound:e}, found {found:?}"
             )));

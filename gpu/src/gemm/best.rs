@@ -132,7 +132,7 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
     accumulate_rest(&mut sums, a, b, done, problem.k);
 
     let ldc = problem.ldc;
-    let aligned = (c.as_ptr() as usize | ldc * size_of::<T>()) % 16 == 0;
+    let aligned = is_aligned(c.as_ptr().cast_const(), ldc);
     let whole = top + BEST_TILE <= problem.m && left + BEST_TILE <= problem.n;
     unrolled!(i < PER_THREAD => {
         let row = top + row + i / CHUNK * row_stride + i % CHUNK;

@@ -34,6 +34,12 @@ pub(super) const TILES: usize = 2 * TILE;
 /// never touched, and take no registers.
 const MOST_STAGED: usize = 8;
 
+/// Whether the rows of a matrix begin at multiples of 16 bytes.
+#[inline(always)]
+pub(super) fn is_aligned<T>(first: *const T, ld: usize) -> bool {
+    first.addr().is_multiple_of(16) && (ld * size_of::<T>()).is_multiple_of(16)
+}
+
 /// A thread's share of a tile on its way: chunks of 16 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
@@ -81,8 +87,8 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
             assert!(CHUNK * size_of::<T>() == 16);
             assert!(Self::STAGED * CHUNK * BEST_BLOCK == BEST_TILE * BEST_STEP);
             assert!(Self::STAGED <= MOST_STAGED);
-            assert!(BEST_BLOCK / 2 % BEST_TILE == 0);
-            assert!(BEST_BLOCK % (BEST_TILE / CHUNK) == 0);
+            assert!((BEST_BLOCK / 2).is_multiple_of(BEST_TILE));
+            assert!(BEST_BLOCK.is_multiple_of(BEST_TILE / CHUNK));
         }
         Self {
             view,
@@ -99,8 +105,7 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
     /// Whether the band is whole and its 16-byte chunks are aligned.
     #[inline(always)]
     pub fn is_whole(self) -> bool {
-        let aligned = (self.view.as_ptr() as usize | self.ld * size_of::<T>()) % 16 == 0;
-        aligned && self.first + BEST_TILE <= self.end
+        is_aligned(self.view.as_ptr(), self.ld) && self.first + BEST_TILE <= self.end
     }
 
     /// Where in a tile this thread's chunk number `number` lies: across the band, and along k.
