@@ -37,7 +37,7 @@ const MOST_STAGED: usize = 8;
 /// Whether the rows of a matrix begin at multiples of 16 bytes.
 #[inline(always)]
 pub(super) fn is_aligned<T>(first: *const T, ld: usize) -> bool {
-    first.addr().is_multiple_of(16) && (ld * size_of::<T>()).is_multiple_of(16)
+    (first.addr() | (ld * size_of::<T>())).is_multiple_of(16)
 }
 
 /// A thread's share of a tile on its way: chunks of 16 bytes.
