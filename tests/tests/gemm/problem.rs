@@ -1,0 +1,244 @@
+//! A product as a case of the tests: its operands, and what should come out.
+
+use cuda_std::GpuFloat;
+use warpwright::{Device, Matrix, ops::gemm::GemmElement};
+use warpwright_tests::{
+    cases::Problem,
+    compare::{self, Outcome},
+    devices::Executor,
+    number::Number,
+    oracle::{self, Total},
+};
+
+/// An element type: what the library multiplies, and what the tests know of it.
+pub trait Real: GemmElement + Number {}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Rows above a matrix, columns to the left and to the right of it, in a larger one.
+pub type Margin = [usize; 3];
+
+/// None; one that keeps 16-byte loads aligned; one that does not.
+pub const MARGINS: [Margin; 3] = [[0, 0, 0], [1, 4, 8], [2, 3, 2]];
+
+/// Factors of the product and of C: the plain product, other factors, C untouched, nothing at all.
+pub const FACTORS: [[f64; 2]; 6] = [
+    [1.0, 0.0],
+    [-0.75, 0.0],
+    [1.0, 1.0],
+    [2.5, -1.25],
+    [0.0, 0.5],
+    [0.0, 0.0],
+];
+
+/// `C = alpha * op(A) * op(B) + beta * C`.
+#[derive(Debug, Clone, Copy)]
+pub struct Gemm {
+    pub executor: Executor,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub transpose: [bool; 2],
+    pub factors: [f64; 2],
+    /// Of A, B and C.
+    pub margins: [Margin; 3],
+}
+
+impl Problem for Gemm {
+    fn executor(&self) -> Executor {
+        self.executor
+    }
+}
+
+/// A matrix on the host, within a larger one.
+#[derive(Debug, Clone)]
+pub struct Host<T> {
+    pub all: Vec<T>,
+    pub height: usize,
+    pub width: usize,
+    pub margin: Margin,
+}
+
+impl<T: Copy> Host<T> {
+    pub fn new(height: usize, width: usize, margin: Margin, mut value: impl FnMut() -> T) -> Self {
+        let [above, left, right] = margin;
+        let all = (above + height) * (left + width + right);
+        Self {
+            all: (0..all).map(|_| value()).collect(),
+            height,
+            width,
+            margin,
+        }
+    }
+
+    pub fn ld(&self) -> usize {
+        self.margin[1] + self.width + self.margin[2]
+    }
+
+    pub fn place(&self, row: usize, column: usize) -> usize {
+        (self.margin[0] + row) * self.ld() + self.margin[1] + column
+    }
+
+    /// Element (row, column), or of the transpose.
+    pub fn at(&self, row: usize, column: usize, transposed: bool) -> T {
+        let (row, column) = if transposed {
+            (column, row)
+        } else {
+            (row, column)
+        };
+        self.all[self.place(row, column)]
+    }
+}
+
+impl<T: Real> Host<T> {
+    pub fn upload(&self, device: &Device) -> warpwright::Result<Matrix<T>> {
+        device.upload_matrix(&self.all, self.margin[0] + self.height, self.ld())
+    }
+
+    /// Where it is in what [`upload`](Self::upload) gave.
+    pub fn ranges(&self) -> [std::ops::Range<usize>; 2] {
+        let [above, left, _] = self.margin;
+        [above..above + self.height, left..left + self.width]
+    }
+}
+
+/// A, B and C.
+pub struct Operands<T> {
+    pub a: Host<T>,
+    pub b: Host<T>,
+    pub c: Host<T>,
+}
+
+impl Gemm {
+    pub fn operands<T: Real>(&self, mut value: impl FnMut() -> T) -> Operands<T> {
+        let mut operand = |[height, width]: [usize; 2], transposed: bool, margin| {
+            let [height, width] = if transposed {
+                [width, height]
+            } else {
+                [height, width]
+            };
+            Host::new(height, width, margin, &mut value)
+        };
+        Operands {
+            a: operand([self.m, self.k], self.transpose[0], self.margins[0]),
+            b: operand([self.k, self.n], self.transpose[1], self.margins[1]),
+            c: operand([self.m, self.n], false, self.margins[2]),
+        }
+    }
+
+    pub fn pairs<'a, T: Real>(
+        &self,
+        operands: &'a Operands<T>,
+        row: usize,
+        column: usize,
+    ) -> impl Iterator<Item = (T, T)> + 'a {
+        let [a, b] = self.transpose;
+        let k = if self.factors[0] == 0.0 { 0 } else { self.k };
+        (0..k).map(move |k| (operands.a.at(row, k, a), operands.b.at(k, column, b)))
+    }
+
+    /// What the documentation says, operation by operation: the same bits everywhere.
+    pub fn by_the_book<T: Real>(&self, operands: &Operands<T>, row: usize, column: usize) -> T {
+        let [alpha, beta] = self.factors.map(T::from_real);
+        let none = self.k == 0 || alpha == T::ZERO;
+        let sum = self
+            .pairs(operands, row, column)
+            .fold(T::ZERO, |sum, (a, b)| GpuFloat::mul_add(a, b, sum));
+        let old = operands.c.at(row, column, false);
+        match (none, beta == T::ZERO) {
+            (true, true) => T::ZERO,
+            (true, false) => beta * old,
+            (false, true) => alpha * sum,
+            (false, false) => GpuFloat::mul_add(alpha, sum, beta * old),
+        }
+    }
+
+    /// Against sums of twice the precision: `k` roundings of the sum and those of the two factors.
+    pub fn near_the_truth<T: Real>(
+        &self,
+        operands: &Operands<T>,
+        row: usize,
+        column: usize,
+        got: T,
+    ) -> Outcome {
+        let [alpha, beta] = self.factors;
+        let pairs = self.pairs(operands, row, column);
+        let Total::Real { value, magnitude } =
+            oracle::real_dot(pairs.map(|(a, b)| (a.real(), b.real())))
+        else {
+            return Err("the oracle gave an integer".to_owned());
+        };
+        let old = if beta == 0.0 {
+            0.0
+        } else {
+            operands.c.at(row, column, false).real()
+        };
+        let magnitude = alpha.abs() * magnitude + (beta * old).abs();
+        // The oracle rounds its last two operations.
+        let rounding = 2.0 * f64::EPSILON * magnitude;
+        compare::within(
+            got.real(),
+            alpha.mul_add(value, beta * old),
+            compare::sum_bound::<T>(self.k + 3, magnitude) + rounding,
+        )
+    }
+
+    /// The result by a variant, with the margin that belongs to it.
+    pub fn by_the_library<T: Real>(
+        &self,
+        device: &Device,
+        operands: &Operands<T>,
+        variant: &str,
+    ) -> warpwright::Result<Vec<T>> {
+        let (a, b) = (operands.a.upload(device)?, operands.b.upload(device)?);
+        let mut c = operands.c.upload(device)?;
+        let ([rows_a, columns_a], [rows_b, columns_b]) = (operands.a.ranges(), operands.b.ranges());
+        let [rows_c, columns_c] = operands.c.ranges();
+        let [alpha, beta] = self.factors.map(T::from_real);
+        let mut request = device
+            .gemm(a.rect(rows_a, columns_a)?, b.rect(rows_b, columns_b)?)
+            .alpha(alpha)
+            .variant(variant);
+        if self.transpose[0] {
+            request = request.transpose_a();
+        }
+        if self.transpose[1] {
+            request = request.transpose_b();
+        }
+        request.beta_c(beta, c.rect_mut(rows_c, columns_c)?).run()?;
+        c.to_vec()
+    }
+
+    pub fn check<T: Real>(
+        &self,
+        device: &Device,
+        operands: &Operands<T>,
+        variant: &str,
+    ) -> Outcome {
+        let got = self.by_the_library(device, operands, variant);
+        let got = got.map_err(|error| error.to_string())?;
+        let mut want = operands.c.all.clone();
+        for row in 0..self.m {
+            for column in 0..self.n {
+                let at = operands.c.place(row, column);
+                self.near_the_truth(operands, row, column, got[at])
+                    .map_err(|wrong| format!("({row}, {column}): {wrong}"))?;
+                want[at] = self.by_the_book(operands, row, column);
+            }
+        }
+        compare::same_bits(&got, &want)
+    }
+}
+
+/// A product of plain matrices.
+pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
+    Gemm {
+        executor,
+        m,
+        n,
+        k,
+        transpose: [false; 2],
+        factors: [1.0, 0.0],
+        margins: [[0; 3]; 3],
+    }
+}
