@@ -18,7 +18,7 @@ const JOBS: usize = 2;
 /// Keeps what the kernels of the module reach. LLVM 22 drops the assumptions about address spaces in
 /// its main pipeline, so that they are used before it.
 const REDUCE: &str = "internalize,globaldce";
-const OPTIMISE: &str = "internalize,globaldce,function(infer-address-spaces),default<O3>,globaldce";
+const OPTIMISE: &str = "internalize,globaldce,function(require<domtree>,infer-address-spaces),default<O3>,globaldce";
 
 pub(crate) struct Pipeline<'a> {
     pub(crate) builder: &'a CudaBuilder,
