@@ -112,6 +112,27 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         }
     }
 
+    /// The `C` elements from `i` on, by one load: 2, 4, 8 or 16 bytes in all, and `i` a multiple of `C`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get_chunk<const C: usize>(&self, i: usize) -> [T; C] {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let start = (self.address)();
+            // SAFETY: as for `get`; the table is aligned to 16 bytes.
+            unsafe {
+                crate::imp::assume_constant(start.cast());
+                crate::imp::load(start.add(i))
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // A table starts at a multiple of 16.
+            crate::imp::check_access(core::ptr::null::<T>(), N, i, C, false);
+            core::array::from_fn(|element| self.table.get(i + element, self.name))
+        }
+    }
+
     /// Sets the table's first elements, as many as are given, for later launches on the CPU executor;
     /// reading another is a fault from then on.
     ///
