@@ -108,7 +108,7 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            self.table.get(i, self.name)
+            self.table.get(i, self, self.name)
         }
     }
 
@@ -129,7 +129,7 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         {
             // A table starts at a multiple of 16.
             crate::imp::check_access(core::ptr::null::<T>(), N, i, C, false);
-            core::array::from_fn(|element| self.table.get(i + element, self.name))
+            core::array::from_fn(|element| self.table.get(i + element, self, self.name))
         }
     }
 
@@ -235,6 +235,11 @@ impl ConstantValues<'_> {
     /// The size of the values in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether they are for this table.
+    pub(crate) fn are_for<T>(&self, table: &T) -> bool {
+        core::ptr::from_ref(self.table).addr() == core::ptr::from_ref(table).addr()
     }
 
     /// Sets the table for later launches on the CPU executor.
