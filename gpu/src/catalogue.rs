@@ -27,6 +27,7 @@ pub static FAMILIES: &[Family] = &[
     crate::transpose::FAMILY,
     crate::reduce::FAMILY,
     crate::histogram::FAMILY,
+    crate::convolution::FAMILY,
 ];
 
 /// The family called `name`.
