@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
-use warpwright_gpu::{histogram, reduce, transpose};
+use warpwright_gpu::{convolution, histogram, reduce, transpose};
 use warpwright_tests::for_each_number;
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
-const TESTED: [&str; 3] = ["transpose", "reduce", "histogram"];
+const TESTED: [&str; 4] = ["transpose", "reduce", "histogram", "convolution"];
 
 /// What the shipped PTX holds, by module.
 fn shipped() -> Vec<(String, BTreeSet<String>)> {
@@ -62,6 +62,14 @@ fn tested() -> BTreeSet<String> {
     add(&binning::<histogram::BinNumber<u32>>());
     add(&binning::<histogram::EvenRange<f32>>());
     add(&binning::<histogram::EvenRange<f64>>());
+
+    // The elements of `tests/convolution.rs`.
+    fn convolved<T: convolution::Kernels>() -> Vec<&'static KernelDescriptor> {
+        T::KERNELS.into_iter().chain([T::LONG]).collect()
+    }
+    add(&convolved::<u8>());
+    add(&convolved::<f32>());
+    add(&convolved::<f64>());
     names
 }
 
