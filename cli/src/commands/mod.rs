@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod convolve;
 mod devices;
 mod histogram;
 mod ladder;
@@ -27,6 +28,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Transpose(options) => transpose::run(&global, &options),
         Command::Reduce(options) => reduce::run(&global, &options),
         Command::Histogram(options) => histogram::run(&global, &options),
+        Command::Convolve(options) => convolve::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
     }

@@ -4,6 +4,7 @@
 //! data is chosen so that results are exact wherever an operation can be; where it rounds, the
 //! comparison is `error <= bound`, which a NaN fails.
 
+mod convolution;
 mod histogram;
 mod reduce;
 mod transpose;
@@ -11,6 +12,8 @@ mod transpose;
 use std::fmt::Debug;
 
 use warpwright::{Device, DeviceKind, Error, Family};
+
+pub use convolution::{Sample, convolved};
 
 /// What one variant did.
 #[derive(Debug, Clone)]
@@ -101,6 +104,7 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
         "transpose" => transpose::cases(scale),
         "reduce" => reduce::cases(scale),
         "histogram" => histogram::cases(scale),
+        "convolution" => convolution::cases(scale),
         _ => Vec::new(),
     }
 }
