@@ -30,6 +30,7 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::cpu::constant::Table;
+use crate::view::Wide;
 
 /// A table in constant memory: see the [module](self) and [`constant!`](crate::constant!).
 pub struct Constant<T: 'static, const N: usize> {
@@ -112,24 +113,25 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         }
     }
 
-    /// The `C` elements from `i` on, by one load: 2, 4, 8 or 16 bytes in all, and `i` a multiple of `C`.
+    /// The 16 bytes from element `i` on, by as few loads as there can be. `i` is a multiple of
+    /// [`Wide::LEN`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn get_chunk<const C: usize>(&self, i: usize) -> [T; C] {
+    pub fn get_wide(&self, i: usize) -> Wide<T> {
         #[cfg(target_arch = "nvptx64")]
         {
             let start = (self.address)();
             // SAFETY: as for `get`; the table is aligned to 16 bytes.
             unsafe {
                 crate::imp::assume_constant(start.cast());
-                crate::imp::load(start.add(i))
+                Wide::from_words(crate::imp::load(start.add(i).cast()))
             }
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
             // A table starts at a multiple of 16.
-            crate::imp::check_access(core::ptr::null::<T>(), N, i, C, false);
-            core::array::from_fn(|element| self.table.get(i + element, self, self.name))
+            crate::imp::check_access(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
+            Wide::from_elements(|element| self.table.get(i + element, self, self.name))
         }
     }
 

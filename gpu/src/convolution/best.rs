@@ -124,7 +124,7 @@ impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants {
 
     #[inline(always)]
     fn chunk(self, at: usize) -> [W; CHUNK] {
-        W::table().get_chunk(at)
+        W::table().get_wide(at).to_array()
     }
 }
 
@@ -158,7 +158,7 @@ impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InShared<W> {
 
     #[inline(always)]
     fn chunk(self, at: usize) -> [W; CHUNK] {
-        self.part.get_chunk(at)
+        self.part.get_wide(at).to_array()
     }
 }
 
@@ -238,7 +238,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Part<T, CHUNK, OUTPUTS
             let mask = mask.stage(first, count);
             thread::sync_threads();
             if needed {
-                let input = |at: usize| tile.get_chunk::<CHUNK>(at);
+                let input = |at: usize| -> [T::Sum; CHUNK] { tile.get_wide(at).to_array() };
                 let some = |sums: &mut [T::Sum; OUTPUTS], local: u32, from: usize, to: usize| {
                     let at = own + local as usize * CHUNK;
                     let window = [
@@ -266,30 +266,31 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Part<T, CHUNK, OUTPUTS
                     let mut left = end - local;
                     let (mut a, mut b, mut c) =
                         (input(at), input(at + CHUNK), input(at + 2 * CHUNK));
-                    loop {
-                        let d = input(at + 3 * CHUNK);
+                    let mut d;
+                    while left >= 4 {
+                        d = input(at + 3 * CHUNK);
                         add_chunk(&mut sums, [a, b, c, d], mask.chunk(weights));
-                        if left == 1 {
-                            break;
-                        }
                         a = input(at + 4 * CHUNK);
                         add_chunk(&mut sums, [b, c, d, a], mask.chunk(weights + CHUNK));
-                        if left == 2 {
-                            break;
-                        }
                         b = input(at + 5 * CHUNK);
                         add_chunk(&mut sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
-                        if left == 3 {
-                            break;
-                        }
                         c = input(at + 6 * CHUNK);
                         add_chunk(&mut sums, [d, a, b, c], mask.chunk(weights + 3 * CHUNK));
-                        if left == 4 {
-                            break;
-                        }
                         at += 4 * CHUNK;
                         weights += 4 * CHUNK;
                         left -= 4;
+                    }
+                    if left > 0 {
+                        d = input(at + 3 * CHUNK);
+                        add_chunk(&mut sums, [a, b, c, d], mask.chunk(weights));
+                        if left > 1 {
+                            a = input(at + 4 * CHUNK);
+                            add_chunk(&mut sums, [b, c, d, a], mask.chunk(weights + CHUNK));
+                            if left > 2 {
+                                b = input(at + 5 * CHUNK);
+                                add_chunk(&mut sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
+                            }
+                        }
                     }
                 }
                 // A mask that ends in its first chunk is done.
