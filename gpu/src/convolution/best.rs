@@ -38,7 +38,7 @@ use super::{
 /// window), the sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of
 /// `CHUNK`.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32),
+    launch_bounds(BEST_BLOCK as u32, 4),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
