@@ -124,7 +124,7 @@ impl BlockState {
         Self {
             kernel: *kernel,
             config: *config,
-            constants: core::ptr::from_ref(constants) as *const [ConstantValues<'static>],
+            constants: core::ptr::slice_from_raw_parts(constants.as_ptr().cast(), constants.len()),
             block_idx: Cell::new([0; 3]),
             params: RefCell::new(Vec::new()),
             lanes,

@@ -82,9 +82,11 @@ impl Sample for u8 {
 
     /// The nearest integer, of two the even one, and no further than 0 and 255; 0 for NaN.
     #[inline(always)]
+    // `clamp` keeps a NaN; the maximum of a NaN and 0 is 0.
+    #[allow(clippy::manual_clamp)]
     fn narrow(sum: f32) -> u8 {
         // From 2^23 on neighbouring `f32`s are 1 apart, so the addition rounds to an integer, which its
-        // low bits hold. The maximum of a NaN and 0 is 0.
+        // low bits hold.
         (sum.max(0.0).min(255.0) + 8_388_608.0).to_bits() as u8
     }
 }
