@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 /// The most bins that the library counts.
 const MAX_BINS: u64 = u32::MAX as u64 - 1;
 
-/// GPU kernels written in Rust: transposes, reductions, histograms and products of .npy files and pictures.
+/// GPU kernels written in Rust, for .npy files and pictures.
 ///
 /// Runs on a CUDA device where there is one and on the CPU elsewhere. Results go to standard output or
 /// to the file that -o names, everything else to standard error. Exit status: 0 done, 1 failed, 2 wrong usage.
@@ -56,6 +56,8 @@ pub enum Command {
     Histogram(Histogram),
     /// Multiply two matrices
     Matmul(Matmul),
+    /// Convolve a vector, or each row of a matrix or picture
+    Convolve(Convolve),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -161,6 +163,65 @@ pub struct Matmul {
     /// Take the transpose of B, which is then N x K
     #[arg(long)]
     pub transpose_b: bool,
+}
+
+/// `convolve IN --mask M -o OUT [--boundary B]`
+#[derive(Debug, ClapArgs)]
+pub struct Convolve {
+    /// A .npy file of u8, f32 or f64, a PNG or a JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The mask: weights such as 0.25,0.5,0.25, or a .npy file of f32 or f64 with one axis
+    ///
+    /// It is not flipped: output i is the sum of M[j] * IN[i - W/2 + j] over its W weights, in the order of
+    /// j. Sums are f32 for u8 and f32, and f64 for f64; those of u8 are rounded to the nearest integer, of two
+    /// to the even one, and limited to 0 to 255.
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    pub mask: Mask,
+    /// Where to write the result: .npy, .png, .jpg or .jpeg
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// What lies outside of the vector, or of a row
+    #[arg(long, value_enum, default_value_t = Outside::Zero)]
+    pub boundary: Outside,
+}
+
+/// What lies outside of a vector or row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Outside {
+    /// Zeros
+    Zero,
+    /// The nearest element
+    Clamp,
+    /// The elements from the other end on
+    Wrap,
+}
+
+/// A mask: weights, or the file that holds them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mask {
+    /// At least one weight.
+    Weights(Vec<f64>),
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for Mask {
+    type Err = String;
+
+    /// Numbers with commas between them, else the name of a `.npy` file.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = Path::new(text);
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if extension.is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
+            return Ok(Mask::File(path.to_owned()));
+        }
+        let weights: Result<Vec<f64>, _> =
+            text.split(',').map(|part| part.trim().parse()).collect();
+        weights.map(Mask::Weights).map_err(|_| {
+            "weights such as 0.25,0.5,0.25 or the name of a .npy file are needed".to_owned()
+        })
+    }
 }
 
 /// `verify [--family F] [--quick]`
@@ -286,6 +347,26 @@ mod tests {
         for wrong in ["", "0", "-1", "M", "2^99", "1.5", "2^", "99999999999999G"] {
             assert!(wrong.parse::<Size>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_mask_is_a_list_or_a_file() {
+        assert_eq!("2".parse(), Ok(Mask::Weights(vec![2.0])));
+        assert_eq!(
+            "-0.25, 5e-1,0.25".parse(),
+            Ok(Mask::Weights(vec![-0.25, 0.5, 0.25]))
+        );
+        assert_eq!("a/M.NPY".parse(), Ok(Mask::File(PathBuf::from("a/M.NPY"))));
+        for wrong in ["", ",", "1,,2", "1;2", "mask.png", "1,2,x"] {
+            assert!(wrong.parse::<Mask>().is_err(), "{wrong}");
+        }
+        let line = "warpwright convolve x.npy --mask -1,2 -o y.npy --boundary wrap";
+        let args = Args::try_parse_from(line.split(' ')).unwrap();
+        let Command::Convolve(convolve) = args.command else {
+            panic!("not a convolution")
+        };
+        assert_eq!(convolve.mask, Mask::Weights(vec![-1.0, 2.0]));
+        assert_eq!(convolve.boundary, Outside::Wrap);
     }
 
     #[test]

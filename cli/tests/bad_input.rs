@@ -6,10 +6,11 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 3] = [
+const COMMANDS: [&str; 4] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
+    "convolve IN --mask 1 -o out.npy",
 ];
 
 /// Runs every command on a file of these bytes; each must fail with these parts in its line.

@@ -30,6 +30,7 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::cpu::constant::Table;
+use crate::view::Wide;
 
 /// A table in constant memory: see the [module](self) and [`constant!`](crate::constant!).
 pub struct Constant<T: 'static, const N: usize> {
@@ -108,7 +109,29 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            self.table.get(i, self.name)
+            self.table.get(i, self, self.name)
+        }
+    }
+
+    /// The 16 bytes from element `i` on, by as few loads as there can be. `i` is a multiple of
+    /// [`Wide::LEN`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get_wide(&self, i: usize) -> Wide<T> {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let start = (self.address)();
+            // SAFETY: as for `get`; the table is aligned to 16 bytes.
+            unsafe {
+                crate::imp::assume_constant(start.cast());
+                Wide::from_words(crate::imp::load(start.add(i).cast()))
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // A table starts at a multiple of 16.
+            crate::imp::check_access(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
+            Wide::from_elements(|element| self.table.get(i + element, self, self.name))
         }
     }
 
@@ -214,6 +237,11 @@ impl ConstantValues<'_> {
     /// The size of the values in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether they are for this table.
+    pub(crate) fn are_for<T>(&self, table: &T) -> bool {
+        core::ptr::from_ref(self.table).addr() == core::ptr::from_ref(table).addr()
     }
 
     /// Sets the table for later launches on the CPU executor.

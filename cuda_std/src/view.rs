@@ -62,6 +62,39 @@ impl<T: Copy> Wide<T> {
         result
     }
 
+    /// All elements, of which there are `N`.
+    #[inline(always)]
+    pub fn to_array<const N: usize>(self) -> [T; N] {
+        const { assert!(N == Self::LEN) };
+        core::array::from_fn(|i| self.get(i))
+    }
+
+    #[inline(always)]
+    pub(crate) const fn from_words(words: [u64; 2]) -> Self {
+        Self {
+            words,
+            marker: PhantomData,
+        }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[track_caller]
+    pub(crate) fn from_elements(mut element: impl FnMut(usize) -> T) -> Self {
+        let mut words = [0_u64; 2];
+        for i in 0..Self::LEN {
+            // SAFETY: `LEN` elements take 16 bytes; where they are less aligned than a `T`, this does not
+            // matter.
+            unsafe {
+                words
+                    .as_mut_ptr()
+                    .cast::<T>()
+                    .add(i)
+                    .write_unaligned(element(i))
+            };
+        }
+        Self::from_words(words)
+    }
+
     #[inline(always)]
     fn get(self, i: usize) -> T {
         let bit = i * size_of::<T>() * 8;
@@ -125,6 +158,15 @@ macro_rules! view_basics {
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::load(self.ptr.add(i)) }
             }
+
+            /// The 16 bytes from element `i` on, by one load. The address of element `i` is a multiple of 16.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get_wide(self, i: usize) -> Wide<T> {
+                imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
+                // SAFETY: within the view, which the constructor's caller vouched for.
+                Wide::from_words(unsafe { imp::load(self.ptr.add(i).cast()) })
+            }
         }
     };
 }
@@ -187,10 +229,7 @@ macro_rules! hinted_loads {
                 imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 let words = unsafe { imp::load_hinted(self.ptr.add(i).cast(), Hint::Streaming) };
-                Wide {
-                    words,
-                    marker: PhantomData,
-                }
+                Wide::from_words(words)
             }
         }
     };

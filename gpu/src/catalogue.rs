@@ -28,6 +28,7 @@ pub static FAMILIES: &[Family] = &[
     crate::reduce::FAMILY,
     crate::histogram::FAMILY,
     crate::gemm::FAMILY,
+    crate::convolution::FAMILY,
 ];
 
 /// The family called `name`.

@@ -6,12 +6,13 @@
 //!
 //! This crate launches nothing: the library `warpwright` does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 // An iterator over an array of loads keeps its state in local memory on the GPU; an index unrolls.
 #![allow(clippy::needless_range_loop)]
 
 pub mod block;
 mod catalogue;
+pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod reduce;

@@ -272,7 +272,7 @@ impl Executor {
         match self {
             Self::Cpu(_) => {
                 let _ = module;
-                drop(cpu::set_constants(&[*values]));
+                values.set_for_cpu();
                 Ok(())
             }
             #[cfg(warpwright_cuda)]

@@ -131,6 +131,19 @@ fn check_shape(operation: &'static str, len: usize, height: usize, width: usize)
 }
 
 impl<'a, T: Element> MatrixView<'a, T> {
+    /// The matrix of `height` rows whose elements, row by row, are those of `elements`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if their number is not `height * width`.
+    pub fn from_vector(elements: VectorView<'a, T>, height: usize, width: usize) -> Result<Self> {
+        check_shape("MatrixView::from_vector", elements.len(), height, width)?;
+        Ok(Self {
+            elements,
+            height,
+            width,
+        })
+    }
+
     /// The number of rows.
     pub fn height(&self) -> usize {
         self.height

@@ -7,6 +7,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod convolution;
 pub mod data;
 pub mod device_library;
 pub mod devices;

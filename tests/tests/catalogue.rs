@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
-use warpwright_gpu::{gemm, histogram, reduce, transpose};
+use warpwright_gpu::{convolution, gemm, histogram, reduce, transpose};
 use warpwright_tests::for_each_number;
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
-const TESTED: [&str; 4] = ["transpose", "reduce", "histogram", "gemm"];
+const TESTED: &[&str] = &["transpose", "reduce", "histogram", "gemm", "convolution"];
 
 /// What the shipped PTX holds, by module.
 fn shipped() -> Vec<(String, BTreeSet<String>)> {
@@ -69,6 +69,13 @@ fn tested() -> BTreeSet<String> {
     // The types of `tests/gemm.rs`.
     add(&products::<f32>());
     add(&products::<f64>());
+    // The elements of `tests/convolution.rs`.
+    fn convolved<T: convolution::Kernels>() -> Vec<&'static KernelDescriptor> {
+        T::KERNELS.into_iter().chain([T::LONG]).collect()
+    }
+    add(&convolved::<u8>());
+    add(&convolved::<f32>());
+    add(&convolved::<f64>());
     names
 }
 
@@ -78,7 +85,7 @@ fn every_family_has_its_tests() {
         .iter()
         .map(|family| family.name)
         .collect();
-    assert_eq!(families, TESTED.into());
+    assert_eq!(families, TESTED.iter().copied().collect());
 }
 
 #[test]

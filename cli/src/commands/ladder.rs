@@ -49,18 +49,20 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
             .filter(|row| variant.is_none_or(|name| name == row.name));
         let names: Vec<_> = rungs.map(|row| row.name).collect();
         let bar = progress::steps("timing", names.len() as u64);
-        let ladder =
+        let ladders =
             Ladder::run(&device, family.name, &names, size, || bar.inc(1)).map_err(failed)?;
         bar.finish_and_clear();
-        if !global.json {
-            report::print(|out| table(out, &ladder))?;
-        }
-        for rung in &ladder.rungs {
-            if let Problem::Wrong(text) = &rung.result {
-                wrong += 1;
-                report::note(&format!("{} {}: {text}", ladder.family, rung.variant));
+        for ladder in &ladders {
+            if !global.json {
+                report::print(|out| table(out, ladder))?;
             }
-            rows.push(row(&ladder, rung));
+            for rung in &ladder.rungs {
+                if let Problem::Wrong(text) = &rung.result {
+                    wrong += 1;
+                    report::note(&format!("{} {}: {text}", ladder.family, rung.variant));
+                }
+                rows.push(row(ladder, rung));
+            }
         }
     }
     if global.json {

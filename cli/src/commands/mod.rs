@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod convolve;
 mod devices;
 mod histogram;
 mod ladder;
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Reduce(options) => reduce::run(&global, &options),
         Command::Histogram(options) => histogram::run(&global, &options),
         Command::Matmul(options) => matmul::run(&global, &options),
+        Command::Convolve(options) => convolve::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
     }

@@ -7,7 +7,7 @@ use warpwright::ops::gemm::PreparedGemm;
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
 
-pub(super) fn run<F: FnMut()>(run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
+pub(super) fn run<F: FnMut()>(mut run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
     let elements = size(run.device, asked, 4096 * 4096, 256 * 256);
     let side = elements.isqrt().max(1);
     let device = run.device;

@@ -6,7 +6,7 @@ use warpwright::{Histogram, Result};
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
 
-pub(super) fn run<F: FnMut()>(run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
+pub(super) fn run<F: FnMut()>(mut run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
     let elements = size(run.device, asked, 1 << 30, 1 << 20);
     let device = run.device;
     let values = sample::values(elements, 22, |hash| hash as u8);

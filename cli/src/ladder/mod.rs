@@ -1,6 +1,7 @@
 //! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
 //! rate from the same run.
 
+mod convolution;
 mod gemm;
 mod histogram;
 mod reduce;
@@ -60,8 +61,8 @@ const LEAST_SAMPLE: Duration = Duration::from_millis(1);
 const SAMPLES: (usize, usize) = (3, 50);
 
 impl Ladder {
-    /// Checks and times these variants of a family on a problem of about `size` elements (by default as
-    /// suits the device), and calls `after` after each.
+    /// Checks and times these variants of a family on problems of about `size` elements (by default as
+    /// suits the device), of which there is one or more, and calls `after` after each variant of each.
     ///
     /// # Errors
     /// What the library reports, but for a variant that cannot do the problem; [`Error::Invalid`] for a
@@ -72,17 +73,18 @@ impl Ladder {
         variants: &[&'static str],
         size: Option<usize>,
         after: impl FnMut(),
-    ) -> Result<Ladder> {
+    ) -> Result<Vec<Ladder>> {
         let run = Run {
             device,
             variants,
             after,
         };
         match family {
-            "transpose" => transpose::run(run, size),
-            "reduce" => reduce::run(run, size),
-            "histogram" => histogram::run(run, size),
-            "gemm" => gemm::run(run, size),
+            "transpose" => transpose::run(run, size).map(|ladder| vec![ladder]),
+            "reduce" => reduce::run(run, size).map(|ladder| vec![ladder]),
+            "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
+            "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
+            "convolution" => convolution::run(run, size),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),
@@ -113,7 +115,7 @@ struct Run<'a, F> {
 impl<F: FnMut()> Run<'_, F> {
     /// Times every variant. `rung` makes one ready: it gives what queues its work and what checks the result.
     fn all<'r, T: Element>(
-        mut self,
+        &mut self,
         family: &'static str,
         problem: String,
         bytes: u64,
@@ -244,17 +246,20 @@ mod tests {
         for family in warpwright::families() {
             let names: Vec<_> = family.variants.iter().map(|row| row.name).collect();
             let mut calls = 0;
-            let ladder =
+            let ladders =
                 Ladder::run(&device, family.name, &names, Some(3000), || calls += 1).unwrap();
-            assert_eq!(calls, names.len());
-            assert_eq!(ladder.rungs.len(), names.len());
-            assert!(ladder.copy_rate > 0.0 && ladder.bytes > 0);
-            for rung in &ladder.rungs {
-                assert!(
-                    matches!(rung.result, Problem::Timed(_)),
-                    "{} {rung:?}",
-                    family.name
-                );
+            assert_eq!(calls, names.len() * ladders.len());
+            assert!(!ladders.is_empty());
+            for ladder in &ladders {
+                assert_eq!(ladder.rungs.len(), names.len());
+                assert!(ladder.copy_rate > 0.0 && ladder.bytes > 0);
+                for rung in &ladder.rungs {
+                    assert!(
+                        matches!(rung.result, Problem::Timed(_)),
+                        "{} {rung:?}",
+                        family.name
+                    );
+                }
             }
         }
         assert!(Ladder::run(&device, "none", &[], None, || {}).is_err());
@@ -272,7 +277,7 @@ mod tests {
             }
         }
         let device = Device::cpu();
-        let run = Run {
+        let mut run = Run {
             device: &device,
             variants: &["bad"],
             after: || {},

@@ -7,7 +7,7 @@ use warpwright::ops::reduce::{Operator, PreparedReduce, Value};
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
 
-pub(super) fn run<F: FnMut()>(run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
+pub(super) fn run<F: FnMut()>(mut run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
     let elements = size(run.device, asked, 1 << 28, 1 << 20);
     let device = run.device;
     // Whole numbers from -8 to 8, whose sum is exact in f32 in any order.

@@ -7,7 +7,7 @@ use warpwright::ops::transpose::PreparedTranspose;
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
 
-pub(super) fn run<F: FnMut()>(run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
+pub(super) fn run<F: FnMut()>(mut run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
     let elements = size(run.device, asked, 16_384 * 16_384, 1024 * 1024);
     let side = elements.isqrt().max(1);
     let device = run.device;

@@ -4,6 +4,7 @@
 //! data is chosen so that results are exact wherever an operation can be; where it rounds, the
 //! comparison is `error <= bound`, which a NaN fails.
 
+mod convolution;
 mod gemm;
 mod histogram;
 mod reduce;
@@ -12,6 +13,8 @@ mod transpose;
 use std::fmt::Debug;
 
 use warpwright::{Device, DeviceKind, Error, Family};
+
+pub use convolution::{Sample, convolved};
 
 /// What one variant did.
 #[derive(Debug, Clone)]
@@ -103,6 +106,7 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
         "reduce" => reduce::cases(scale),
         "histogram" => histogram::cases(scale),
         "gemm" => gemm::cases(scale),
+        "convolution" => convolution::cases(scale),
         _ => Vec::new(),
     }
 }

@@ -16,6 +16,7 @@ use super::{
     order::{lanes_of, mask_of_first, order_lanes},
 };
 use crate::{
+    constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
     shared::SHARED_ALIGN,
 };
@@ -80,6 +81,8 @@ struct StaticArray {
 pub(super) struct BlockState {
     pub kernel: KernelDescriptor,
     pub config: LaunchConfig,
+    /// Constant tables with the values that this launch sees in them; they live as long as the launch.
+    constants: *const [ConstantValues<'static>],
     pub block_idx: Cell<[u32; 3]>,
     pub params: RefCell<Vec<(&'static str, usize)>>,
     lanes: u32,
@@ -109,11 +112,19 @@ fn words(bytes: usize) -> usize {
 const POISON: u128 = u128::from_ne_bytes([0xA5; 16]);
 
 impl BlockState {
-    pub fn new(kernel: &KernelDescriptor, config: &LaunchConfig, order: Order) -> Self {
+    /// # Safety
+    /// The values of the tables outlive the state.
+    pub unsafe fn new(
+        kernel: &KernelDescriptor,
+        config: &LaunchConfig,
+        constants: &[ConstantValues<'_>],
+        order: Order,
+    ) -> Self {
         let lanes = config.threads() as u32;
         Self {
             kernel: *kernel,
             config: *config,
+            constants: core::ptr::slice_from_raw_parts(constants.as_ptr().cast(), constants.len()),
             block_idx: Cell::new([0; 3]),
             params: RefCell::new(Vec::new()),
             lanes,
@@ -130,6 +141,12 @@ impl BlockState {
             order,
             lane_table: Cell::new(core::ptr::null()),
         }
+    }
+
+    /// The constant tables that the launch has values for.
+    pub fn constants(&self) -> &[ConstantValues<'_>] {
+        // SAFETY: they outlive the state, by `new`'s contract.
+        unsafe { &*self.constants }
     }
 
     /// Makes everything as it is at a block's start.

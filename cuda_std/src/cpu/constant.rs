@@ -1,4 +1,5 @@
-//! Constant memory as the CPU executor means it: a table that the host sets between launches.
+//! Constant memory as the CPU executor means it: a table that the host sets between launches, or for one
+//! launch alone.
 
 use core::panic::Location;
 use std::sync::{PoisonError, RwLock};
@@ -20,15 +21,22 @@ impl<T: Copy> Table<T> {
         table.extend_from_slice(values);
     }
 
+    /// Element `index` of `owner`, whose table this is and which is called `name`.
     #[track_caller]
-    pub fn get(&self, index: usize, name: &'static str) -> T {
-        let value = {
-            let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            values
-                .as_ref()
-                .map(|values| values.get(index).copied().ok_or(values.len()))
-        };
+    pub fn get<O>(&self, index: usize, owner: &O, name: &'static str) -> T {
         let lane = Lane::current();
+        let element = |values: &[T]| values.get(index).copied().ok_or(values.len());
+        let of_launch = lane.block().constants().iter();
+        let value = match of_launch.rev().find(|values| values.are_for(owner)) {
+            // SAFETY: the values are of the owner's element type, and borrowed while the launch lasts.
+            Some(values) => Some(element(unsafe {
+                core::slice::from_raw_parts(values.as_ptr().cast(), values.len())
+            })),
+            None => {
+                let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
+                values.as_deref().map(element)
+            }
+        };
         let at = Location::caller();
         match value {
             Some(Ok(value)) => value,

@@ -24,7 +24,10 @@ use std::sync::{
 
 use rayon::prelude::*;
 
-use crate::kernel::{KernelDescriptor, LaunchConfig};
+use crate::{
+    constant::ConstantValues,
+    kernel::{KernelDescriptor, LaunchConfig},
+};
 pub use fault::{Fault, FaultKind, LaneSet, LaunchError};
 use runner::BlockRunner;
 
@@ -57,11 +60,16 @@ pub struct Options {
     pub order: Order,
 }
 
-/// Pointers to the raw parameters, shared with the worker threads.
-struct RawParams<'a>(&'a [*const c_void]);
+/// What a launch is given, shared with the worker threads.
+struct Given<'a> {
+    /// Pointers to the raw parameters.
+    params: &'a [*const c_void],
+    constants: &'a [ConstantValues<'a>],
+}
 
-// SAFETY: the executor only reads the parameters, and the launch outlives the workers' use of them.
-unsafe impl Sync for RawParams<'_> {}
+// SAFETY: the executor only reads the parameters and the values of the tables, which are plain data, and
+// the launch outlives the workers' use of them.
+unsafe impl Sync for Given<'_> {}
 
 /// Runs `kernel` to its end.
 ///
@@ -79,8 +87,27 @@ pub unsafe fn launch(
     params: &[*const c_void],
     options: &Options,
 ) -> Result<(), LaunchError> {
+    // SAFETY: by the contract.
+    unsafe { launch_with_constants(kernel, config, params, &[], options) }
+}
+
+/// [`launch`] with values for constant tables, which this launch alone sees in them: a table that others
+/// set or read at the same time does not matter to it, nor it to them.
+///
+/// # Errors
+/// As for [`launch`].
+///
+/// # Safety
+/// As for [`launch`].
+pub unsafe fn launch_with_constants(
+    kernel: &KernelDescriptor,
+    config: &LaunchConfig,
+    params: &[*const c_void],
+    constants: &[ConstantValues<'_>],
+    options: &Options,
+) -> Result<(), LaunchError> {
     check_shape(kernel, config, params.len())?;
-    let params = RawParams(params);
+    let given = Given { params, constants };
     let blocks = config.blocks();
     // The lowest block that failed so far: later blocks need not run, earlier ones must.
     let lowest = AtomicU64::new(u64::MAX);
@@ -95,16 +122,17 @@ pub unsafe fn launch(
         if piece >= pieces {
             break;
         }
-        let params = &params;
+        let given = &given;
         let first = (u128::from(blocks) * u128::from(piece) / u128::from(pieces)) as u64;
         let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
-        let mut runner = BlockRunner::new(kernel, config, options);
+        // SAFETY: the runner does not outlive the launch.
+        let mut runner = unsafe { BlockRunner::new(kernel, config, given.constants, options) };
         for block in first..last {
             if block > lowest.load(Ordering::Relaxed) {
                 break;
             }
             // SAFETY: the caller's contract.
-            if let Err(fault) = unsafe { runner.run(block, params.0) } {
+            if let Err(fault) = unsafe { runner.run(block, given.params) } {
                 lowest.fetch_min(block, Ordering::Relaxed);
                 let mut failure = failure
                     .lock()

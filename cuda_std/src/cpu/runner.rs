@@ -19,7 +19,10 @@ use super::{
     lane::{Lane, set_current},
     order::order_lanes,
 };
-use crate::kernel::{KernelDescriptor, LaunchConfig};
+use crate::{
+    constant::ConstantValues,
+    kernel::{KernelDescriptor, LaunchConfig},
+};
 
 /// Bytes of stack per lane: a reservation of address space; pages that are never touched cost nothing.
 const STACK_BYTES: usize = 256 * 1024;
@@ -43,9 +46,18 @@ pub(super) struct BlockRunner {
 }
 
 impl BlockRunner {
-    pub fn new(kernel: &KernelDescriptor, config: &LaunchConfig, options: &Options) -> Self {
+    /// # Safety
+    /// The values of the tables outlive the runner.
+    pub unsafe fn new(
+        kernel: &KernelDescriptor,
+        config: &LaunchConfig,
+        constants: &[ConstantValues<'_>],
+        options: &Options,
+    ) -> Self {
         let count = config.threads() as u32;
-        let state = Box::new(BlockState::new(kernel, config, options.order));
+        // SAFETY: by the contract.
+        let state = unsafe { BlockState::new(kernel, config, constants, options.order) };
+        let state = Box::new(state);
         let [x, y, _] = config.block;
         let lanes: Vec<Lane> = (0..count)
             .map(|linear| Lane {

@@ -216,6 +216,11 @@ pub fn check_access<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize
 #[derive(Clone, Copy)]
 struct Words4(u32, u32, u32, u32);
 
+/// 16 bytes that move by one instruction, in two parts.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Pair(u64, u64);
+
 /// 8 bytes that move by one instruction.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -230,6 +235,8 @@ pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
     unsafe {
         match (N, size_of::<[T; N]>()) {
             (1, _) => ptr.cast::<[T; N]>().read(),
+            // Parts as large as the elements, so that nothing has to be put together.
+            (2, 16) => core::mem::transmute_copy(&ptr.cast::<Pair>().read()),
             (_, 16) => core::mem::transmute_copy(&ptr.cast::<Words4>().read()),
             (_, 8) => core::mem::transmute_copy(&ptr.cast::<Words2>().read()),
             (_, 4) => core::mem::transmute_copy(&ptr.cast::<u32>().read()),

@@ -1,12 +1,6 @@
 //! The CPU executor behind the library's door.
 
-use std::{
-    alloc::Layout,
-    ptr::NonNull,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
-use cuda_std::constant::ConstantValues;
+use std::{alloc::Layout, ptr::NonNull};
 
 use crate::{
     device::{CpuOptions, DeviceInfo, DeviceKind},
@@ -106,21 +100,18 @@ impl CpuBackend {
         let options = cuda_std::cpu::Options {
             order: self.options.order,
         };
-        let _held = (!launch.constants.is_empty()).then(|| set_constants(launch.constants));
         // SAFETY: by the contract.
-        unsafe { cuda_std::cpu::launch(launch.kernel, &launch.config, launch.params, &options) }?;
+        unsafe {
+            cuda_std::cpu::launch_with_constants(
+                launch.kernel,
+                &launch.config,
+                launch.params,
+                launch.constants,
+                &options,
+            )
+        }?;
         Ok(())
     }
-}
-
-/// Sets constant tables, which the process has one of each: they stay as they are while the guard lives.
-pub(crate) fn set_constants(constants: &[ConstantValues<'_>]) -> MutexGuard<'static, ()> {
-    static TABLES: Mutex<()> = Mutex::new(());
-    let guard = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
-    for values in constants {
-        values.set_for_cpu();
-    }
-    guard
 }
 
 /// A row of the system's memory table, in bytes; none where there is no such table.

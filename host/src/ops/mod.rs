@@ -4,6 +4,7 @@
 //! with options behind it. Two questions are kept apart: which variant is wanted, and whether it can do
 //! the problem. A variant that the caller forces is checked like any other.
 
+pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod reduce;

@@ -1,6 +1,7 @@
 //! The demo's work: every variant of every family on a picture, checked against plain Rust, timed, and
 //! shown.
 
+mod convolution;
 mod gemm;
 mod histogram;
 mod picture;
@@ -78,6 +79,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
             "reduce" => reduce::run(&device, &picture, family)?,
             "histogram" => histogram::run(&device, &picture, family, &arguments.out)?,
             "gemm" => gemm::run(&device, &picture, family, &arguments.out)?,
+            "convolution" => convolution::run(&device, &picture, family, &arguments.out)?,
             // A family without a part here must not go unnoticed.
             other => return Err(format!("the family {other} has no part in the demo").into()),
         };
@@ -87,9 +89,15 @@ fn run(arguments: &Arguments) -> Result<usize> {
     }
     println!(
         "\npictures {}",
-        ["input.png", transpose::FILE, histogram::FILE, gemm::FILE]
-            .map(|name| { arguments.out.join(name).display().to_string() })
-            .join("\n         ")
+        [
+            "input.png",
+            transpose::FILE,
+            histogram::FILE,
+            gemm::FILE,
+            convolution::FILE,
+        ]
+        .map(|name| { arguments.out.join(name).display().to_string() })
+        .join("\n         ")
     );
     let took = table::duration(start.elapsed());
     println!("results  {right} as in plain Rust, {wrong} wrong; all in {took}");

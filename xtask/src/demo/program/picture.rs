@@ -83,6 +83,26 @@ impl Picture {
     }
 }
 
+/// What is wrong with the pixels of a result, if they are not the expected ones.
+pub fn compare(found: &[u8], expected: &[u8]) -> std::result::Result<(), String> {
+    let differs = found
+        .iter()
+        .zip(expected)
+        .position(|(found, expected)| found != expected);
+    match differs {
+        None if found.len() == expected.len() => Ok(()),
+        None => Err(format!(
+            "expected {} pixels, found {}",
+            expected.len(),
+            found.len()
+        )),
+        Some(at) => Err(format!(
+            "at {at}: expected {}, found {}",
+            expected[at], found[at]
+        )),
+    }
+}
+
 /// Writes grey values as a PNG file.
 pub fn save(path: &Path, pixels: &[u8], width: usize, height: usize) -> Result<()> {
     let data = Data::new(Shape::Matrix { height, width }, pixels.to_vec())

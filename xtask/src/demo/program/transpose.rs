@@ -47,23 +47,5 @@ fn one(
         .prepare()?;
     let time = timed(device, || prepared.enqueue())?;
     *last = prepared.output().to_vec()?;
-    let differs = last
-        .iter()
-        .zip(expected)
-        .position(|(found, expected)| found != expected);
-    Ok((
-        time,
-        match differs {
-            None if last.len() == expected.len() => Ok(()),
-            None => Err(format!(
-                "expected {} pixels, found {}",
-                expected.len(),
-                last.len()
-            )),
-            Some(at) => Err(format!(
-                "at {at}: expected {}, found {}",
-                expected[at], last[at]
-            )),
-        },
-    ))
+    Ok((time, picture::compare(last, expected)))
 }

@@ -1,0 +1,148 @@
+//! `warpwright convolve`
+
+use warpwright::ops::convolution::Convolvable;
+use warpwright::{Boundary, Device};
+use warpwright_cli::array::{Array, Data, Element, Shape};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::input;
+use warpwright_cli::output::Target;
+
+use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use crate::args::{Convolve, Global, Mask, Outside};
+use crate::report::{self, Answer};
+
+/// Convolves a vector or the rows of a matrix, and writes the result.
+pub fn run(global: &Global, options: &Convolve) -> Result<()> {
+    check_variant(&families(Some("convolution"))?, global.variant.as_deref())?;
+    let target = Target::array(&options.output)?;
+    let mask = weights(&options.mask)?;
+    let device = open(global.device)?;
+    let input = read(&options.input)?;
+    // What the output's format cannot hold is said before the work is done.
+    target.check(input.dtype(), input.shape())?;
+    let work = Work {
+        device: &device,
+        mask: &mask,
+        boundary: match options.boundary {
+            Outside::Zero => Boundary::Zero,
+            Outside::Clamp => Boundary::Clamp,
+            Outside::Wrap => Boundary::Wrap,
+        },
+        variant: global.variant.as_deref(),
+    };
+    let done = match &input {
+        Array::U8(data) => work.convolve(data),
+        Array::F32(data) => work.convolve(data),
+        Array::F64(data) => work.convolve(data),
+        other => Err(Error::failed(format!(
+            "convolve takes u8, f32 or f64 and this is {}: convert it",
+            other.dtype()
+        ))),
+    };
+    let done = done.map_err(|error| error.within(options.input.display()))?;
+    drop(input);
+    target.stage_array(&done.value)?.commit()?;
+    if global.json {
+        return report::json(&Answer::<()> {
+            output: Some(shown(target.path())),
+            variant: Some(done.variant),
+            chosen_by: Some(done.chosen_by()),
+            device: Some(device.kind().to_string()),
+            seconds: Some(done.time.as_secs_f64()),
+            ..Answer::default()
+        });
+    }
+    report::note(&format!(
+        "{}: {} of {}, by a mask of {} ({})",
+        target.path().display(),
+        done.value.shape(),
+        done.value.dtype(),
+        mask.len(),
+        done.how(&device)
+    ));
+    Ok(())
+}
+
+/// The weights of the command line, or of the file that it names. A file's numbers are all exact in `f64`
+/// but for integers beyond 2^53, which no weight needs.
+fn weights(mask: &Mask) -> Result<Vec<f64>> {
+    let path = match mask {
+        Mask::Weights(weights) => return Ok(weights.clone()),
+        Mask::File(path) => path,
+    };
+    let within = |error: Error| error.within(path.display());
+    let array = input::read(path)?.array;
+    let Shape::Vector(len) = array.shape() else {
+        return Err(within(Error::failed(
+            "a mask needs one axis and this array has two: save it with reshape(-1)",
+        )));
+    };
+    if len == 0 {
+        return Err(within(Error::failed("a mask needs at least one weight")));
+    }
+    match array {
+        Array::F32(data) => Ok(data.values().iter().map(|&weight| weight.into()).collect()),
+        Array::F64(data) => Ok(data.into_values()),
+        other => Err(within(Error::failed(format!(
+            "a mask is f32 or f64 and this is {}: convert it",
+            other.dtype()
+        )))),
+    }
+}
+
+/// What is to be done, whatever the type of the elements.
+struct Work<'a> {
+    device: &'a Device,
+    mask: &'a [f64],
+    boundary: Boundary,
+    variant: Option<&'a str>,
+}
+
+/// An element type of files that can be convolved.
+trait Convolved: Element + Convolvable {
+    fn weight(weight: f64) -> Self::Mask;
+}
+
+macro_rules! convolved {
+    ($($ty:ident: $mask:ident),*) => { $(
+        impl Convolved for $ty {
+            fn weight(weight: f64) -> $mask {
+                weight as $mask
+            }
+        }
+    )* };
+}
+convolved!(u8: f32, f32: f32, f64: f64);
+
+impl Work<'_> {
+    fn convolve<T: Convolved>(&self, data: &Data<T>) -> Result<Done<Array>> {
+        let mask: Vec<T::Mask> = self.mask.iter().map(|&weight| T::weight(weight)).collect();
+        let shape = data.shape();
+        let (height, width) = match shape {
+            Shape::Vector(len) => (1, len),
+            Shape::Matrix { height, width } => (height, width),
+        };
+        let matrix = self
+            .device
+            .upload_matrix(data.values(), height, width)
+            .map_err(failed)?;
+        let mut request = self
+            .device
+            .convolve_rows_request(&matrix, &mask)
+            .boundary(self.boundary);
+        if let Some(name) = self.variant {
+            request = request.variant(name);
+        }
+        let mut prepared = request.prepare().map_err(failed)?;
+        let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
+        let values = prepared.output().to_vec().map_err(failed)?;
+        let data = Data::new(shape, values)
+            .ok_or_else(|| Error::failed("the result has another number of elements"))?;
+        Ok(Done {
+            value: T::into_array(data),
+            variant: prepared.variant(),
+            chosen_by: prepared.chosen_by(),
+            time,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! One-dimensional convolution: `output[i]` is the sum of `mask[j] * input[i - width / 2 + j]` over the
+//! mask's weights, of which there are `width`.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `basic` | one thread per output |
+//! | `constant_mask` | the mask in constant memory |
+//! | `tiled` | the input's part with its halo in shared memory |
+//! | `best` | twelve outputs per thread, whose window moves through registers |
+//!
+//! The mask is not flipped (it is a correlation), and may have any width from 1 up, even ones too and wider
+//! than the input. What lies outside is zero, the nearest element, or the elements from the other end on:
+//! see [`Boundary`]. An input may be a matrix, each of whose rows is convolved on its own.
+//!
+//! Elements are `u8`, `f32` and `f64`, the mask's weights `f32` for the first two and else `f64`. Sums are
+//! of the weights' type, start at 0 and go through the window in order, each weight by one fused
+//! multiply-add, also where it meets a zero outside. So every variant gives the same bits on every device
+//! (but for the payload of a NaN). For `u8` the sum is rounded to the nearest integer, of two to the even
+//! one, and limited to 0 to 255; NaN gives 0.
+//!
+//! Every element is read once and written once: `2 * n * size` bytes, and `2 * n * width` operations.
+//!
+//! Blocks form a one-dimensional grid, row by row, so that no number of rows meets the limit of 65535
+//! blocks that the grid has along y.
+
+mod basic;
+mod best;
+mod boundary;
+mod constant_mask;
+pub mod policy;
+mod sample;
+mod tiled;
+mod window;
+
+pub use basic::{ConvolutionBasic, convolution_basic};
+pub use best::{ConvolutionBest, ConvolutionBestLong, convolution_best, convolution_best_long};
+pub use boundary::Boundary;
+pub use constant_mask::{ConvolutionConstantMask, convolution_constant_mask};
+pub use sample::{Sample, Weight};
+pub use tiled::{ConvolutionTiled, convolution_tiled};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "convolution",
+    summary: "one-dimensional convolution of a vector or of a matrix's rows, with any mask",
+    variants: &[
+        Variant {
+            name: "basic",
+            idea: "one thread per output, both ends checked for every element",
+            kernels: &["convolution_basic"],
+        },
+        Variant {
+            name: "constant_mask",
+            idea: "the mask in constant memory: one read serves a whole warp",
+            kernels: &["convolution_constant_mask"],
+        },
+        Variant {
+            name: "tiled",
+            idea: "the input's part and its halo in shared memory: nothing to check in the loop",
+            kernels: &["convolution_tiled"],
+        },
+        Variant {
+            name: "best",
+            idea: "twelve outputs per thread, whose window moves through registers",
+            kernels: &["convolution_best", "convolution_best_long"],
+        },
+    ],
+};
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// The kernels of an element type.
+    pub trait Kernels: Sample {
+        /// Elements that take 16 bytes when they are as wide as a sum.
+        const CHUNK: usize;
+        /// One per variant, in the catalogue's order.
+        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// `best`'s for a mask that is not in constant memory.
+        const LONG: &'static KernelDescriptor;
+    }
+
+    macro_rules! kernels {
+        ($($ty:ident: $chunk:literal;)*) => { $(
+            impl Kernels for $ty {
+                const CHUNK: usize = $chunk;
+                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &ConvolutionBasic::<$ty>::DESCRIPTOR,
+                    &ConvolutionConstantMask::<$ty>::DESCRIPTOR,
+                    &ConvolutionTiled::<$ty>::DESCRIPTOR,
+                    &ConvolutionBest::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>::DESCRIPTOR,
+                ];
+                const LONG: &'static KernelDescriptor =
+                    &ConvolutionBestLong::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>::DESCRIPTOR;
+            }
+        )* };
+    }
+    kernels! {
+        u8: 4;
+        f32: 4;
+        f64: 2;
+    }
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::Kernels;

@@ -1,0 +1,54 @@
+//! Tuning of the convolutions, as data.
+
+/// Threads of a block of `basic`, `constant_mask` and `tiled`: one per output.
+pub const RUNG_BLOCK: usize = 256;
+
+/// Weights that the mask's table in constant memory has room for: 4 KiB of `f32`, 8 KiB of `f64`.
+pub const MOST_CONSTANTS: usize = 1024;
+
+/// Threads of a block of `best`, at most; a short row gets fewer, in full warps.
+pub const BEST_BLOCK: usize = 256;
+
+/// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
+/// neighbouring lanes, which shared memory serves at once, lie in different banks.
+pub const BEST_CHUNKS: usize = 3;
+
+/// Chunks of the mask that `best` goes through before it brings the next part of the input into shared
+/// memory: 256 weights of four bytes.
+pub const BEST_PASS: usize = 64;
+
+/// Threads of a block of `best` for rows of `width` elements, in chunks of `chunk`: 32 to [`BEST_BLOCK`].
+pub const fn best_threads(width: usize, chunk: usize) -> usize {
+    let warps = width.div_ceil(32 * BEST_CHUNKS * chunk);
+    let most = BEST_BLOCK / 32;
+    32 * (if warps == 0 {
+        1
+    } else if warps < most {
+        warps
+    } else {
+        most
+    })
+}
+
+/// Chunks of the mask that [`BEST_PASS`] lets into one pass, for a mask of `mask_width` weights: the first
+/// chunk may begin up to `chunk - 1` elements before the mask does.
+pub const fn best_pass_chunks(mask_width: usize, chunk: usize) -> usize {
+    let chunks = (mask_width - 1).div_ceil(chunk) + 1;
+    if chunks < BEST_PASS {
+        chunks
+    } else {
+        BEST_PASS
+    }
+}
+
+/// Shared memory of a block of `best` in bytes: its tile of the input, and for a mask that is not in
+/// constant memory (`long`) a pass's part of it.
+pub const fn best_shared_bytes(
+    threads: usize,
+    mask_width: usize,
+    chunk: usize,
+    long: bool,
+) -> usize {
+    let pass = best_pass_chunks(mask_width, chunk);
+    16 * (BEST_CHUNKS * threads + pass * if long { 2 } else { 1 })
+}

@@ -1,0 +1,92 @@
+//! The element types.
+
+use cuda_std::{GpuFloat, constant, constant::Constant};
+
+use super::policy::MOST_CONSTANTS;
+
+constant! {
+    /// A mask of `f32`.
+    pub static CONVOLUTION_MASK_F32: [f32; MOST_CONSTANTS];
+    /// A mask of `f64`.
+    pub static CONVOLUTION_MASK_F64: [f64; MOST_CONSTANTS];
+}
+
+/// A type of masks and of the sums that they make.
+pub trait Weight: GpuFloat + 'static {
+    /// Where a sum starts.
+    const ZERO: Self;
+
+    /// The table of masks of this type in constant memory.
+    fn table() -> &'static Constant<Self, MOST_CONSTANTS>;
+}
+
+macro_rules! weights {
+    ($($ty:ident: $table:ident;)*) => { $(
+        impl Weight for $ty {
+            const ZERO: Self = 0.0;
+
+            #[inline(always)]
+            fn table() -> &'static Constant<Self, MOST_CONSTANTS> {
+                &$table
+            }
+        }
+    )* };
+}
+weights! {
+    f32: CONVOLUTION_MASK_F32;
+    f64: CONVOLUTION_MASK_F64;
+}
+
+/// An element type of the input and the output.
+pub trait Sample: Copy + 'static {
+    /// The type of the mask and the sum.
+    type Sum: Weight;
+    /// The element that lies outside with [`Boundary::Zero`](super::Boundary::Zero).
+    const ZERO: Self;
+
+    /// The value as it enters the sum; exact.
+    fn widen(self) -> Self::Sum;
+
+    /// The output that a sum comes to.
+    fn narrow(sum: Self::Sum) -> Self;
+}
+
+macro_rules! floats {
+    ($($ty:ident),*) => { $(
+        impl Sample for $ty {
+            type Sum = Self;
+            const ZERO: Self = 0.0;
+
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(sum: Self) -> Self {
+                sum
+            }
+        }
+    )* };
+}
+floats!(f32, f64);
+
+impl Sample for u8 {
+    type Sum = f32;
+    const ZERO: Self = 0;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from(self)
+    }
+
+    /// The nearest integer, of two the even one, and no further than 0 and 255; 0 for NaN.
+    #[inline(always)]
+    // `clamp` keeps a NaN; the maximum of a NaN and 0 is 0.
+    #[allow(clippy::manual_clamp)]
+    fn narrow(sum: f32) -> u8 {
+        // From 2^23 on neighbouring `f32`s are 1 apart, so the addition rounds to an integer, which its
+        // low bits hold.
+        (sum.max(0.0).min(255.0) + 8_388_608.0).to_bits() as u8
+    }
+}

@@ -1,0 +1,34 @@
+//! What the rungs share: where a block is, and the sum over a window.
+
+use cuda_std::thread;
+
+use super::sample::Weight;
+
+/// The row of this block, counted from the top, and its first output there. Blocks take `span` neighbouring
+/// outputs each and are numbered along the rows, which are `width` long.
+#[inline(always)]
+pub fn block_origin(width: usize, span: usize) -> (usize, usize) {
+    let across = width.div_ceil(span) as u32;
+    let block = thread::block_idx_x();
+    ((block / across) as usize, (block % across) as usize * span)
+}
+
+/// The column where the window of output `column` starts.
+#[inline(always)]
+pub fn window_start(column: usize, mask_width: usize) -> isize {
+    column as isize - (mask_width / 2) as isize
+}
+
+/// The sum of `weight(j) * value(j)` for `j` from 0 to `width`, in this order, each product and sum rounded
+/// once together.
+#[inline(always)]
+#[track_caller]
+pub fn sum<W: Weight>(width: usize, weight: impl Fn(usize) -> W, value: impl Fn(usize) -> W) -> W {
+    let mut sum = W::ZERO;
+    let mut j = 0;
+    while j < width {
+        sum = weight(j).mul_add(value(j), sum);
+        j += 1;
+    }
+    sum
+}
