@@ -8,7 +8,9 @@ use cuda_std::{
 
 use super::{
     boundary::{Boundary, Row},
-    policy::{BEST_BLOCK, BEST_CHUNKS, BEST_PASS, best_pass_chunks},
+    policy::{
+        BEST_BLOCK, BEST_CHUNKS, BEST_LONG_RESIDENT, BEST_PASS, BEST_RESIDENT, best_pass_chunks,
+    },
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
@@ -38,7 +40,7 @@ use super::{
 /// window), the sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of
 /// `CHUNK`.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, 4),
+    launch_bounds(BEST_BLOCK as u32, BEST_RESIDENT),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
@@ -64,7 +66,7 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
 /// # Safety
 /// As for [`convolution_best`], but for the table.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, 2),
+    launch_bounds(BEST_BLOCK as u32, BEST_LONG_RESIDENT),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(

@@ -9,6 +9,12 @@ pub const MOST_CONSTANTS: usize = 1024;
 /// Threads of a block of `best`, at most; a short row gets fewer, in full warps.
 pub const BEST_BLOCK: usize = 256;
 
+/// Blocks of `best` that a multiprocessor is to hold at once, where it holds as many threads: 48 registers
+/// per thread, and weights in uniform registers. With 4 blocks `ptxas` loads them into every lane.
+pub const BEST_RESIDENT: u32 = 5;
+/// The same for a mask that is not in constant memory.
+pub const BEST_LONG_RESIDENT: u32 = 2;
+
 /// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
 /// neighbouring lanes, which shared memory serves at once, lie in different banks.
 pub const BEST_CHUNKS: usize = 3;
