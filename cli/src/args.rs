@@ -58,10 +58,14 @@ pub enum Command {
     Matmul(Matmul),
     /// Convolve a vector, or each row of a matrix or picture
     Convolve(Convolve),
+    /// Apply a function to every element of an f32 array
+    Map(Map),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
     Ladder(Ladder),
+    /// Measure the errors of the device functions of f32, as a Markdown table
+    Ulp(Ulp),
 }
 
 /// `transpose IN -o OUT`
@@ -224,6 +228,99 @@ impl FromStr for Mask {
     }
 }
 
+/// `map IN --op OP -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Map {
+    /// A .npy file of f32; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The function: sin cos exp exp2 ln log2 tanh sqrt abs neg, pow:Y (x to the power Y), scale:A,B (A x + B)
+    // Not `allow_negative_numbers`: -1 is no function.
+    #[arg(long)]
+    pub op: MapOp,
+    /// Where to write the result: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+}
+
+/// A function to map.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MapOp {
+    /// The sine, in radians.
+    Sin,
+    /// The cosine, in radians.
+    Cos,
+    /// `e^x`.
+    Exp,
+    /// `2^x`.
+    Exp2,
+    /// The natural logarithm.
+    Ln,
+    /// The logarithm to base 2.
+    Log2,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// The square root.
+    Sqrt,
+    /// The absolute value.
+    Abs,
+    /// The opposite.
+    Neg,
+    /// The power with this exponent.
+    Pow(f32),
+    /// The first number times `x`, and the second added.
+    Scale(f32, f32),
+}
+
+impl FromStr for MapOp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.parse::<f32>()
+                .map_err(|_| format!("`{text}` is not a number"))
+        };
+        let (name, parameters) = match text.split_once(':') {
+            Some((name, parameters)) => (name, Some(parameters)),
+            None => (text, None),
+        };
+        let op = match (name, parameters) {
+            ("sin", None) => MapOp::Sin,
+            ("cos", None) => MapOp::Cos,
+            ("exp", None) => MapOp::Exp,
+            ("exp2", None) => MapOp::Exp2,
+            ("ln", None) => MapOp::Ln,
+            ("log2", None) => MapOp::Log2,
+            ("tanh", None) => MapOp::Tanh,
+            ("sqrt", None) => MapOp::Sqrt,
+            ("abs", None) => MapOp::Abs,
+            ("neg", None) => MapOp::Neg,
+            ("pow", Some(exponent)) => MapOp::Pow(number(exponent)?),
+            ("scale", Some(numbers)) => {
+                let (factor, offset) = numbers
+                    .split_once(',')
+                    .ok_or("scale needs two numbers, such as scale:2,0.5")?;
+                MapOp::Scale(number(factor)?, number(offset)?)
+            }
+            _ => {
+                return Err(
+                    "sin cos exp exp2 ln log2 tanh sqrt abs neg pow:Y scale:A,B are known"
+                        .to_owned(),
+                );
+            }
+        };
+        Ok(op)
+    }
+}
+
+/// `ulp [--full]`
+#[derive(Debug, ClapArgs)]
+pub struct Ulp {
+    /// Every one of the 2^32 arguments (2^28 pairs of them), instead of a million
+    #[arg(long)]
+    pub full: bool,
+}
+
 /// `verify [--family F] [--quick]`
 #[derive(Debug, ClapArgs)]
 pub struct Verify {
@@ -367,6 +464,22 @@ mod tests {
         };
         assert_eq!(convolve.mask, Mask::Weights(vec![-1.0, 2.0]));
         assert_eq!(convolve.boundary, Outside::Wrap);
+    fn functions_are_read_with_their_numbers() {
+        assert_eq!("sin".parse(), Ok(MapOp::Sin));
+        assert_eq!("pow:-0.5".parse(), Ok(MapOp::Pow(-0.5)));
+        assert_eq!("scale:2,-1e3".parse(), Ok(MapOp::Scale(2.0, -1000.0)));
+        for wrong in [
+            "",
+            "sine",
+            "sin:1",
+            "pow",
+            "pow:",
+            "pow:x",
+            "scale:1",
+            "scale:1,2,3",
+        ] {
+            assert!(wrong.parse::<MapOp>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -15,4 +15,5 @@ pub mod plot;
 pub mod progress;
 pub mod render;
 pub mod sample;
+pub mod ulp;
 pub mod verify;

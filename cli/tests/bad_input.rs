@@ -11,6 +11,7 @@ const COMMANDS: [&str; 4] = [
     "reduce IN --op sum",
     "histogram IN -o out.npy",
     "convolve IN --mask 1 -o out.npy",
+    "map IN --op sin -o out.npy",
 ];
 
 /// Runs every command on a file of these bytes; each must fail with these parts in its line.
@@ -380,6 +381,34 @@ fn names_that_are_not_known() {
 }
 
 #[test]
+fn maps_of_what_cannot_be_mapped() {
+    let folder = Folder::new();
+    folder.vector("in.npy", &[1.0f32]);
+    folder.vector("bytes.npy", &[1u8]);
+    folder.fails(
+        "map bytes.npy --op sin -o out.npy",
+        1,
+        &["bytes.npy: ", "u8", "f32", "astype"],
+    );
+    for op in ["sine", "pow", "pow:x", "scale:1", "sin:2"] {
+        folder.fails(
+            &format!("map in.npy --op {op} -o out.npy"),
+            2,
+            &["--op", op],
+        );
+    }
+    folder.fails("map in.npy -o out.npy", 2, &["--op"]);
+    folder.fails("map in.npy --op sin", 2, &["--output"]);
+    folder.fails("map in.npy --op sin -o out.png", 2, &["out.png", ".npy"]);
+    folder.fails(
+        "map in.npy --op sin -o out.npy --variant tiled",
+        2,
+        &["tiled", "rolled"],
+    );
+    folder.fails("ulp --variant best", 2, &["best"]);
+}
+
+#[test]
 fn devices_that_are_not_there() {
     let folder = Folder::new();
     folder.matrix("in.npy", 1, 2, &[1u8, 2]);
@@ -394,8 +423,10 @@ fn devices_that_are_not_there() {
         "transpose in.npy -o out.npy",
         "reduce in.npy --op sum",
         "histogram in.npy -o out.npy",
+        "map in.npy --op sin -o out.npy",
         "verify",
         "ladder",
+        "ulp",
     ] {
         folder.fails(
             &format!("{command} --device cuda:99"),

@@ -397,6 +397,73 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
+fn maps_of_arrays() {
+    let folder = Folder::new();
+    let input = [0.25f32, 1.0, 4.0, 16.0, 0.0, 2.25];
+    folder.matrix("in.npy", 2, 3, &input);
+    let matrix = |values: Vec<f32>| {
+        let shape = Shape::Matrix {
+            height: 2,
+            width: 3,
+        };
+        Array::F32(Data::new(shape, values).unwrap())
+    };
+    for variant in ["direct", "rolled", "best"] {
+        let answer = folder.json(&format!(
+            "map in.npy --op sqrt -o out.npy --variant {variant}"
+        ));
+        assert_eq!(answer["variant"], variant);
+        assert_eq!(answer["output"], "out.npy");
+        assert_eq!(
+            folder.read("out.npy"),
+            matrix(vec![0.5, 1.0, 2.0, 4.0, 0.0, 1.5])
+        );
+    }
+    folder.succeeds("map in.npy --op pow:-2 -o out.npy");
+    let powers = vec![16.0, 1.0, 0.0625, 0.00390625, f32::INFINITY, 1.0 / 5.0625];
+    assert_eq!(folder.read("out.npy"), matrix(powers));
+    folder.succeeds("map in.npy --op scale:-2,0.5 -o out.npy");
+    let scaled = input.map(|x| -2.0 * x + 0.5).to_vec();
+    assert_eq!(folder.read("out.npy"), matrix(scaled));
+    for (op, exact) in [
+        ("sin", f32::sin as fn(f32) -> f32),
+        ("cos", f32::cos),
+        ("exp", f32::exp),
+        ("exp2", f32::exp2),
+        ("ln", f32::ln),
+        ("log2", f32::log2),
+        ("tanh", f32::tanh),
+        ("abs", f32::abs),
+        ("neg", |x| -x),
+    ] {
+        folder.succeeds(&format!("map in.npy --op {op} -o out.npy"));
+        let Array::F32(found) = folder.read("out.npy") else {
+            panic!("another type")
+        };
+        for (x, found) in input.iter().zip(found.values()) {
+            let exact = exact(*x);
+            let near = (found - exact).abs() <= 4e-7 * exact.abs();
+            assert!(near || *found == exact, "{op}({x}) is {found}, not {exact}");
+        }
+    }
+}
+
+#[test]
+fn the_errors_of_functions_are_measured() {
+    let folder = Folder::new();
+    let text = folder.succeeds("ulp");
+    for function in [
+        "accurate::sin",
+        "accurate::pow",
+        "approx::log2",
+        "approx::div",
+    ] {
+        assert!(text.contains(&format!("| `{function}` |")), "{text}");
+    }
+    assert!(!text.contains("EXCEEDED"), "{text}");
+}
+
+#[test]
 fn a_family_is_verified_and_timed() {
     let folder = Folder::new();
     let text = folder.succeeds("verify --family transpose");

@@ -32,6 +32,7 @@ pub mod cpu;
 pub mod float;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
+pub mod map;
 pub mod mem;
 pub mod misc;
 #[cfg(target_arch = "nvptx64")]

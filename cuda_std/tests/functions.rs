@@ -4,7 +4,13 @@
 mod common;
 
 use common::{Args, assert_at, block, fault};
-use cuda_std::{GpuFloat, constant, cpu::FaultKind, float::approx, misc, prelude::*};
+use cuda_std::{
+    GpuFloat, constant,
+    cpu::FaultKind,
+    float::{accurate, approx},
+    misc,
+    prelude::*,
+};
 
 constant! {
     /// A table that is set.
@@ -258,6 +264,150 @@ fn gpu_floats_agree_with_std() {
         }
     }
     assert_eq!(GpuFloat::log(8.0f64, 2.0), 8.0f64.ln() / 2.0f64.ln());
+}
+
+/// Error in units in the last place, as [`ulps`], but also of what overflows: an infinity counts as 2^128.
+fn ulps_of_all(value: f32, exact: f64) -> f64 {
+    let overflow = 2f64.powi(128);
+    if exact.is_nan() || exact.abs() >= overflow {
+        let right = if exact.is_nan() {
+            value.is_nan()
+        } else {
+            value.is_infinite() && (value > 0.0) == (exact > 0.0)
+        };
+        return if right { 0.0 } else { f64::INFINITY };
+    }
+    let exponent = (exact.abs().log2().floor() as i32).clamp(-126, 127);
+    let value = f64::from(value).clamp(-overflow, overflow);
+    (value - exact).abs() / 2f64.powi(exponent - 23)
+}
+
+/// A sweep over all bits, with a prime stride. `warpwright ulp --full` takes every argument.
+#[test]
+fn accurate_functions_are_within_one_unit() {
+    type Pair = (&'static str, fn(f32) -> f32, fn(f64) -> f64);
+    let functions: [Pair; 7] = [
+        ("sin", accurate::sin, f64::sin),
+        ("cos", accurate::cos, f64::cos),
+        ("exp", accurate::exp, f64::exp),
+        ("exp2", accurate::exp2, f64::exp2),
+        ("ln", accurate::ln, f64::ln),
+        ("log2", accurate::log2, f64::log2),
+        ("tanh", accurate::tanh, f64::tanh),
+    ];
+    for (name, function, reference) in functions {
+        for bits in (0..=u32::MAX).step_by(10_007) {
+            let x = f32::from_bits(bits);
+            let error = ulps_of_all(function(x), reference(f64::from(x)));
+            assert!(
+                error <= 1.0,
+                "{name}({x:e}) = {:e} is {error} ulp off",
+                function(x)
+            );
+        }
+    }
+    let mut hash = 1u64;
+    for i in 0..400_000 {
+        hash = hash
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let any = f32::from_bits((hash >> 32) as u32);
+        let near_one = f32::from_bits(0x3f7f_f000 + (hash >> 50) as u32);
+        let x = if i % 3 == 0 { near_one } else { any };
+        // Exponents that spread the powers over the range of `f32` and a little beyond.
+        let share = (hash as u32) as f64 / f64::from(u32::MAX);
+        let y = match i % 2 {
+            0 => ((share * 290.0 - 155.0) / f64::from(x.abs()).log2()) as f32,
+            _ => (share * 64.0) as i32 as f32 * 0.5 - 16.0,
+        };
+        let (value, exact) = (accurate::pow(x, y), f64::from(x).powf(f64::from(y)));
+        let error = ulps_of_all(value, exact);
+        assert!(
+            error <= 1.0,
+            "pow({x:e}, {y:e}) = {value:e} is {error} ulp off"
+        );
+    }
+}
+
+/// The special cases of C's functions, to the bit: zeros with their signs, infinities, NaN.
+#[test]
+fn accurate_functions_have_cs_special_cases() {
+    let inf = f32::INFINITY;
+    let same = |name: &str, found: f32, wanted: f32| {
+        assert!(
+            found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+            "{name}: {found:e}, not {wanted:e}"
+        );
+    };
+    for (name, function, zero, negative_zero, infinity, negative_infinity) in [
+        (
+            "sin",
+            accurate::sin as fn(f32) -> f32,
+            0.0,
+            -0.0,
+            f32::NAN,
+            f32::NAN,
+        ),
+        ("cos", accurate::cos, 1.0, 1.0, f32::NAN, f32::NAN),
+        ("exp", accurate::exp, 1.0, 1.0, inf, 0.0),
+        ("exp2", accurate::exp2, 1.0, 1.0, inf, 0.0),
+        ("ln", accurate::ln, -inf, -inf, inf, f32::NAN),
+        ("log2", accurate::log2, -inf, -inf, inf, f32::NAN),
+        ("tanh", accurate::tanh, 0.0, -0.0, 1.0, -1.0),
+    ] {
+        same(name, function(0.0), zero);
+        same(name, function(-0.0), negative_zero);
+        same(name, function(inf), infinity);
+        same(name, function(-inf), negative_infinity);
+        same(name, function(f32::NAN), f32::NAN);
+    }
+    same("ln(1)", accurate::ln(1.0), 0.0);
+    same("ln(-1)", accurate::ln(-1.0), f32::NAN);
+    same("log2(2^-149)", accurate::log2(f32::from_bits(1)), -149.0);
+    same("exp2(-149)", accurate::exp2(-149.0), f32::from_bits(1));
+    same("exp2(-150)", accurate::exp2(-150.0), 0.0);
+    same("exp2(128)", accurate::exp2(128.0), inf);
+    let special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        -2.0,
+        3.0,
+        -3.0,
+        2.5,
+        inf,
+        -inf,
+        f32::NAN,
+        1e-45,
+        -1e-45,
+        f32::MAX,
+        f32::MIN,
+        16_777_215.0,
+        -16_777_215.0,
+        16_777_216.0,
+    ];
+    for x in special {
+        for y in special {
+            // A zero, an infinity or a NaN comes out of every rounding of the exact power.
+            let exact = f64::from(x).powf(f64::from(y));
+            if exact == 0.0 || exact.is_infinite() || exact.is_nan() {
+                same(
+                    &format!("pow({x:e}, {y:e})"),
+                    accurate::pow(x, y),
+                    exact as f32,
+                );
+            }
+        }
+    }
+    for x in [0.3f32, -7.0, 1e6, -3e38] {
+        let (sin, cos) = accurate::sin_cos(x);
+        same("sin_cos", sin, accurate::sin(x));
+        same("sin_cos", cos, accurate::cos(x));
+    }
 }
 
 #[test]

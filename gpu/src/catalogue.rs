@@ -29,6 +29,7 @@ pub static FAMILIES: &[Family] = &[
     crate::histogram::FAMILY,
     crate::gemm::FAMILY,
     crate::convolution::FAMILY,
+    crate::map::FAMILY,
 ];
 
 /// The family called `name`.

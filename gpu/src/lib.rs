@@ -15,6 +15,7 @@ mod catalogue;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
+pub mod map;
 pub mod reduce;
 pub mod transpose;
 

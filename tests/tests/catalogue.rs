@@ -8,6 +8,11 @@ use warpwright_tests::for_each_number;
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
 const TESTED: &[&str] = &["transpose", "reduce", "histogram", "gemm", "convolution"];
+use warpwright_gpu::{histogram, map, reduce, transpose};
+use warpwright_tests::for_each_number;
+
+/// The families that have a file of tests of their own, `tests/<family>.rs`.
+const TESTED: [&str; 4] = ["transpose", "reduce", "histogram", "map"];
 
 /// What the shipped PTX holds, by module.
 fn shipped() -> Vec<(String, BTreeSet<String>)> {
@@ -76,6 +81,8 @@ fn tested() -> BTreeSet<String> {
     add(&convolved::<u8>());
     add(&convolved::<f32>());
     add(&convolved::<f64>());
+    // `tests/map.rs` has a test for every function.
+    map::KERNELS.iter().for_each(|kernels| add(kernels));
     names
 }
 

@@ -9,9 +9,10 @@ use std::{env, fs};
 /// Each example, and what its program prints below the line that names the device.
 const EXAMPLES: &[(&str, &str)] = &[(
     "own-kernel",
-    "kernels: add_block_sums, saxpy__f32, saxpy__f64, scan_blocks
+    "kernels: add_block_sums, logistic, saxpy__f32, saxpy__f64, scan_blocks
 saxpy: 100003 elements as in plain Rust, the last is 6.714286
 inclusive scan: 100003 elements as in plain Rust, the last is 204754946
+logistic curve: 100003 elements as in plain Rust, the last is 0.5035714
 ",
 )];
 

@@ -5,8 +5,10 @@ mod devices;
 mod histogram;
 mod ladder;
 mod matmul;
+mod map;
 mod reduce;
 mod transpose;
+mod ulp;
 mod verify;
 
 use std::path::Path;
@@ -31,8 +33,10 @@ pub fn run(args: Args) -> Result<()> {
         Command::Histogram(options) => histogram::run(&global, &options),
         Command::Matmul(options) => matmul::run(&global, &options),
         Command::Convolve(options) => convolve::run(&global, &options),
+        Command::Map(options) => map::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
+        Command::Ulp(options) => ulp::run(&global, &options),
     }
 }
 

@@ -4,6 +4,7 @@
 mod convolution;
 mod gemm;
 mod histogram;
+mod map;
 mod reduce;
 mod transpose;
 
@@ -85,6 +86,10 @@ impl Ladder {
             "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
             "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
             "convolution" => convolution::run(run, size),
+            "transpose" => transpose::run(run, size),
+            "reduce" => reduce::run(run, size),
+            "histogram" => histogram::run(run, size),
+            "map" => map::run(run, size),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),

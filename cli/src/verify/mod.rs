@@ -7,6 +7,7 @@
 mod convolution;
 mod gemm;
 mod histogram;
+mod map;
 mod reduce;
 mod transpose;
 
@@ -107,6 +108,7 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
         "histogram" => histogram::cases(scale),
         "gemm" => gemm::cases(scale),
         "convolution" => convolution::cases(scale),
+        "map" => map::cases(scale),
         _ => Vec::new(),
     }
 }

@@ -1,14 +1,16 @@
 //! Floating-point functions.
 //!
 //! [`GpuFloat`] has the functions that `core` lacks: with `use cuda_std::GpuFloat;` a kernel calls
-//! `x.sqrt()` or `x.sin()` on the GPU as it would on the host. [`approx`] has the hardware's fast
-//! approximations, under names that say so.
+//! `x.sqrt()` or `x.sin()` on the GPU as it would on the host. [`accurate`] has the functions of `f32`
+//! that are within one unit in the last place and fast; [`approx`] has the hardware's approximations, which
+//! are faster still.
 //!
 //! Addition, multiplication, division and the functions called exact below are correctly rounded on both
 //! bodies, and `a * b + c` is never fused unless [`GpuFloat::mul_add`] says so: where the order of
 //! operations is fixed, the GPU and the CPU agree to the bit. Of what `core` itself has, the remainder
 //! `a % b` is not exact on the GPU; [`GpuFloat::rem_euclid`] is.
 
+pub mod accurate;
 pub mod approx;
 
 mod sealed {
@@ -22,10 +24,16 @@ mod sealed {
 /// Exact, and cheap: `floor ceil round trunc fract abs signum copysign mul_add sqrt`. Exact but slow where
 /// the quotient is large: `rem_euclid`, `div_euclid` (but for the rounding of its quotient).
 ///
+/// Within one unit in the last place, and fast on the GPU, for `f32`: `sin cos sin_cos exp exp2 ln log2
+/// tanh powf`, which are the functions of [`accurate`].
+///
+/// Where a type is known to be `f32`, `x.sin()` is on the host `std`'s own method, whose bits may differ: to
+/// compare the executors bit by bit, call `accurate::sin(x)`, or `GpuFloat::sin(x)`.
+///
 /// All others come from the [`libm`](https://crates.io/crates/libm) crate on both bodies: results are the
-/// same to the bit, and within about one unit in the last place (two for `powf`, `tan`, the hyperbolic
-/// functions and their inverses), but they are slow on the GPU: they branch, and some use tables and
-/// local memory. Where an approximation will do, [`approx`] is much faster.
+/// same to the bit, and within about one unit in the last place (two for `f64`'s `powf`, `tan`, the
+/// hyperbolic functions and their inverses), but they are slow on the GPU: they branch, and some use tables
+/// and local memory. Where an approximation will do, [`approx`] is faster.
 pub trait GpuFloat: Copy + PartialOrd + sealed::Sealed {
     /// The greatest integer that is not greater.
     fn floor(self) -> Self;
@@ -116,8 +124,8 @@ macro_rules! exact {
 }
 
 macro_rules! gpu_float {
-    ($ty:ident, $fmod:ident, $pow:ident, $hypot:ident, $atan2:ident, $sincos:ident, $acosh:ident;
-     $($name:ident: $libm:ident),*) => {
+    ($ty:ident, $fmod:ident, $hypot:ident, $atan2:ident, $acosh:ident;
+     $pow:path, $sincos:path; $($name:ident: $function:path),*) => {
         impl GpuFloat for $ty {
             #[inline(always)]
             fn floor(self) -> Self {
@@ -196,7 +204,7 @@ macro_rules! gpu_float {
 
             #[inline]
             fn powf(self, n: Self) -> Self {
-                libm::$pow(self, n)
+                $pow(self, n)
             }
 
             #[inline(always)]
@@ -227,13 +235,13 @@ macro_rules! gpu_float {
 
             #[inline]
             fn sin_cos(self) -> (Self, Self) {
-                libm::$sincos(self)
+                $sincos(self)
             }
 
             $(
                 #[inline]
                 fn $name(self) -> Self {
-                    libm::$libm(self)
+                    $function(self)
                 }
             )*
         }
@@ -241,15 +249,17 @@ macro_rules! gpu_float {
 }
 
 gpu_float! {
-    f32, fmodf, powf, hypotf, atan2f, sincosf, acoshf;
-    exp: expf, exp2: exp2f, ln: logf, log2: log2f, log10: log10f, cbrt: cbrtf, sin: sinf, cos: cosf,
-    tan: tanf, asin: asinf, acos: acosf, atan: atanf, exp_m1: expm1f, ln_1p: log1pf, sinh: sinhf,
-    cosh: coshf, tanh: tanhf, asinh: asinhf, atanh: atanhf
+    f32, fmodf, hypotf, atan2f, acoshf; accurate::pow, accurate::sin_cos;
+    exp: accurate::exp, exp2: accurate::exp2, ln: accurate::ln, log2: accurate::log2, sin: accurate::sin,
+    cos: accurate::cos, tanh: accurate::tanh, log10: libm::log10f, cbrt: libm::cbrtf, tan: libm::tanf,
+    asin: libm::asinf, acos: libm::acosf, atan: libm::atanf, exp_m1: libm::expm1f, ln_1p: libm::log1pf,
+    sinh: libm::sinhf, cosh: libm::coshf, asinh: libm::asinhf, atanh: libm::atanhf
 }
 
 gpu_float! {
-    f64, fmod, pow, hypot, atan2, sincos, acosh;
-    exp: exp, exp2: exp2, ln: log, log2: log2, log10: log10, cbrt: cbrt, sin: sin, cos: cos,
-    tan: tan, asin: asin, acos: acos, atan: atan, exp_m1: expm1, ln_1p: log1p, sinh: sinh,
-    cosh: cosh, tanh: tanh, asinh: asinh, atanh: atanh
+    f64, fmod, hypot, atan2, acosh; libm::pow, libm::sincos;
+    exp: libm::exp, exp2: libm::exp2, ln: libm::log, log2: libm::log2, sin: libm::sin, cos: libm::cos,
+    tanh: libm::tanh, log10: libm::log10, cbrt: libm::cbrt, tan: libm::tan, asin: libm::asin,
+    acos: libm::acos, atan: libm::atan, exp_m1: libm::expm1, ln_1p: libm::log1p, sinh: libm::sinh,
+    cosh: libm::cosh, asinh: libm::asinh, atanh: libm::atanh
 }

@@ -7,6 +7,7 @@
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
+pub mod map;
 pub mod reduce;
 pub mod transpose;
 
@@ -105,7 +106,12 @@ impl Strided {
             .resident_blocks(operation, self.kernel, self.threads, self.shared_bytes)?
             .unwrap_or(self.blocks_per_multiprocessor)
             .clamp(1, self.blocks_per_multiprocessor);
+        Ok(self.filling(device, resident, len))
+    }
+
+    /// Blocks for `len` elements where so many are resident per multiprocessor.
+    fn filling(&self, device: &Device, resident: u32, len: usize) -> usize {
         let filling = device.info().multiprocessors.max(1) as usize * resident as usize;
-        Ok(len.div_ceil(self.least_per_block).clamp(1, filling))
+        len.div_ceil(self.least_per_block).clamp(1, filling)
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod atomics;
 pub mod functions;
+pub mod maps;
 pub mod memory;
 pub mod threads;
 pub mod warps;

@@ -1,6 +1,7 @@
 //! Runs the kernels on the GPU if there is one, else on the CPU, and checks the results.
 
-use kernels::{AddBlockSums, BLOCK, Saxpy, ScanBlocks};
+use kernels::{AddBlockSums, BLOCK, Logistic, Saxpy, ScanBlocks};
+use warpwright::cuda_std::map::MapFn;
 use warpwright::{Device, LaunchConfig, Module, Result, Vector};
 
 /// The kernels as `build.rs` built them.
@@ -43,6 +44,18 @@ fn main() -> Result<()> {
     println!(
         "inclusive scan: {n} elements as in plain Rust, the last is {}",
         scanned[n - 1]
+    );
+
+    let curve = Logistic { steepness: 0.05 };
+    let mapped = device
+        .map(&device.upload(&x)?, module.map_function(curve))?
+        .to_vec()?;
+    // The function is the same code on every device.
+    let plain: Vec<f32> = x.iter().map(|x| curve.call(0, *x)).collect();
+    assert_eq!(mapped, plain, "the map differs from plain Rust");
+    println!(
+        "logistic curve: {n} elements as in plain Rust, the last is {}",
+        mapped[n - 1]
     );
     Ok(())
 }
@@ -150,6 +163,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_curve_rises_through_a_half() {
+        let device = Device::cpu();
+        let x = device.upload(&[-1e9_f32, -1.0, 0.0, 1.0, 1e9]).unwrap();
+        let curve = module().map_function(Logistic { steepness: 2.0 });
+        let y = device.map(&x, curve).unwrap().to_vec().unwrap();
+        assert_eq!((y[0], y[2], y[4]), (0.0, 0.5, 1.0));
+        assert!((y[1] - 0.119_202_92).abs() < 1e-7 && (y[3] - 0.880_797_1).abs() < 1e-7);
     }
 
     /// What would silently overwrite something on a GPU is an error with its place on the CPU executor.

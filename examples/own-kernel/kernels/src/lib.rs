@@ -2,7 +2,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
-use cuda_std::{GpuFloat, prelude::*};
+use cuda_std::{GpuFloat, float::accurate, map::MapFn, prelude::*};
 
 /// Threads of a block of every kernel here.
 pub const BLOCK: usize = 256;
@@ -79,3 +79,23 @@ pub unsafe fn add_block_sums(sums: Global<u32>, output: GlobalMut<u32>) {
         output.set(i, output.get(i).wrapping_add(sums.get(block - 1)));
     }
 }
+
+/// `1 / (1 + e^(-steepness x))`: a function to map over an array, with its parameter.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Logistic {
+    /// How fast it rises.
+    pub steepness: f32,
+}
+
+// SAFETY: one plain number.
+unsafe impl MapFn for Logistic {
+    type In = f32;
+    type Out = f32;
+
+    fn call(self, _index: usize, x: f32) -> f32 {
+        1.0 / (1.0 + accurate::exp(-self.steepness * x))
+    }
+}
+
+cuda_std::map_kernel!(logistic: Logistic);

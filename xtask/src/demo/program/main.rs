@@ -4,6 +4,7 @@
 mod convolution;
 mod gemm;
 mod histogram;
+mod map;
 mod picture;
 mod reduce;
 mod table;
@@ -80,6 +81,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
             "histogram" => histogram::run(&device, &picture, family, &arguments.out)?,
             "gemm" => gemm::run(&device, &picture, family, &arguments.out)?,
             "convolution" => convolution::run(&device, &picture, family, &arguments.out)?,
+            "map" => map::run(&device, &picture, family)?,
             // A family without a part here must not go unnoticed.
             other => return Err(format!("the family {other} has no part in the demo").into()),
         };

@@ -1,0 +1,95 @@
+//! `warpwright map`
+
+use warpwright::Device;
+use warpwright::cuda_std::map::MapFn;
+use warpwright::ops::map::{
+    Abs, Cos, Exp, Exp2, Function, Ln, Log2, Neg, Pow, Scale, Sin, Sqrt, Tanh,
+};
+use warpwright_cli::array::{Array, Data};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::output::Target;
+
+use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use crate::args::{Global, Map, MapOp};
+use crate::report::{self, Answer};
+
+/// Applies a function to every element and writes the results.
+pub fn run(global: &Global, options: &Map) -> Result<()> {
+    check_variant(&families(Some("map"))?, global.variant.as_deref())?;
+    let target = Target::npy(&options.output)?;
+    let device = open(global.device)?;
+    let input = read(&options.input)?;
+    let variant = global.variant.as_deref();
+    let done = map(&device, &input, options.op, variant)
+        .map_err(|error| error.within(options.input.display()))?;
+    drop(input);
+    target.stage_array(&done.value)?.commit()?;
+    if global.json {
+        return report::json(&Answer::<()> {
+            output: Some(shown(target.path())),
+            variant: Some(done.variant),
+            chosen_by: Some(done.chosen_by()),
+            device: Some(device.kind().to_string()),
+            seconds: Some(done.time.as_secs_f64()),
+            ..Answer::default()
+        });
+    }
+    report::note(&format!(
+        "{}: {} of {} ({})",
+        target.path().display(),
+        done.value.shape(),
+        done.value.dtype(),
+        done.how(&device)
+    ));
+    Ok(())
+}
+
+fn map(device: &Device, input: &Array, op: MapOp, variant: Option<&str>) -> Result<Done<Array>> {
+    let Array::F32(data) = input else {
+        return Err(Error::failed(format!(
+            "the data is {}, and map takes f32: convert it, for example with array.astype('float32')",
+            input.dtype()
+        )));
+    };
+    match op {
+        MapOp::Sin => apply(device, data, Sin, variant),
+        MapOp::Cos => apply(device, data, Cos, variant),
+        MapOp::Exp => apply(device, data, Exp, variant),
+        MapOp::Exp2 => apply(device, data, Exp2, variant),
+        MapOp::Ln => apply(device, data, Ln, variant),
+        MapOp::Log2 => apply(device, data, Log2, variant),
+        MapOp::Tanh => apply(device, data, Tanh, variant),
+        MapOp::Sqrt => apply(device, data, Sqrt, variant),
+        MapOp::Abs => apply(device, data, Abs, variant),
+        MapOp::Neg => apply(device, data, Neg, variant),
+        MapOp::Pow(exponent) => apply(device, data, Pow { exponent }, variant),
+        MapOp::Scale(factor, offset) => apply(device, data, Scale { factor, offset }, variant),
+    }
+}
+
+fn apply<F: Function>(
+    device: &Device,
+    data: &Data<f32>,
+    function: F,
+    variant: Option<&str>,
+) -> Result<Done<Array>>
+where
+    F::Map: MapFn<In = f32, Out = f32>,
+{
+    let vector = device.upload(data.values()).map_err(failed)?;
+    let mut request = device.map_request(&vector, function);
+    if let Some(name) = variant {
+        request = request.variant(name);
+    }
+    let mut prepared = request.prepare().map_err(failed)?;
+    let time = timed(device, || prepared.enqueue()).map_err(failed)?;
+    let values = prepared.output().to_vec().map_err(failed)?;
+    let data = Data::new(data.shape(), values)
+        .ok_or_else(|| Error::failed("the result has another number of elements"))?;
+    Ok(Done {
+        value: Array::F32(data),
+        variant: prepared.variant(),
+        chosen_by: prepared.chosen_by(),
+        time,
+    })
+}

@@ -1,0 +1,434 @@
+//! Functions of `f32` within one unit in the last place, fast on the GPU.
+//!
+//! Each is a reduction of the argument and a polynomial, in `f32` with explicit [`GpuFloat::mul_add`]:
+//! some 20 to 100 instructions, no table, no call, no local memory. The order of operations is fixed, so the
+//! CPU and the GPU give the same bits (of a NaN, only that it is one). Subnormal arguments and results,
+//! infinities, NaN and signed zeros are as in C.
+//!
+//! Each error is below one unit in the last place of the result, which is 2^-149 where the result is
+//! subnormal. `warpwright ulp` measures them, against `f64` functions, for every 4099th of the 2^32 arguments
+//! (`--full`: for all) and for a sample of a million pairs:
+//!
+//! | function | largest error found |
+//! | --- | --- |
+//! | [`sin`] | 0.811 |
+//! | [`cos`] | 0.854 |
+//! | [`exp`] | 0.858 |
+//! | [`exp2`] | 0.775 |
+//! | [`ln`] | 0.717 |
+//! | [`log2`] | 0.796 |
+//! | [`tanh`] | 0.653 |
+//! | [`pow`] | 0.887 |
+//!
+//! The polynomials are minimax fits to what each function is beyond its first terms, found by Remez' exchange
+//! or by iterated reweighted least squares, their coefficients rounded to `f32` one after the other from the
+//! lowest, with the rest fitted again each time. The methods of the same names of [`GpuFloat`] for `f32` are
+//! these functions.
+
+use super::GpuFloat;
+
+/// `1.5 * 2^23`: added to a number below 2^22 it rounds it to an integer, which is then in the low bits.
+const ROUND: f32 = 12_582_912.0;
+/// 2^23, the scale that makes a subnormal normal.
+const TWO_23: f32 = 8_388_608.0;
+/// `log2(e)` and what it lacks.
+const LOG2_E: [f32; 2] = [core::f32::consts::LOG2_E, 1.925_963e-8];
+/// `ln(2)` and what it lacks.
+const LN_2: [f32; 2] = [core::f32::consts::LN_2, -1.904_654_2e-9];
+
+#[inline(always)]
+fn fma(a: f32, b: f32, c: f32) -> f32 {
+    GpuFloat::mul_add(a, b, c)
+}
+
+/// The polynomial with these coefficients, the lowest first, by Horner's rule.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+    let mut value = coefficients[N - 1];
+    for i in 1..N {
+        value = fma(value, x, coefficients[N - 1 - i]);
+    }
+    value
+}
+
+/// `2^n` for `n` from -126 to 127.
+#[inline(always)]
+fn power_of_two(n: i32) -> f32 {
+    f32::from_bits((n.wrapping_add(127) as u32) << 23)
+}
+
+/// An integer below 2^22 as a float: cheaper than a conversion.
+#[inline(always)]
+fn small_integer(n: i32) -> f32 {
+    f32::from_bits(ROUND.to_bits().wrapping_add(n as u32)) - ROUND
+}
+
+/// `value * 2^n` for a `value` near 1 and `n` from -252 to 254, rounded once.
+#[inline(always)]
+fn scale(value: f32, n: i32) -> f32 {
+    // The first product is exact: 2^n itself may be out of range where the result is not.
+    let half = n >> 1;
+    value * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+}
+
+/// `1 / d` with a relative error of about 3e-6, for positive normal numbers: a first guess from the
+/// exponent, then a cubic and a quadratic step of Newton's method.
+#[inline(always)]
+fn rough_reciprocal(d: f32) -> f32 {
+    let guess = f32::from_bits(0x7ef3_11c7_u32.wrapping_sub(d.to_bits()));
+    let e = fma(-d, guess, 1.0);
+    let better = fma(guess, fma(e, e, e), guess);
+    let e = fma(-d, better, 1.0);
+    fma(better, e, better)
+}
+
+/// The integer to which adding [`ROUND`] rounded.
+#[inline(always)]
+fn integer_of(shifted: f32) -> i32 {
+    shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32
+}
+
+/// `x`, or the nearer of `least` and `most` where it lies outside; NaN stays.
+#[inline(always)]
+fn clamp(x: f32, least: f32, most: f32) -> f32 {
+    let x = if x > most { most } else { x };
+    if x < least { least } else { x }
+}
+
+/// `e^x`.
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    // Beyond these the result is 0 or infinity anyway.
+    let x = clamp(x, -104.0, 89.0);
+    let high = x * LOG2_E[0];
+    exp2_of_sum(high, fma(x, LOG2_E[1], fma(x, LOG2_E[0], -high)))
+}
+
+/// `2^x`.
+#[inline(always)]
+pub fn exp2(x: f32) -> f32 {
+    exp2_of_sum(clamp(x, -151.0, 129.0), 0.0)
+}
+
+/// `2^(high + low)`, for `high` from -151 to 129 and a small `low`.
+#[inline(always)]
+fn exp2_of_sum(high: f32, low: f32) -> f32 {
+    /// `(2^r - 1) / r` for `|r| <= 1/2`; the error is 2^-28 of `2^r`.
+    const COEFFICIENTS: [f32; 6] = [
+        6.931_472e-1,
+        2.402_264_8e-1,
+        5.550_359_6e-2,
+        9.618_5e-3,
+        1.339_097_6e-3,
+        1.532_894_4e-4,
+    ];
+    let shifted = high + ROUND;
+    let r = (high - (shifted - ROUND)) + low;
+    let value = fma(r, polynomial(r, COEFFICIENTS), 1.0);
+    scale(value, integer_of(shifted))
+}
+
+/// `m` and `e` with `x = m * 2^e` and `m` in [sqrt(1/2), sqrt(2)), for positive finite `x`.
+#[inline(always)]
+fn split(x: f32) -> (f32, f32) {
+    let subnormal = x < f32::MIN_POSITIVE;
+    let bits = if subnormal { x * TWO_23 } else { x }.to_bits();
+    // The exponent of x / sqrt(1/2), rounded down.
+    let e = (bits.wrapping_sub(0x3f35_04f3) as i32) >> 23;
+    let m = f32::from_bits(bits.wrapping_sub((e << 23) as u32));
+    (m, small_integer(if subnormal { e - 23 } else { e }))
+}
+
+/// The value of a logarithm where it is not that of a positive finite number.
+#[inline(always)]
+fn logarithm(x: f32, value: f32) -> f32 {
+    if x > 0.0 && x < f32::INFINITY {
+        value
+    } else if x == 0.0 {
+        f32::NEG_INFINITY
+    } else if x > 0.0 {
+        x
+    } else {
+        f32::NAN
+    }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub fn ln(x: f32) -> f32 {
+    /// `(ln(1 + f) - f + f^2 / 2) / f^3`; the error is 2^-27 of the logarithm.
+    const COEFFICIENTS: [f32; 8] = [
+        3.333_333e-1,
+        -2.500_082e-1,
+        2.000_124_3e-1,
+        -1.662_340_9e-1,
+        1.420_153_7e-1,
+        -1.315_957_2e-1,
+        1.276_253_5e-1,
+        -7.636_943_5e-2,
+    ];
+    /// `ln(2)` in 16 bits, so that its product with the exponent is exact, and the rest.
+    const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
+    let (m, e) = split(x);
+    let f = m - 1.0;
+    // The exponent's part and `f` are added without loss: `sum + lost`.
+    let part = e * LN_2[0];
+    let sum = part + f;
+    let lost = f - (sum - part);
+    let q = fma(f, polynomial(f, COEFFICIENTS), -0.5);
+    logarithm(x, sum + fma(f * f, q, fma(e, LN_2[1], lost)))
+}
+
+/// The logarithm to base 2.
+#[inline(always)]
+pub fn log2(x: f32) -> f32 {
+    /// `(log2(1 + f) / f - log2(e)) / f`; the error is 2^-27 of the logarithm.
+    const COEFFICIENTS: [f32; 9] = [
+        -7.213_473_3e-1,
+        4.808_982e-1,
+        -3.606_986_4e-1,
+        2.885_714e-1,
+        -2.395_684_4e-1,
+        2.044_881_1e-1,
+        -1.913_813_2e-1,
+        1.870_723_5e-1,
+        -1.102_616_5e-1,
+    ];
+    let (m, e) = split(x);
+    let f = m - 1.0;
+    let linear = f * LOG2_E[0];
+    let low = fma(f, LOG2_E[1], fma(f, LOG2_E[0], -linear));
+    let sum = e + linear;
+    let lost = linear - (sum - e);
+    let rest = fma(f * f, polynomial(f, COEFFICIENTS), low + lost);
+    logarithm(x, sum + rest)
+}
+
+/// An angle `x >= 0` less a whole number of quarter turns: that number modulo 4 (in the low bits), and the
+/// rest as a sum of two floats, at most about π/4.
+#[inline(always)]
+fn reduce(x: f32) -> (u32, f32, f32) {
+    /// π/2 as a sum of three floats.
+    const QUARTER: [f32; 3] = [1.570_796_4, -4.371_139e-8, -1.715_124_5e-15];
+    // Below this the number of quarter turns has 16 bits, and the first product and difference is exact.
+    if x < 100_000.0 {
+        let shifted = fma(x, core::f32::consts::FRAC_2_PI, ROUND);
+        let n = shifted - ROUND;
+        let first = fma(n, -QUARTER[0], x);
+        // `first` and `part` may cancel, so that what each rounding lost is kept.
+        let part = n * QUARTER[1];
+        let part_low = fma(n, QUARTER[1], -part);
+        let high = first - part;
+        let lost = (first - high) - part;
+        (
+            shifted.to_bits(),
+            high,
+            fma(n, -QUARTER[2], lost - part_low),
+        )
+    } else {
+        reduce_large(x)
+    }
+}
+
+/// [`reduce`] for any `x` from 2^16 on, after Payne and Hanek, "Radian reduction for trigonometric functions",
+/// 1983: of 2/π only those bits count that are neither whole turns nor too small to matter.
+#[inline(always)]
+fn reduce_large(x: f32) -> (u32, f32, f32) {
+    /// 2/π * 2^-16, as a fraction of 256 bits.
+    const TWO_OVER_PI: [u128; 2] = [
+        0x0000_a2f9_836e_4e44_1529_fc27_57d1_f534,
+        0xddc0_db62_9599_3c43_9041_fe51_63ab_debb,
+    ];
+    /// π/2 * 2^-64.
+    const QUARTER: f64 = core::f64::consts::FRAC_PI_2 / 18_446_744_073_709_551_616.0;
+    if !x.is_finite() {
+        return (0, f32::NAN, f32::NAN);
+    }
+    let bits = x.to_bits();
+    let mantissa = (bits & 0x007f_ffff) | 0x0080_0000;
+    // x = mantissa * 2^(exponent - 150); the shift leaves the fraction of whole turns.
+    let shift = (bits >> 23) - 136;
+    let window = (TWO_OVER_PI[0] << shift) | (TWO_OVER_PI[1] >> (128 - shift));
+    let turns = window.wrapping_mul(u128::from(mantissa));
+    let rest = (turns >> 62) as u64 as i64;
+    let quarters = ((turns >> 126) as u32).wrapping_add(u32::from(rest < 0));
+    let angle = rest as f64 * QUARTER;
+    let high = angle as f32;
+    (quarters, high, (angle - f64::from(high)) as f32)
+}
+
+/// The sine of `high + low`, at most about π/4.
+#[inline(always)]
+fn sin_of_rest(high: f32, low: f32) -> f32 {
+    /// `(sin(r) / r - 1) / r^2` in `r^2`; the error is 2^-28 of the sine.
+    const COEFFICIENTS: [f32; 3] = [-1.666_665_4e-1, 8.332_101e-3, -1.950_658_5e-4];
+    let square = high * high;
+    high + fma(high * square, polynomial(square, COEFFICIENTS), low)
+}
+
+/// The cosine of `high + low`, at most about π/4.
+#[inline(always)]
+fn cos_of_rest(high: f32, low: f32) -> f32 {
+    /// `(cos(r) - 1 + r^2 / 2) / r^4` in `r^2`; the error is 2^-33.
+    const COEFFICIENTS: [f32; 3] = [4.166_664_6e-2, -1.388_729_3e-3, 2.442_908_6e-5];
+    let square = high * high;
+    let small = fma(
+        square,
+        square * polynomial(square, COEFFICIENTS),
+        -(high * low),
+    );
+    // The square is rounded, and the largest term does without it.
+    1.0 + fma(high * -0.5, high, small)
+}
+
+/// `value` with its sign changed where bit 1 of `quarters` is set, and once more where `sign` is negative.
+#[inline(always)]
+fn with_sign(value: f32, quarters: u32, sign: f32) -> f32 {
+    let flip = ((quarters << 30) ^ sign.to_bits()) & 0x8000_0000;
+    f32::from_bits(value.to_bits() ^ flip)
+}
+
+/// The sine of `x` radians; NaN for infinities.
+#[inline(always)]
+pub fn sin(x: f32) -> f32 {
+    let (quarters, high, low) = reduce(x.abs());
+    let (sin, cos) = (sin_of_rest(high, low), cos_of_rest(high, low));
+    with_sign(if quarters & 1 == 0 { sin } else { cos }, quarters, x)
+}
+
+/// The cosine of `x` radians; NaN for infinities.
+#[inline(always)]
+pub fn cos(x: f32) -> f32 {
+    let (quarters, high, low) = reduce(x.abs());
+    let (sin, cos) = (sin_of_rest(high, low), cos_of_rest(high, low));
+    let quarters = quarters.wrapping_add(1);
+    with_sign(if quarters & 1 == 0 { sin } else { cos }, quarters, 0.0)
+}
+
+/// [`sin`] and [`cos`] at little more than the cost of one.
+#[inline(always)]
+pub fn sin_cos(x: f32) -> (f32, f32) {
+    let (quarters, high, low) = reduce(x.abs());
+    let (sin, cos) = (sin_of_rest(high, low), cos_of_rest(high, low));
+    let (a, b) = if quarters & 1 == 0 {
+        (sin, cos)
+    } else {
+        (cos, sin)
+    };
+    (
+        with_sign(a, quarters, x),
+        with_sign(b, quarters.wrapping_add(1), 0.0),
+    )
+}
+
+/// The hyperbolic tangent.
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    /// `(tanh(x) / x - 1) / x^2` in `x^2`, for `x` below 0.625; the error is 2^-28 of the tangent.
+    const COEFFICIENTS: [f32; 5] = [
+        -3.333_328_4e-1,
+        1.333_148_3e-1,
+        -5.374_277_4e-2,
+        2.064_806_2e-2,
+        -5.714_063_5e-3,
+    ];
+    let size = x.abs();
+    let value = if size < 0.625 {
+        let square = size * size;
+        fma(size * square, polynomial(square, COEFFICIENTS), size)
+    } else {
+        tanh_large(if size > 10.0 { 10.0 } else { size })
+    };
+    value.copysign(x)
+}
+
+/// `1 - 2 / (e^2x + 1)` for `x` from 0.6 to 10. The quotient is half of 1 where `x` is small, so the
+/// exponential and the sum are carried as sums of two floats.
+#[inline(always)]
+fn tanh_large(x: f32) -> f32 {
+    /// `(e^r - 1 - r) / r^2` for `|r| <= ln(2) / 2`; the error is 2^-28 of `e^r`.
+    const EXP: [f32; 5] = [
+        4.999_999_4e-1,
+        1.666_651_7e-1,
+        4.166_810_2e-2,
+        8.369_192_5e-3,
+        1.383_890_3e-3,
+    ];
+    let shifted = fma(2.0 * x, LOG2_E[0], ROUND);
+    let n = shifted - ROUND;
+    let first = fma(n, -LN_2[0], 2.0 * x);
+    let r = fma(n, -LN_2[1], first);
+    let r_low = fma(n, -LN_2[1], first - r);
+    // e^r - 1.
+    let (square, q) = (r * r, polynomial(r, EXP));
+    let s = fma(square, q, r);
+    let s_low = fma(square, q, r - s) + r_low;
+    let power = power_of_two(integer_of(shifted));
+    let d = fma(power, s, power + 1.0);
+    let d_low = fma(power, s_low, fma(power, s, (power + 1.0) - d));
+    let reciprocal = rough_reciprocal(d);
+    let e = fma(-d_low, reciprocal, fma(-d, reciprocal, 1.0));
+    let quotient = 2.0 * reciprocal;
+    let value = 1.0 - quotient;
+    let lost = (1.0 - value) - quotient;
+    value + fma(-quotient, e, lost)
+}
+
+/// `log2(x)` of a positive finite `x`, as a sum of two floats; the relative error is about 2^-36.
+#[inline(always)]
+fn log2_twice(x: f32) -> (f32, f32) {
+    /// `2 log2(e)`, and two thirds of that: the first two terms of the series.
+    const LINEAR: [f32; 2] = [2.885_39, 3.851_926e-8];
+    const CUBIC: [f32; 2] = [0.961_796_7, -7.028_462e-9];
+    /// The rest of the series over `s^5`, in `s^2`.
+    const COEFFICIENTS: [f32; 3] = [5.770_802e-1, 4.118_499e-1, 3.378_220_2e-1];
+    let (m, e) = split(x);
+    // log2(m) is a series in s = (m - 1) / (m + 1), which is found as a sum of two floats.
+    let (f, d) = (m - 1.0, m + 1.0);
+    let d_low = m - (d - 1.0);
+    let reciprocal = rough_reciprocal(d);
+    let s = f * reciprocal;
+    let s_low = fma(-s, d_low, fma(-s, d, f)) * reciprocal;
+    let u = s * s;
+    let u_low = fma(s + s, s_low, fma(s, s, -u));
+    let q = u * polynomial(u, COEFFICIENTS);
+    let c = CUBIC[0] + q;
+    let c_low = (CUBIC[0] - c) + q + CUBIC[1];
+    let w = u * c;
+    let w_low = fma(u, c_low, fma(u_low, c, fma(u, c, -w)));
+    let g = LINEAR[0] + w;
+    let g_low = (LINEAR[0] - g) + w + (LINEAR[1] + w_low);
+    let l = s * g;
+    let l_low = fma(s, g_low, fma(s_low, g, fma(s, g, -l)));
+    let high = e + l;
+    (high, (e - high) + l + l_low)
+}
+
+/// `x` to the power `y`, with the special cases of C's `pow`.
+#[inline(always)]
+pub fn pow(x: f32, y: f32) -> f32 {
+    let size = x.abs();
+    let (log, log_low) = log2_twice(size);
+    let regular = size > 0.0 && size < f32::INFINITY;
+    let log = logarithm(size, log);
+    // The logarithm of 1 is 0, also times infinity.
+    let high = if log == 0.0 { 0.0 } else { y * log };
+    // Far out of range the low part, which may be NaN there, does not count.
+    let low = if regular && log != 0.0 && high.abs() < 256.0 {
+        fma(y, log_low, fma(y, log, -high))
+    } else {
+        0.0
+    };
+    let value = exp2_of_sum(clamp(high, -151.0, 129.0), low);
+    let whole = GpuFloat::trunc(y) == y;
+    let half = y * 0.5;
+    let odd = whole && GpuFloat::trunc(half) != half;
+    let value = if odd { value.copysign(x) } else { value };
+    if y == 0.0 || x == 1.0 {
+        1.0
+    } else if x.is_nan() || y.is_nan() || (x < 0.0 && regular && !whole) {
+        f32::NAN
+    } else {
+        value
+    }
+}

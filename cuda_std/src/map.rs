@@ -1,0 +1,305 @@
+//! Elementwise maps: a function of one's own over arrays, at the speed of memory.
+//!
+//! A function is a type that implements [`MapFn`]; its parameters are its fields. [`map_kernel!`] makes a
+//! kernel of it, and `Device::map` of the library `warpwright` launches that:
+//!
+//! ```
+//! use cuda_std::{GpuFloat, map::MapFn};
+//!
+//! /// Degrees of an angle in radians, from a zero of one's own.
+//! #[repr(C)]
+//! #[derive(Clone, Copy)]
+//! pub struct Degrees {
+//!     pub zero: f32,
+//! }
+//!
+//! // SAFETY: one plain number.
+//! unsafe impl MapFn for Degrees {
+//!     type In = f32;
+//!     type Out = f32;
+//!
+//!     fn call(self, _index: usize, radians: f32) -> f32 {
+//!         (radians - self.zero).to_degrees()
+//!     }
+//! }
+//!
+//! cuda_std::map_kernel!(degrees: Degrees);
+//! ```
+//!
+//! A function of two arrays takes a pair, one of positions alone takes `()`.
+
+use crate::{Global, GlobalMut, thread};
+
+/// A function that a map applies to every element.
+///
+/// # Safety
+/// The type is `#[repr(C)]`, or has no fields; it holds plain numbers and no references to host memory, and
+/// means the same on the host and on the device.
+pub unsafe trait MapFn: Copy + 'static {
+    /// What it takes: a number, a pair of numbers for two arrays, or `()` for the position alone.
+    type In: MapInput;
+    /// What it gives.
+    type Out: Copy + 'static;
+
+    /// The result for the elements at position `index`.
+    fn call(self, index: usize, x: Self::In) -> Self::Out;
+}
+
+/// What a [`MapFn`] takes for one position: `()`, an element, or a pair of elements.
+pub trait MapInput: Copy + 'static {
+    /// The elements of the first array; where there is none, any type.
+    type First: Copy + 'static;
+    /// The elements of the second array; where there is none, any type.
+    type Second: Copy + 'static;
+    /// The number of arrays.
+    const ARRAYS: usize;
+
+    /// The input for one position.
+    fn join(first: impl FnOnce() -> Self::First, second: impl FnOnce() -> Self::Second) -> Self;
+}
+
+impl MapInput for () {
+    type First = u8;
+    type Second = u8;
+    const ARRAYS: usize = 0;
+
+    #[inline(always)]
+    fn join(_: impl FnOnce() -> u8, _: impl FnOnce() -> u8) -> Self {}
+}
+
+macro_rules! single_inputs {
+    ($($ty:ty),*) => { $(
+        impl MapInput for $ty {
+            type First = Self;
+            type Second = u8;
+            const ARRAYS: usize = 1;
+
+            #[inline(always)]
+            fn join(first: impl FnOnce() -> Self, _: impl FnOnce() -> u8) -> Self {
+                first()
+            }
+        }
+    )* };
+}
+single_inputs!(
+    u8,
+    i8,
+    u16,
+    i16,
+    u32,
+    i32,
+    u64,
+    i64,
+    f32,
+    f64,
+    half::f16,
+    half::bf16
+);
+
+impl<A: Copy + 'static, B: Copy + 'static> MapInput for (A, B) {
+    type First = A;
+    type Second = B;
+    const ARRAYS: usize = 2;
+
+    #[inline(always)]
+    fn join(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> Self {
+        (first(), second())
+    }
+}
+
+/// The elements of the first array that `F` takes.
+pub type First<F> = <<F as MapFn>::In as MapInput>::First;
+/// The elements of the second array that `F` takes.
+pub type Second<F> = <<F as MapFn>::In as MapInput>::Second;
+
+/// A function as a kernel's parameter: a parameter must have a size, and a function without fields has none.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Passed<F> {
+    function: F,
+    unused: u8,
+}
+
+impl<F> Passed<F> {
+    /// The function, to pass.
+    pub const fn new(function: F) -> Self {
+        Self {
+            function,
+            unused: 0,
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+// SAFETY: plain numbers in C's layout, by the contract of `MapFn`.
+unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}
+
+/// A function with a kernel of its own: what [`map_kernel!`] implements.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait MapKernel: MapFn {
+    /// The kernel.
+    const KERNEL: &'static crate::kernel::KernelDescriptor;
+}
+
+/// Threads of a block of a kernel that calls [`map_wide`].
+pub const BLOCK: usize = 256;
+/// Chunks that a thread of [`map_wide`] has in flight.
+pub const CHUNKS: usize = 2;
+
+/// The function's result for position `i`.
+#[inline(always)]
+#[track_caller]
+pub fn apply<F: MapFn>(
+    function: Passed<F>,
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    i: usize,
+) -> F::Out {
+    let x = F::In::join(|| first.get_streaming(i), || second.get_streaming(i));
+    function.function.call(i, x)
+}
+
+/// The elements that a thread moves at once: as many as make 16 bytes of the largest of the types.
+pub const fn chunk_len<F: MapFn>() -> usize {
+    const fn larger(a: usize, b: usize) -> usize {
+        if a > b { a } else { b }
+    }
+    let mut bytes = size_of::<F::Out>();
+    if F::In::ARRAYS > 0 {
+        bytes = larger(bytes, size_of::<First<F>>());
+    }
+    if F::In::ARRAYS > 1 {
+        bytes = larger(bytes, size_of::<Second<F>>());
+    }
+    match bytes {
+        1 => 16,
+        2 => 8,
+        4 => 4,
+        8 => 2,
+        _ => 1,
+    }
+}
+
+/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses with
+/// several in flight per thread: the body of a map's kernel.
+///
+/// Any launch shape gives the same result, and `BLOCK` threads per block, as many blocks as are resident at
+/// once, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
+/// element by element.
+#[inline(always)]
+#[track_caller]
+pub fn map_wide<F: MapFn>(
+    function: Passed<F>,
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    output: GlobalMut<F::Out>,
+) {
+    match const { chunk_len::<F>() } {
+        16 => in_chunks::<F, 16>(function, first, second, output),
+        8 => in_chunks::<F, 8>(function, first, second, output),
+        4 => in_chunks::<F, 4>(function, first, second, output),
+        2 => in_chunks::<F, 2>(function, first, second, output),
+        _ => in_chunks::<F, 1>(function, first, second, output),
+    }
+}
+
+/// `N` values, each made by a call of its own: an index that is left to run time would put the array into
+/// local memory.
+#[inline(always)]
+fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R; N] {
+    let mut values = [value(0); N];
+    macro_rules! each {
+        ($($i:literal)*) => { $(
+            if $i < N {
+                values[$i % N] = value($i);
+            }
+        )* };
+    }
+    each!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    values
+}
+
+#[inline(always)]
+#[track_caller]
+fn in_chunks<F: MapFn, const N: usize>(
+    function: Passed<F>,
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    output: GlobalMut<F::Out>,
+) {
+    let load = |at: usize| {
+        let a = (F::In::ARRAYS > 0).then(|| first.get_chunk_streaming::<N>(at));
+        let b = (F::In::ARRAYS > 1).then(|| second.get_chunk_streaming::<N>(at));
+        (a, b)
+    };
+    let store = |at: usize, a: Option<[First<F>; N]>, b: Option<[Second<F>; N]>| {
+        let results = written_out::<F::Out, N>(|i| {
+            // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, which are there.
+            let x = F::In::join(
+                || unsafe { a.unwrap_unchecked() }[i],
+                || unsafe { b.unwrap_unchecked() }[i],
+            );
+            function.function.call(at + i, x)
+        });
+        output.set_chunk_streaming::<N>(at, results);
+    };
+
+    let aligned = is_aligned::<F::Out, N>(output.as_ptr().addr())
+        && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
+        && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
+    let chunks = if aligned { output.len() / N } else { 0 };
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let mut chunk = thread;
+    while chunk + (CHUNKS - 1) * stride < chunks {
+        let (now, next) = (load(chunk * N), load((chunk + stride) * N));
+        store(chunk * N, now.0, now.1);
+        store((chunk + stride) * N, next.0, next.1);
+        chunk += CHUNKS * stride;
+    }
+    while chunk < chunks {
+        let (a, b) = load(chunk * N);
+        store(chunk * N, a, b);
+        chunk += stride;
+    }
+    let mut i = chunks * N + thread;
+    while i < output.len() {
+        output.set_streaming(i, apply(function, first, second, i));
+        i += stride;
+    }
+}
+
+/// Whether `N` elements at `address` can be accessed at once.
+#[inline(always)]
+fn is_aligned<T, const N: usize>(address: usize) -> bool {
+    address.is_multiple_of(size_of::<T>() * N)
+}
+
+/// Makes a kernel of a function that implements [`MapFn`](crate::map::MapFn): `map_kernel!(name: Type);`,
+/// or several of them with commas between. `name` is the kernel's name in the PTX.
+#[macro_export]
+macro_rules! map_kernel {
+    ($($name:ident: $function:ty),+ $(,)?) => { $(
+        const _: () = {
+            /// A map over every element.
+            ///
+            /// # Safety
+            /// The inputs that the function takes are as long as `output`.
+            #[$crate::kernel(launch_bounds($crate::map::BLOCK as u32), marker = Marker)]
+            unsafe fn $name(
+                function: $crate::map::Passed<$function>,
+                first: $crate::Global<$crate::map::First<$function>>,
+                second: $crate::Global<$crate::map::Second<$function>>,
+                output: $crate::GlobalMut<<$function as $crate::map::MapFn>::Out>,
+            ) {
+                $crate::map::map_wide(function, first, second, output);
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            impl $crate::map::MapKernel for $function {
+                const KERNEL: &'static $crate::kernel::KernelDescriptor =
+                    &<Marker as $crate::kernel::Kernel>::DESCRIPTOR;
+            }
+        };
+    )+ };
+}

@@ -1,0 +1,28 @@
+//! `best`: 16-byte accesses, several in flight.
+
+use cuda_std::{
+    map::{First, MapFn, Passed, Second, map_wide},
+    prelude::*,
+};
+
+use super::{functions::*, instances::with_functions, policy::BLOCK, wave::Wave};
+
+/// Applies the function to chunks of elements, 16 bytes of the largest type in each, two chunks per thread
+/// in flight: see [`map_wide`].
+///
+/// Launch: as many blocks of 256 threads as are resident at once, fewer for short inputs; any other
+/// shape gives the same result. No shared memory.
+/// Reads every element of the inputs that the function takes once, and writes every element of `output`
+/// once. The bits depend on the function and the elements alone.
+///
+/// # Safety
+/// The inputs that the function takes are as long as `output`, and do not overlap it.
+#[kernel(launch_bounds(BLOCK as u32), instances = with_functions)]
+pub unsafe fn map_best<F: MapFn>(
+    function: Passed<F>,
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    output: GlobalMut<F::Out>,
+) {
+    map_wide(function, first, second, output);
+}

@@ -1,0 +1,92 @@
+//! The instances: every function, for every kernel of the family.
+
+/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
+macro_rules! with_functions {
+    ($callback:ident) => {
+        $callback! {
+            wave: (Wave),
+            sin: (Sin),
+            cos: (Cos),
+            exp: (Exp),
+            exp2: (Exp2),
+            ln: (Ln),
+            log2: (Log2),
+            tanh: (Tanh),
+            sqrt: (Sqrt),
+            abs: (Abs),
+            neg: (Neg),
+            pow: (Pow),
+            scale: (Scale),
+            scale_add: (ScaleAdd),
+            pow_pairs: (PowPairs),
+            approx_sin: (approx::Sin),
+            approx_cos: (approx::Cos),
+            approx_exp: (approx::Exp),
+            approx_exp2: (approx::Exp2),
+            approx_ln: (approx::Ln),
+            approx_log2: (approx::Log2),
+            approx_tanh: (approx::Tanh),
+            approx_sqrt: (approx::Sqrt),
+            approx_rsqrt: (approx::Rsqrt),
+            approx_recip: (approx::Recip),
+            approx_div: (approx::Div),
+        }
+    };
+}
+pub(crate) use with_functions;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use cuda_std::{
+        constant::ConstantValues,
+        kernel::{Kernel, KernelDescriptor},
+        map::MapFn,
+    };
+
+    use crate::map::{
+        FAMILY, MAP_COUNT, MAP_PI, MapBest, MapDirect, MapRolled, Wave, functions::*,
+    };
+
+    /// A function of the library, with its kernels.
+    pub trait LibraryFn: MapFn {
+        /// The kernels, in the catalogue's order.
+        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+
+        /// Calls `launch` with what a launch for `len` elements must find in constant memory.
+        fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
+    }
+
+    macro_rules! constants {
+        (wave, $len:ident, $launch:ident) => {{
+            let (count, pi) = ([$len as u64], [core::f32::consts::PI]);
+            $launch(&[MAP_COUNT.with(&count), MAP_PI.with(&pi)])
+        }};
+        ($other:ident, $len:ident, $launch:ident) => {{
+            let _ = $len;
+            $launch(&[])
+        }};
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($function:ty),)*) => {
+            $(impl LibraryFn for $function {
+                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &MapDirect::<$function>::DESCRIPTOR,
+                    &MapRolled::<$function>::DESCRIPTOR,
+                    &MapBest::<$function>::DESCRIPTOR,
+                ];
+
+                fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {
+                    constants!($suffix, len, launch)
+                }
+            })*
+
+            /// The kernels of every function.
+            pub const ALL: &[[&KernelDescriptor; FAMILY.variants.len()]] =
+                &[$(<$function as LibraryFn>::KERNELS),*];
+        };
+    }
+    super::with_functions!(kernels);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::{ALL, LibraryFn};

@@ -1,0 +1,55 @@
+//! Elementwise map: `output[i] = f(i, input[i])`.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `direct` | one thread per element |
+//! | `rolled` | a loop whose stride is the whole grid: any launch shape does all the work |
+//! | `best` | 16-byte loads and stores, several in flight |
+//!
+//! The function is a type, [`MapFn`](cuda_std::map::MapFn), and every kernel is generic over it: [`functions`] has the library's own, and a
+//! user's crate makes a kernel of its own functions with [`cuda_std::map_kernel!`]. A function's result does
+//! not depend on the variant or on the launch, and its operations are the same on every device: so are the
+//! bits, but for those of the hardware's approximations. Every element is read once and written once.
+//!
+//! [`Wave`] is the function that the family grew from: it has no input, and takes two numbers from constant
+//! memory.
+
+mod best;
+mod direct;
+pub mod functions;
+mod instances;
+pub mod policy;
+mod rolled;
+mod wave;
+
+pub use best::{MapBest, map_best};
+pub use direct::{MapDirect, map_direct};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use instances::{ALL as KERNELS, LibraryFn};
+pub use rolled::{MapRolled, map_rolled};
+pub use wave::{MAP_COUNT, MAP_PI, Wave};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "map",
+    summary: "a function of every element: sin cos exp ln tanh pow and others, and a user's own",
+    variants: &[
+        Variant {
+            name: "direct",
+            idea: "one thread per element: wrong as soon as the launch is smaller than the work",
+            kernels: &["map_direct"],
+        },
+        Variant {
+            name: "rolled",
+            idea: "a loop whose stride is the whole grid: any launch shape gives the same result",
+            kernels: &["map_rolled"],
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads and stores, several in flight",
+            kernels: &["map_best"],
+        },
+    ],
+};

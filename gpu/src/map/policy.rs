@@ -1,0 +1,29 @@
+//! Tuning of the maps, as data.
+
+/// How a variant cuts the elements into blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// A thread per element.
+    PerThread,
+    /// As many blocks as are resident at once stride over the elements.
+    Strided {
+        /// Elements that a thread takes at least, so that short inputs get few blocks.
+        least_per_thread: usize,
+    },
+}
+
+/// Threads of a block: of every variant, and of a user's own map.
+pub const BLOCK: usize = cuda_std::map::BLOCK;
+/// Blocks per multiprocessor, at most: enough for all its threads.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// The cuts in the catalogue's order.
+pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
+    Cut::PerThread,
+    Cut::Strided {
+        least_per_thread: 1,
+    },
+    Cut::Strided {
+        least_per_thread: 4,
+    },
+];
