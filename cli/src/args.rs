@@ -464,6 +464,9 @@ mod tests {
         };
         assert_eq!(convolve.mask, Mask::Weights(vec![-1.0, 2.0]));
         assert_eq!(convolve.boundary, Outside::Wrap);
+    }
+
+    #[test]
     fn functions_are_read_with_their_numbers() {
         assert_eq!("sin".parse(), Ok(MapOp::Sin));
         assert_eq!("pow:-0.5".parse(), Ok(MapOp::Pow(-0.5)));

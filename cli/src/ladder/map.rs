@@ -8,7 +8,7 @@ use warpwright::ops::map::{PreparedMap, Sin};
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
 
-pub(super) fn run<F: FnMut()>(run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
+pub(super) fn run<F: FnMut()>(mut run: Run<'_, F>, asked: Option<usize>) -> Result<Ladder> {
     let elements = size(run.device, asked, 1 << 28, 1 << 20);
     let device = run.device;
     // From -1000 to 1000.

@@ -89,7 +89,7 @@ impl Ladder {
             "transpose" => transpose::run(run, size),
             "reduce" => reduce::run(run, size),
             "histogram" => histogram::run(run, size),
-            "map" => map::run(run, size),
+            "map" => map::run(run, size).map(|ladder| vec![ladder]),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),
