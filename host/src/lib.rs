@@ -46,6 +46,8 @@ pub use matrix::{Matrix, MatrixView};
 pub use module::Module;
 pub use ops::{convolution::Boundary, histogram::Histogram};
 pub use rect::{MatrixRect, MatrixRectMut};
+pub use ops::histogram::Histogram;
+pub use ops::random::{Generator, RandomGenerator};
 pub use warpwright_gpu::{Family, Variant};
 
 /// All families of kernels with their variants.
