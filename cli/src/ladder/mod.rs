@@ -5,6 +5,7 @@ mod convolution;
 mod gemm;
 mod histogram;
 mod map;
+mod random;
 mod reduce;
 mod transpose;
 
@@ -90,6 +91,7 @@ impl Ladder {
             "reduce" => reduce::run(run, size),
             "histogram" => histogram::run(run, size),
             "map" => map::run(run, size),
+            "random" => random::run(run, size),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),

@@ -176,6 +176,14 @@ impl RandomGenerator {
         }
     }
 
+    /// The variant that runs, and who chose it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`].
+    pub fn choice(&self) -> Result<Choice> {
+        choose(&FAMILY, self.variant.as_deref())
+    }
+
     /// The number of the word that comes next.
     pub fn position(&self) -> u64 {
         self.position
@@ -322,7 +330,7 @@ impl RandomGenerator {
         D::Out: Element,
     {
         self.device.require_same(OPERATION, output.owner())?;
-        let choice = choose(&FAMILY, self.variant.as_deref())?;
+        let choice = self.choice()?;
         if output.is_empty() {
             return Ok(());
         }
