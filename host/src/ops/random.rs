@@ -32,28 +32,55 @@ pub enum Generator {
 }
 
 /// A float that the distributions are made in: `f32`, `f64`.
-pub trait RandomFloat: Element + std::fmt::Display {
+pub trait RandomFloat: Element {
     #[doc(hidden)]
-    type Uniform: Kernels<Out = Self> + ByValue + Default;
+    fn fill_uniform(random: &mut RandomGenerator, output: VectorViewMut<'_, Self>) -> Result<()>;
     #[doc(hidden)]
-    type Normal: Kernels<Out = Self> + ByValue;
+    fn fill_normal(
+        random: &mut RandomGenerator,
+        output: VectorViewMut<'_, Self>,
+        mean: Self,
+        std_dev: Self,
+    ) -> Result<()>;
     #[doc(hidden)]
-    type LogNormal: Kernels<Out = Self> + ByValue;
-    #[doc(hidden)]
-    fn normal(mean: Self, std_dev: Self) -> Option<(Self::Normal, Self::LogNormal)>;
+    fn fill_log_normal(
+        random: &mut RandomGenerator,
+        output: VectorViewMut<'_, Self>,
+        mean: Self,
+        std_dev: Self,
+    ) -> Result<()>;
 }
 
+// Not generic, so that no crate but this one compiles the kernels' CPU bodies.
 macro_rules! floats {
     ($($float:ty),*) => { $(
         impl RandomFloat for $float {
-            type Uniform = Uniform<$float>;
-            type Normal = Normal<$float>;
-            type LogNormal = LogNormal<$float>;
-            fn normal(mean: Self, std_dev: Self) -> Option<(Self::Normal, Self::LogNormal)> {
+            fn fill_uniform(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+            ) -> Result<()> {
+                random.fill(Uniform::<$float>::default(), output)
+            }
+
+            fn fill_normal(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+                mean: Self,
+                std_dev: Self,
+            ) -> Result<()> {
+                check_normal(mean.into(), std_dev.into())?;
+                random.fill(Normal { mean, std_dev }, output)
+            }
+
+            fn fill_log_normal(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+                mean: Self,
+                std_dev: Self,
+            ) -> Result<()> {
+                check_normal(mean.into(), std_dev.into())?;
                 let normal = Normal { mean, std_dev };
-                // A NaN fails the comparison.
-                (mean.is_finite() && std_dev >= 0.0 && std_dev.is_finite())
-                    .then_some((normal, LogNormal { normal }))
+                random.fill(LogNormal { normal }, output)
             }
         }
     )* };
@@ -220,7 +247,7 @@ impl RandomGenerator {
     /// [`Error::OutOfMemory`], [`Error::UnknownVariant`], [`Error::Invalid`] at the end of the stream, and what the
     /// device reports.
     pub fn bits(&mut self, len: usize) -> Result<Vector<u32>> {
-        self.made(Bits::default(), len)
+        self.made(len, |random, output| random.fill_bits(output))
     }
 
     /// Fills `output` with random words.
@@ -236,7 +263,7 @@ impl RandomGenerator {
     /// # Errors
     /// As for [`bits`](Self::bits).
     pub fn uniform<T: RandomFloat>(&mut self, len: usize) -> Result<Vector<T>> {
-        self.made(T::Uniform::default(), len)
+        self.made(len, T::fill_uniform)
     }
 
     /// Fills `output` as [`uniform`](Self::uniform).
@@ -244,7 +271,7 @@ impl RandomGenerator {
     /// # Errors
     /// As for [`bits`](Self::bits); [`Error::DeviceMismatch`] too.
     pub fn fill_uniform<T: RandomFloat>(&mut self, output: VectorViewMut<'_, T>) -> Result<()> {
-        self.fill(T::Uniform::default(), output)
+        T::fill_uniform(self, output)
     }
 
     /// `len` normal numbers with this mean and standard deviation.
@@ -252,7 +279,9 @@ impl RandomGenerator {
     /// # Errors
     /// As for [`bits`](Self::bits); [`Error::Invalid`] if the mean is not finite, or the standard deviation is negative or not finite.
     pub fn normal<T: RandomFloat>(&mut self, len: usize, mean: T, std_dev: T) -> Result<Vector<T>> {
-        self.made(normal(mean, std_dev)?.0, len)
+        self.made(len, |random, output| {
+            T::fill_normal(random, output, mean, std_dev)
+        })
     }
 
     /// Fills `output` as [`normal`](Self::normal).
@@ -265,7 +294,7 @@ impl RandomGenerator {
         mean: T,
         std_dev: T,
     ) -> Result<()> {
-        self.fill(normal(mean, std_dev)?.0, output)
+        T::fill_normal(self, output, mean, std_dev)
     }
 
     /// `len` log-normal numbers: `e` to the power of normal numbers with this mean and standard deviation.
@@ -280,7 +309,9 @@ impl RandomGenerator {
         mean: T,
         std_dev: T,
     ) -> Result<Vector<T>> {
-        self.made(normal(mean, std_dev)?.1, len)
+        self.made(len, |random, output| {
+            T::fill_log_normal(random, output, mean, std_dev)
+        })
     }
 
     /// Fills `output` as [`log_normal`](Self::log_normal).
@@ -293,7 +324,7 @@ impl RandomGenerator {
         mean: T,
         std_dev: T,
     ) -> Result<()> {
-        self.fill(normal(mean, std_dev)?.1, output)
+        T::fill_log_normal(self, output, mean, std_dev)
     }
 
     /// `len` Poisson numbers with mean `lambda`, from 0 to 10^6.
@@ -301,7 +332,7 @@ impl RandomGenerator {
     /// # Errors
     /// As for [`bits`](Self::bits); [`Error::Invalid`] for any other `lambda`.
     pub fn poisson(&mut self, len: usize, lambda: f64) -> Result<Vector<u32>> {
-        self.made(poisson(lambda)?, len)
+        self.made(len, |random, output| random.fill_poisson(output, lambda))
     }
 
     /// Fills `output` as [`poisson`](Self::poisson).
@@ -312,12 +343,13 @@ impl RandomGenerator {
         self.fill(poisson(lambda)?, output)
     }
 
-    fn made<D: Kernels + ByValue>(&mut self, distribution: D, len: usize) -> Result<Vector<D::Out>>
-    where
-        D::Out: Element,
-    {
+    fn made<T: Element>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut Self, VectorViewMut<'_, T>) -> Result<()>,
+    ) -> Result<Vector<T>> {
         let mut output = Vector::uninit(&self.device, OPERATION, len)?;
-        self.fill(distribution, output.view_mut())?;
+        fill(self, output.view_mut())?;
         Ok(output)
     }
 
@@ -433,14 +465,16 @@ impl RandomGenerator {
     }
 }
 
-fn normal<T: RandomFloat>(mean: T, std_dev: T) -> Result<(T::Normal, T::LogNormal)> {
-    T::normal(mean, std_dev).ok_or_else(|| {
-        Error::invalid(
-            OPERATION,
-            "a finite mean and a finite standard deviation of at least 0",
-            format!("{mean} and {std_dev}"),
-        )
-    })
+fn check_normal(mean: f64, std_dev: f64) -> Result<()> {
+    // A NaN fails the comparison.
+    if mean.is_finite() && std_dev >= 0.0 && std_dev.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        OPERATION,
+        "a finite mean and a finite standard deviation of at least 0",
+        format!("{mean} and {std_dev}"),
+    ))
 }
 
 fn poisson(lambda: f64) -> Result<PoissonCount> {
