@@ -456,6 +456,7 @@ impl RandomGenerator {
             config: LaunchConfig::linear(blocks, policy::BLOCK as u32),
             params: &args.pointers(),
             module: None,
+            constants: &[],
         };
         ordered(&self.device.executor, &[&owner.executor], || {
             // SAFETY: the output is borrowed to be written, the states are this generator's own and at the

@@ -7,10 +7,12 @@
 //! | `statistics.rs` | do the numbers follow their distributions? |
 //! | `peer.rs` | are the words those of cuRAND's device generators? |
 //! | `own_kernel.rs` | can a user's kernel draw its own, through `rand_core`? |
+//! | `rates.rs` | how fast do they come? |
 
 mod accuracy;
 mod own_kernel;
 mod peer;
+mod rates;
 mod statistics;
 mod stream;
 
