@@ -175,8 +175,9 @@ fn check<T: Element + Into<f64>>(
             };
             let value: f64 = (*value).into();
             let error = (value - expected).abs();
-            // A NaN fails too.
-            if !(error <= bound) {
+            // Not of a NaN.
+            let near = error <= bound;
+            if !near {
                 return Err(Wrong::Result(format!(
                     "at {index}: expected {expected} within {bound}, found {value}"
                 )));

@@ -166,7 +166,7 @@ const fn shifted_left(bits: [u32; 6], by: usize) -> [u32; 6] {
     let mut i = by / 32;
     while i < 6 {
         shifted[i] = bits[i - by / 32] << (by % 32);
-        if by % 32 != 0 && i > by / 32 {
+        if !by.is_multiple_of(32) && i > by / 32 {
             shifted[i] |= bits[i - by / 32 - 1] >> (32 - by % 32);
         }
         i += 1;

@@ -23,6 +23,9 @@
 //! bits on the GPU and on the CPU executor. With the feature `rand_core` both generators implement
 //! `rand_core::RngCore` and `SeedableRng` of the version that `rand` 0.9 uses.
 
+// An iterator over an array keeps its state in local memory on the GPU; an index unrolls.
+#![allow(clippy::needless_range_loop)]
+
 mod jump;
 mod normal;
 mod philox;
