@@ -136,7 +136,7 @@ fn direction_f64(bits: u64) -> (f64, f64) {
     }
 }
 
-/// `e` to the power `x`, for any `x` that is not NaN: within 2 units in the last place, infinity and 0 where the result is
+/// `e` to the power `x`, for any `x` that is not NaN: within 1 unit in the last place, infinity and 0 where the result is
 /// out of range. Without a branch, the same bits on the GPU and on the CPU.
 #[inline(always)]
 pub fn exp_f32(x: f32) -> f32 {
