@@ -60,6 +60,8 @@ pub enum Command {
     Convolve(Convolve),
     /// Apply a function to every element of an f32 array
     Map(Map),
+    /// Make an array of random numbers
+    Random(Random),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -319,6 +321,78 @@ pub struct Ulp {
     /// Every one of the 2^32 arguments (2^28 pairs of them), instead of a million
     #[arg(long)]
     pub full: bool,
+}
+
+/// `random DISTRIBUTION --count N --seed S -o OUT.npy [--plot OUT.svg]`
+#[derive(Debug, ClapArgs)]
+pub struct Random {
+    /// What the numbers are like
+    #[arg(value_enum, value_name = "DISTRIBUTION")]
+    pub distribution: Distribution,
+    /// Number of elements, such as 1000000, 64M or 2^28
+    #[arg(long, value_name = "N")]
+    pub count: Size,
+    /// Which stream of numbers: the same seed gives the same numbers, on every device
+    #[arg(long, value_name = "S")]
+    pub seed: u64,
+    /// What makes the random words
+    #[arg(long, value_enum, value_name = "GENERATOR", default_value = "philox")]
+    pub generator: GeneratorChoice,
+    /// The sequence of the seed's that is taken
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub sequence: u64,
+    /// The 32-bit word of the sequence to start at
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub offset: u64,
+    /// For normal and log-normal: the mean, of the logarithm for log-normal [default: 0]
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    pub mean: Option<f64>,
+    /// For normal and log-normal: the standard deviation, of the logarithm for log-normal [default: 1]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub std: Option<f64>,
+    /// For poisson, which needs it: the mean, from 0 to 1000000
+    #[arg(long, value_name = "L", allow_hyphen_values = true)]
+    pub lambda: Option<f64>,
+    /// The elements' type; Poisson numbers are u32 [default: f32]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub dtype: Option<FloatType>,
+    /// Where to write the numbers: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Where to draw their histogram: an .svg file
+    #[arg(long, value_name = "OUT.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// A distribution of random numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Distribution {
+    /// Evenly over (0, 1]
+    Uniform,
+    /// Normal, by --mean and --std
+    Normal,
+    /// e to the power of a normal number
+    LogNormal,
+    /// Poisson, by --lambda
+    Poisson,
+}
+
+/// A generator of random words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GeneratorChoice {
+    /// Philox4x32-10
+    Philox,
+    /// XORWOW, 65536 sequences side by side
+    Xorwow,
+}
+
+/// A type of floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FloatType {
+    /// IEEE 754 binary32
+    F32,
+    /// IEEE 754 binary64
+    F64,
 }
 
 /// `verify [--family F] [--quick]`

@@ -38,6 +38,7 @@ pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
 pub mod ptr;
+pub mod random;
 pub mod shared;
 pub mod thread;
 pub mod view;

@@ -30,6 +30,7 @@ pub static FAMILIES: &[Family] = &[
     crate::gemm::FAMILY,
     crate::convolution::FAMILY,
     crate::map::FAMILY,
+    crate::random::FAMILY,
 ];
 
 /// The family called `name`.

@@ -44,6 +44,7 @@ pub use error::{Error, Result};
 pub use launch::{Arg, Args};
 pub use matrix::{Matrix, MatrixView};
 pub use module::Module;
+pub use ops::random::{Generator, RandomGenerator};
 pub use ops::{convolution::Boundary, histogram::Histogram};
 pub use rect::{MatrixRect, MatrixRectMut};
 pub use warpwright_gpu::{Family, Variant};

@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
-use warpwright_gpu::{convolution, gemm, histogram, reduce, transpose};
+use warpwright_gpu::{convolution, gemm, histogram, map, random, reduce, transpose};
 use warpwright_tests::for_each_number;
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
-const TESTED: &[&str] = &["transpose", "reduce", "histogram", "gemm", "convolution"];
-use warpwright_gpu::{histogram, map, reduce, transpose};
-use warpwright_tests::for_each_number;
-
-/// The families that have a file of tests of their own, `tests/<family>.rs`.
-const TESTED: [&str; 4] = ["transpose", "reduce", "histogram", "map"];
+const TESTED: &[&str] = &[
+    "transpose",
+    "reduce",
+    "histogram",
+    "gemm",
+    "convolution",
+    "map",
+    "random",
+];
 
 /// What the shipped PTX holds, by module.
 fn shipped() -> Vec<(String, BTreeSet<String>)> {
@@ -83,6 +86,21 @@ fn tested() -> BTreeSet<String> {
     add(&convolved::<f64>());
     // `tests/map.rs` has a test for every function.
     map::KERNELS.iter().for_each(|kernels| add(kernels));
+
+    fn distribution<D: random::Kernels>() -> [&'static KernelDescriptor; 4] {
+        let ([a, b], [c, d]) = (D::PHILOX, D::XORWOW);
+        [a, b, c, d]
+    }
+    // The distributions of `tests/random`.
+    add(&[random::SETUP]);
+    add(&distribution::<random::Bits>());
+    add(&distribution::<random::Uniform<f32>>());
+    add(&distribution::<random::Uniform<f64>>());
+    add(&distribution::<random::Normal<f32>>());
+    add(&distribution::<random::Normal<f64>>());
+    add(&distribution::<random::LogNormal<f32>>());
+    add(&distribution::<random::LogNormal<f64>>());
+    add(&distribution::<random::PoissonCount>());
     names
 }
 

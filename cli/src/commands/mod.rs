@@ -6,6 +6,7 @@ mod histogram;
 mod ladder;
 mod map;
 mod matmul;
+mod random;
 mod reduce;
 mod transpose;
 mod ulp;
@@ -34,6 +35,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Matmul(options) => matmul::run(&global, &options),
         Command::Convolve(options) => convolve::run(&global, &options),
         Command::Map(options) => map::run(&global, &options),
+        Command::Random(options) => random::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
         Command::Ulp(options) => ulp::run(&global, &options),

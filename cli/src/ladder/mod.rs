@@ -5,6 +5,7 @@ mod convolution;
 mod gemm;
 mod histogram;
 mod map;
+mod random;
 mod reduce;
 mod transpose;
 
@@ -86,10 +87,8 @@ impl Ladder {
             "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
             "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
             "convolution" => convolution::run(run, size),
-            "transpose" => transpose::run(run, size),
-            "reduce" => reduce::run(run, size),
-            "histogram" => histogram::run(run, size),
             "map" => map::run(run, size).map(|ladder| vec![ladder]),
+            "random" => random::run(run, size).map(|ladder| vec![ladder]),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),

@@ -8,6 +8,7 @@ mod convolution;
 mod gemm;
 mod histogram;
 mod map;
+pub(crate) mod random;
 mod reduce;
 mod transpose;
 
@@ -109,6 +110,7 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
         "gemm" => gemm::cases(scale),
         "convolution" => convolution::cases(scale),
         "map" => map::cases(scale),
+        "random" => random::cases(scale),
         _ => Vec::new(),
     }
 }

@@ -54,3 +54,21 @@ pub fn global_timer() -> u64 {
     }
     nanos
 }
+
+/// The product's high and low half. LLVM would widen what is computed with them to 64 bits.
+#[inline(always)]
+pub fn wide_product(a: u32, b: u32) -> (u32, u32) {
+    let (high, low): (u32, u32);
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "{{ .reg .b64 product; mul.wide.u32 product, {2}, {3}; mov.b64 {{{1}, {0}}}, product; }}",
+            out(reg32) high,
+            out(reg32) low,
+            in(reg32) a,
+            in(reg32) b,
+            options(pure, nomem, nostack, preserves_flags)
+        )
+    }
+    (high, low)
+}

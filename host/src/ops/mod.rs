@@ -8,6 +8,7 @@ pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
+pub mod random;
 pub mod reduce;
 pub mod transpose;
 

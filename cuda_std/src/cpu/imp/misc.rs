@@ -14,3 +14,8 @@ pub fn clock() -> u64 {
 pub fn global_timer() -> u64 {
     clock()
 }
+
+pub fn wide_product(a: u32, b: u32) -> (u32, u32) {
+    let product = u64::from(a) * u64::from(b);
+    ((product >> 32) as u32, product as u32)
+}

@@ -13,5 +13,6 @@ pub mod atomics;
 pub mod functions;
 pub mod maps;
 pub mod memory;
+pub mod random;
 pub mod threads;
 pub mod warps;

@@ -6,6 +6,7 @@ mod gemm;
 mod histogram;
 mod map;
 mod picture;
+mod random;
 mod reduce;
 mod table;
 mod transpose;
@@ -82,6 +83,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
             "gemm" => gemm::run(&device, &picture, family, &arguments.out)?,
             "convolution" => convolution::run(&device, &picture, family, &arguments.out)?,
             "map" => map::run(&device, &picture, family)?,
+            "random" => random::run(&device, &picture, family, &arguments.out)?,
             // A family without a part here must not go unnoticed.
             other => return Err(format!("the family {other} has no part in the demo").into()),
         };
@@ -97,6 +99,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
             histogram::FILE,
             gemm::FILE,
             convolution::FILE,
+            random::FILE,
         ]
         .map(|name| { arguments.out.join(name).display().to_string() })
         .join("\n         ")

@@ -1,0 +1,259 @@
+//! `warpwright random`
+
+use warpwright::ops::random::RandomFloat;
+use warpwright::{Device, Generator, RandomGenerator, Vector, VectorViewMut};
+use warpwright_cli::array::{Array, Data, Element};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::output::Target;
+use warpwright_cli::plot::HistogramPlot;
+
+use super::{Done, check_variant, failed, families, open, shown, timed};
+use crate::args::{Distribution, FloatType, GeneratorChoice, Global, Random};
+use crate::report::{self, Answer};
+
+/// Bins of a plot, at most.
+const BINS: usize = 256;
+
+/// What the command line asks for, checked.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Uniform(FloatType),
+    Normal(FloatType, f64, f64),
+    LogNormal(FloatType, f64, f64),
+    Poisson(f64),
+}
+
+/// Makes random numbers, writes them, and draws their histogram.
+pub fn run(global: &Global, options: &Random) -> Result<()> {
+    check_variant(&families(Some("random"))?, global.variant.as_deref())?;
+    let wanted = wanted(options)?;
+    let output = Target::npy(&options.output)?;
+    let plot = options.plot.as_deref().map(Target::plot).transpose()?;
+    let device = open(global.device)?;
+    let done = numbers(&device, options, wanted, global.variant.as_deref()).map_err(failed)?;
+
+    // Both files are complete before the first is put in its place.
+    let mut staged = vec![output.stage_array(&done.value)?];
+    if let Some(target) = &plot {
+        staged.push(target.stage_text(&drawn(&title(wanted), &done.value))?);
+    }
+    staged.into_iter().try_for_each(|file| file.commit())?;
+    if global.json {
+        return report::json(&Answer::<()> {
+            output: Some(shown(output.path())),
+            plot: plot.as_ref().map(|target| shown(target.path())),
+            variant: Some(done.variant),
+            chosen_by: Some(done.chosen_by()),
+            device: Some(device.kind().to_string()),
+            seconds: Some(done.time.as_secs_f64()),
+            ..Answer::default()
+        });
+    }
+    report::note(&format!(
+        "{}: {} {} numbers of {} ({})",
+        output.path().display(),
+        done.value.len(),
+        title(wanted),
+        done.value.dtype(),
+        done.how(&device)
+    ));
+    Ok(())
+}
+
+/// The distribution with its parameters; a parameter of another distribution is wrong usage.
+fn wanted(options: &Random) -> Result<Wanted> {
+    let name = match options.distribution {
+        Distribution::Uniform => "uniform",
+        Distribution::Normal => "normal",
+        Distribution::LogNormal => "log-normal",
+        Distribution::Poisson => "poisson",
+    };
+    let refuse = |given: bool, option: &str| match given {
+        true => Err(Error::usage(format!(
+            "{name} numbers take no --{option}: leave it out"
+        ))),
+        false => Ok(()),
+    };
+    let float = options.dtype.unwrap_or(FloatType::F32);
+    let (mean, std_dev) = (options.mean.unwrap_or(0.0), options.std.unwrap_or(1.0));
+    let normal = matches!(
+        options.distribution,
+        Distribution::Normal | Distribution::LogNormal
+    );
+    let poisson = options.distribution == Distribution::Poisson;
+    refuse(options.mean.is_some() && !normal, "mean")?;
+    refuse(options.std.is_some() && !normal, "std")?;
+    refuse(options.lambda.is_some() && !poisson, "lambda")?;
+    refuse(options.dtype.is_some() && poisson, "dtype")?;
+    if !(mean.is_finite() && std_dev.is_finite() && std_dev >= 0.0) {
+        return Err(Error::usage(format!(
+            "a finite --mean and a finite --std of at least 0 are needed, given {mean} and {std_dev}"
+        )));
+    }
+    match options.distribution {
+        Distribution::Uniform => Ok(Wanted::Uniform(float)),
+        Distribution::Normal => Ok(Wanted::Normal(float, mean, std_dev)),
+        Distribution::LogNormal => Ok(Wanted::LogNormal(float, mean, std_dev)),
+        Distribution::Poisson => match options.lambda {
+            Some(lambda) if (0.0..=1e6).contains(&lambda) => Ok(Wanted::Poisson(lambda)),
+            Some(lambda) => Err(Error::usage(format!(
+                "a --lambda from 0 to 1000000 is needed, given {lambda}"
+            ))),
+            None => Err(Error::usage("poisson needs its mean: give --lambda L")),
+        },
+    }
+}
+
+/// `normal (mean 0, standard deviation 1)`
+fn title(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Uniform(_) => "uniform".to_owned(),
+        Wanted::Normal(_, mean, std_dev) => {
+            format!("normal (mean {mean}, standard deviation {std_dev})")
+        }
+        Wanted::LogNormal(_, mean, std_dev) => {
+            format!("log-normal (mean {mean}, standard deviation {std_dev} of the logarithm)")
+        }
+        Wanted::Poisson(lambda) => format!("Poisson (lambda {lambda})"),
+    }
+}
+
+fn numbers(
+    device: &Device,
+    options: &Random,
+    wanted: Wanted,
+    variant: Option<&str>,
+) -> warpwright::Result<Done<Array>> {
+    match wanted {
+        Wanted::Uniform(FloatType::F32) => {
+            floats::<f32>(device, options, variant, |random, out| {
+                random.fill_uniform(out)
+            })
+        }
+        Wanted::Uniform(FloatType::F64) => {
+            floats::<f64>(device, options, variant, |random, out| {
+                random.fill_uniform(out)
+            })
+        }
+        Wanted::Normal(FloatType::F32, mean, std_dev) => {
+            floats::<f32>(device, options, variant, |random, out| {
+                random.fill_normal(out, mean as f32, std_dev as f32)
+            })
+        }
+        Wanted::Normal(FloatType::F64, mean, std_dev) => {
+            floats::<f64>(device, options, variant, |random, out| {
+                random.fill_normal(out, mean, std_dev)
+            })
+        }
+        Wanted::LogNormal(FloatType::F32, mean, std_dev) => {
+            floats::<f32>(device, options, variant, |random, out| {
+                random.fill_log_normal(out, mean as f32, std_dev as f32)
+            })
+        }
+        Wanted::LogNormal(FloatType::F64, mean, std_dev) => {
+            floats::<f64>(device, options, variant, |random, out| {
+                random.fill_log_normal(out, mean, std_dev)
+            })
+        }
+        Wanted::Poisson(lambda) => filled::<u32>(device, options, variant, |random, out| {
+            random.fill_poisson(out, lambda)
+        }),
+    }
+}
+
+fn floats<T: Element + RandomFloat>(
+    device: &Device,
+    options: &Random,
+    variant: Option<&str>,
+    fill: impl Fn(&mut RandomGenerator, VectorViewMut<'_, T>) -> warpwright::Result<()>,
+) -> warpwright::Result<Done<Array>> {
+    filled(device, options, variant, fill)
+}
+
+/// Fills an array, from the same place of the stream however often it is done.
+fn filled<T: Element>(
+    device: &Device,
+    options: &Random,
+    variant: Option<&str>,
+    fill: impl Fn(&mut RandomGenerator, VectorViewMut<'_, T>) -> warpwright::Result<()>,
+) -> warpwright::Result<Done<Array>> {
+    let kind = match options.generator {
+        GeneratorChoice::Philox => Generator::Philox,
+        GeneratorChoice::Xorwow => Generator::Xorwow,
+    };
+    let generator = || {
+        let random = device.generator(kind, options.seed)?;
+        let random = random.sequence(options.sequence).offset(options.offset);
+        Ok::<_, warpwright::Error>(match variant {
+            Some(name) => random.variant(name),
+            None => random,
+        })
+    };
+    let choice = generator()?.choice()?;
+    let mut output: Vector<T> = device.zeros(options.count.0)?;
+    let time = timed(device, || fill(&mut generator()?, output.view_mut()))?;
+    Ok(Done {
+        value: T::into_array(Data::vector(output.to_vec()?)),
+        variant: choice.variant(),
+        chosen_by: choice.chosen_by(),
+        time,
+    })
+}
+
+/// The histogram as SVG: from the least number to the largest, but for log-normal numbers' few largest ones.
+fn drawn(title: &str, array: &Array) -> String {
+    let values: Vec<f64> = match array {
+        Array::F32(data) => data
+            .values()
+            .iter()
+            .map(|value| f64::from(*value))
+            .collect(),
+        Array::F64(data) => data.values().to_vec(),
+        Array::U32(data) => data
+            .values()
+            .iter()
+            .map(|value| f64::from(*value))
+            .collect(),
+        // No other type is made.
+        _ => Vec::new(),
+    };
+    let mut sorted = values;
+    sorted.retain(|value| value.is_finite());
+    sorted.sort_by(f64::total_cmp);
+    let at = |part: f64| {
+        let last = sorted.len().saturating_sub(1);
+        sorted
+            .get((part * last as f64) as usize)
+            .copied()
+            .unwrap_or(0.0)
+    };
+    // A long tail would leave the rest no room.
+    let (low, high) = (at(0.0), at(0.999).max(at(0.5)));
+    let (low, high, bins) = if matches!(array, Array::U32(_)) {
+        // A bin has as many whole numbers as any other.
+        let width = ((high - low + 1.0) / BINS as f64).ceil();
+        let bins = ((high - low + 1.0) / width).ceil();
+        (low - 0.5, low - 0.5 + bins * width, bins as usize)
+    } else if low < high {
+        (low, high, BINS)
+    } else {
+        (low - 0.5, low + 0.5, 1)
+    };
+    let mut counts = vec![0_u64; bins];
+    let mut outside = (array.len() - sorted.len()) as u64;
+    for value in sorted {
+        let bin = ((value - low) / (high - low) * bins as f64) as usize;
+        // The upper end belongs to the last bin.
+        match counts.get_mut(if value == high { bins - 1 } else { bin }) {
+            Some(count) => *count += 1,
+            None => outside += 1,
+        }
+    }
+    HistogramPlot {
+        title,
+        counts: &counts,
+        outside,
+        range: Some((low, high)),
+    }
+    .svg()
+}

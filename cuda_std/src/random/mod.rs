@@ -1,0 +1,121 @@
+//! Random numbers inside kernels: generators whose words are those of cuRAND's device generators, and the
+//! distributions made from them.
+//!
+//! A generator is a plain value that a lane keeps in registers. Two lanes that take the same seed and
+//! different sequence numbers draw from streams that do not overlap:
+//!
+//! ```
+//! use cuda_std::random::{Philox4x32, normal_pair_f32, uniform_f32};
+//!
+//! # let lane = 7;
+//! let mut random = Philox4x32::new(1234, lane, 0);
+//! let x = uniform_f32(random.next_word()); // in (0, 1]
+//! let (y, z) = normal_pair_f32(random.next_word(), random.next_word());
+//! # assert!(x > 0.0 && x <= 1.0 && y.is_finite() && z.is_finite());
+//! ```
+//!
+//! | generator | state | period | sequences | skipping |
+//! | --- | --- | --- | --- | --- |
+//! | [`Philox4x32`] | 128-bit counter, 64-bit key | 2^130 words per seed | 2^64 of 2^66 words | free |
+//! | [`Xorwow`] | 160 bits and a 32-bit counter | 2^192 - 2^32 words | 2^64 starts that lie 2^67 words apart | about 160 steps per bit of the distance |
+//!
+//! Everything here is integer arithmetic and float arithmetic in a fixed order, so a kernel gets the same
+//! bits on the GPU and on the CPU executor. With the feature `rand_core` both generators implement
+//! `rand_core::RngCore` and `SeedableRng` of the version that `rand` 0.9 uses.
+
+// An iterator over an array keeps its state in local memory on the GPU; an index unrolls.
+#![allow(clippy::needless_range_loop)]
+
+mod jump;
+mod normal;
+mod philox;
+mod poisson;
+mod xorwow;
+
+pub use normal::{
+    exp_f32, exp_f64, normal_pair_f32, normal_pair_f64, normal_pair_scaled_f32,
+    normal_pair_scaled_f64,
+};
+pub use philox::Philox4x32;
+pub use poisson::Poisson;
+pub use xorwow::Xorwow;
+
+use crate::GpuFloat;
+
+/// A number in (0, 1] from one word: `word * 2^-32 + 2^-33`, rounded to `f32` (cuRAND's conversion).
+///
+/// Evenly distributed: of the numbers near 1, which lie 2^-24 apart, each stands for 256 words.
+#[inline(always)]
+pub fn uniform_f32(word: u32) -> f32 {
+    const STEP: f32 = 1.0 / 4_294_967_296.0;
+    (word as f32).mul_add_(STEP, STEP / 2.0)
+}
+
+/// A number in (0, 1] from two words: 53 bits `z = low ^ (high << 21)`, then `z * 2^-53 + 2^-54`, rounded
+/// to `f64` (cuRAND's conversion).
+#[inline(always)]
+pub fn uniform_f64(low: u32, high: u32) -> f64 {
+    const STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
+    let bits = u64::from(low) ^ (u64::from(high) << 21);
+    (bits as f64).mul_add_(STEP, STEP / 2.0)
+}
+
+/// [`GpuFloat::mul_add`] under a name that the host's own method does not hide.
+trait Fused: Sized {
+    fn mul_add_(self, factor: Self, summand: Self) -> Self;
+}
+
+impl<T: GpuFloat> Fused for T {
+    #[inline(always)]
+    fn mul_add_(self, factor: Self, summand: Self) -> Self {
+        GpuFloat::mul_add(self, factor, summand)
+    }
+}
+
+/// The traits of `rand_core`, from a generator's own methods.
+#[cfg(feature = "rand_core")]
+macro_rules! rand_core_traits {
+    ($generator:ident) => {
+        impl rand_core::RngCore for $generator {
+            #[inline(always)]
+            fn next_u32(&mut self) -> u32 {
+                self.next_word()
+            }
+
+            /// The low half comes first.
+            #[inline(always)]
+            fn next_u64(&mut self) -> u64 {
+                let low = self.next_word();
+                u64::from(low) | u64::from(self.next_word()) << 32
+            }
+
+            /// Words, little-endian; what is left of the last one is lost.
+            fn fill_bytes(&mut self, bytes: &mut [u8]) {
+                for chunk in bytes.chunks_mut(4) {
+                    let word = self.next_word().to_le_bytes();
+                    for (byte, from) in chunk.iter_mut().zip(word) {
+                        *byte = from;
+                    }
+                }
+            }
+        }
+
+        /// Sequence 0 from its start; the seed is the 64-bit one, little-endian.
+        impl rand_core::SeedableRng for $generator {
+            type Seed = [u8; 8];
+
+            fn from_seed(seed: [u8; 8]) -> Self {
+                Self::new(u64::from_le_bytes(seed), 0, 0)
+            }
+
+            fn seed_from_u64(seed: u64) -> Self {
+                Self::new(seed, 0, 0)
+            }
+        }
+    };
+}
+
+#[cfg(feature = "rand_core")]
+rand_core_traits!(Philox4x32);
+#[cfg(feature = "rand_core")]
+rand_core_traits!(Xorwow);

@@ -1,0 +1,226 @@
+//! Normal numbers by the method of Box and Muller, and what it needs of logarithm, sine and cosine.
+//!
+//! The functions are for the narrow ranges that come up here, without a branch: a few multiply-adds each,
+//! the same bits on the GPU and on the CPU. The coefficients in `f32` are minimax approximations, fitted one by one to
+//! the rounding of those before; those in `f64` are Taylor's.
+
+use super::{Fused, uniform_f32, uniform_f64};
+use crate::GpuFloat;
+
+/// Two independent standard normal numbers from two words, by Box and Muller ("A note on the generation of
+/// random normal deviates", 1958): `sqrt(-2 ln u)` times cosine and sine of a random angle, with `u` the
+/// [`uniform_f32`] of the first word and the angle from the second.
+///
+/// The largest magnitude is 6.77, that of `u = 2^-33`. Each factor is accurate to two units in the last
+/// place, the numbers to four.
+#[inline(always)]
+pub fn normal_pair_f32(first: u32, second: u32) -> (f32, f32) {
+    normal_pair_scaled_f32(first, second, 0.0, 1.0)
+}
+
+/// [`normal_pair_f32`] times `std_dev`, plus `mean`: the radius is multiplied first, then each number is one
+/// multiply-add.
+#[inline(always)]
+pub fn normal_pair_scaled_f32(first: u32, second: u32, mean: f32, std_dev: f32) -> (f32, f32) {
+    let radius = GpuFloat::sqrt(minus_two_ln_f32(uniform_f32(first))) * std_dev;
+    let (cosine, sine) = direction_f32(second);
+    (radius.mul_add_(cosine, mean), radius.mul_add_(sine, mean))
+}
+
+/// Two independent standard normal numbers from four words: as [`normal_pair_f32`], with `u` the
+/// [`uniform_f64`] of the first two and the angle from the last two. The largest magnitude is 8.66; accurate to four
+/// units in the last place.
+#[inline(always)]
+pub fn normal_pair_f64(words: [u32; 4]) -> (f64, f64) {
+    normal_pair_scaled_f64(words, 0.0, 1.0)
+}
+
+/// As [`normal_pair_scaled_f32`].
+#[inline(always)]
+pub fn normal_pair_scaled_f64(words: [u32; 4], mean: f64, std_dev: f64) -> (f64, f64) {
+    let [a, b, c, d] = words;
+    let radius = GpuFloat::sqrt(-2.0 * ln_f64(uniform_f64(a, b))) * std_dev;
+    let (cosine, sine) = direction_f64(u64::from(c) | u64::from(d) << 32);
+    (radius.mul_add_(cosine, mean), radius.mul_add_(sine, mean))
+}
+
+/// `-2 ln u` for `u` in (0, 1], a normal number: within 2 units in the last place.
+///
+/// `u = 2^e (1 + f)` with `f` in [-1/3, 1/3); `ln (1 + f) = f P(f)`.
+#[inline(always)]
+fn minus_two_ln_f32(u: f32) -> f32 {
+    /// The bits of 2/3.
+    const LEAST: u32 = 0x3f2a_aaab;
+    /// `-2 ln 2`, for an exponent that is still where it is in the float.
+    const PER_EXPONENT: f32 = (-2.0 * core::f64::consts::LN_2 / 8_388_608.0) as f32;
+    let bits = u.to_bits();
+    let exponent = bits.wrapping_sub(LEAST) & 0xff80_0000;
+    let f = f32::from_bits(bits.wrapping_sub(exponent)) - 1.0;
+    let mut p = -0.279_185_74_f32;
+    p = p.mul_add_(f, 0.317_637_86);
+    p = p.mul_add_(f, -0.280_545_3);
+    p = p.mul_add_(f, 0.326_502_4);
+    p = p.mul_add_(f, -0.400_164_3);
+    p = p.mul_add_(f, 0.500_249_7);
+    p = p.mul_add_(f, -0.666_665_3);
+    p = p.mul_add_(f, 0.999_997_56);
+    p = p.mul_add_(f, -2.0);
+    p.mul_add_(f, exponent as i32 as f32 * PER_EXPONENT)
+}
+
+/// Cosine and sine of a random angle: a quarter turn around 0 from the low 30 bits, as a part `x` of a quarter
+/// turn in [-1/2, 1/2]; and one of four quarters from the high two, which exchange the two and turn the
+/// sign of the larger one.
+///
+/// Within 1.5 units in the last place, also of small sines.
+#[inline(always)]
+fn direction_f32(word: u32) -> (f32, f32) {
+    let x = (word << 2) as i32 as f32 * (1.0 / 4_294_967_296.0);
+    let z = x * x;
+    let mut sine = -0.004_685_971_4_f32;
+    sine = sine.mul_add_(z, 0.079_712_525);
+    sine = sine.mul_add_(z, -0.645_966_65);
+    sine = sine.mul_add_(z, core::f32::consts::FRAC_PI_2) * x;
+    let mut cosine = -0.020_422_446_f32;
+    cosine = cosine.mul_add_(z, 0.253_605_22);
+    cosine = cosine.mul_add_(z, -1.233_697_9);
+    cosine = cosine.mul_add_(z, 1.0);
+    let cosine = f32::from_bits(cosine.to_bits() ^ (word & 0x8000_0000));
+    if word & 0x4000_0000 == 0 {
+        (cosine, sine)
+    } else {
+        (sine, cosine)
+    }
+}
+
+/// [`direction_f32`] in double precision, from 62 and two bits.
+#[inline(always)]
+fn direction_f64(bits: u64) -> (f64, f64) {
+    /// `(-1)^n / (2n + 1)!`, the last first.
+    const SINE: [f64; 8] = [
+        1.0 / 355_687_428_096_000.0,
+        -1.0 / 1_307_674_368_000.0,
+        1.0 / 6_227_020_800.0,
+        -1.0 / 39_916_800.0,
+        1.0 / 362_880.0,
+        -1.0 / 5_040.0,
+        1.0 / 120.0,
+        -1.0 / 6.0,
+    ];
+    /// `(-1)^n / (2n)!`, the last first.
+    const COSINE: [f64; 8] = [
+        1.0 / 20_922_789_888_000.0,
+        -1.0 / 87_178_291_200.0,
+        1.0 / 479_001_600.0,
+        -1.0 / 3_628_800.0,
+        1.0 / 40_320.0,
+        -1.0 / 720.0,
+        1.0 / 24.0,
+        -1.0 / 2.0,
+    ];
+    let x = (bits << 2) as i64 as f64 * (1.0 / 18_446_744_073_709_551_616.0);
+    let angle = x * core::f64::consts::FRAC_PI_2;
+    let z = angle * angle;
+    let (mut sine, mut cosine) = (SINE[0], COSINE[0]);
+    for i in 1..8 {
+        sine = sine.mul_add_(z, SINE[i]);
+        cosine = cosine.mul_add_(z, COSINE[i]);
+    }
+    let sine = (sine * z).mul_add_(angle, angle);
+    let cosine = cosine.mul_add_(z, 1.0);
+    let cosine = f64::from_bits(cosine.to_bits() ^ (bits & 1 << 63));
+    if bits & 1 << 62 == 0 {
+        (cosine, sine)
+    } else {
+        (sine, cosine)
+    }
+}
+
+/// `e` to the power `x`, for any `x` that is not NaN: within 1 unit in the last place, infinity and 0 where the result is
+/// out of range. Without a branch, the same bits on the GPU and on the CPU.
+#[inline(always)]
+pub fn exp_f32(x: f32) -> f32 {
+    /// Adding it leaves the nearest integer in a float's low bits.
+    const ROUND: f32 = 12_582_912.0;
+    /// `ln 2`, its high part with so few bits that products with exponents are exact.
+    const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
+    let x = x.clamp(-104.0, 89.0);
+    let exponent = x.mul_add_(core::f32::consts::LOG2_E, ROUND) - ROUND;
+    let f = exponent.mul_add_(-LN_2[0], x);
+    let f = exponent.mul_add_(-LN_2[1], f);
+    let mut p = 0.001_380_57_f32;
+    p = p.mul_add_(f, 0.008_367_901);
+    p = p.mul_add_(f, 0.041_668_22);
+    p = p.mul_add_(f, 0.166_665_23);
+    p = p.mul_add_(f, 0.499_999_94);
+    p = p.mul_add_(f, 1.0);
+    p = p.mul_add_(f, 1.0);
+    // Two factors, as the power itself may be out of range.
+    let exponent = exponent as i32;
+    let half = exponent >> 1;
+    let power = |exponent: i32| f32::from_bits(((exponent + 127) as u32) << 23);
+    p * power(half) * power(exponent - half)
+}
+
+/// `e` to the power `x`, for any `x` that is not NaN: [`exp_f32`] in double precision.
+#[inline(always)]
+pub fn exp_f64(x: f64) -> f64 {
+    /// As in [`exp_f32`].
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    /// As in [`exp_f32`]; the bits are those of fdlibm's.
+    const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+    /// `1 / n!`, the last first.
+    const TERMS: [f64; 14] = [
+        1.0 / 6_227_020_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        1.0 / 2.0,
+        1.0,
+        1.0,
+    ];
+    let x = x.clamp(-746.0, 710.0);
+    let exponent = x.mul_add_(core::f64::consts::LOG2_E, ROUND) - ROUND;
+    let f = exponent.mul_add_(-LN_2[0], x);
+    let f = exponent.mul_add_(-LN_2[1], f);
+    let mut p = TERMS[0];
+    for i in 1..TERMS.len() {
+        p = p.mul_add_(f, TERMS[i]);
+    }
+    let exponent = exponent as i32;
+    let half = exponent >> 1;
+    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
+    p * power(half) * power(exponent - half)
+}
+
+/// The natural logarithm of a positive normal number, within 2 units in the last place.
+///
+/// `x = 2^e (1 + f)` with `f` in [-1/3, 1/3); `ln (1 + f)` is twice the area tangent of `f / (2 + f)`, by its
+/// series.
+#[inline(always)]
+pub(super) fn ln_f64(x: f64) -> f64 {
+    /// The bits of 2/3, rounded up.
+    const LEAST: u64 = 0x3fe5_5555_5555_5556;
+    /// `ln 2`, its high part with so few bits that products with exponents are exact.
+    const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+    let bits = x.to_bits();
+    let exponent = bits.wrapping_sub(LEAST) & 0xfff0_0000_0000_0000;
+    let f = f64::from_bits(bits.wrapping_sub(exponent)) - 1.0;
+    let exponent = (exponent as i64 >> 52) as i32 as f64;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let mut p = 2.0 / 23.0;
+    for i in 0..10 {
+        p = p.mul_add_(z, 2.0 / (21.0 - 2.0 * i as f64));
+    }
+    // `f - s f` is `2 s`, and `f` is exact.
+    let tail = (p * z).mul_add_(s, exponent * LN_2[1]);
+    exponent.mul_add_(LN_2[0], f - (s * f - tail))
+}

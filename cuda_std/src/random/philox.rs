@@ -1,0 +1,124 @@
+//! Philox4x32-10: a counter that ten rounds of multiplications scramble.
+//!
+//! Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+
+use crate::imp;
+
+/// The factors of the counter's words 0 and 2.
+const FACTORS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
+/// What the key's words grow by from round to round.
+const BUMPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
+/// Rounds.
+const ROUNDS: u32 = 10;
+
+/// The generator Philox4x32-10, with the words of cuRAND's `curandStatePhilox4_32_10_t`.
+///
+/// Word `o` of sequence `s` under `seed` is word `o % 4` of the block whose counter has `o / 4` in its low
+/// and `s` in its high 64 bits, under the key `seed`. So any word can be computed by itself, and nothing
+/// has to be kept but where one is. A block costs 20 multiplications for four words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Philox4x32 {
+    counter: [u32; 4],
+    key: [u32; 2],
+    /// The block of `counter`, unless `position` is 0.
+    block: [u32; 4],
+    /// The word of the block that comes next.
+    position: u32,
+}
+
+impl Philox4x32 {
+    /// The generator at word `offset` of sequence `sequence`: what `curand_init(seed, sequence, offset)`
+    /// makes.
+    #[inline]
+    pub fn new(seed: u64, sequence: u64, offset: u64) -> Self {
+        let mut generator = Self {
+            counter: [0, 0, sequence as u32, (sequence >> 32) as u32],
+            key: Self::key(seed),
+            block: [0; 4],
+            position: 0,
+        };
+        generator.skip(offset);
+        generator
+    }
+
+    /// The key of a seed: its low and its high half.
+    #[inline(always)]
+    pub const fn key(seed: u64) -> [u32; 2] {
+        [seed as u32, (seed >> 32) as u32]
+    }
+
+    /// Four words: the function that the generator is made of.
+    #[inline(always)]
+    pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+        let [mut a, mut b, mut c, mut d] = counter;
+        let [mut k, mut l] = key;
+        for _ in 0..ROUNDS {
+            let (first_high, first_low) = imp::misc::wide_product(a, FACTORS[0]);
+            let (second_high, second_low) = imp::misc::wide_product(c, FACTORS[1]);
+            (a, b) = (second_high ^ b ^ k, second_low);
+            (c, d) = (first_high ^ d ^ l, first_low);
+            k = k.wrapping_add(BUMPS[0]);
+            l = l.wrapping_add(BUMPS[1]);
+        }
+        [a, b, c, d]
+    }
+
+    /// The next word.
+    #[inline(always)]
+    pub fn next_word(&mut self) -> u32 {
+        if self.position == 0 {
+            self.block = Self::block(self.counter, self.key);
+        }
+        // An index that only run time knows would put the block into local memory.
+        let [a, b, c, d] = self.block;
+        let word = match self.position {
+            0 => a,
+            1 => b,
+            2 => c,
+            _ => d,
+        };
+        self.position += 1;
+        if self.position == 4 {
+            self.position = 0;
+            self.advance(1);
+        }
+        word
+    }
+
+    /// Leaves out the next `words` words.
+    #[inline]
+    pub fn skip(&mut self, words: u64) {
+        let position = self.position + (words % 4) as u32;
+        self.position = position % 4;
+        self.advance(words / 4 + u64::from(position / 4));
+        if self.position != 0 {
+            self.block = Self::block(self.counter, self.key);
+        }
+    }
+
+    /// Goes to the same place of the sequence whose number is larger by `sequences`.
+    #[inline]
+    pub fn skip_sequence(&mut self, sequences: u64) {
+        let [_, _, c, d] = self.counter;
+        let high = (u64::from(c) | u64::from(d) << 32).wrapping_add(sequences);
+        self.counter[2] = high as u32;
+        self.counter[3] = (high >> 32) as u32;
+        if self.position != 0 {
+            self.block = Self::block(self.counter, self.key);
+        }
+    }
+
+    /// Adds to the counter, all of its 128 bits.
+    #[inline(always)]
+    fn advance(&mut self, blocks: u64) {
+        let [a, b, c, d] = self.counter;
+        let (low, carry) = (u64::from(a) | u64::from(b) << 32).overflowing_add(blocks);
+        let high = (u64::from(c) | u64::from(d) << 32).wrapping_add(u64::from(carry));
+        self.counter = [
+            low as u32,
+            (low >> 32) as u32,
+            high as u32,
+            (high >> 32) as u32,
+        ];
+    }
+}

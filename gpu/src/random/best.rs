@@ -1,0 +1,60 @@
+//! `best`: four words and one wide store at a time.
+
+use cuda_std::{prelude::*, random::Philox4x32};
+
+use super::{
+    distribution::*,
+    policy::BLOCK,
+    source::{Part, by_number, by_sequence},
+    with_distributions,
+};
+
+/// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
+/// block from nothing but its number, and stores what it makes by one 16-byte store (4 bytes for Poisson
+/// numbers): the stores of a warp are 512 bytes in a row. Where the elements of a quad are not aligned for
+/// that, or lie at an end, they are stored one by one.
+///
+/// Launch: any number of blocks of 256 threads along x; no shared memory. Writes every element once. The same
+/// bits on every device.
+///
+/// # Safety
+/// `first + output.len()` elements are fewer than 2^64 words.
+#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+pub unsafe fn random_best_philox<D: Distribution>(
+    output: GlobalMut<D::Out>,
+    distribution: D,
+    seed: u64,
+    sequence: u64,
+    first: u64,
+) {
+    let part = Part::<D>::new(output, first);
+    let key = Philox4x32::key(seed);
+    by_number(part, distribution, part.aligned(), |quad| {
+        let counter = [
+            quad as u32,
+            (quad >> 32) as u32,
+            sequence as u32,
+            (sequence >> 32) as u32,
+        ];
+        Philox4x32::block(counter, key)
+    });
+}
+
+/// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, which go on. A
+/// thread has one sequence, and stores what four of its words make as `random_best_philox` does.
+///
+/// Launch: blocks of 256 threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
+/// element once, and reads and writes the states of the sequences that it uses. The same bits on every device.
+///
+/// # Safety
+/// As for `random_per_thread_xorwow`.
+#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+pub unsafe fn random_best_xorwow<D: Distribution>(
+    output: GlobalMut<D::Out>,
+    distribution: D,
+    states: GlobalMut<u32>,
+    first: u64,
+) {
+    let part = Part::<D>::new(output, first);
+    by_sequence(part, distribution, states, part.aligned());
+}

@@ -1,0 +1,120 @@
+//! Random numbers: arrays of random words, and of numbers from a distribution.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `per_thread` | a generator per thread, one element stored at a time |
+//! | `best` | the same numbers, four words and one 16-byte store at a time |
+//!
+//! # Which element gets which number
+//! A generator makes one stream of 32-bit words. The words are taken four at a time: quad `q` holds words `4q` to
+//! `4q + 3`. Every element is made from the words of one quad, in a place that depends on its number in the
+//! stream alone: not on the variant, the launch or the device, and not on how the stream is cut into calls.
+//!
+//! | distribution | words per element | elements of quad `q` |
+//! | --- | --- | --- |
+//! | [`Bits`], [`Uniform<f32>`] | 1 | each word |
+//! | [`Normal<f32>`], [`LogNormal<f32>`] | 1 | two pairs, each from two words |
+//! | [`Uniform<f64>`] | 2 | each two words |
+//! | [`Normal<f64>`], [`LogNormal<f64>`] | 2 | one pair from all words |
+//! | [`PoissonCount`] | 4 | one |
+//!
+//! Philox4x32-10: quad `q` is the generator's block `q` of the chosen sequence, so any quad can be made at any
+//! time. XORWOW: quad `q` comes from sequence `q % 65536` (counted from the first one chosen), which gives four
+//! words in a row for every quad; the states of these 65536 sequences lie in device memory, word by word, and each is
+//! kept at the start of its first quad that is not used up.
+//!
+//! An element is written once: `n * size` bytes. The arithmetic is that of
+//! [`cuda_std::random`], whose order is fixed, so every variant gives the same bits on every device.
+
+mod best;
+mod distribution;
+mod per_thread;
+pub mod policy;
+mod setup;
+mod source;
+
+pub use best::{RandomBestPhilox, RandomBestXorwow, random_best_philox, random_best_xorwow};
+pub use distribution::{
+    Bits, Distribution, DistributionCopy, LogNormal, Normal, PoissonCount, Quad, Uniform,
+};
+pub use per_thread::{
+    RandomPerThreadPhilox, RandomPerThreadXorwow, random_per_thread_philox,
+    random_per_thread_xorwow,
+};
+pub use setup::{RandomSetup, random_setup};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "random",
+    summary: "random words and uniform, normal, log-normal and Poisson numbers, by Philox4x32-10 or XORWOW",
+    variants: &[
+        Variant {
+            name: "per_thread",
+            idea: "a generator per thread, one element stored at a time: a warp's store meets every fourth element",
+            kernels: &[
+                "random_setup",
+                "random_per_thread_philox",
+                "random_per_thread_xorwow",
+            ],
+        },
+        Variant {
+            name: "best",
+            idea: "four words at a time and one 16-byte store: a warp's store is one stretch of memory",
+            kernels: &["random_setup", "random_best_philox", "random_best_xorwow"],
+        },
+    ],
+};
+
+/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
+macro_rules! with_distributions {
+    ($callback:ident) => {
+        $callback! {
+            bits: (Bits),
+            uniform_f32: (Uniform<f32>),
+            uniform_f64: (Uniform<f64>),
+            normal_f32: (Normal<f32>),
+            normal_f64: (Normal<f64>),
+            log_normal_f32: (LogNormal<f32>),
+            log_normal_f64: (LogNormal<f64>),
+            poisson: (PoissonCount),
+        }
+    };
+}
+use with_distributions;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// The kernel that makes the states of XORWOW.
+    pub const SETUP: &KernelDescriptor = &RandomSetup::DESCRIPTOR;
+
+    /// The kernels of a distribution: one per variant, in the catalogue's order.
+    pub trait Kernels: Distribution {
+        /// By Philox4x32-10.
+        const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// By XORWOW.
+        const XORWOW: [&'static KernelDescriptor; FAMILY.variants.len()];
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($distribution:ty),)*) => { $(
+            impl Kernels for $distribution {
+                const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &RandomPerThreadPhilox::<$distribution>::DESCRIPTOR,
+                    &RandomBestPhilox::<$distribution>::DESCRIPTOR,
+                ];
+                const XORWOW: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &RandomPerThreadXorwow::<$distribution>::DESCRIPTOR,
+                    &RandomBestXorwow::<$distribution>::DESCRIPTOR,
+                ];
+            }
+        )* };
+    }
+    with_distributions!(kernels);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::{Kernels, SETUP};

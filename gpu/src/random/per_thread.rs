@@ -1,0 +1,59 @@
+//! `per_thread`: a generator per thread, one element stored at a time.
+
+use cuda_std::{prelude::*, random::Philox4x32};
+
+use super::{
+    distribution::*,
+    policy::BLOCK,
+    source::{Part, by_number, by_sequence},
+    with_distributions,
+};
+
+/// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread has a generator of
+/// its own, which it takes to the next of its quads, draws four words from, and stores what they make one element after the
+/// other.
+///
+/// Launch: any number of blocks of 256 threads along x; no shared memory. Writes every element once, 4 or 8
+/// bytes per store; neighbouring lanes' stores lie 16 bytes apart. The same bits on every device.
+///
+/// # Safety
+/// `first + output.len()` elements are fewer than 2^64 words.
+#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+pub unsafe fn random_per_thread_philox<D: Distribution>(
+    output: GlobalMut<D::Out>,
+    distribution: D,
+    seed: u64,
+    sequence: u64,
+    first: u64,
+) {
+    let part = Part::<D>::new(output, first);
+    by_number(part, distribution, false, |quad| {
+        let mut generator = Philox4x32::new(seed, sequence, 4 * quad);
+        let a = generator.next_word();
+        let b = generator.next_word();
+        let c = generator.next_word();
+        let d = generator.next_word();
+        [a, b, c, d]
+    });
+}
+
+/// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, which go on. A
+/// thread has one sequence, and stores one element after the other.
+///
+/// Launch: blocks of 256 threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
+/// element once, 4 or 8 bytes per store, and reads and writes the states of the sequences that it uses. The
+/// same bits on every device.
+///
+/// # Safety
+/// `states` are those of `random_setup`, or of a kernel of this family after it, at the quad that has element
+/// `first`; the grid has a thread for each sequence; `first + output.len()` elements are fewer than 2^64 words.
+#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+pub unsafe fn random_per_thread_xorwow<D: Distribution>(
+    output: GlobalMut<D::Out>,
+    distribution: D,
+    states: GlobalMut<u32>,
+    first: u64,
+) {
+    let part = Part::<D>::new(output, first);
+    by_sequence(part, distribution, states, false);
+}

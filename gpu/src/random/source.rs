@@ -1,0 +1,176 @@
+//! Where the words come from, and which quads a thread makes.
+
+use cuda_std::{prelude::*, random::Xorwow};
+
+use super::{
+    distribution::{Distribution, Quad},
+    policy::{SEQUENCES, STATE_WORDS},
+};
+
+/// The part of the stream that a call writes: elements `first` to `first + len - 1` of the stream.
+#[derive(Clone, Copy)]
+pub struct Part<D: Distribution> {
+    output: GlobalMut<D::Out>,
+    first: u64,
+}
+
+impl<D: Distribution> Part<D> {
+    const LEN: u64 = <D::Quad as Quad<D::Out>>::LEN as u64;
+
+    #[inline(always)]
+    pub fn new(output: GlobalMut<D::Out>, first: u64) -> Self {
+        Self { output, first }
+    }
+
+    /// One past the last element.
+    #[inline(always)]
+    fn end(self) -> u64 {
+        self.first + self.output.len() as u64
+    }
+
+    /// The first quad that has elements in the part.
+    #[inline(always)]
+    pub fn first_quad(self) -> u64 {
+        self.first / Self::LEN
+    }
+
+    /// One past the last quad that has elements in the part.
+    #[inline(always)]
+    pub fn end_quad(self) -> u64 {
+        self.end().div_ceil(Self::LEN)
+    }
+
+    /// The first quad none of whose elements comes before the part.
+    #[inline(always)]
+    pub fn first_whole(self) -> u64 {
+        self.first.div_ceil(Self::LEN)
+    }
+
+    /// One past the last quad none of whose elements comes after the part.
+    #[inline(always)]
+    pub fn end_whole(self) -> u64 {
+        self.end() / Self::LEN
+    }
+
+    /// Where the quad's first element lies in the output; wraps around below 0.
+    #[inline(always)]
+    fn place(self, quad: u64) -> usize {
+        (quad * Self::LEN).wrapping_sub(self.first) as usize
+    }
+
+    /// Whether the elements of a quad lie at a multiple of their size: for all quads or for none.
+    #[inline(always)]
+    pub fn aligned(self) -> bool {
+        let offset = self.place(0).wrapping_mul(size_of::<D::Out>());
+        let address = self.output.as_ptr().addr().wrapping_add(offset);
+        address % size_of::<D::Quad>() == 0
+    }
+
+    /// Writes a quad that is whole: by one store if that is wanted, which takes an [`aligned`](Self::aligned)
+    /// part, else element by element.
+    #[inline(always)]
+    pub fn write_whole(self, quad: u64, elements: D::Quad, by_one_store: bool) {
+        let at = self.place(quad);
+        if by_one_store {
+            elements.store(self.output, at);
+        } else {
+            elements.store_each(self.output, at);
+        }
+    }
+
+    /// Writes the elements of a quad that are in the part.
+    #[inline(always)]
+    pub fn write_within(self, quad: u64, elements: D::Quad) {
+        elements.store_within(self.output, self.place(quad));
+    }
+}
+
+/// Makes every quad of the part: the whole ones by striding over the grid, and what there is at the two ends
+/// by the first two threads. `make` gives the words of a quad.
+#[inline(always)]
+pub fn by_number<D: Distribution>(
+    part: Part<D>,
+    distribution: D,
+    by_one_store: bool,
+    make: impl Fn(u64) -> [u32; 4],
+) {
+    let thread = thread::index_1d_wide() as u64;
+    let (first, end) = (part.first_whole(), part.end_whole());
+    let mut quad = first + thread;
+    while quad < end {
+        part.write_whole(quad, distribution.elements(make(quad)), by_one_store);
+        quad += thread::grid_stride() as u64;
+    }
+    let head = thread == 0 && part.first_quad() < first;
+    // Where one quad is both, it is the head's.
+    let tail = thread == 1 && first <= end && end < part.end_quad();
+    if head || tail {
+        let quad = if head { part.first_quad() } else { end };
+        part.write_within(quad, distribution.elements(make(quad)));
+    }
+}
+
+/// The states of XORWOW's sequences in memory: word `w` of sequence `s` is element `w * SEQUENCES + s`, so that
+/// the lanes of a warp reach neighbours.
+#[inline(always)]
+pub fn load(states: GlobalMut<u32>, sequence: usize) -> Xorwow {
+    let mut state = [0; STATE_WORDS];
+    for word in 0..STATE_WORDS {
+        state[word] = states.get(word * SEQUENCES + sequence);
+    }
+    Xorwow::from_state(state)
+}
+
+/// See [`load`].
+#[inline(always)]
+pub fn store(states: GlobalMut<u32>, sequence: usize, generator: &Xorwow) {
+    let state = generator.state();
+    for word in 0..STATE_WORDS {
+        states.set(word * SEQUENCES + sequence, state[word]);
+    }
+}
+
+/// The next four words.
+#[inline(always)]
+pub fn four_words(generator: &mut Xorwow) -> [u32; 4] {
+    let a = generator.next_word();
+    let b = generator.next_word();
+    let c = generator.next_word();
+    let d = generator.next_word();
+    [a, b, c, d]
+}
+
+/// Makes every quad of the part that belongs to this thread's sequence of XORWOW, and keeps the state at the
+/// start of the first quad that is not used up.
+#[inline(always)]
+pub fn by_sequence<D: Distribution>(
+    part: Part<D>,
+    distribution: D,
+    states: GlobalMut<u32>,
+    by_one_store: bool,
+) {
+    const STRIDE: u64 = SEQUENCES as u64;
+    let sequence = thread::index_1d_wide();
+    // The first quad of this sequence that is not below the part's first.
+    let first = part.first_quad();
+    let mut quad = first + ((sequence as u64).wrapping_sub(first) % STRIDE);
+    if sequence >= SEQUENCES || quad >= part.end_quad() {
+        return;
+    }
+    let mut generator = load(states, sequence);
+    // A quad that has elements before the part; unless it has some after it too.
+    if quad < part.first_whole() && quad < part.end_whole() {
+        part.write_within(quad, distribution.elements(four_words(&mut generator)));
+        quad += STRIDE;
+    }
+    while quad < part.end_whole() {
+        let elements = distribution.elements(four_words(&mut generator));
+        part.write_whole(quad, elements, by_one_store);
+        quad += STRIDE;
+    }
+    store(states, sequence, &generator);
+    // A quad that has elements after the part is made again by the next call.
+    if quad < part.end_quad() {
+        part.write_within(quad, distribution.elements(four_words(&mut generator)));
+    }
+}

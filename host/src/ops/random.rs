@@ -1,0 +1,490 @@
+//! Random numbers: generators whose streams go on from call to call.
+
+use cuda_std::{
+    kernel::{ByValue, KernelDescriptor, LaunchConfig},
+    random::Poisson,
+};
+use warpwright_gpu::random::{
+    Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform, policy,
+};
+
+use super::{Choice, Strided, choose, grid_size};
+use crate::{
+    buffer::{Element, Vector, VectorViewMut},
+    device::Device,
+    error::{Error, Result},
+    executor::{Launch, ordered},
+    launch::RawArgs,
+};
+
+/// The name of the operations in errors.
+const OPERATION: &str = "random";
+
+/// The kinds of generators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Generator {
+    /// Philox4x32-10: nothing to set up, and any place of the stream is as near as any other.
+    #[default]
+    Philox,
+    /// XORWOW: 65536 sequences side by side, whose states are in device memory.
+    Xorwow,
+}
+
+/// A float that the distributions are made in: `f32`, `f64`.
+pub trait RandomFloat: Element {
+    #[doc(hidden)]
+    fn fill_uniform(random: &mut RandomGenerator, output: VectorViewMut<'_, Self>) -> Result<()>;
+    #[doc(hidden)]
+    fn fill_normal(
+        random: &mut RandomGenerator,
+        output: VectorViewMut<'_, Self>,
+        mean: Self,
+        std_dev: Self,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn fill_log_normal(
+        random: &mut RandomGenerator,
+        output: VectorViewMut<'_, Self>,
+        mean: Self,
+        std_dev: Self,
+    ) -> Result<()>;
+}
+
+// Not generic, so that no crate but this one compiles the kernels' CPU bodies.
+macro_rules! floats {
+    ($($float:ty),*) => { $(
+        impl RandomFloat for $float {
+            fn fill_uniform(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+            ) -> Result<()> {
+                random.fill(Uniform::<$float>::default(), output)
+            }
+
+            fn fill_normal(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+                mean: Self,
+                std_dev: Self,
+            ) -> Result<()> {
+                check_normal(mean.into(), std_dev.into())?;
+                random.fill(Normal { mean, std_dev }, output)
+            }
+
+            fn fill_log_normal(
+                random: &mut RandomGenerator,
+                output: VectorViewMut<'_, Self>,
+                mean: Self,
+                std_dev: Self,
+            ) -> Result<()> {
+                check_normal(mean.into(), std_dev.into())?;
+                let normal = Normal { mean, std_dev };
+                random.fill(LogNormal { normal }, output)
+            }
+        }
+    )* };
+}
+floats!(f32, f64);
+
+impl Device {
+    /// A generator of random numbers at the start of the stream that `seed` names.
+    ///
+    /// ```
+    /// use warpwright::{Device, ops::random::Generator};
+    ///
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::auto()?;
+    /// let mut random = device.generator(Generator::Philox, 1234)?;
+    /// let uniform = random.uniform::<f32>(1000)?; // in (0, 1]
+    /// let normal = random.normal(1000, 5.0_f64, 2.0)?; // mean 5, standard deviation 2
+    /// let counts = random.poisson(1000, 3.5)?;
+    /// # assert!(uniform.to_vec()?.iter().all(|x| *x > 0.0 && *x <= 1.0));
+    /// # assert_eq!((normal.len(), counts.len()), (1000, 1000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the device has no room for the states of XORWOW (1.5 MiB), and what the
+    /// device reports.
+    pub fn generator(&self, generator: Generator, seed: u64) -> Result<RandomGenerator> {
+        let states = match generator {
+            Generator::Philox => None,
+            Generator::Xorwow => Some(States {
+                words: Vector::uninit(self, OPERATION, policy::STATE_WORDS * policy::SEQUENCES)?,
+                at: None,
+            }),
+        };
+        Ok(RandomGenerator {
+            device: self.clone(),
+            seed,
+            sequence: 0,
+            position: 0,
+            states,
+            variant: None,
+        })
+    }
+}
+
+/// A generator of random numbers.
+///
+/// It makes one stream of 32-bit words, which depends on its kind, the seed and the sequence, and on nothing else:
+/// the same words come on every device and by every variant, and `n` elements and then `m` are the same as
+/// `n + m` at once. Each call goes on where the one before it stopped.
+///
+/// | elements | words | from |
+/// | --- | --- | --- |
+/// | `bits` | 1 | the word |
+/// | `uniform` in `f32`, `f64` | 1, 2 | [`uniform_f32`](cuda_std::random::uniform_f32), [`uniform_f64`](cuda_std::random::uniform_f64) |
+/// | `normal` in `f32`, `f64` | 1, 2 | pairs: [`normal_pair_f32`](cuda_std::random::normal_pair_f32), [`normal_pair_f64`](cuda_std::random::normal_pair_f64) |
+/// | `log_normal` in `f32`, `f64` | 1, 2 | the exponential of `normal`'s |
+/// | `poisson` | 4 | [`Poisson`] |
+///
+/// An element of 2 or 4 words starts at a multiple of as many words: up to three are left out where a call of
+/// another kind stopped in between. The members of a normal pair are neighbours from an even element on; a call that starts
+/// at an odd one starts with the second member. All distributions are the same to the bit on
+/// every device.
+///
+/// Philox: word `o` is word `o` of cuRAND's `curand_init(seed, sequence, 0)` for Philox4_32_10. XORWOW: words
+/// `4q` to `4q + 3` are the next four of sequence `65536 * sequence + q % 65536` of cuRAND's
+/// `curand_init(seed, …, 0)` for XORWOW.
+#[derive(Debug)]
+pub struct RandomGenerator {
+    device: Device,
+    seed: u64,
+    sequence: u64,
+    /// The next word.
+    position: u64,
+    /// For XORWOW.
+    states: Option<States>,
+    variant: Option<String>,
+}
+
+/// The states of XORWOW's sequences.
+#[derive(Debug)]
+struct States {
+    words: Vector<u32>,
+    /// The first quad of words that is not used up; none where they have yet to be made.
+    at: Option<u64>,
+}
+
+impl RandomGenerator {
+    /// Takes the sequence called `number`, from its start. Sequences of one seed do not overlap: for Philox each has
+    /// 2^64 words, for XORWOW each is 65536 sequences of cuRAND, of which there are 2^64, so that `number` counts modulo 2^48.
+    #[must_use]
+    pub fn sequence(mut self, number: u64) -> Self {
+        (self.sequence, self.position) = (number, 0);
+        self.forget();
+        self
+    }
+
+    /// Goes to word `word` of the sequence.
+    #[must_use]
+    pub fn offset(mut self, word: u64) -> Self {
+        self.position = word;
+        self.forget();
+        self
+    }
+
+    /// Uses the variant called `name`: `per_thread` or `best`. An unknown name is an error of the calls that
+    /// follow.
+    #[must_use]
+    pub fn variant(mut self, name: impl Into<String>) -> Self {
+        self.variant = Some(name.into());
+        self
+    }
+
+    /// The kind of generator.
+    pub fn kind(&self) -> Generator {
+        match self.states {
+            None => Generator::Philox,
+            Some(_) => Generator::Xorwow,
+        }
+    }
+
+    /// The variant that runs, and who chose it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`].
+    pub fn choice(&self) -> Result<Choice> {
+        choose(&FAMILY, self.variant.as_deref())
+    }
+
+    /// The number of the word that comes next.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Leaves out the next `words` words. XORWOW makes all its states anew at the next call.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the stream, which has 2^64 words, ends before that.
+    pub fn skip(&mut self, words: u64) -> Result<()> {
+        self.position = self.position.checked_add(words).ok_or_else(|| {
+            Error::invalid(
+                OPERATION,
+                format!(
+                    "a place among the stream's 2^64 words, of which {} are left",
+                    u64::MAX - self.position
+                ),
+                format!("{words} further on"),
+            )
+        })?;
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        if let Some(states) = &mut self.states {
+            states.at = None;
+        }
+    }
+
+    /// `len` random words.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::UnknownVariant`], [`Error::Invalid`] at the end of the stream, and what the
+    /// device reports.
+    pub fn bits(&mut self, len: usize) -> Result<Vector<u32>> {
+        self.made(len, |random, output| random.fill_bits(output))
+    }
+
+    /// Fills `output` with random words.
+    ///
+    /// # Errors
+    /// As for [`bits`](Self::bits); [`Error::DeviceMismatch`] too.
+    pub fn fill_bits(&mut self, output: VectorViewMut<'_, u32>) -> Result<()> {
+        self.fill(Bits::default(), output)
+    }
+
+    /// `len` numbers that are uniform in (0, 1].
+    ///
+    /// # Errors
+    /// As for [`bits`](Self::bits).
+    pub fn uniform<T: RandomFloat>(&mut self, len: usize) -> Result<Vector<T>> {
+        self.made(len, T::fill_uniform)
+    }
+
+    /// Fills `output` as [`uniform`](Self::uniform).
+    ///
+    /// # Errors
+    /// As for [`bits`](Self::bits); [`Error::DeviceMismatch`] too.
+    pub fn fill_uniform<T: RandomFloat>(&mut self, output: VectorViewMut<'_, T>) -> Result<()> {
+        T::fill_uniform(self, output)
+    }
+
+    /// `len` normal numbers with this mean and standard deviation.
+    ///
+    /// # Errors
+    /// As for [`bits`](Self::bits); [`Error::Invalid`] if the mean is not finite, or the standard deviation is negative or not finite.
+    pub fn normal<T: RandomFloat>(&mut self, len: usize, mean: T, std_dev: T) -> Result<Vector<T>> {
+        self.made(len, |random, output| {
+            T::fill_normal(random, output, mean, std_dev)
+        })
+    }
+
+    /// Fills `output` as [`normal`](Self::normal).
+    ///
+    /// # Errors
+    /// As for [`normal`](Self::normal); [`Error::DeviceMismatch`] too.
+    pub fn fill_normal<T: RandomFloat>(
+        &mut self,
+        output: VectorViewMut<'_, T>,
+        mean: T,
+        std_dev: T,
+    ) -> Result<()> {
+        T::fill_normal(self, output, mean, std_dev)
+    }
+
+    /// `len` log-normal numbers: `e` to the power of normal numbers with this mean and standard deviation.
+    ///
+    /// A power that is out of range is infinity or 0.
+    ///
+    /// # Errors
+    /// As for [`normal`](Self::normal).
+    pub fn log_normal<T: RandomFloat>(
+        &mut self,
+        len: usize,
+        mean: T,
+        std_dev: T,
+    ) -> Result<Vector<T>> {
+        self.made(len, |random, output| {
+            T::fill_log_normal(random, output, mean, std_dev)
+        })
+    }
+
+    /// Fills `output` as [`log_normal`](Self::log_normal).
+    ///
+    /// # Errors
+    /// As for [`normal`](Self::normal); [`Error::DeviceMismatch`] too.
+    pub fn fill_log_normal<T: RandomFloat>(
+        &mut self,
+        output: VectorViewMut<'_, T>,
+        mean: T,
+        std_dev: T,
+    ) -> Result<()> {
+        T::fill_log_normal(self, output, mean, std_dev)
+    }
+
+    /// `len` Poisson numbers with mean `lambda`, from 0 to 10^6.
+    ///
+    /// # Errors
+    /// As for [`bits`](Self::bits); [`Error::Invalid`] for any other `lambda`.
+    pub fn poisson(&mut self, len: usize, lambda: f64) -> Result<Vector<u32>> {
+        self.made(len, |random, output| random.fill_poisson(output, lambda))
+    }
+
+    /// Fills `output` as [`poisson`](Self::poisson).
+    ///
+    /// # Errors
+    /// As for [`poisson`](Self::poisson); [`Error::DeviceMismatch`] too.
+    pub fn fill_poisson(&mut self, output: VectorViewMut<'_, u32>, lambda: f64) -> Result<()> {
+        self.fill(poisson(lambda)?, output)
+    }
+
+    fn made<T: Element>(
+        &mut self,
+        len: usize,
+        fill: impl FnOnce(&mut Self, VectorViewMut<'_, T>) -> Result<()>,
+    ) -> Result<Vector<T>> {
+        let mut output = Vector::uninit(&self.device, OPERATION, len)?;
+        fill(self, output.view_mut())?;
+        Ok(output)
+    }
+
+    fn fill<D: Kernels + ByValue>(
+        &mut self,
+        distribution: D,
+        output: VectorViewMut<'_, D::Out>,
+    ) -> Result<()>
+    where
+        D::Out: Element,
+    {
+        self.device.require_same(OPERATION, output.owner())?;
+        let choice = self.choice()?;
+        if output.is_empty() {
+            return Ok(());
+        }
+        let per_quad = <D::Quad as Quad<D::Out>>::LEN as u64;
+        let words = 4 / per_quad;
+        let first = self.position.div_ceil(words);
+        let end = first
+            .checked_add(output.len() as u64)
+            .and_then(|end| end.checked_mul(words))
+            .ok_or_else(|| {
+                Error::invalid(
+                    OPERATION,
+                    format!(
+                        "no more than the {} words that are left of the stream's 2^64",
+                        u64::MAX - self.position
+                    ),
+                    format!("{} elements of {words} words", output.len()),
+                )
+            })?;
+        let mut args = RawArgs::default();
+        args.view(output.address(), output.len())
+            .value(distribution);
+        let (kernel, blocks) = match &self.states {
+            None => {
+                args.value(self.seed).value(self.sequence).value(first);
+                let kernel = D::PHILOX[choice.index];
+                let quads = output.len() / per_quad as usize + 2;
+                let strided = Strided {
+                    kernel,
+                    threads: policy::BLOCK as u32,
+                    shared_bytes: 0,
+                    blocks_per_multiprocessor: policy::BLOCKS_PER_MULTIPROCESSOR,
+                    least_per_block: policy::BLOCK * policy::LEAST_PER_THREAD,
+                };
+                (kernel, strided.blocks(&self.device, OPERATION, quads)?)
+            }
+            Some(_) => {
+                let address = self.states_at(first / per_quad, choice)?;
+                args.view(address, policy::STATE_WORDS * policy::SEQUENCES)
+                    .value(first);
+                (D::XORWOW[choice.index], policy::SEQUENCES / policy::BLOCK)
+            }
+        };
+        // Should the launch fail, the states are those of no place.
+        self.forget();
+        self.launch(
+            kernel,
+            grid_size(&FAMILY, choice, blocks)?,
+            &args,
+            output.owner(),
+        )?;
+        self.position = end;
+        if let Some(states) = &mut self.states {
+            states.at = Some(end / 4);
+        }
+        Ok(())
+    }
+
+    /// The address of XORWOW's states, with the quads before `quad` used up.
+    fn states_at(&self, quad: u64, choice: Choice) -> Result<u64> {
+        let Some(states) = &self.states else {
+            return Err(Error::invalid(
+                OPERATION,
+                "a generator with states",
+                "one without",
+            ));
+        };
+        let address = states.words.view().address();
+        if states.at != Some(quad) {
+            let mut args = RawArgs::default();
+            args.view(address, states.words.len())
+                .value(self.seed)
+                .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
+                .value(quad);
+            let blocks = grid_size(&FAMILY, choice, policy::SEQUENCES / policy::BLOCK)?;
+            self.launch(SETUP, blocks, &args, &self.device)?;
+        }
+        Ok(address)
+    }
+
+    fn launch(
+        &self,
+        kernel: &'static KernelDescriptor,
+        blocks: u32,
+        args: &RawArgs,
+        owner: &Device,
+    ) -> Result<()> {
+        let launch = Launch {
+            operation: OPERATION,
+            kernel,
+            config: LaunchConfig::linear(blocks, policy::BLOCK as u32),
+            params: &args.pointers(),
+            module: None,
+            constants: &[],
+        };
+        ordered(&self.device.executor, &[&owner.executor], || {
+            // SAFETY: the output is borrowed to be written, the states are this generator's own and at the
+            // place that the kernel goes on from, the grid covers them, and the stream's end was checked.
+            unsafe { self.device.executor.launch(&launch) }
+        })
+    }
+}
+
+fn check_normal(mean: f64, std_dev: f64) -> Result<()> {
+    // A NaN fails the comparison.
+    if mean.is_finite() && std_dev >= 0.0 && std_dev.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        OPERATION,
+        "a finite mean and a finite standard deviation of at least 0",
+        format!("{mean} and {std_dev}"),
+    ))
+}
+
+fn poisson(lambda: f64) -> Result<PoissonCount> {
+    let poisson = Poisson::new(lambda).ok_or_else(|| {
+        Error::invalid(
+            OPERATION,
+            format!("a lambda from 0 to {}", Poisson::LARGEST_MEAN),
+            format!("{lambda}"),
+        )
+    })?;
+    Ok(PoissonCount { poisson })
+}
