@@ -6,7 +6,7 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 4] = [
+const COMMANDS: [&str; 5] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
