@@ -98,3 +98,24 @@ fn the_readmes_show_the_real_output() {
         );
     }
 }
+
+/// The example of the library's own: there is nothing to time on the CPU, but its results are checked.
+#[test]
+fn copies_overlap() {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "run",
+            "--quiet",
+            "--package=warpwright",
+            "--example=overlap",
+        ])
+        .current_dir(folder().join(".."))
+        .output()
+        .expect("cargo starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.contains("\noverlap: "),
+        "{printed}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

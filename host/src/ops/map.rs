@@ -128,28 +128,26 @@ impl Device {
     /// # Errors
     /// [`Error::UnknownKernel`] if a user's module does not hold the function's kernel,
     /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
-    pub fn map<'a, T: Element, F: Function>(
+    pub fn map<'a, T: Element + MapInput<First = T>, F: Function>(
         &self,
         values: impl Into<VectorView<'a, T>>,
         function: F,
     ) -> Result<Vector<Out<F>>>
     where
         F::Map: MapFn<In = T>,
-        T: MapInput<First = T>,
         Out<F>: Element,
     {
         self.map_request(values, function).run()
     }
 
     /// [`map`](Self::map) with options.
-    pub fn map_request<'a, T: Element, F: Function>(
+    pub fn map_request<'a, T: Element + MapInput<First = T>, F: Function>(
         &self,
         values: impl Into<VectorView<'a, T>>,
         function: F,
     ) -> MapRequest<'a, F>
     where
         F::Map: MapFn<In = T>,
-        T: MapInput<First = T>,
     {
         let values = values.into();
         MapRequest::new(self, values.len(), [Some(values.into()), None], function)

@@ -54,6 +54,8 @@ pub struct Built {
     pub program: PathBuf,
     /// All test programs, in the order of their names.
     pub tests: Vec<Executable>,
+    /// The programs of the examples in the workspace: name and path.
+    pub examples: Vec<(String, PathBuf)>,
 }
 
 /// Builds the program and the tests of all packages but those excluded.
@@ -175,7 +177,7 @@ struct Profile {
 }
 
 fn read(report: &str) -> Result<Built> {
-    let (mut program, mut tests) = (None, Vec::new());
+    let (mut program, mut tests, mut examples) = (None, Vec::new(), Vec::new());
     for line in report.lines() {
         let message: Message = serde_json::from_str(line)
             .map_err(|error| format!("cargo's report: {error}: {line}"))?;
@@ -201,13 +203,20 @@ fn read(report: &str) -> Result<Built> {
                 unit,
                 path,
             });
+        } else if is("example") {
+            examples.push((target.name, path));
         } else if is("bin") && target.name == "warpwright" {
             program = Some(path);
         }
     }
     tests.sort_by_key(Executable::name);
     let program = program.ok_or("cargo did not report the program `warpwright`")?;
-    Ok(Built { program, tests })
+    examples.sort();
+    Ok(Built {
+        program,
+        tests,
+        examples,
+    })
 }
 
 /// The name in a package's identity: `path+file:///w/host#warpwright@0.1.0`, or `…/xtask#0.1.0` where the
@@ -256,6 +265,10 @@ mod tests {
         ];
         let built = read(&report.join("\n")).unwrap();
         assert_eq!(built.program, Path::new("/t/warpwright"));
+        assert_eq!(
+            built.examples,
+            [("sanity".to_owned(), PathBuf::from("/t/sanity"))]
+        );
         let names: Vec<String> = built.tests.iter().map(Executable::name).collect();
         assert_eq!(
             names,

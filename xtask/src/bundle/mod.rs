@@ -105,6 +105,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         )?;
     }
     copy(&built.program, &folder.join("warpwright"))?;
+    for (name, path) in &built.examples {
+        copy(path, &folder.join(name))?;
+    }
     build::fake_driver(&folder.join("libfake_driver.so"))?;
     let folder_of_kernels = folder.join("device-tests");
     make(&folder_of_kernels)?;
@@ -252,6 +255,7 @@ fn read_me(tests: &[&Executable]) -> String {
         "warpwright {}: the program and its tests, for a machine without Rust (x86-64 Linux).\n\
          \n\
          warpwright      the program; ./warpwright --help\n\
+         overlap         an example: copies that overlap\n\
          run.sh          runs the tests; with WARPWRIGHT_REQUIRE_CUDA=1 a machine without a CUDA\n\
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\
          sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
