@@ -429,7 +429,8 @@ fn functions_of_a_user() {
                 .map_positions(len, module.map_function(Position(5.0)))
                 .unwrap();
             let wanted: Vec<u64> = (5..5 + len as u64).collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Position"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Position")));
 
             let function = module.map_function(Brighten(100.0));
             let got = device.map(x.slice(offset..).unwrap(), function).unwrap();
@@ -437,7 +438,8 @@ fn functions_of_a_user() {
                 .iter()
                 .map(|x| x.saturating_add(100))
                 .collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Brighten"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Brighten")));
 
             let function = module.map_function(Widen(0.5));
             let got = device.map(x.slice(offset..).unwrap(), function).unwrap();
@@ -445,17 +447,20 @@ fn functions_of_a_user() {
                 .iter()
                 .map(|x| f32::from(*x) * 0.5)
                 .collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Widen"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Widen")));
 
             let function = module.map_function(Narrow(0.5));
             let got = device.map(z.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<u8> = doubles[offset..].iter().map(|x| (x * 0.5) as u8).collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Narrow"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Narrow")));
 
             let function = module.map_function(Halve);
             let got = device.map(v.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<i32> = whole[offset..].iter().map(|x| x / 2).collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Halve"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Halve")));
 
             let (a, b) = (z.slice(offset..).unwrap(), y.slice(..len).unwrap());
             let got = device
@@ -465,7 +470,8 @@ fn functions_of_a_user() {
             let wanted: Vec<f64> = pairs
                 .map(|(i, (a, b))| a * 1.5 + f64::from(*b) + i as f64)
                 .collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Mixed"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Mixed")));
 
             let (a, b) = (w.slice(offset..).unwrap(), w.slice(..len).unwrap());
             let got = device
@@ -475,7 +481,8 @@ fn functions_of_a_user() {
             let wanted: Vec<f32> = pairs
                 .map(|(x, y)| accurate::sin(x * 3.0) + accurate::exp(*y))
                 .collect();
-            compare::same_bits(&got.to_vec().unwrap(), &wanted).expect(&own("Angle"));
+            compare::same_bits(&got.to_vec().unwrap(), &wanted)
+                .unwrap_or_else(|error| panic!("{}: {error:?}", own("Angle")));
         }
         let x = device.zeros::<i32>(3).unwrap();
         let request = device
