@@ -168,10 +168,7 @@ fn accumulate<A: Along>(
 }
 
 #[inline(always)]
-fn add_wide<A: Along>(
-    parts: [A::Part; MOST_LANES],
-    wide: Wide<A::In>,
-) -> [A::Part; MOST_LANES] {
+fn add_wide<A: Along>(parts: [A::Part; MOST_LANES], wide: Wide<A::In>) -> [A::Part; MOST_LANES] {
     wide.fold(parts, |mut parts, value, k| {
         parts[k] = A::add(parts[k], value);
         parts

@@ -23,7 +23,11 @@ pub const BEST_LEAST_FILLING: usize = 4;
 /// to a warp.
 pub fn lanes_log2(bytes: usize) -> u32 {
     let wides = bytes.div_ceil(16);
-    wides.div_ceil(BEST_UNROLL).clamp(1, 32).next_power_of_two().ilog2()
+    wides
+        .div_ceil(BEST_UNROLL)
+        .clamp(1, 32)
+        .next_power_of_two()
+        .ilog2()
 }
 
 /// Elements of a row that a block takes where several blocks share one, for rows of so many elements of

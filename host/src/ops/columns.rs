@@ -24,7 +24,14 @@ pub(super) fn plan(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
     let rung = |plan: &mut Plan, columns: usize| {
         let arguments = vec![Input, Output, Number(width), Number(height)];
         let blocks = width.div_ceil(RUNG_BLOCK * columns);
-        plan.push(problem, kernel, blocks, [RUNG_BLOCK as u32, 1], 0, arguments)
+        plan.push(
+            problem,
+            kernel,
+            blocks,
+            [RUNG_BLOCK as u32, 1],
+            0,
+            arguments,
+        )
     };
     match problem.choice.variant() {
         "column_per_thread" => rung(plan, 1),

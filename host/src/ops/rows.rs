@@ -85,7 +85,14 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
             Word(blocks as u32),
             Number(elements),
         ];
-        return plan.push(problem, kernels.long, height * blocks, threads, 0, arguments);
+        return plan.push(
+            problem,
+            kernels.long,
+            height * blocks,
+            threads,
+            0,
+            arguments,
+        );
     }
     let blocks = strided(kernel, BEST_BLOCK >> lanes_log2, height)?;
     let arguments = vec![Input, Output, Number(width), Word(lanes_log2)];
