@@ -202,3 +202,58 @@ fn float_sums_are_the_same_from_run_to_run_and_in_every_order_of_lanes() {
     same_bits_every_time::<f32>();
     same_bits_every_time::<f64>();
 }
+
+/// How `best` sees a matrix: every load that follows from it is aligned and within.
+#[test]
+fn the_view_of_best_is_aligned_and_loses_no_element() {
+    use warpwright_gpu::columns::policy::{BEST_TILE_BYTES, view};
+    let widths = (1..300).chain([511, 512, 513, 8191, 8192, 100_003]);
+    for width in widths {
+        for (size, height) in [
+            (1, 1),
+            (1, 100_000),
+            (2, 5000),
+            (4, 70),
+            (4, 1 << 20),
+            (8, 999),
+        ] {
+            for past in (0..16).step_by(size) {
+                let seen = view(256 + past as u64, height, width, size);
+                let what = format!("{height} x {width} of {size} bytes, {past} past: {seen:?}");
+                let used = seen.head + seen.rows * seen.period;
+                assert!(used <= height * width, "{what}");
+                assert!(seen.period.is_multiple_of(width), "{what}");
+                if seen.rows > 0 {
+                    assert!((past + seen.head * size).is_multiple_of(16), "{what}");
+                    assert!((seen.period * size).is_multiple_of(16), "{what}");
+                    // At most a fifth of the lanes have no column, but where the matrix is taken as it is.
+                    let tiles = (seen.period * size).div_ceil(BEST_TILE_BYTES);
+                    let lanes = tiles * BEST_TILE_BYTES;
+                    assert!(seen.period * size * 5 >= lanes * 4 - 100, "{what}");
+                }
+                if !seen.fold {
+                    assert_eq!((seen.head, seen.rows), (0, height), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_best_share_the_rows_and_parts_do_not_overflow() {
+    use warpwright_gpu::columns::policy::{BEST_MOST_ROWS, rows_per_block, tree};
+    for rows in [1, 63, 64, 65, 8192, 65_536, 1 << 27] {
+        for (tiles, filling) in [(1, 264), (16, 264), (64, 264), (1000, 264), (1, 2)] {
+            let each = rows_per_block(rows, tiles, filling);
+            assert!(
+                each > 0 && each <= BEST_MOST_ROWS,
+                "{rows} {tiles} {filling}"
+            );
+        }
+    }
+    assert_eq!(rows_per_block(8192, 16, 264), 512);
+    assert_eq!(tree(1), (0, 0));
+    assert_eq!(tree(16), (16, 1));
+    assert_eq!(tree(33), (33 + 2, 2 + 1));
+    assert_eq!(tree(32 * 32 + 1), (1025 + 33 + 2, 33 + 2 + 1));
+}

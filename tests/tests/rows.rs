@@ -173,3 +173,28 @@ fn float_sums_are_the_same_from_run_to_run_and_in_every_order_of_lanes() {
     same_bits_every_time::<f32>();
     same_bits_every_time::<f64>();
 }
+
+#[test]
+fn rows_have_as_many_lanes_and_blocks_as_they_have_work_for() {
+    use warpwright_gpu::rows::policy::{BEST_LEAST_BYTES, elements_per_block, lanes_log2};
+    let lanes = [0, 1, 64, 65, 128, 129, 2048, 1 << 30].map(lanes_log2);
+    assert_eq!(lanes, [0, 0, 0, 1, 1, 2, 5, 5]);
+    for (height, width, size) in [
+        (1, 1 << 30, 1),
+        (2, 70_003, 1),
+        (512, 65_536, 4),
+        (7, 99_991, 8),
+    ] {
+        let each = elements_per_block(height, width, size, 1056);
+        let blocks = width.div_ceil(each);
+        assert!(
+            (each * size).is_multiple_of(16),
+            "{height} x {width}: {each}"
+        );
+        assert!(height * blocks <= 1056, "{height} x {width}: {each}");
+        assert!(
+            blocks == 1 || each * size >= BEST_LEAST_BYTES,
+            "{height} x {width}: {each}"
+        );
+    }
+}

@@ -46,9 +46,10 @@ const LARGE: [(usize, usize); 9] = [
 /// A type whose reductions are checked.
 trait Sample: AxisReducible + Into<f64> {
     const NAME: &'static str;
-    /// Half the distance from 1 to the next number, and how many roundings an element of `n` passes; none
-    /// for integers.
-    const ROUNDING: Option<(f64, fn(usize) -> usize)>;
+    /// Half the distance from 1 to the next number; none for integers.
+    const ROUNDING: Option<f64>;
+    /// How many roundings an element of `len` passes at most.
+    fn roundings(len: usize) -> usize;
     /// A whole number of which sums are exact.
     fn whole(hash: u64) -> Self;
     /// A number for comparisons; some come often, and floats may be NaN.
@@ -67,7 +68,11 @@ macro_rules! integers {
     ($($type:ident),*) => {
         $(impl Sample for $type {
             const NAME: &'static str = stringify!($type);
-            const ROUNDING: Option<(f64, fn(usize) -> usize)> = None;
+            const ROUNDING: Option<f64> = None;
+
+            fn roundings(_len: usize) -> usize {
+                0
+            }
 
             fn whole(hash: u64) -> Self {
                 match hash % 16 {
@@ -102,11 +107,14 @@ macro_rules! integers {
 integers!(u8, u16, u32, i32);
 
 macro_rules! floats {
-    ($($type:ident: $steps:expr;)*) => {
+    ($($type:ident: $roundings:expr;)*) => {
         $(impl Sample for $type {
             const NAME: &'static str = stringify!($type);
-            const ROUNDING: Option<(f64, fn(usize) -> usize)> =
-                Some(($type::EPSILON as f64 / 2.0, $steps));
+            const ROUNDING: Option<f64> = Some($type::EPSILON as f64 / 2.0);
+
+            fn roundings(len: usize) -> usize {
+                $roundings(len)
+            }
 
             fn whole(hash: u64) -> Self {
                 // Few enough that every sum is a number that f32 holds exactly.
@@ -148,7 +156,7 @@ macro_rules! floats {
     };
 }
 floats! {
-    f32: |_| 258;
+    f32: |_len| 258;
     f64: |len| len + 64;
 }
 
@@ -233,9 +241,12 @@ fn check<T: Sample>(
     let request = device.reduce_axis(matrix, axis).variant(variant);
     // Whole numbers, so exact.
     let sum = |line: &Vec<T>| line.iter().map(|&value| value.into() as i128).sum::<i128>();
-    let extreme = |found: Vec<T>, wanted: fn(&Vec<T>) -> Option<i128>| {
+    let extreme = |found: Vec<T>, wanted: fn(&[T]) -> Option<i128>| {
         let found: Vec<_> = found.into_iter().map(|value| Some(value.rank())).collect();
-        all_equal(&found, &lines.iter().map(wanted).collect::<Vec<_>>())
+        all_equal(
+            &found,
+            &lines.iter().map(|line| wanted(line)).collect::<Vec<_>>(),
+        )
     };
     match operator {
         AxisOperator::Sum => {
@@ -257,7 +268,7 @@ fn check<T: Sample>(
 }
 
 /// The rank of the least element; a NaN wins.
-fn least<T: Sample>(line: &Vec<T>) -> Option<i128> {
+fn least<T: Sample>(line: &[T]) -> Option<i128> {
     let ranks = || line.iter().map(|value| value.rank());
     if T::ROUNDING.is_some() && ranks().any(|rank| rank == i128::MAX) {
         return Some(i128::MAX);
@@ -266,7 +277,7 @@ fn least<T: Sample>(line: &Vec<T>) -> Option<i128> {
 }
 
 /// The rank of the greatest element; a NaN has the greatest of all.
-fn greatest<T: Sample>(line: &Vec<T>) -> Option<i128> {
+fn greatest<T: Sample>(line: &[T]) -> Option<i128> {
     line.iter().map(|value| value.rank()).max()
 }
 
@@ -284,13 +295,16 @@ fn rounding<T: Sample>(
     let request = device.reduce_axis(&matrix, axis).variant(variant);
     let found = request.sum()?.to_vec()?;
     let lines = lines(&values, height, width, axis);
-    let Some((unit, steps)) = T::ROUNDING else {
+    let Some(unit) = T::ROUNDING else {
         return Ok(());
     };
     for (i, (line, found)) in lines.iter().zip(found).enumerate() {
         let expected: f64 = line.iter().map(|&value| value.into()).sum();
         let size: f64 = line.iter().map(|&value| value.into().abs()).sum();
-        let (found, bound) = (T::real(found), steps(line.len()) as f64 * unit * size);
+        let (found, bound) = (
+            T::real(found),
+            T::roundings(line.len()) as f64 * unit * size,
+        );
         // A NaN fails this comparison.
         if (found - expected).abs() <= bound {
             continue;
@@ -315,11 +329,11 @@ mod tests {
         );
         assert_eq!(lines(&values, 2, 3, Axis::Rows), [[1, 2, 3], [4, 5, 6]]);
         let zero = |value: f32| Some(value.rank());
-        assert_eq!(least(&vec![0.0_f32, -0.0]), zero(-0.0));
-        assert_eq!(greatest(&vec![-0.0_f32, 0.0]), zero(0.0));
+        assert_eq!(least(&[0.0_f32, -0.0]), zero(-0.0));
+        assert_eq!(greatest(&[-0.0_f32, 0.0]), zero(0.0));
         assert_ne!(zero(0.0), zero(-0.0));
-        assert_eq!(least(&vec![1.0_f32, f32::NAN]), Some(i128::MAX));
-        assert_eq!(greatest(&vec![1.0_f32, f32::NAN]), Some(i128::MAX));
-        assert_eq!(least(&vec![3_u8, 200]), Some(3));
+        assert_eq!(least(&[1.0_f32, f32::NAN]), Some(i128::MAX));
+        assert_eq!(greatest(&[1.0_f32, f32::NAN]), Some(i128::MAX));
+        assert_eq!(least(&[3_u8, 200]), Some(3));
     }
 }

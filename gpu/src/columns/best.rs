@@ -34,6 +34,8 @@ const MOST_LANES: usize = 16;
 /// elements), and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
 /// launches that may run at once share any of them. The kernel leaves the tickets at 0.
 #[kernel(launch_bounds(BEST_BLOCK as u32, 2), instances = with_axis_reductions)]
+// A launch passes each of them; a struct would have to be described to the host as well.
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn columns_best<A: Along>(
     input: Global<A::In>,
     head: usize,

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-use super::policy::RUNG_BLOCK;
+use super::policy::FOUR_BLOCK;
 use crate::{
     axis::{Along, CHUNK, Mean, Sum, with_axis_reductions},
     reduce::{Max, Min},
@@ -13,7 +13,7 @@ use crate::{
 /// 8 of `u16`, 16 of four-byte elements; two loads those of `f64`. Else, and for the columns behind the last
 /// four, every element has a load of its own.
 ///
-/// Launch: `ceil(width / 1024)` blocks of 256 threads; no shared memory. Reads every element once, writes
+/// Launch: `ceil(width / 256)` blocks of 64 threads; no shared memory. Reads every element once, writes
 /// one result per column.
 ///
 /// Determinism: the elements of a column in their order, 256 to a part: the same bits on every device.
@@ -22,7 +22,7 @@ use crate::{
 /// `input` has `width * height` elements, `output` has `width`; they do not overlap.
 ///
 /// Source: the column sums of a tutorial on axis sums (one 32-bit load, four 8-bit columns).
-#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_axis_reductions)]
+#[kernel(launch_bounds(FOUR_BLOCK as u32), instances = with_axis_reductions)]
 pub unsafe fn columns_four_columns_per_thread<A: Along>(
     input: Global<A::In>,
     output: GlobalMut<A::Out>,

@@ -1,7 +1,10 @@
 //! Tuning of the reductions of columns, as data.
 
-/// Threads of a block of the rungs.
+/// Threads of a block of `column_per_thread`.
 pub const RUNG_BLOCK: usize = 256;
+/// Threads of a block of `four_columns_per_thread`: as many columns as a block of the other, so that as many
+/// multiprocessors have a part in it.
+pub const FOUR_BLOCK: usize = RUNG_BLOCK / 4;
 
 /// Warps of a block of `best`, each of which takes every 16th row.
 pub const BEST_WARPS: usize = 16;

@@ -4,7 +4,7 @@ use warpwright_gpu::columns::{
     FAMILY,
     policy::{
         BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_TILE_BYTES, FOLD_COLUMNS, FOLD_ROWS,
-        RUNG_BLOCK, rows_per_block, tree, view,
+        FOUR_BLOCK, RUNG_BLOCK, rows_per_block, tree, view,
     },
 };
 
@@ -21,21 +21,15 @@ use crate::error::Result;
 pub(super) fn plan(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
     let &Problem { height, width, .. } = problem;
     let kernel = problem.kernels.columns[problem.choice.index];
-    let rung = |plan: &mut Plan, columns: usize| {
+    let rung = |plan: &mut Plan, threads: usize| {
         let arguments = vec![Input, Output, Number(width), Number(height)];
-        let blocks = width.div_ceil(RUNG_BLOCK * columns);
-        plan.push(
-            problem,
-            kernel,
-            blocks,
-            [RUNG_BLOCK as u32, 1],
-            0,
-            arguments,
-        )
+        // 64 threads with four columns each, or 256 with one.
+        let blocks = width.div_ceil(RUNG_BLOCK);
+        plan.push(problem, kernel, blocks, [threads as u32, 1], 0, arguments)
     };
     match problem.choice.variant() {
-        "column_per_thread" => rung(plan, 1),
-        "four_columns_per_thread" => rung(plan, 4),
+        "column_per_thread" => rung(plan, RUNG_BLOCK),
+        "four_columns_per_thread" => rung(plan, FOUR_BLOCK),
         _ => best(problem, plan),
     }
 }
