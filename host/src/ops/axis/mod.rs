@@ -1,8 +1,10 @@
 //! Reductions along an axis of a matrix: the request that columns and rows share.
 
+mod plan;
+
 use std::{fmt, marker::PhantomData};
 
-use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
+use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{
     Family,
     axis::{Along, Element as GpuElement, Mean, Sum},
@@ -11,7 +13,9 @@ use warpwright_gpu::{
     rows::{self as gpu_rows, Kernels as RowKernels},
 };
 
-use super::{Choice, ChosenBy, choose, columns, grid_size, rows};
+pub(super) use plan::{Argument, Plan, Problem};
+
+use super::{Choice, ChosenBy, choose, columns, rows};
 use crate::{
     buffer::{Element, Vector},
     device::Device,
@@ -20,6 +24,7 @@ use crate::{
     launch::RawArgs,
     matrix::MatrixView,
 };
+use plan::Room;
 
 /// An element that can be reduced along an axis: `u8 u16 i32 u32 f32 f64`.
 pub trait AxisReducible: Element + fmt::Debug + fmt::Display {
@@ -384,108 +389,6 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
     }
 }
 
-/// What a plan is made for. The matrix has elements.
-pub(super) struct Problem<'a> {
-    pub device: &'a Device,
-    pub family: &'static Family,
-    pub choice: Choice,
-    pub kernels: Kernels,
-    pub address: u64,
-    pub height: usize,
-    pub width: usize,
-}
-
-/// A place in the workspace: its offset in bytes and its elements.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Room {
-    offset: usize,
-    len: usize,
-}
-
-/// An argument of a launch.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Argument {
-    /// The matrix.
-    Input,
-    /// The results.
-    Output,
-    /// A view of no elements.
-    Nothing,
-    /// A part of the workspace.
-    Workspace(Room),
-    /// A `usize`.
-    Number(usize),
-    /// A `u32`.
-    Word(u32),
-}
-
-#[derive(Debug)]
-struct Pass {
-    kernel: &'static KernelDescriptor,
-    config: LaunchConfig,
-    arguments: Vec<Argument>,
-}
-
-/// The launches that a reduction takes, in order, and the memory that they share. None for a matrix
-/// without elements.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
-    passes: Vec<Pass>,
-    bytes: usize,
-    /// Totals that hold the identity before and after the work, and their size.
-    identities: Option<(Room, usize)>,
-    /// Tickets that are 0 before and after the work.
-    tickets: Room,
-}
-
-/// Alignment of each part of the workspace, in bytes.
-const ALIGN: usize = 16;
-
-impl Plan {
-    /// Room for so many elements of so many bytes.
-    pub fn room(&mut self, len: usize, size: usize) -> Room {
-        let offset = self.bytes;
-        self.bytes += (len * size).next_multiple_of(ALIGN);
-        Room { offset, len }
-    }
-
-    /// Room for so many tickets.
-    pub fn tickets(&mut self, len: usize) -> Room {
-        self.tickets = self.room(len, size_of::<u32>());
-        self.tickets
-    }
-
-    /// Room for so many totals that hold the identity before and after the work.
-    pub fn identities(&mut self, len: usize, size: usize) -> Room {
-        let room = self.room(len, size);
-        self.identities = Some((room, size));
-        room
-    }
-
-    /// Adds a launch of `blocks` blocks of these threads.
-    pub fn push(
-        &mut self,
-        problem: &Problem<'_>,
-        kernel: &'static KernelDescriptor,
-        blocks: usize,
-        block: [u32; 2],
-        shared_bytes: usize,
-        arguments: Vec<Argument>,
-    ) -> Result<()> {
-        let config = LaunchConfig {
-            grid: [grid_size(problem.family, problem.choice, blocks)?, 1, 1],
-            block: [block[0], block[1], 1],
-            shared_bytes: shared_bytes as u32,
-        };
-        self.passes.push(Pass {
-            kernel,
-            config,
-            arguments,
-        });
-        Ok(())
-    }
-}
-
 /// A reduction along an axis whose variant is chosen and whose results have their place.
 #[derive(Debug)]
 pub struct PreparedAxis<'a, T, O> {
@@ -598,60 +501,4 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::buffer::VectorView;
-
-    /// A view of more memory than there is: nothing may touch it.
-    fn huge<T: AxisReducible>(device: &Device, height: usize, width: usize) -> MatrixView<'_, T> {
-        let elements = VectorView::from_parts(1 << 40, height * width, device);
-        MatrixView::from_vector(elements, height, width).unwrap()
-    }
-
-    fn check<T: AxisReducible>() {
-        let device = Device::cpu();
-        let long = T::MOST_ADDENDS + 1;
-        for (matrix, axis) in [
-            (huge::<T>(&device, long, 1), Axis::Columns),
-            (huge::<T>(&device, 1, long), Axis::Rows),
-        ] {
-            for variant in axis.family().variants {
-                let request = || device.reduce_axis(matrix, axis).variant(variant.name);
-                for error in [
-                    request().prepare_sum().map(drop).unwrap_err(),
-                    request().prepare_mean().map(drop).unwrap_err(),
-                ] {
-                    let text = error.to_string();
-                    assert!(matches!(error, Error::Invalid { .. }), "{text}");
-                    assert!(text.contains(&T::MOST_ADDENDS.to_string()), "{text}");
-                    assert!(text.contains(&long.to_string()), "{text}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_sum_that_could_overflow_is_refused_before_the_launch() {
-        check::<u8>();
-        check::<u16>();
-        check::<u32>();
-        check::<i32>();
-    }
-
-    #[test]
-    fn as_many_addends_as_are_let_through_fit() {
-        fn most(largest: i128, smallest: i128, addends: usize, sum: [i128; 2]) {
-            let addends = addends as i128;
-            assert!(addends * largest <= sum[1] && addends * smallest >= sum[0]);
-            // One more would not fit.
-            let more = addends + 1;
-            assert!(more * largest > sum[1] || more * smallest < sum[0]);
-        }
-        let unsigned = [0, u64::MAX.into()];
-        most(u8::MAX.into(), 0, u8::MOST_ADDENDS, unsigned);
-        most(u16::MAX.into(), 0, u16::MOST_ADDENDS, unsigned);
-        most(u32::MAX.into(), 0, u32::MOST_ADDENDS, unsigned);
-        let signed = [i64::MIN.into(), i64::MAX.into()];
-        most(i32::MAX.into(), i32::MIN.into(), i32::MOST_ADDENDS, signed);
-    }
-}
+mod tests;
