@@ -4,8 +4,8 @@
 use std::fmt::Display;
 
 use rayon::prelude::*;
+use warpwright::Result;
 use warpwright::ops::axis::{Axis, AxisReducible, PreparedAxis};
-use warpwright::{Device, Result};
 
 use super::{Ladder, Ready, Run, copied, size};
 use crate::sample;
@@ -21,77 +21,54 @@ const SHAPES: [Shape; 3] = [
 ];
 
 pub(super) fn run<F: FnMut()>(
-    run: Run<'_, F>,
+    mut run: Run<'_, F>,
     family: &'static str,
     asked: Option<usize>,
 ) -> Result<Vec<Ladder>> {
     let elements = size(run.device, asked, 8192 * 8192, 512 * 512);
     let side = elements.isqrt().max(1);
-    let Run {
-        device,
-        variants,
-        mut after,
-    } = run;
     let axis = if family == Axis::Columns.family().name {
         Axis::Columns
     } else {
         Axis::Rows
     };
-    let mut one = Family {
-        device,
-        variants,
-        axis,
-        after: &mut after,
-    };
-    let mut ladders = vec![one.ladder(SHAPES[0](side), "u8", |hash| hash as u8)?];
+    let square = SHAPES[0](side);
+    let mut ladders = vec![one(&mut run, axis, square, "u8", |hash| hash as u8)?];
     for shape in SHAPES {
         // Whole numbers from -8 to 8, whose sums are exact in f32 in any order.
-        ladders.push(one.ladder(shape(side), "f32", |hash| (hash % 17) as f32 - 8.0)?);
+        let whole = |hash| (hash % 17) as f32 - 8.0;
+        ladders.push(one(&mut run, axis, shape(side), "f32", whole)?);
     }
     Ok(ladders)
 }
 
-/// What every problem of a family is run with.
-struct Family<'a> {
-    device: &'a Device,
-    variants: &'a [&'static str],
+fn one<F: FnMut(), T>(
+    run: &mut Run<'_, F>,
     axis: Axis,
-    after: &'a mut dyn FnMut(),
-}
-
-impl Family<'_> {
-    fn ladder<T>(
-        &mut self,
-        (height, width): (usize, usize),
-        name: &str,
-        from_hash: fn(u64) -> T,
-    ) -> Result<Ladder>
-    where
-        T: AxisReducible + Into<f64>,
-        T::Sum: Exact,
-    {
-        let (device, axis) = (self.device, self.axis);
-        let values = sample::values(height * width, 24, from_hash);
-        let expected = sums(&values, width, axis);
-        let matrix = device.upload_matrix(&values, height, width)?;
-        let copied = copied(device, &values)?;
-        let bytes = (height * width * size_of::<T>()) as u64;
-        drop(values);
-        let family = axis.family().name;
-        let problem = format!("sum of each of the {family} of {height} x {width} {name}");
-        let run = Run {
-            device,
-            variants: self.variants,
-            after: &mut *self.after,
-        };
-        run.all(family, problem, bytes, &copied, |variant| {
-            let request = device.reduce_axis(&matrix, axis).variant(variant);
-            Ok(Box::new(Rung {
-                prepared: request.prepare_sum()?,
-                expected: &expected,
-            }))
-        })
-    }
+    (height, width): (usize, usize),
+    name: &str,
+    from_hash: fn(u64) -> T,
+) -> Result<Ladder>
+where
+    T: AxisReducible + Into<f64>,
+    T::Sum: Exact,
+{
+    let device = run.device;
+    let values = sample::values(height * width, 24, from_hash);
+    let expected = sums(&values, width, axis);
+    let matrix = device.upload_matrix(&values, height, width)?;
+    let copied = copied(device, &values)?;
+    let bytes = (height * width * size_of::<T>()) as u64;
+    drop(values);
+    let family = axis.family().name;
+    let problem = format!("sum of each of the {family} of {height} x {width} {name}");
+    run.all(family, problem, bytes, &copied, |variant| {
+        let request = device.reduce_axis(&matrix, axis).variant(variant);
+        Ok(Box::new(Rung {
+            prepared: request.prepare_sum()?,
+            expected: &expected,
+        }))
+    })
 }
 
 /// The sums of whole numbers, exact in `f64`.
