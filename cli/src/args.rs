@@ -50,7 +50,7 @@ pub enum Command {
     Devices,
     /// Transpose a matrix or picture
     Transpose(Transpose),
-    /// Reduce an array to one value
+    /// Reduce an array to one value, or a matrix along an axis
     Reduce(Reduce),
     /// Count the values in each bin
     Histogram(Histogram),
@@ -81,7 +81,7 @@ pub struct Transpose {
     pub output: PathBuf,
 }
 
-/// `reduce IN --op OP`
+/// `reduce IN --op OP [--axis AXIS [-o OUT.npy]]`
 #[derive(Debug, ClapArgs)]
 pub struct Reduce {
     /// A .npy, PNG or JPEG file; - reads standard input
@@ -93,6 +93,25 @@ pub struct Reduce {
     /// data; argmin and argmax are the first position, counted from 0 in C order; NaN wins.
     #[arg(long, value_enum)]
     pub op: Op,
+    /// Reduce a matrix along this axis: 0 gives one result per column, 1 one per row
+    ///
+    /// Takes sum, mean, min and max. Sums of integers are 64-bit and exact, and written as i64.
+    #[arg(long, value_enum, value_name = "AXIS")]
+    pub axis: Option<ReduceAxis>,
+    /// Where to write the results of --axis: a .npy file
+    #[arg(short, long, value_name = "OUT.npy", requires = "axis")]
+    pub output: Option<PathBuf>,
+}
+
+/// An axis of a matrix, as NumPy counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReduceAxis {
+    /// Along y: one result per column
+    #[value(name = "0")]
+    Zero,
+    /// Along x: one result per row
+    #[value(name = "1")]
+    One,
 }
 
 /// A reduction.

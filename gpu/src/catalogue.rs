@@ -26,6 +26,8 @@ pub struct Variant {
 pub static FAMILIES: &[Family] = &[
     crate::transpose::FAMILY,
     crate::reduce::FAMILY,
+    crate::columns::FAMILY,
+    crate::rows::FAMILY,
     crate::histogram::FAMILY,
     crate::gemm::FAMILY,
     crate::convolution::FAMILY,

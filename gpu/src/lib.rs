@@ -10,14 +10,17 @@
 // An iterator over an array of loads keeps its state in local memory on the GPU; an index unrolls.
 #![allow(clippy::needless_range_loop)]
 
+pub mod axis;
 pub mod block;
 mod catalogue;
+pub mod columns;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
 pub mod random;
 pub mod reduce;
+pub mod rows;
 pub mod transpose;
 
 pub use catalogue::{FAMILIES, Family, Variant, family};

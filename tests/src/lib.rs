@@ -5,6 +5,7 @@
 //! tested without another line here. An element type has to be added to
 //! [`for_each_number`], and `tests/catalogue.rs` fails until it is.
 
+pub mod axis;
 pub mod cases;
 pub mod compare;
 pub mod convolution;

@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
-use warpwright_gpu::{convolution, gemm, histogram, map, random, reduce, transpose};
-use warpwright_tests::for_each_number;
+use warpwright_gpu::{
+    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, transpose,
+};
+use warpwright_tests::{for_each_axis_number, for_each_number};
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
 const TESTED: &[&str] = &[
     "transpose",
     "reduce",
+    "columns",
+    "rows",
     "histogram",
     "gemm",
     "convolution",
@@ -60,6 +64,20 @@ fn tested() -> BTreeSet<String> {
         })* };
     }
     for_each_number!(operators);
+
+    fn along<A: columns::Kernels + rows::Kernels>() -> Vec<&'static KernelDescriptor> {
+        let last = [A::FOLD, A::FINISH, A::LONG];
+        A::COLUMNS.into_iter().chain(A::ROWS).chain(last).collect()
+    }
+    macro_rules! along_an_axis {
+        ($ty:ident) => {
+            add(&along::<axis::Sum<$ty>>());
+            add(&along::<axis::Mean<$ty>>());
+            add(&along::<reduce::Min<$ty>>());
+            add(&along::<reduce::Max<$ty>>());
+        };
+    }
+    for_each_axis_number!(along_an_axis);
 
     fn binning<B: histogram::Kernels>() -> Vec<&'static KernelDescriptor> {
         B::KERNELS.into_iter().flatten().collect()

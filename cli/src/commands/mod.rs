@@ -8,6 +8,7 @@ mod map;
 mod matmul;
 mod random;
 mod reduce;
+mod reduce_axis;
 mod transpose;
 mod ulp;
 mod verify;

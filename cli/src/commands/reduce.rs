@@ -5,12 +5,12 @@ use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright_cli::array::Array;
 use warpwright_cli::error::{Error, Result};
 
-use super::{Done, check_variant, failed, families, open, read, timed};
+use super::{Done, check_variant, failed, families, open, read, reduce_axis, timed};
 use crate::args::{Global, Op, Reduce};
 use crate::report::{self, Answer, Number};
 
 impl Op {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Op::Mean => "mean",
             other => other.operator().name(),
@@ -32,6 +32,9 @@ impl Op {
 
 /// Reduces an array to one value and prints it.
 pub fn run(global: &Global, options: &Reduce) -> Result<()> {
+    if let Some(axis) = options.axis {
+        return reduce_axis::run(global, options, axis);
+    }
     check_variant(&families(Some("reduce"))?, global.variant.as_deref())?;
     let device = open(global.device)?;
     let input = read(&options.input)?;

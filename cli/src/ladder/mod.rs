@@ -1,6 +1,7 @@
 //! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
 //! rate from the same run.
 
+mod axis;
 mod convolution;
 mod gemm;
 mod histogram;
@@ -84,6 +85,7 @@ impl Ladder {
         match family {
             "transpose" => transpose::run(run, size).map(|ladder| vec![ladder]),
             "reduce" => reduce::run(run, size).map(|ladder| vec![ladder]),
+            "columns" | "rows" => axis::run(run, family, size),
             "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
             "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
             "convolution" => convolution::run(run, size),

@@ -4,6 +4,7 @@
 //! data is chosen so that results are exact wherever an operation can be; where it rounds, the
 //! comparison is `error <= bound`, which a NaN fails.
 
+mod axis;
 mod convolution;
 mod gemm;
 mod histogram;
@@ -14,6 +15,7 @@ mod transpose;
 
 use std::fmt::Debug;
 
+use warpwright::ops::axis::Axis;
 use warpwright::{Device, DeviceKind, Error, Family};
 
 pub use convolution::{Sample, convolved};
@@ -106,6 +108,8 @@ fn cases(family: &str, scale: Scale) -> Vec<Case> {
     match family {
         "transpose" => transpose::cases(scale),
         "reduce" => reduce::cases(scale),
+        "columns" => axis::cases(Axis::Columns, scale),
+        "rows" => axis::cases(Axis::Rows, scale),
         "histogram" => histogram::cases(scale),
         "gemm" => gemm::cases(scale),
         "convolution" => convolution::cases(scale),

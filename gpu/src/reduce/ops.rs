@@ -74,6 +74,7 @@ macro_rules! accumulators {
     )* };
 }
 accumulators! {
+    u32: 1, u32::wrapping_add, u32::wrapping_mul;
     u64: 1, u64::wrapping_add, u64::wrapping_mul;
     i64: 1, i64::wrapping_add, i64::wrapping_mul;
     f32: 1.0, Add::add, Mul::mul;
@@ -134,6 +135,7 @@ macro_rules! integers {
 }
 integers! {
     u8: u64, u32;
+    u16: u64, u32;
     u32: u64, u32;
     i32: i64, i32;
     u64: u64, u64;

@@ -4,12 +4,15 @@
 //! with options behind it. Two questions are kept apart: which variant is wanted, and whether it can do
 //! the problem. A variant that the caller forces is checked like any other.
 
+pub mod axis;
+mod columns;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
 pub mod random;
 pub mod reduce;
+mod rows;
 pub mod transpose;
 
 use cuda_std::kernel::KernelDescriptor;
@@ -74,16 +77,18 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
     }
 }
 
+/// The most blocks that a grid has along x.
+const MOST_BLOCKS: usize = 0x7fff_ffff;
+
 /// A number of blocks as a launch takes it.
 fn grid_size(family: &'static Family, choice: Choice, blocks: usize) -> Result<u32> {
-    const MOST: usize = 0x7fff_ffff;
     u32::try_from(blocks)
         .ok()
-        .filter(|blocks| *blocks as usize <= MOST)
+        .filter(|blocks| *blocks as usize <= MOST_BLOCKS)
         .ok_or_else(|| Error::NotEligible {
             family: family.name,
             variant: choice.variant(),
-            reason: format!("it takes {MOST} blocks at most, and this needs {blocks}"),
+            reason: format!("it takes {MOST_BLOCKS} blocks at most, and this needs {blocks}"),
         })
 }
 

@@ -1,6 +1,7 @@
 //! The demo's work: every variant of every family on a picture, checked against plain Rust, timed, and
 //! shown.
 
+mod axis;
 mod convolution;
 mod gemm;
 mod histogram;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use warpwright::ops::axis::Axis;
 use warpwright::{Device, DeviceKind};
 
 use picture::Picture;
@@ -79,6 +81,8 @@ fn run(arguments: &Arguments) -> Result<usize> {
         let table = match family.name {
             "transpose" => transpose::run(&device, &picture, family, &arguments.out)?,
             "reduce" => reduce::run(&device, &picture, family)?,
+            "columns" => axis::run(&device, &picture, family, Axis::Columns)?,
+            "rows" => axis::run(&device, &picture, family, Axis::Rows)?,
             "histogram" => histogram::run(&device, &picture, family, &arguments.out)?,
             "gemm" => gemm::run(&device, &picture, family, &arguments.out)?,
             "convolution" => convolution::run(&device, &picture, family, &arguments.out)?,

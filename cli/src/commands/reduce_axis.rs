@@ -1,0 +1,185 @@
+//! `warpwright reduce --axis`
+
+use std::path::Path;
+
+use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible, AxisRequest, PreparedAxis};
+use warpwright::{Device, Vector};
+use warpwright_cli::array::{Array, Data, Element, Shape};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::output::Target;
+use warpwright_cli::with_data;
+
+use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use crate::args::{Global, Op, Reduce, ReduceAxis};
+use crate::report::{self, Answer, Number};
+
+/// Reduces a matrix along an axis, and prints or writes the results.
+pub fn run(global: &Global, options: &Reduce, axis: ReduceAxis) -> Result<()> {
+    let axis = match axis {
+        ReduceAxis::Zero => Axis::Columns,
+        ReduceAxis::One => Axis::Rows,
+    };
+    let operator = operator(options.op)?;
+    check_variant(
+        &families(Some(axis.family().name))?,
+        global.variant.as_deref(),
+    )?;
+    let target = options.output.as_deref().map(Target::npy).transpose()?;
+    let device = open(global.device)?;
+    let input = read(&options.input)?;
+    let work = Work {
+        device: &device,
+        axis,
+        operator,
+        variant: global.variant.as_deref(),
+    };
+    let within = |error: Error| error.within(options.input.display());
+    let done = work.array(&input).map_err(within)?;
+    if let Some(target) = &target {
+        target.stage_array(&done.value)?.commit()?;
+    }
+    let written = target.as_ref().map(|target| target.path());
+    answer(global, &work, &input, &done, written)
+}
+
+fn answer(
+    global: &Global,
+    work: &Work<'_>,
+    input: &Array,
+    done: &Done<Array>,
+    written: Option<&Path>,
+) -> Result<()> {
+    let numbers: Vec<Number> = match written {
+        Some(_) => Vec::new(),
+        None => {
+            with_data!(&done.value, data => data.values().iter().map(|&v| Number::from(v)).collect())
+        }
+    };
+    if global.json {
+        return report::json(&Answer {
+            value: written.is_none().then_some(numbers),
+            output: written.map(shown),
+            variant: Some(done.variant),
+            chosen_by: Some(done.chosen_by()),
+            device: Some(work.device.kind().to_string()),
+            seconds: Some(done.time.as_secs_f64()),
+            ..Answer::default()
+        });
+    }
+    report::print(|out| {
+        numbers
+            .iter()
+            .try_for_each(|number| writeln!(out, "{number}"))
+    })?;
+    report::note(&format!(
+        "{} of each of {} {} of {} {} ({})",
+        work.operator.name(),
+        done.value.len(),
+        work.axis.family().name,
+        input.shape(),
+        input.dtype(),
+        done.how(work.device)
+    ));
+    Ok(())
+}
+
+/// What a matrix knows along an axis.
+fn operator(op: Op) -> Result<AxisOperator> {
+    match op {
+        Op::Sum => Ok(AxisOperator::Sum),
+        Op::Mean => Ok(AxisOperator::Mean),
+        Op::Min => Ok(AxisOperator::Min),
+        Op::Max => Ok(AxisOperator::Max),
+        Op::Product | Op::Argmin | Op::Argmax => Err(Error::usage(format!(
+            "reduce: --axis takes --op {}, given {}: leave --axis out for one result of the whole array",
+            AxisOperator::ALL.map(AxisOperator::name).join(", "),
+            op.name()
+        ))),
+    }
+}
+
+/// What is to be done, but for the matrix.
+struct Work<'a> {
+    device: &'a Device,
+    axis: Axis,
+    operator: AxisOperator,
+    variant: Option<&'a str>,
+}
+
+impl Work<'_> {
+    fn array(&self, input: &Array) -> Result<Done<Array>> {
+        match input {
+            // NumPy's own sums of unsigned numbers are 64-bit too; files hold them as i64.
+            Array::U8(data) => self.typed(data, signed),
+            Array::U16(data) => self.typed(data, signed),
+            Array::U32(data) => self.typed(data, signed),
+            Array::I32(data) => self.typed(data, Ok),
+            Array::F32(data) => self.typed(data, Ok),
+            Array::F64(data) => self.typed(data, Ok),
+            Array::I64(_) => Err(Error::failed(
+                "reduce --axis takes u8, u16, u32, i32, f32 and f64 and the array is i64: convert it, \
+                 for example with astype",
+            )),
+        }
+    }
+
+    /// `written` turns the sums into those that a file can hold.
+    fn typed<T: Element + AxisReducible, S: Element>(
+        &self,
+        data: &Data<T>,
+        written: impl Fn(Vec<T::Sum>) -> Result<Vec<S>>,
+    ) -> Result<Done<Array>> {
+        let Shape::Matrix { height, width } = data.shape() else {
+            return Err(Error::failed(
+                "reduce --axis needs two axes and the array has one: leave --axis out, or save it with \
+                 reshape(1, -1) or reshape(-1, 1)",
+            ));
+        };
+        let matrix = self
+            .device
+            .upload_matrix(data.values(), height, width)
+            .map_err(failed)?;
+        let mut request = self.device.reduce_axis(&matrix, self.axis);
+        if let Some(name) = self.variant {
+            request = request.variant(name);
+        }
+        let request: AxisRequest<'_, T> = request;
+        match self.operator {
+            AxisOperator::Sum => self.queue(request.prepare_sum(), written),
+            AxisOperator::Mean => self.queue(request.prepare_mean(), Ok),
+            AxisOperator::Min => self.queue(request.prepare_min(), Ok),
+            AxisOperator::Max => self.queue(request.prepare_max(), Ok),
+        }
+    }
+
+    fn queue<T: AxisReducible, O: warpwright::Element, S: Element>(
+        &self,
+        prepared: warpwright::Result<PreparedAxis<'_, T, O>>,
+        written: impl Fn(Vec<O>) -> Result<Vec<S>>,
+    ) -> Result<Done<Array>> {
+        let mut prepared = prepared.map_err(failed)?;
+        let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
+        let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
+        let values: Vector<O> = prepared.into_output();
+        let values = written(values.to_vec().map_err(failed)?)?;
+        Ok(Done {
+            value: S::into_array(Data::vector(values)),
+            variant,
+            chosen_by,
+            time,
+        })
+    }
+}
+
+/// Unsigned sums as `i64`, the largest integers that files hold.
+fn signed(sums: Vec<u64>) -> Result<Vec<i64>> {
+    let signed = |sum| {
+        i64::try_from(sum).map_err(|_| {
+            Error::failed(format!(
+                "a sum is {sum}, and a file holds {} at most: add fewer rows or columns at a time",
+                i64::MAX
+            ))
+        })
+    };
+    sums.into_iter().map(signed).collect()
+}

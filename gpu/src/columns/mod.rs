@@ -1,0 +1,82 @@
+//! Reduction of each column of a row-major matrix: along y, one result per column.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `column_per_thread` | one thread walks down one column |
+//! | `four_columns_per_thread` | one load of four neighbouring columns, split into four sums |
+//! | `best` | 16 bytes of columns per lane, rows split over warps and blocks, one launch |
+//!
+//! Sum, mean, least and greatest element, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) says in which
+//! types. Every element is read once: `height * width * size` bytes. The order in which elements are
+//! combined depends on the variant, the shape, the alignment and the number of multiprocessors, and on
+//! nothing else: the same input on the same card gives the same bits.
+
+mod best;
+mod column_per_thread;
+mod fold;
+mod four_columns_per_thread;
+pub mod policy;
+
+pub use best::{ColumnsBest, columns_best};
+pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
+pub use fold::{ColumnsFold, columns_fold};
+pub use four_columns_per_thread::{ColumnsFourColumnsPerThread, columns_four_columns_per_thread};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "columns",
+    summary: "sum, mean, min and max of each column of a matrix",
+    variants: &[
+        Variant {
+            name: "column_per_thread",
+            idea: "one thread walks down one column, one element per load",
+            kernels: &["columns_column_per_thread"],
+        },
+        Variant {
+            name: "four_columns_per_thread",
+            idea: "one load of four neighbouring columns, split into four sums",
+            kernels: &["columns_four_columns_per_thread"],
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads, four rows in flight, rows split over warps and blocks, the last block finishes",
+            kernels: &["columns_best", "columns_fold"],
+        },
+    ],
+};
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use crate::{
+        axis::{Along, Mean, Sum, with_axis_reductions},
+        reduce::{Max, Min},
+    };
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// The kernels of one reduction.
+    pub trait Kernels: Along {
+        /// The kernel of every variant, in the catalogue's order.
+        const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// The last pass of `best`.
+        const FOLD: &'static KernelDescriptor;
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($along:ty),)*) => { $(
+            impl Kernels for $along {
+                const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &ColumnsColumnPerThread::<$along>::DESCRIPTOR,
+                    &ColumnsFourColumnsPerThread::<$along>::DESCRIPTOR,
+                    &ColumnsBest::<$along>::DESCRIPTOR,
+                ];
+                const FOLD: &'static KernelDescriptor = &ColumnsFold::<$along>::DESCRIPTOR;
+            }
+        )* };
+    }
+    with_axis_reductions!(kernels);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::Kernels;

@@ -1,0 +1,112 @@
+//! `best`: wide loads, several in flight per thread, and as many threads per row as it has work for.
+
+use cuda_std::prelude::*;
+
+use super::{load::accumulate, policy::BEST_BLOCK};
+use crate::{
+    axis::{Along, Mean, Sum, with_axis_reductions},
+    block,
+    reduce::{Max, Min},
+};
+
+/// Reduces each row by 1, 2, 4, 8, 16 or 32 lanes of a warp (`2^lanes_log2`), which load 16 bytes at a time
+/// and then combine their totals by shuffles.
+///
+/// Launch: as many blocks of 256 threads as fill the device, fewer where there are few rows; no shared
+/// memory. Reads every element once, writes one result per row.
+///
+/// Determinism: the same input, alignment and number of lanes give the same bits.
+///
+/// # Safety
+/// `input` has `width` elements per element of `output`; they do not overlap; `lanes_log2` is at most 5.
+#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_axis_reductions)]
+pub unsafe fn rows_best<A: Along>(
+    input: Global<A::In>,
+    output: GlobalMut<A::Out>,
+    width: usize,
+    lanes_log2: u32,
+) {
+    let thread = thread::index_1d_wide();
+    let lanes = 1_usize << lanes_log2;
+    let lane = thread & (lanes - 1);
+    // The first of the rows of this warp, whose lanes stay together.
+    let mut first = (thread & !31) >> lanes_log2;
+    let own = (thread & 31) >> lanes_log2;
+    while first < output.len() {
+        let row = first + own;
+        let mut total = A::IDENTITY;
+        if row < output.len() {
+            total = accumulate::<A>(input, row * width, (row + 1) * width, lane, lanes);
+        }
+        let mut mask = lanes as u32 / 2;
+        while mask > 0 {
+            total = A::combine(total, warp::shuffle_xor(warp::FULL_MASK, total, mask));
+            mask /= 2;
+        }
+        if lane == 0 && row < output.len() {
+            output.set(row, A::finish(total, width));
+        }
+        first += thread::grid_stride() >> lanes_log2;
+    }
+}
+
+/// Reduces each row by `blocks` blocks, each of which takes `elements_per_block` neighbouring elements,
+/// leaves its total and takes a ticket; the block with the row's last ticket combines the totals in their
+/// order.
+///
+/// Launch: `blocks` blocks of 256 threads per row, blocks of a row first; static shared memory of 32 totals.
+/// Reads every element once.
+///
+/// Determinism: the same input, alignment and grid give the same bits.
+///
+/// # Safety
+/// `input` has `width` elements per element of `output`; every block has an element; `totals` has one
+/// element per block, `tickets` one per row that is 0 (neither is needed for one block per row); no two
+/// launches that may run at once share them; nothing overlaps. The kernel leaves the tickets at 0.
+#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_axis_reductions)]
+pub unsafe fn rows_best_long<A: Along>(
+    input: Global<A::In>,
+    totals: GlobalMut<A::Acc>,
+    tickets: GlobalMut<u32>,
+    output: GlobalMut<A::Out>,
+    width: usize,
+    blocks: u32,
+    elements_per_block: usize,
+) {
+    let last = shared![u32; 1];
+    let tid = thread::thread_idx_x() as usize;
+    let row = (thread::block_idx_x() / blocks) as usize;
+    let blocks = blocks as usize;
+    let index = thread::block_idx_x() as usize - row * blocks;
+    let from = row * width + index * elements_per_block;
+    let to = ((row + 1) * width).min(from + elements_per_block);
+    let mut total = accumulate::<A>(input, from, to, tid, BEST_BLOCK);
+    total = block::reduce_shuffle::<A>(total);
+    if blocks > 1 {
+        if tid == 0 {
+            totals.set(row * blocks + index, total);
+            // The total has to be visible before the ticket is.
+            thread::device_fence();
+            let came = tickets.atomic_add(row, 1) as usize + 1;
+            last.set(0, u32::from(came == blocks));
+        }
+        thread::sync_threads();
+        if last.get(0) == 0 {
+            return;
+        }
+        thread::device_fence();
+        total = A::IDENTITY;
+        let mut i = tid;
+        while i < blocks {
+            total = A::combine(total, totals.get(row * blocks + i));
+            i += BEST_BLOCK;
+        }
+        total = block::reduce_shuffle::<A>(total);
+        if tid == 0 {
+            tickets.set(row, 0);
+        }
+    }
+    if tid == 0 {
+        output.set(row, A::finish(total, width));
+    }
+}

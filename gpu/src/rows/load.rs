@@ -1,0 +1,67 @@
+//! What both kernels of `best` do with a stretch of a row.
+
+use cuda_std::{Global, view::Wide};
+
+use super::policy::BEST_UNROLL;
+use crate::axis::{Along, CHUNK};
+
+/// The total of thread `thread`'s share of the elements `from..to`, of which `threads` threads take theirs:
+/// wide loads of the aligned middle, four of them before the first is used, and the ends one by one.
+#[inline(always)]
+#[track_caller]
+pub fn accumulate<A: Along>(
+    input: Global<A::In>,
+    from: usize,
+    to: usize,
+    thread: usize,
+    threads: usize,
+) -> A::Acc {
+    let lanes = Wide::<A::In>::LEN;
+    let past = input.as_ptr().addr() / size_of::<A::In>() + from;
+    let head = (lanes - past % lanes) % lanes;
+    let body = to.min(from + head);
+    let wides = (to - body) / lanes;
+    let tail = body + wides * lanes;
+
+    let mut part = A::EMPTY;
+    let mut i = from + thread;
+    while i < body {
+        part = A::add(part, input.get(i));
+        i += threads;
+    }
+    let mut i = tail + thread;
+    while i < to {
+        part = A::add(part, input.get(i));
+        i += threads;
+    }
+    let mut total = A::total(part);
+
+    let mut wide = thread;
+    while wide < wides {
+        // As many wide loads as a part takes.
+        let stop = wides.min(wide + CHUNK / lanes * threads);
+        let mut part = A::EMPTY;
+        while wide + (BEST_UNROLL - 1) * threads < stop {
+            let loaded: [Wide<A::In>; BEST_UNROLL] = core::array::from_fn(|round| {
+                input.get_wide_streaming(body + (wide + round * threads) * lanes)
+            });
+            let [a, b, c, d] = loaded;
+            part = add_wide::<A>(part, a);
+            part = add_wide::<A>(part, b);
+            part = add_wide::<A>(part, c);
+            part = add_wide::<A>(part, d);
+            wide += BEST_UNROLL * threads;
+        }
+        while wide < stop {
+            part = add_wide::<A>(part, input.get_wide_streaming(body + wide * lanes));
+            wide += threads;
+        }
+        total = A::combine(total, A::total(part));
+    }
+    total
+}
+
+#[inline(always)]
+fn add_wide<A: Along>(part: A::Part, wide: Wide<A::In>) -> A::Part {
+    wide.fold(part, |part, value, _| A::add(part, value))
+}

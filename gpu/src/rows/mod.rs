@@ -1,0 +1,88 @@
+//! Reduction of each row of a row-major matrix: along x, one result per row.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `chunk_atomic` | one thread adds 128 neighbouring elements, then one atomic addition |
+//! | `block_per_row` | 512 threads stride along one row, then a tree in shared memory |
+//! | `best` | a part of a warp, a warp or several blocks per row, 16-byte loads, shuffles, one launch |
+//!
+//! Sum, mean, least and greatest element, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) says in which
+//! types. Every element is read once: `height * width * size` bytes. `chunk_atomic` combines the chunks of
+//! a row in the order in which they come: its float sums and means may differ in the last bits from run to
+//! run. The other variants' order depends on the shape, the alignment and the number of multiprocessors,
+//! and on nothing else: the same input on the same card gives the same bits.
+
+mod best;
+mod block_per_row;
+mod chunk_atomic;
+mod load;
+pub mod policy;
+
+pub use best::{RowsBest, RowsBestLong, rows_best, rows_best_long};
+pub use block_per_row::{RowsBlockPerRow, rows_block_per_row};
+pub use chunk_atomic::{
+    RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,
+};
+
+use crate::{Family, Variant};
+
+/// The family's row in the catalogue.
+pub const FAMILY: Family = Family {
+    name: "rows",
+    summary: "sum, mean, min and max of each row of a matrix",
+    variants: &[
+        Variant {
+            name: "chunk_atomic",
+            idea: "one thread adds 128 neighbouring elements, then one atomic addition per chunk",
+            kernels: &["rows_chunk_atomic", "rows_chunk_atomic_finish"],
+        },
+        Variant {
+            name: "block_per_row",
+            idea: "512 threads stride along one row, then a tree in shared memory",
+            kernels: &["rows_block_per_row"],
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads, four in flight, shuffles; short rows share a warp, long ones have several blocks",
+            kernels: &["rows_best", "rows_best_long"],
+        },
+    ],
+};
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use crate::{
+        axis::{Along, Mean, Sum, with_axis_reductions},
+        reduce::{Max, Min},
+    };
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    /// The kernels of one reduction.
+    pub trait Kernels: Along {
+        /// The kernel of every variant, in the catalogue's order.
+        const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// The last pass of `chunk_atomic`.
+        const FINISH: &'static KernelDescriptor;
+        /// `best` where blocks share rows.
+        const LONG: &'static KernelDescriptor;
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($along:ty),)*) => { $(
+            impl Kernels for $along {
+                const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
+                    &RowsChunkAtomic::<$along>::DESCRIPTOR,
+                    &RowsBlockPerRow::<$along>::DESCRIPTOR,
+                    &RowsBest::<$along>::DESCRIPTOR,
+                ];
+                const FINISH: &'static KernelDescriptor =
+                    &RowsChunkAtomicFinish::<$along>::DESCRIPTOR;
+                const LONG: &'static KernelDescriptor = &RowsBestLong::<$along>::DESCRIPTOR;
+            }
+        )* };
+    }
+    with_axis_reductions!(kernels);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::Kernels;

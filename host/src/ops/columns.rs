@@ -1,0 +1,112 @@
+//! Reductions of columns: from a problem to launches.
+
+use warpwright_gpu::columns::{
+    FAMILY,
+    policy::{
+        BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_TILE_BYTES, FOLD_COLUMNS, FOLD_ROWS,
+        FOUR_BLOCK, RUNG_BLOCK, rows_per_block, tree, view,
+    },
+};
+
+use super::{
+    Strided,
+    axis::{
+        Argument::{Input, Nothing, Number, Output, Workspace},
+        Plan, Problem,
+    },
+};
+use crate::error::Result;
+
+/// The launches of the variant that was chosen.
+pub(super) fn plan(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
+    let &Problem { height, width, .. } = problem;
+    let kernel = problem.kernels.columns[problem.choice.index];
+    let rung = |plan: &mut Plan, threads: usize| {
+        let arguments = vec![Input, Output, Number(width), Number(height)];
+        // 64 threads with four columns each, or 256 with one.
+        let blocks = width.div_ceil(RUNG_BLOCK);
+        plan.push(problem, kernel, blocks, [threads as u32, 1], 0, arguments)
+    };
+    match problem.choice.variant() {
+        "column_per_thread" => rung(plan, RUNG_BLOCK),
+        "four_columns_per_thread" => rung(plan, FOUR_BLOCK),
+        _ => best(problem, plan),
+    }
+}
+
+fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
+    let &Problem {
+        height,
+        width,
+        kernels,
+        ..
+    } = problem;
+    let kernel = kernels.columns[problem.choice.index];
+    let seen = view(problem.address, height, width, kernels.element_bytes);
+    let mut folded = Nothing;
+    if seen.rows > 0 {
+        let shared_bytes = BEST_BLOCK * 16 / kernels.element_bytes * kernels.part_bytes;
+        let filling = Strided {
+            kernel,
+            threads: BEST_BLOCK as u32,
+            shared_bytes: shared_bytes as u32,
+            blocks_per_multiprocessor: BEST_BLOCKS_PER_MULTIPROCESSOR,
+            least_per_block: 1,
+        };
+        let filling = filling.blocks(problem.device, FAMILY.name, usize::MAX)?;
+        let tile = BEST_TILE_BYTES / kernels.element_bytes;
+        let tiles = seen.period.div_ceil(tile);
+        let rows_per_block = rows_per_block(seen.rows, tiles, filling);
+        let blocks = seen.rows.div_ceil(rows_per_block);
+        let (totals, tickets) = tree(blocks);
+        let totals = plan.room(totals * tiles * tile, kernels.total_bytes);
+        let tickets = plan.tickets(tickets * tiles);
+        let output = if seen.fold {
+            folded = Workspace(plan.room(seen.period, kernels.total_bytes));
+            Nothing
+        } else {
+            Output
+        };
+        let arguments = vec![
+            Input,
+            Number(seen.head),
+            Number(seen.period),
+            Number(seen.rows),
+            Number(rows_per_block),
+            Workspace(totals),
+            Workspace(tickets),
+            folded,
+            output,
+            Number(height),
+        ];
+        let threads = [BEST_BLOCK as u32, 1];
+        plan.push(
+            problem,
+            kernel,
+            blocks.saturating_mul(tiles),
+            threads,
+            shared_bytes,
+            arguments,
+        )?;
+    }
+    if seen.fold {
+        let arguments = vec![
+            Input,
+            Number(seen.head),
+            Number(seen.head + seen.rows * seen.period),
+            folded,
+            Output,
+            Number(width),
+            Number(height),
+        ];
+        plan.push(
+            problem,
+            kernels.fold,
+            width.div_ceil(FOLD_COLUMNS),
+            [FOLD_COLUMNS as u32, FOLD_ROWS as u32],
+            FOLD_COLUMNS * FOLD_ROWS * kernels.total_bytes,
+            arguments,
+        )?;
+    }
+    Ok(())
+}
