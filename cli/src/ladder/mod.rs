@@ -89,7 +89,7 @@ impl Ladder {
             "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
             "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
             "convolution" => convolution::run(run, size),
-            "map" => map::run(run, size).map(|ladder| vec![ladder]),
+            "map" => map::run(run, size),
             "random" => random::run(run, size).map(|ladder| vec![ladder]),
             _ => Err(Error::Invalid {
                 operation: "ladder",

@@ -19,6 +19,7 @@ use warpwright::ops::axis::Axis;
 use warpwright::{Device, DeviceKind, Error, Family};
 
 pub use convolution::{Sample, convolved};
+pub(crate) use map::wave;
 
 /// What one variant did.
 #[derive(Debug, Clone)]
