@@ -90,7 +90,7 @@ impl Ladder {
             "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
             "convolution" => convolution::run(run, size),
             "map" => map::run(run, size),
-            "random" => random::run(run, size).map(|ladder| vec![ladder]),
+            "random" => random::run(run, size),
             _ => Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),

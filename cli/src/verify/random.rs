@@ -24,7 +24,7 @@ const SHAPES: [(usize, u64); 8] = [
 const LARGE: [(usize, u64); 3] = [(1 << 22, 0), (1_000_003, 5), (300_000, 1 << 33)];
 
 /// The sequences of XORWOW that make one stream.
-const SEQUENCES: u64 = 65_536;
+pub(crate) const SEQUENCES: u64 = 65_536;
 
 const SEED: u64 = 0x1234_5678_9abc_def0;
 const SEQUENCE: u64 = 3;
@@ -266,7 +266,7 @@ fn box_muller(uniform: f64, part: f64, exchange: bool, turn: bool) -> [f64; 2] {
     }
 }
 
-fn normal_quad(quad: [u32; 4]) -> [f64; 4] {
+pub(crate) fn normal_quad(quad: [u32; 4]) -> [f64; 4] {
     let pair = |first: u32, second: u32| {
         let part = f64::from((second << 2) as i32) / 4_294_967_296.0;
         let bit = |bit: u32| second >> bit & 1 != 0;
