@@ -193,7 +193,8 @@ fn race_with_recent(
     if !recent.is_list() {
         return races(clocks, me, &recent).then_some(recent);
     }
-    for group in &lists.all[recent.clock as usize] {
+    let groups = lists.all[recent.clock as usize].iter();
+    for group in groups.filter(|group| me.touched().conflicts(group.entry.touched())) {
         let mut left = group.lanes;
         while left != 0 {
             let lane = group.entry.lane() / 32 * 32 + left.trailing_zeros();
@@ -269,7 +270,7 @@ impl Cell {
                 let before = self.write;
                 if before.run != 0
                     && before.touched() == AccessKind::Atomic
-                    && !clocks.ordered(me.lane(), before.run, before.lane(), before.clock)
+                    && !clocks.ordered_in_block(me.lane(), before.run, before.lane(), before.clock)
                 {
                     if before.run == me.run {
                         lists.add(&mut self.recent, before);

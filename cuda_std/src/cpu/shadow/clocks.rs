@@ -176,6 +176,13 @@ impl Clocks {
     /// Whether the access of block `run`, lane `other` at `clock` is before what `lane` does now.
     #[inline]
     pub fn ordered(&mut self, lane: u32, run: u32, other: u32, clock: u32) -> bool {
+        self.ordered_in_block(lane, run, other, clock)
+            || (self.fenced && self.has_acquired(lane, run, other, clock))
+    }
+
+    /// [`ordered`](Self::ordered), but for what only fences and atomic variables order.
+    #[inline]
+    pub fn ordered_in_block(&self, lane: u32, run: u32, other: u32, clock: u32) -> bool {
         if run == self.run {
             if other == lane || clock < self.block {
                 return true;
@@ -188,7 +195,7 @@ impl Clocks {
                 return true;
             }
         }
-        self.fenced && self.has_acquired(lane, run, other, clock)
+        false
     }
 
     #[cold]
