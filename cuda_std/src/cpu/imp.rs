@@ -161,7 +161,7 @@ pub fn trap() -> ! {
 }
 
 /// The check before every plain access through a view.
-#[inline]
+#[inline(always)]
 #[track_caller]
 pub fn check_access<T>(
     space: Space,

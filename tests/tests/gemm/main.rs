@@ -4,7 +4,7 @@ mod problem;
 
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
-use warpwright::{Device, Error};
+use warpwright::Error;
 use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, POLICIES};
 use warpwright_tests::{
     cases, compare, data,

@@ -144,7 +144,7 @@ impl Drop for Following {
 }
 
 /// Follows an access through a view; ends the launch if it must not be.
-#[inline]
+#[inline(always)]
 pub(super) fn access(
     space: Space,
     view: usize,
@@ -154,21 +154,35 @@ pub(super) fn access(
     at: &'static Location<'static>,
 ) {
     if is_on() {
-        let access = Access {
-            space,
-            start,
-            bytes,
-            touched: if write {
-                AccessKind::Write
-            } else {
-                AccessKind::Read
-            },
-            reads: !write,
-            writes: write,
-            at,
-        };
-        follow(view, access);
+        follow_plain(space, view, start, bytes, write, at);
     }
+}
+
+// Cold, so that a launch that is not followed keeps its values in registers around it.
+#[cold]
+#[inline(never)]
+fn follow_plain(
+    space: Space,
+    view: usize,
+    start: usize,
+    bytes: usize,
+    write: bool,
+    at: &'static Location<'static>,
+) {
+    let access = Access {
+        space,
+        start,
+        bytes,
+        touched: if write {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        },
+        reads: !write,
+        writes: write,
+        at,
+    };
+    follow(view, access);
 }
 
 /// Follows an access of the lane that runs; ends the launch if it must not be.
