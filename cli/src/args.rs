@@ -414,7 +414,7 @@ pub enum FloatType {
     F64,
 }
 
-/// `verify [--family F] [--quick]`
+/// `verify [--family F] [--quick] [--orders N]`
 #[derive(Debug, ClapArgs)]
 pub struct Verify {
     /// Only this family
@@ -423,6 +423,11 @@ pub struct Verify {
     /// Only small problems, on a GPU too: for runs under a sanitizer
     #[arg(long)]
     pub quick: bool,
+    /// On the CPU, with every check of memory, races and barriers, in N orders of blocks and lanes
+    ///
+    /// The orders are forward, backward, and the seeds from 1 on; WARPWRIGHT_CHECK chooses other checks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub orders: Option<u64>,
 }
 
 /// `ladder [--family F] [--size N]`

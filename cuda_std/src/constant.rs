@@ -130,7 +130,7 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             // A table starts at a multiple of 16.
-            crate::imp::check_access(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
+            crate::imp::check_bounds(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
             Wide::from_elements(|element| self.table.get(i + element, self, self.name))
         }
     }

@@ -249,6 +249,24 @@ impl LaunchConfig {
         self.block[0] as u64 * self.block[1] as u64 * self.block[2] as u64
     }
 
+    /// The index of the block with this number in the grid, x fastest.
+    #[doc(hidden)]
+    pub const fn block_at(&self, linear: u64) -> [u32; 3] {
+        let (x, y) = (self.grid[0] as u64, self.grid[1] as u64);
+        [
+            (linear % x) as u32,
+            (linear / x % y) as u32,
+            (linear / (x * y)) as u32,
+        ]
+    }
+
+    /// The index of the thread with this number in its block, x fastest.
+    #[doc(hidden)]
+    pub const fn lane_at(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / (x * y)]
+    }
+
     /// Blocks in the grid.
     pub const fn blocks(&self) -> u64 {
         self.grid[0] as u64 * self.grid[1] as u64 * self.grid[2] as u64

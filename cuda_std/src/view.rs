@@ -2,7 +2,8 @@
 //!
 //! On the GPU a view is a pointer and a length, and an access is a plain load or store: no check, no
 //! cost. On the CPU executor every access is checked against the view's bounds and its element's
-//! alignment, and a wrong one ends the launch with the kernel, block, lane, index and source line.
+//! alignment, and by whatever else the launch asks for ([`cpu::Checks`](crate::cpu::Checks)); a wrong one
+//! ends the launch with the kernel, block, lane, index and source line.
 //!
 //! A view is made from a pointer by an `unsafe` constructor, and the promise made there covers every
 //! access through it: whoever launches the kernel vouches for the pointer and the length, and whoever
@@ -13,7 +14,7 @@
 
 use core::marker::PhantomData;
 
-use crate::imp;
+use crate::{atomic::Space, imp};
 
 /// The way a load or store goes through the caches. It never changes the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl<T: Copy> Wide<T> {
 }
 
 macro_rules! view_basics {
-    ($view:ident, $pointer:ty) => {
+    ($view:ident, $space:ident, $pointer:ty) => {
         impl<T> Clone for $view<T> {
             fn clone(&self) -> Self {
                 *self
@@ -154,7 +155,7 @@ macro_rules! view_basics {
             #[inline(always)]
             #[track_caller]
             pub fn get_chunk<const N: usize>(self, i: usize) -> [T; N] {
-                imp::check_access(self.ptr, self.len, i, N, false);
+                imp::check_access(Space::$space, self.ptr, self.len, i, N, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::load(self.ptr.add(i)) }
             }
@@ -163,7 +164,7 @@ macro_rules! view_basics {
             #[inline(always)]
             #[track_caller]
             pub fn get_wide(self, i: usize) -> Wide<T> {
-                imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
+                imp::check_access(Space::$space, self.ptr, self.len, i, Wide::<T>::LEN, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 Wide::from_words(unsafe { imp::load(self.ptr.add(i).cast()) })
             }
@@ -198,9 +199,9 @@ pub struct Shared<T> {
     marker: PhantomData<*mut T>,
 }
 
-view_basics!(Global, *const T);
-view_basics!(GlobalMut, *mut T);
-view_basics!(Shared, *mut T);
+view_basics!(Global, Global, *const T);
+view_basics!(GlobalMut, Global, *mut T);
+view_basics!(Shared, Shared, *mut T);
 
 macro_rules! hinted_loads {
     ($view:ident) => {
@@ -216,7 +217,7 @@ macro_rules! hinted_loads {
             #[inline(always)]
             #[track_caller]
             pub fn get_chunk_streaming<const N: usize>(self, i: usize) -> [T; N] {
-                imp::check_access(self.ptr, self.len, i, N, false);
+                imp::check_access(Space::Global, self.ptr, self.len, i, N, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::load_hinted(self.ptr.add(i), Hint::Streaming) }
             }
@@ -226,7 +227,7 @@ macro_rules! hinted_loads {
             #[inline(always)]
             #[track_caller]
             pub fn get_wide_streaming(self, i: usize) -> Wide<T> {
-                imp::check_access(self.ptr, self.len, i, Wide::<T>::LEN, false);
+                imp::check_access(Space::Global, self.ptr, self.len, i, Wide::<T>::LEN, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 let words = unsafe { imp::load_hinted(self.ptr.add(i).cast(), Hint::Streaming) };
                 Wide::from_words(words)
@@ -263,7 +264,7 @@ impl<T: Copy> Global<T> {
     #[inline(always)]
     #[track_caller]
     pub fn get_chunk_readonly<const N: usize>(self, i: usize) -> [T; N] {
-        imp::check_access(self.ptr, self.len, i, N, false);
+        imp::check_access(Space::Global, self.ptr, self.len, i, N, false);
         // SAFETY: within the view, which the constructor's caller vouched for.
         unsafe { imp::load_hinted(self.ptr.add(i), Hint::ReadOnly) }
     }
@@ -272,14 +273,14 @@ impl<T: Copy> Global<T> {
     #[inline(always)]
     #[track_caller]
     pub fn skip(self, from: usize) -> Self {
-        imp::check_access(self.ptr, self.len, from, 0, false);
+        imp::check_bounds(self.ptr, self.len, from, 0, false);
         // SAFETY: a part of this view.
         unsafe { Self::from_raw_parts(self.ptr.add(from), self.len - from) }
     }
 }
 
 macro_rules! stores {
-    ($view:ident) => {
+    ($view:ident, $space:ident) => {
         impl<T: Copy> $view<T> {
             /// Writes element `i`.
             #[inline(always)]
@@ -293,7 +294,7 @@ macro_rules! stores {
             #[inline(always)]
             #[track_caller]
             pub fn set_chunk<const N: usize>(self, i: usize, values: [T; N]) {
-                imp::check_access(self.ptr, self.len, i, N, true);
+                imp::check_access(Space::$space, self.ptr, self.len, i, N, true);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::store(self.ptr.add(i), values) }
             }
@@ -303,15 +304,15 @@ macro_rules! stores {
             #[track_caller]
             #[allow(dead_code)]
             pub(crate) fn atomic_ptr(self, i: usize) -> *mut T {
-                imp::check_access(self.ptr, self.len, i, 1, true);
+                imp::check_bounds(self.ptr, self.len, i, 1, true);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { self.ptr.add(i) }
             }
         }
     };
 }
-stores!(GlobalMut);
-stores!(Shared);
+stores!(GlobalMut, Global);
+stores!(Shared, Shared);
 
 impl<T: Copy> GlobalMut<T> {
     /// A view of `len` elements at `ptr`.
@@ -340,7 +341,7 @@ impl<T: Copy> GlobalMut<T> {
     #[inline(always)]
     #[track_caller]
     pub fn set_chunk_streaming<const N: usize>(self, i: usize, values: [T; N]) {
-        imp::check_access(self.ptr, self.len, i, N, true);
+        imp::check_access(Space::Global, self.ptr, self.len, i, N, true);
         // SAFETY: within the view, which the constructor's caller vouched for.
         unsafe { imp::store_hinted(self.ptr.add(i), values, Hint::Streaming) }
     }
@@ -354,9 +355,10 @@ impl<T: Copy> Shared<T> {
     /// every access through the view stays within `len`, and conflicting accesses of different lanes
     /// are ordered.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
         // SAFETY: shared memory, by the contract.
-        unsafe { imp::assume_shared(ptr.cast()) };
+        unsafe { imp::assume_shared(ptr.cast(), len.saturating_mul(size_of::<T>())) };
         Self {
             ptr,
             len,

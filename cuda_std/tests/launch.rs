@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Args, ORDERS, block};
+use common::{Args, ORDERS, block, unchecked};
 use cuda_std::{
     cpu::Order,
     kernel::{Kernel, LaunchConfig, RawParam},
@@ -153,7 +153,7 @@ fn a_correct_kernel_is_the_same_in_every_order_and_a_racy_one_is_not() {
         let mut values = vec![0; 64];
         Args::new()
             .view(&mut values)
-            .launch_in::<Racy>(block(64), order)
+            .launch_with::<Racy>(block(64), unchecked(order))
             .unwrap();
         values
     };
@@ -180,7 +180,7 @@ fn shared_memory_never_holds_what_an_earlier_block_left() {
     let mut results = vec![0u32; 50];
     Args::new()
         .view(&mut results)
-        .launch::<FreshShared>(LaunchConfig::linear(50, 1))
+        .launch_with::<FreshShared>(LaunchConfig::linear(50, 1), unchecked(Order::Forward))
         .unwrap();
     // Undefined is a pattern that is no use as a value, not zero.
     assert_eq!(results, vec![0xA5A5_A5A5; 50]);

@@ -176,19 +176,29 @@ impl Device {
     }
 }
 
-/// How the CPU executor runs kernels.
+/// How the CPU executor runs kernels: what is asked for here, and for the rest what the environment asks
+/// for (`WARPWRIGHT_CHECK`, `WARPWRIGHT_ORDER_SEED`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CpuOptions {
-    /// The order in which the lanes of a block take turns.
-    pub order: cuda_std::cpu::Order,
+    /// The order in which the blocks of a launch start and the lanes of a block take turns.
+    pub order: Option<cuda_std::cpu::Order>,
+    /// What is checked; without a word from anybody, what costs next to nothing.
+    pub checks: Option<cuda_std::cpu::Checks>,
 }
 
 impl CpuOptions {
-    /// The same options with another order of lanes.
+    /// The same options with another order of blocks and lanes.
     #[must_use]
     pub fn order(mut self, order: cuda_std::cpu::Order) -> Self {
-        self.order = order;
+        self.order = Some(order);
+        self
+    }
+
+    /// The same options with other checks.
+    #[must_use]
+    pub fn checks(mut self, checks: cuda_std::cpu::Checks) -> Self {
+        self.checks = Some(checks);
         self
     }
 }

@@ -69,6 +69,14 @@ pub enum Error {
     /// A kernel that the CPU executor stopped, or would not launch.
     #[error("{0}")]
     Launch(#[from] cuda_std::cpu::LaunchError),
+    /// A variable of the environment that has no meaning.
+    #[error("{operation}: {what}")]
+    Environment {
+        /// The operation.
+        operation: &'static str,
+        /// The variable, what it takes and what it is.
+        what: String,
+    },
     /// A kernel that is in no module.
     #[error("{operation}: the module has no kernel `{kernel}`{hint}")]
     UnknownKernel {

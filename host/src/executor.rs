@@ -182,9 +182,9 @@ impl Executor {
     /// The bytes are within memory of this device that nothing else is using, but for work queued here.
     pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
         match self {
-            Self::Cpu(_) => {
+            Self::Cpu(backend) => {
                 // SAFETY: by the contract.
-                unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
+                unsafe { backend.fill(to, value, bytes) };
                 Ok(())
             }
             #[cfg(warpwright_cuda)]
@@ -200,9 +200,9 @@ impl Executor {
     /// unchanged until the copy is done.
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         match self {
-            Self::Cpu(_) => {
+            Self::Cpu(backend) => {
                 // SAFETY: by the contract.
-                unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes) };
+                unsafe { backend.copy_in(to, from, bytes) };
                 Ok(())
             }
             #[cfg(warpwright_cuda)]
@@ -235,9 +235,9 @@ impl Executor {
     /// Both ranges are within memory of this device and do not overlap; as for [`fill`](Self::fill) at `to`.
     pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
         match self {
-            Self::Cpu(_) => {
+            Self::Cpu(backend) => {
                 // SAFETY: by the contract.
-                unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+                unsafe { backend.copy_within(to, from, bytes) };
                 Ok(())
             }
             #[cfg(warpwright_cuda)]

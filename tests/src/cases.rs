@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_chain_is_no_shorter_than_a_tree_and_far_shorter_than_a_loop() {
-        let device = Device::cpu();
+        let device = devices::cpu();
         for variant in variants("reduce") {
             for len in [1_usize, 257, 65537, 1 << 18] {
                 let chain = reduce_chain(variant, len, &device);

@@ -8,7 +8,8 @@ use std::{
     },
 };
 
-use warpwright::{Device, DeviceKind};
+use cuda_std::cpu::{Checks, Order};
+use warpwright::{CpuOptions, Device, DeviceKind};
 
 /// The variable that makes the absence of a CUDA device a failure.
 pub const REQUIRE_CUDA: &str = "WARPWRIGHT_REQUIRE_CUDA";
@@ -33,10 +34,31 @@ impl Executor {
     pub fn devices(self) -> &'static [Device] {
         static CPU: OnceLock<[Device; 1]> = OnceLock::new();
         match self {
-            Self::Cpu => CPU.get_or_init(|| [Device::cpu()]),
+            Self::Cpu => CPU.get_or_init(|| [cpu()]),
             Self::Cuda => cuda(),
         }
     }
+}
+
+/// The CPU executor with every check on, unless the environment asks for something else.
+///
+/// # Panics
+/// If it asks for what there is not.
+pub fn cpu() -> Device {
+    Device::cpu_with(checked())
+}
+
+/// [`cpu`], with this order of blocks and lanes.
+///
+/// # Panics
+/// As [`cpu`].
+pub fn cpu_in(order: Order) -> Device {
+    Device::cpu_with(checked().order(order))
+}
+
+fn checked() -> CpuOptions {
+    let asked = Checks::from_env().unwrap_or_else(|why| panic!("{why}"));
+    CpuOptions::default().checks(asked.unwrap_or(Checks::ALL))
 }
 
 fn cuda() -> &'static [Device] {

@@ -10,6 +10,7 @@ pub mod cases;
 pub mod compare;
 pub mod convolution;
 pub mod data;
+pub mod defects;
 pub mod device_library;
 pub mod devices;
 pub mod number;

@@ -2,7 +2,7 @@
 
 use cuda_std::cpu::Order;
 use rand::Rng;
-use warpwright::{Boundary, CpuOptions, Device, Error, ops::ChosenBy};
+use warpwright::{Boundary, Device, Error, ops::ChosenBy};
 use warpwright_gpu::convolution::{Kernels, policy};
 use warpwright_tests::{
     Number,
@@ -364,7 +364,7 @@ fn an_empty_mask_is_refused() {
 
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let prepared = device.convolve_request(&vector, &[1.0]).prepare().unwrap();
     assert_eq!(
@@ -381,7 +381,7 @@ fn the_library_takes_best_and_says_who_chose() {
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let request = device.convolve_request(&vector, &[1.0]).variant("naive");
     let error = request.run().unwrap_err();
@@ -457,7 +457,7 @@ fn masks_of_several_threads_do_not_meet() {
 fn the_same_in_every_order_of_lanes() {
     let values: Vec<u8> = (0..3 * 700_u32).map(|i| (i * i % 251) as u8).collect();
     for order in [Order::Forward, Order::Backward, Order::Seeded(1)] {
-        let device = Device::cpu_with(CpuOptions::default().order(order));
+        let device = devices::cpu_in(order);
         let matrix = device.upload_matrix(&values, 3, 700).unwrap();
         for mask in [mask::<f32>(6), mask(1300)] {
             let wanted = oracle::in_order(&values, 700, &mask, Boundary::Wrap);

@@ -1,7 +1,7 @@
 //! The same input gives the same bits: run after run, and whatever order the lanes take turns in.
 
 use cuda_std::cpu::Order;
-use warpwright::{CpuOptions, Device, ops::reduce::Reducible};
+use warpwright::{Device, ops::reduce::Reducible};
 use warpwright_tests::{
     Number,
     cases::{self, OFFSETS},
@@ -19,7 +19,7 @@ const ORDERS: [Order; 4] = [
 ];
 
 fn ordered() -> [Device; 4] {
-    ORDERS.map(|order| Device::cpu_with(CpuOptions::default().order(order)))
+    ORDERS.map(devices::cpu_in)
 }
 
 /// Sums whose last bits depend on the order of additions, as these do.

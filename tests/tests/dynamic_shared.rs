@@ -102,7 +102,7 @@ fn arrays_laid_out_by_hand() {
         let expected: Vec<f64> = (0..64).map(|i| f64::from(63 - i) * 1.5).collect();
         assert_eq!(output.to_vec().unwrap(), expected, "{}", device.kind());
     }
-    let cpu = warpwright::Device::cpu();
+    let cpu = devices::cpu();
     let mut output = cpu.zeros::<f64>(64).unwrap();
     let config = LaunchConfig::linear(1, 64).with_shared(HAND_LAID.bytes() as u32);
     // SAFETY: the offset is wrong, which the CPU executor checks.
@@ -126,7 +126,7 @@ pub unsafe fn carves_too_much(output: GlobalMut<f32>) {
 
 #[test]
 fn on_the_cpu_carving_too_much_is_an_error_even_where_the_kernel_states_no_size() {
-    let cpu = warpwright::Device::cpu();
+    let cpu = devices::cpu();
     let module = Module::from_ptx(".version 7.0\n.visible .entry carves_too_much(\n").unwrap();
     let mut output = cpu.zeros::<f32>(1).unwrap();
     let config = LaunchConfig::linear(1, 1).with_shared(3999);

@@ -318,7 +318,7 @@ fn a_range_that_is_empty_or_no_number_is_refused() {
 
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let prepared = device.histogram_request(&vector, 10).prepare().unwrap();
     assert_eq!(
@@ -338,7 +338,7 @@ fn the_library_takes_best_and_says_who_chose() {
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let error = device
         .histogram_request(&vector, 10)

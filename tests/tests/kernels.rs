@@ -1,7 +1,7 @@
 //! A user's own kernels: typed launches, and what is refused.
 
 use cuda_std::prelude::*;
-use warpwright::{Device, DeviceKind, Error, LaunchConfig, Module};
+use warpwright::{DeviceKind, Error, LaunchConfig, Module};
 use warpwright_tests::{cases, devices};
 
 /// `output[i] = input[i] + add`, for every element of `output`.
@@ -151,7 +151,7 @@ fn a_typed_launch_takes_views_and_matrices() {
 
 #[test]
 fn values_of_all_sizes_arrive() {
-    let (device, module) = (Device::cpu(), module());
+    let (device, module) = (devices::cpu(), module());
     let mut output = device.zeros::<f64>(1).unwrap();
     let config = LaunchConfig::linear(1, 1);
     let args = (200_u8, &mut output, 0.5_f32, [-1_i64 << 40, 3]);
@@ -192,7 +192,7 @@ fn more_threads_than_the_launch_bounds_are_refused() {
 
 #[test]
 fn shapes_that_no_device_takes_are_refused() {
-    let (device, module) = (Device::cpu(), module());
+    let (device, module) = (devices::cpu(), module());
     let mut output = device.zeros::<u32>(1).unwrap();
     let shapes = [
         LaunchConfig::linear(0, 32),
@@ -256,7 +256,7 @@ fn a_module_that_does_not_compile_is_an_error_of_the_driver() {
 
 #[test]
 fn an_access_out_of_bounds_names_kernel_block_lane_index_and_line() {
-    let (device, module) = (Device::cpu(), module());
+    let (device, module) = (devices::cpu(), module());
     let input = device.zeros::<u32>(70).unwrap();
     let mut output = device.zeros::<u32>(128).unwrap();
     let config = LaunchConfig::linear(4, 32);
@@ -281,7 +281,7 @@ fn an_access_out_of_bounds_names_kernel_block_lane_index_and_line() {
 
 #[test]
 fn a_barrier_that_a_lane_never_reaches_is_an_error_and_no_hang() {
-    let (device, module) = (Device::cpu(), module());
+    let (device, module) = (devices::cpu(), module());
     let mut output = device.zeros::<u32>(1).unwrap();
     let config = LaunchConfig::linear(3, 64);
     // SAFETY: the output has an element.
@@ -294,7 +294,7 @@ fn a_barrier_that_a_lane_never_reaches_is_an_error_and_no_hang() {
 
 #[test]
 fn arguments_on_another_device_are_refused() {
-    let (cpu, module) = (Device::cpu(), module());
+    let (cpu, module) = (devices::cpu(), module());
     for device in devices::all().filter(|device| cases::is_cuda(device)) {
         let input = cpu.zeros::<u32>(10).unwrap();
         let mut output = device.zeros::<u32>(10).unwrap();

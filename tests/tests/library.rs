@@ -335,7 +335,7 @@ fn more_memory_than_there_is_is_refused() {
 
 #[test]
 fn what_lies_on_another_device_is_refused() {
-    let cpu = Device::cpu();
+    let cpu = devices::cpu();
     for device in devices::all().filter(|device| cases::is_cuda(device)) {
         for (here, there) in [(&cpu, device), (device, &cpu)] {
             let bytes = there.upload(&[1_u8, 2, 3]).unwrap();
@@ -362,8 +362,8 @@ fn what_lies_on_another_device_is_refused() {
 
 #[test]
 fn another_handle_of_the_cpu_is_the_same_device() {
-    let vector = Device::cpu().upload(&[1.0_f32, 2.0]).unwrap();
-    assert_eq!(Device::cpu().sum(&vector).unwrap(), 3.0);
+    let vector = devices::cpu().upload(&[1.0_f32, 2.0]).unwrap();
+    assert_eq!(devices::cpu().sum(&vector).unwrap(), 3.0);
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn rolled_and_best_do_all_the_work_whatever_the_shape() {
 /// that is smaller than the work leaves elements out, and nothing tells.
 #[test]
 fn direct_alone_leaves_out_what_has_no_thread() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let module =
         Module::from_ptx(".version 6.3\n.entry map_direct__neg()\n.entry map_rolled__neg()\n")
             .unwrap();
@@ -328,7 +328,7 @@ fn direct_alone_leaves_out_what_has_no_thread() {
 
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let x = device.upload(&[1.0_f32]).unwrap();
     let prepared = device.map_request(&x, Sin).prepare().unwrap();
     assert_eq!(

@@ -249,7 +249,7 @@ fn a_last_pass_of_several_blocks() {
 
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let prepared = device.reduce(&vector).prepare(Operator::Sum).unwrap();
     assert_eq!(
@@ -269,7 +269,7 @@ fn the_library_takes_best_and_says_who_chose() {
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let vector = device.upload(&[1_u8]).unwrap();
     let error = device.reduce(&vector).variant("padded").sum().unwrap_err();
     assert!(

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use rand::Rng;
-use warpwright::{Device, Error, Matrix};
+use warpwright::{Error, Matrix};
 use warpwright_gpu::transpose::policy::POLICIES;
 use warpwright_tests::{
     cases::{self, OFFSETS, Problem},
@@ -126,7 +126,7 @@ elements! {
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
     use warpwright::ops::ChosenBy;
-    let device = Device::cpu();
+    let device = devices::cpu();
     let matrix = device
         .upload_matrix(&[1.0_f64, 2.0, 3.0, 4.0], 2, 2)
         .unwrap();
@@ -175,7 +175,7 @@ fn elements_of_another_size_are_refused() {
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let matrix = device.zeros_matrix::<u8>(2, 2).unwrap();
     let error = device
         .transpose_request(&matrix)

@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use serde::Serialize;
+use warpwright::cuda_std::cpu::{Checks, Order};
+use warpwright::{CpuOptions, Device};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::progress;
 use warpwright_cli::verify::{Tally, Verification};
 
 use super::{check_variant, families, open};
-use crate::args::{Global, Verify};
+use crate::args::{DeviceChoice, Global, Verify};
 use crate::report::{self, Answer};
 
 /// How many of a variant's failures are shown.
@@ -20,6 +22,8 @@ struct Total {
     passed: usize,
     not_eligible: usize,
     failed: usize,
+    /// Orders of blocks and lanes that each check was done in.
+    orders: usize,
     variants: Vec<Row>,
 }
 
@@ -36,29 +40,37 @@ struct Row {
 pub fn run(global: &Global, options: &Verify) -> Result<()> {
     let families = families(options.family.as_deref())?;
     check_variant(&families, global.variant.as_deref())?;
-    let device = open(global.device)?;
+    let devices = devices(global.device, options.orders)?;
+    let [device, ..] = &devices[..] else {
+        return Err(Error::usage("verify: at least one order is needed"));
+    };
     let start = Instant::now();
-    let mut verification = Verification::new(&device, &families, global.variant.as_deref());
-    if options.quick {
-        verification = verification.small();
-    }
-    let bar = progress::steps("checking", verification.len() as u64);
+    let verification = |device| {
+        let all = Verification::new(device, &families, global.variant.as_deref());
+        if options.quick { all.small() } else { all }
+    };
+    let steps = verification(device).len() * devices.len();
+    let bar = progress::steps("checking", steps as u64);
     let mut total = Total {
         passed: 0,
         not_eligible: 0,
         failed: 0,
+        orders: devices.len(),
         variants: Vec::new(),
     };
     let mut printed = Ok(());
-    verification.run(
-        || bar.inc(1),
-        |tally| {
-            if !global.json && printed.is_ok() {
-                printed = bar.suspend(|| report::print(|out| writeln!(out, "{}", line(&tally))));
-            }
-            total.add(tally, |text| bar.suspend(|| report::note(text)));
-        },
-    );
+    for (done, device) in devices.iter().enumerate() {
+        let last = done + 1 == devices.len();
+        verification(device).run(
+            || bar.inc(1),
+            |tally| {
+                let row = total.add(tally, |text| bar.suspend(|| report::note(text)));
+                if last && !global.json && printed.is_ok() {
+                    printed = bar.suspend(|| report::print(|out| writeln!(out, "{}", line(row))));
+                }
+            },
+        );
+    }
     bar.finish_and_clear();
     printed?;
     let seconds = start.elapsed();
@@ -74,8 +86,9 @@ pub fn run(global: &Global, options: &Verify) -> Result<()> {
         report::print(|out| {
             writeln!(
                 out,
-                "{passed} checks passed, {failed} failed on {} in {}",
+                "{passed} checks passed, {failed} failed on {}{} in {}",
                 device.kind(),
+                orders(&devices, options.orders),
                 report::duration(seconds)
             )
         })?;
@@ -89,49 +102,84 @@ pub fn run(global: &Global, options: &Verify) -> Result<()> {
     Ok(())
 }
 
+/// The devices to check on: the one chosen, or the CPU once for every order.
+fn devices(choice: DeviceChoice, orders: Option<u64>) -> Result<Vec<Device>> {
+    let Some(orders) = orders else {
+        return Ok(vec![open(choice)?]);
+    };
+    if matches!(choice, DeviceChoice::Cuda(_)) {
+        return Err(Error::usage(
+            "verify: --orders is of the CPU executor: a GPU runs blocks and lanes in its own order",
+        ));
+    }
+    let asked = Checks::from_env().map_err(Error::usage)?;
+    let options = CpuOptions::default().checks(asked.unwrap_or(Checks::ALL));
+    let order = |order| Device::cpu_with(options.order(order));
+    Ok(Order::several(orders).map(order).collect())
+}
+
+/// ` in 5 orders, WARPWRIGHT_CHECK=all`, where there are orders.
+fn orders(devices: &[Device], orders: Option<u64>) -> String {
+    let checks = match Checks::from_env() {
+        Ok(Some(checks)) => checks,
+        _ => Checks::ALL,
+    };
+    orders.map_or_else(String::new, |_| {
+        format!(" in {} orders with the checks `{checks}`", devices.len())
+    })
+}
+
 impl Total {
-    fn add(&mut self, tally: Tally, remark: impl Fn(&str)) {
+    /// Adds what a variant did, and gives all that it has done.
+    fn add(&mut self, tally: Tally, remark: impl Fn(&str)) -> &Row {
         let name = format!("{} {}", tally.family, tally.variant);
-        tally
-            .failures
-            .iter()
-            .take(SHOWN)
-            .for_each(|text| remark(&format!("{name}: {text}")));
+        let shown = tally.failures.iter().take(SHOWN);
+        shown.for_each(|text| remark(&format!("{name}: {text}")));
         if tally.failures.len() > SHOWN {
-            remark(&format!(
-                "{name}: and {} more",
-                tally.failures.len() - SHOWN
-            ));
+            let more = tally.failures.len() - SHOWN;
+            remark(&format!("{name}: and {more} more"));
         }
         self.passed += tally.passed;
         self.not_eligible += tally.not_eligible.len();
         self.failed += tally.failures.len();
-        self.variants.push(Row {
-            family: tally.family,
-            variant: tally.variant,
-            passed: tally.passed,
-            not_eligible: tally.not_eligible.len(),
-            failures: tally.failures,
+        let found = self
+            .variants
+            .iter()
+            .position(|row| (row.family, row.variant) == (tally.family, tally.variant));
+        let position = found.unwrap_or_else(|| {
+            self.variants.push(Row {
+                family: tally.family,
+                variant: tally.variant,
+                passed: 0,
+                not_eligible: 0,
+                failures: Vec::new(),
+            });
+            self.variants.len() - 1
         });
+        let row = &mut self.variants[position];
+        row.passed += tally.passed;
+        row.not_eligible += tally.not_eligible.len();
+        row.failures.extend(tally.failures);
+        row
     }
 }
 
 /// `reduce     sequential              ok      817 checks`
-fn line(tally: &Tally) -> String {
-    let state = if tally.failures.is_empty() {
+fn line(row: &Row) -> String {
+    let state = if row.failures.is_empty() {
         "ok"
     } else {
         "FAILED"
     };
     let mut line = format!(
         "{:<10} {:<24} {state:<7} {} passed",
-        tally.family, tally.variant, tally.passed
+        row.family, row.variant, row.passed
     );
-    if !tally.failures.is_empty() {
-        line.push_str(&format!(", {} failed", tally.failures.len()));
+    if !row.failures.is_empty() {
+        line.push_str(&format!(", {} failed", row.failures.len()));
     }
-    if !tally.not_eligible.is_empty() {
-        line.push_str(&format!(", {} that it cannot do", tally.not_eligible.len()));
+    if row.not_eligible > 0 {
+        line.push_str(&format!(", {} that it cannot do", row.not_eligible));
     }
     line
 }

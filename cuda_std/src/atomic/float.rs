@@ -3,6 +3,7 @@
 use core::{cell::UnsafeCell, sync::atomic::Ordering};
 
 use super::{Atomic, How, Rmw, Scope, Space};
+use crate::imp::Place;
 
 macro_rules! atomic_float {
     ($($name:ident: $ty:ident, $bits:literal, $align:literal, $scope:ident, $whom:literal $(, $unsafe:ident)?;)*) => { $(
@@ -30,8 +31,9 @@ macro_rules! atomic_float {
             }
 
             #[inline(always)]
-            const fn how(order: Ordering) -> How {
-                How { space: Space::Generic, order, scope: Scope::$scope }
+            #[track_caller]
+            fn how(order: Ordering) -> How {
+                How { space: Space::Generic, order, scope: Scope::$scope, place: Place::here() }
             }
 
             atomic_float! { @rmw $ty $($unsafe)?
@@ -53,6 +55,7 @@ macro_rules! atomic_float {
             /// With the orderings `Release` and `AcqRel`.
             $(#[doc = concat!("\n# Safety\n", stringify!($unsafe), " because only the lanes of one block may touch the value at the same time.")])?
             #[inline(always)]
+            #[track_caller]
             pub $($unsafe)? fn load(&self, order: Ordering) -> $ty {
                 // SAFETY: the pointer is to a live float.
                 unsafe { <$ty as Atomic>::load(self.value.get(), Self::how(order)) }
@@ -64,6 +67,7 @@ macro_rules! atomic_float {
             /// With the orderings `Acquire` and `AcqRel`.
             $(#[doc = concat!("\n# Safety\n", stringify!($unsafe), " because only the lanes of one block may touch the value at the same time.")])?
             #[inline(always)]
+            #[track_caller]
             pub $($unsafe)? fn store(&self, val: $ty, order: Ordering) {
                 // SAFETY: the pointer is to a live float.
                 unsafe { <$ty as Atomic>::store(self.value.get(), val, Self::how(order)) }
@@ -77,6 +81,7 @@ macro_rules! atomic_float {
         /// # Safety
         /// Only the lanes of one block may touch the value at the same time.
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn $name(&self, $val: $ty, order: Ordering) -> $ty {
             // SAFETY: the pointer is to a live float.
             unsafe { <$ty as Atomic>::rmw(Rmw::$op, self.value.get(), $operand, Self::how(order)) }
@@ -86,6 +91,7 @@ macro_rules! atomic_float {
     (@rmw $ty:ident $(#[$doc:meta])* $name:ident($val:ident) $op:ident, $operand:expr; $($rest:tt)*) => {
         $(#[$doc])*
         #[inline(always)]
+        #[track_caller]
         pub fn $name(&self, $val: $ty, order: Ordering) -> $ty {
             // SAFETY: the pointer is to a live float.
             unsafe { <$ty as Atomic>::rmw(Rmw::$op, self.value.get(), $operand, Self::how(order)) }

@@ -29,7 +29,7 @@ pub use float::{
 };
 
 use crate::{
-    imp,
+    imp::{self, Place},
     view::{GlobalMut, Shared},
 };
 
@@ -86,6 +86,8 @@ pub struct How {
     pub order: Ordering,
     /// The scope.
     pub scope: Scope,
+    /// The line that asks for it.
+    pub place: Place,
 }
 
 mod sealed {
@@ -232,7 +234,7 @@ macro_rules! view_rmw {
             #[inline(always)]
             #[track_caller]
             pub fn $name_with(self, i: usize, value: T, order: Ordering, scope: Scope) -> T {
-                let how = How { space: Space::$space, order, scope };
+                let how = How { space: Space::$space, order, scope, place: Place::here() };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::rmw(Rmw::$op, self.atomic_ptr(i), value, how) }
             }
@@ -279,6 +281,7 @@ macro_rules! view_atomics {
                     space: Space::$space,
                     order,
                     scope,
+                    place: Place::here(),
                 };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::cas(self.atomic_ptr(i), current, new, how) }
@@ -295,6 +298,7 @@ macro_rules! view_atomics {
                     space: Space::$space,
                     order,
                     scope,
+                    place: Place::here(),
                 };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::load(self.atomic_ptr(i), how) }
@@ -311,6 +315,7 @@ macro_rules! view_atomics {
                     space: Space::$space,
                     order,
                     scope,
+                    place: Place::here(),
                 };
                 // SAFETY: an element of the view, which the constructor's caller vouched for.
                 unsafe { T::store(self.atomic_ptr(i), value, how) }

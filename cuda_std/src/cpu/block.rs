@@ -10,12 +10,16 @@ use core::{
 use std::collections::VecDeque;
 
 use super::{
-    Order,
-    fault::{Fault, FaultKind, LaneSet},
+    Options,
+    checks::Checks,
+    fault::{Bytes, Fault, FaultKind, LaneSet},
     lane::Lane,
-    order::{lanes_of, mask_of_first, order_lanes},
+    memory,
+    order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
+    shadow::{self, Access, Finding},
 };
 use crate::{
+    atomic::Space,
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
     shared::SHARED_ALIGN,
@@ -99,7 +103,7 @@ pub(super) struct BlockState {
     statics: RefCell<Vec<StaticArray>>,
     dynamic: RefCell<Vec<u128>>,
     fault: RefCell<Option<Fault>>,
-    order: Order,
+    pub options: Options,
     /// The lanes, for results: they live in the runner, whose vector never moves.
     lane_table: Cell<*const Lane>,
 }
@@ -118,7 +122,7 @@ impl BlockState {
         kernel: &KernelDescriptor,
         config: &LaunchConfig,
         constants: &[ConstantValues<'_>],
-        order: Order,
+        options: &Options,
     ) -> Self {
         let lanes = config.threads() as u32;
         Self {
@@ -138,7 +142,7 @@ impl BlockState {
             statics: RefCell::new(Vec::new()),
             dynamic: RefCell::new(vec![POISON; words(config.shared_bytes as usize)]),
             fault: RefCell::new(None),
-            order,
+            options: *options,
             lane_table: Cell::new(core::ptr::null()),
         }
     }
@@ -171,6 +175,7 @@ impl BlockState {
         self.arrived.set(0);
         self.votes.set(0);
         self.fault.borrow_mut().take();
+        shadow::with(|tracker| tracker.start_block(self.lanes as usize));
     }
 
     /// The next lane to go on.
@@ -207,6 +212,8 @@ impl BlockState {
             block: self.block_idx.get(),
             lane: lane.thread_idx,
             kind,
+            checks: self.options.checks,
+            order: self.options.order,
         });
         loop {
             lane.suspend();
@@ -274,6 +281,7 @@ impl BlockState {
         };
         self.arrived.set(0);
         self.votes.set(0);
+        shadow::with(|tracker| tracker.barrier());
         for (index, warp) in self.warps.borrow_mut().iter_mut().enumerate() {
             let waiting = core::mem::take(&mut warp.at_barrier);
             self.release(index as u32 * 32, waiting, |_| u64::from(result));
@@ -294,7 +302,7 @@ impl BlockState {
     /// Puts the released lanes behind those that are ready.
     fn enqueue_released(&self) {
         let mut released = self.released.borrow_mut();
-        order_lanes(&mut released, self.order, self.block_idx.get());
+        order_lanes(&mut released, self.options.order, self.block_idx.get());
         self.ready.borrow_mut().extend(released.drain(..));
     }
 
@@ -302,7 +310,10 @@ impl BlockState {
     fn check_same_barrier(&self, lane: &Lane, kind: BarrierKind, at: &'static Location<'static>) {
         match self.barrier_place.get() {
             Some((first_kind, first_at)) if self.arrived.get() > 0 => {
-                if first_kind == kind && (core::ptr::eq(first_at, at) || first_at == at) {
+                let same_line = core::ptr::eq(first_at, at)
+                    || first_at == at
+                    || !self.options.checks.contains(Checks::SYNC);
+                if first_kind == kind && same_line {
                     return;
                 }
                 let others = self
@@ -418,7 +429,10 @@ impl BlockState {
     }
 
     /// Lets the lanes that are ready run first; tells whether there were any.
-    pub fn take_turns(&self, lane: &Lane) -> bool {
+    pub fn take_turns(&self, lane: &Lane, at: Option<&'static Location<'static>>) -> bool {
+        if shadow::with(|tracker| tracker.idles()) == Some(true) {
+            self.fail(lane, FaultKind::Idle { at });
+        }
         {
             let mut ready = self.ready.borrow_mut();
             if ready.is_empty() && self.all_started.get() {
@@ -484,6 +498,127 @@ impl BlockState {
                 .borrow()
                 .iter()
                 .any(|array| within(&array.memory))
+    }
+
+    /// Ends the launch if a view of shared memory is not within one of the block's arrays.
+    pub fn check_shared(
+        &self,
+        lane: &Lane,
+        ptr: *const u8,
+        bytes: usize,
+        at: &'static Location<'static>,
+    ) {
+        let room = |memory: *const u8, size: usize| {
+            let offset = ptr.addr().checked_sub(memory.addr())?;
+            (offset <= size).then(|| size - offset)
+        };
+        let statics = self.statics.borrow();
+        let dynamic = self.dynamic.borrow().as_ptr().cast();
+        let most = statics
+            .iter()
+            .map(|array| (array.memory.as_ptr().cast(), array.bytes))
+            .chain([(dynamic, self.config.shared_bytes as usize)])
+            .filter_map(|(memory, size)| room(memory, size))
+            .max();
+        drop(statics);
+        if bytes > most.unwrap_or(0) {
+            self.fail(
+                lane,
+                FaultKind::SharedMemory {
+                    required: bytes,
+                    given: most.unwrap_or(0),
+                    at,
+                },
+            );
+        }
+    }
+
+    /// Ends the launch because of what the sanitizer has found in an access through the view that starts
+    /// at `view`.
+    #[cold]
+    pub fn report(&self, lane: &Lane, view: usize, access: Access, found: Finding) -> ! {
+        let Access {
+            space,
+            start,
+            bytes,
+            touched,
+            at,
+            ..
+        } = access;
+        let kind = match found {
+            Finding::Unallocated => FaultKind::Unallocated {
+                bytes: self.bytes(space, view, start, bytes),
+                touched,
+                at,
+            },
+            Finding::Unwritten { address } => FaultKind::Unwritten {
+                bytes: self.bytes(space, view, address, start + bytes - address),
+                at,
+            },
+            Finding::Race {
+                address,
+                bytes,
+                block,
+                lane,
+                touched: other_touched,
+                at: other_at,
+            } => {
+                let order = BlockOrder::new(self.options.order, self.config.blocks());
+                FaultKind::Race {
+                    bytes: self.bytes(space, view, address, bytes),
+                    touched,
+                    at,
+                    other_block: self.config.block_at(order.block(u64::from(block))),
+                    other_lane: self.config.lane_at(lane),
+                    other_touched,
+                    other_at,
+                }
+            }
+        };
+        self.fail(lane, kind)
+    }
+
+    /// Names bytes of memory that are reached through the view that starts at `view`.
+    fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
+        let shared = || {
+            let statics = self.statics.borrow();
+            let found = statics.iter().find_map(|array| {
+                let start = array.memory.as_ptr().addr();
+                (start..start + array.bytes)
+                    .contains(&address)
+                    .then(|| (format!("the shared array `{}`", array.type_name), start))
+            });
+            let dynamic = || {
+                let start = self.dynamic.borrow().as_ptr().addr();
+                ("the dynamic shared memory".to_owned(), start)
+            };
+            found.unwrap_or_else(dynamic)
+        };
+        let global = || {
+            let params = self.params.borrow();
+            let allocation = memory::find(address);
+            let near = params.iter().filter(|(_, start)| {
+                *start <= address
+                    && allocation
+                        .as_ref()
+                        .is_none_or(|allocation| allocation.contains(*start, 1))
+            });
+            let exact = params.iter().find(|(_, start)| *start == view);
+            match exact.or_else(|| near.max_by_key(|(_, start)| *start)) {
+                Some((name, start)) => (format!("`{name}`"), *start),
+                None => (format!("the memory at {view:#x}"), view),
+            }
+        };
+        let (of, start) = if space == Space::Shared {
+            shared()
+        } else {
+            global()
+        };
+        Bytes {
+            of,
+            first: address.wrapping_sub(start),
+            last: address.wrapping_sub(start) + bytes - 1,
+        }
     }
 
     /// Bytes of static shared arrays seen so far.

@@ -2,6 +2,11 @@
 
 use core::{fmt, panic::Location};
 
+use super::{
+    Order,
+    checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE},
+};
+
 /// Why a launch did not run to its end.
 #[derive(Debug, Clone)]
 pub enum LaunchError {
@@ -27,6 +32,59 @@ pub struct Fault {
     pub lane: [u32; 3],
     /// What happened.
     pub kind: FaultKind,
+    /// What was checked, and in which order lanes and blocks ran: the same again gives the same fault.
+    pub checks: Checks,
+    /// The order.
+    pub order: Order,
+}
+
+/// How an access touches memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It is an atomic operation.
+    Atomic,
+}
+
+impl AccessKind {
+    /// Whether two unordered accesses to the same bytes are a race.
+    pub(super) fn conflicts(self, other: Self) -> bool {
+        !matches!(
+            (self, other),
+            (Self::Read, Self::Read) | (Self::Atomic, Self::Atomic)
+        )
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+            Self::Atomic => "changes atomically",
+        }
+    }
+}
+
+/// Bytes of some array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bytes {
+    /// The array, as far as it is known: a parameter, or shared memory.
+    pub of: String,
+    /// The first byte, counted from the array's start.
+    pub first: usize,
+    /// The last byte.
+    pub last: usize,
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last - self.first {
+            0 => write!(f, "byte {} of {}", self.first, self.of),
+            _ => write!(f, "bytes {}-{} of {}", self.first, self.last, self.of),
+        }
+    }
 }
 
 /// The kinds of faults.
@@ -68,6 +126,44 @@ pub enum FaultKind {
         given: usize,
         /// The source line.
         at: &'static Location<'static>,
+    },
+    /// An access to bytes that are in no array, or in memory that has been freed.
+    Unallocated {
+        /// The bytes.
+        bytes: Bytes,
+        /// How they were touched.
+        touched: AccessKind,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
+    /// A read of bytes that nobody wrote.
+    Unwritten {
+        /// The bytes.
+        bytes: Bytes,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
+    /// Two accesses to the same bytes, at least one of which writes, without an order between them.
+    Race {
+        /// The bytes.
+        bytes: Bytes,
+        /// How this lane touches them.
+        touched: AccessKind,
+        /// The source line.
+        at: &'static Location<'static>,
+        /// The index of the block of the lane that touched them before.
+        other_block: [u32; 3],
+        /// That lane.
+        other_lane: [u32; 3],
+        /// How it touched them.
+        other_touched: AccessKind,
+        /// Its source line.
+        other_at: &'static Location<'static>,
+    },
+    /// Lanes wait in a loop for memory to change, and nobody changes it.
+    Idle {
+        /// The source line of the lane that found out; none in `nanosleep`.
+        at: Option<&'static Location<'static>>,
     },
     /// Lanes wait at a barrier or a warp operation for lanes that never come.
     Stuck {
@@ -114,6 +210,43 @@ pub enum FaultKind {
         /// The panic's message.
         message: String,
     },
+}
+
+impl FaultKind {
+    /// The check that finds it; none for what the kernel says itself (a trap, a panic, a wrong argument).
+    pub fn check(&self) -> Option<Checks> {
+        match self {
+            Self::OutOfBounds { .. }
+            | Self::Misaligned { .. }
+            | Self::SharedMemory { .. }
+            | Self::Unallocated { .. } => Some(Checks::MEM),
+            Self::Unwritten { .. } => Some(Checks::INIT),
+            Self::Race { .. } => Some(Checks::RACE),
+            Self::Stuck { .. } | Self::Diverged { .. } | Self::Mask { .. } | Self::Idle { .. } => {
+                Some(Checks::SYNC)
+            }
+            Self::Argument { .. } | Self::Trap { .. } | Self::Panic { .. } => None,
+        }
+    }
+
+    /// The source lines that it names: this lane's first.
+    pub fn places(&self) -> Vec<&'static Location<'static>> {
+        match self {
+            Self::OutOfBounds { at, .. }
+            | Self::Misaligned { at, .. }
+            | Self::SharedMemory { at, .. }
+            | Self::Unallocated { at, .. }
+            | Self::Unwritten { at, .. }
+            | Self::Mask { at, .. }
+            | Self::Argument { at, .. }
+            | Self::Trap { at } => vec![at],
+            Self::Race { at, other_at, .. } => vec![at, other_at],
+            Self::Diverged { at, others, .. } => vec![at, others.2],
+            Self::Stuck { waiting, .. } => waiting.iter().map(|(_, _, at)| *at).collect(),
+            Self::Idle { at } => at.iter().copied().collect(),
+            Self::Panic { .. } => Vec::new(),
+        }
+    }
 }
 
 /// A set of lanes of a block, by their linear index.
@@ -175,7 +308,7 @@ impl fmt::Display for Fault {
         )?;
         let named =
             |view: &Option<&str>| view.map_or(String::new(), |name| format!(" of `{name}`"));
-        match &self.kind {
+        let told = match &self.kind {
             FaultKind::OutOfBounds {
                 view,
                 index,
@@ -215,6 +348,44 @@ impl fmt::Display for Fault {
                 f,
                 "shared memory: {required} bytes required, the block has {given}, at {at}"
             ),
+            FaultKind::Unallocated { bytes, touched, at } => write!(
+                f,
+                "outside of every allocation: this lane {} {bytes}, at {at}",
+                touched.verb()
+            ),
+            FaultKind::Unwritten { bytes, at } => {
+                write!(f, "read of what nobody wrote: {bytes}, at {at}")
+            }
+            FaultKind::Race {
+                bytes,
+                touched,
+                at,
+                other_block,
+                other_lane,
+                other_touched,
+                other_at,
+            } => {
+                let [x, y, z] = other_lane;
+                write!(
+                    f,
+                    "race: this lane {} {bytes} at {at}, and ",
+                    touched.verb()
+                )?;
+                if *other_block != self.block {
+                    let [bx, by, bz] = other_block;
+                    write!(f, "block ({bx}, {by}, {bz}), ")?;
+                }
+                write!(
+                    f,
+                    "lane ({x}, {y}, {z}) {} them at {other_at}, without an order between the two",
+                    other_touched.verb()
+                )
+            }
+            FaultKind::Idle { at } => {
+                f.write_str("lanes wait in a loop for memory that nobody changes")?;
+                f.write_str(" (the other blocks of the launch run before or after this one)")?;
+                at.map_or(Ok(()), |at| write!(f, ", at {at}"))
+            }
             FaultKind::Stuck { waiting, returned } => {
                 f.write_str("barrier that not all lanes reach: ")?;
                 for (lanes, operation, at) in waiting {
@@ -244,7 +415,13 @@ impl fmt::Display for Fault {
             FaultKind::Argument { what, at } => write!(f, "{what}, at {at}"),
             FaultKind::Trap { at } => write!(f, "trap at {at}"),
             FaultKind::Panic { message } => write!(f, "panic: {message}"),
-        }
+        };
+        told?;
+        write!(
+            f,
+            "; again with {CHECK_VARIABLE}={} {ORDER_VARIABLE}={}",
+            self.checks, self.order
+        )
     }
 }
 

@@ -1,10 +1,13 @@
 //! The device functions as the CPU executor means them.
 
 use core::panic::Location;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
-use super::{block::BarrierKind, fault::FaultKind, lane::Lane};
-use crate::view::Hint;
+use super::{block::BarrierKind, fault::FaultKind, lane::Lane, shadow};
+use crate::{
+    atomic::{Scope, Space},
+    view::Hint,
+};
 
 pub mod atomic;
 pub mod float;
@@ -72,20 +75,20 @@ fn barrier(kind: BarrierKind, predicate: u32) -> u32 {
 }
 
 pub fn fence_block() {
-    fence(Ordering::SeqCst);
+    atomic::fence(Ordering::SeqCst, Scope::Block);
 }
 
 pub fn fence_device() {
-    fence(Ordering::SeqCst);
+    atomic::fence(Ordering::SeqCst, Scope::Device);
 }
 
 pub fn fence_system() {
-    fence(Ordering::SeqCst);
+    atomic::fence(Ordering::SeqCst, Scope::System);
 }
 
 pub fn nanosleep(_nanos: u32) {
     let lane = Lane::current();
-    if !lane.block().take_turns(lane) {
+    if !lane.block().take_turns(lane, None) {
         std::thread::yield_now();
     }
 }
@@ -137,9 +140,14 @@ pub unsafe fn misaligned_shared(offset: usize, align: usize) -> ! {
     lane.block().fail(lane, FaultKind::Argument { what, at })
 }
 
-/// Nothing to tell the compiler on the CPU.
-#[inline(always)]
-pub unsafe fn assume_shared(_ptr: *const u8) {}
+/// Checks that a view of shared memory is within one of the block's arrays.
+#[inline]
+#[track_caller]
+pub unsafe fn assume_shared(ptr: *const u8, bytes: usize) {
+    let lane = Lane::current();
+    lane.block()
+        .check_shared(lane, ptr, bytes, Location::caller());
+}
 
 #[track_caller]
 pub fn trap() -> ! {
@@ -152,10 +160,33 @@ pub fn trap() -> ! {
     )
 }
 
-/// The check before every access through a view.
+/// The check before every plain access through a view.
+#[inline(always)]
+#[track_caller]
+pub fn check_access<T>(
+    space: Space,
+    ptr: *const T,
+    len: usize,
+    index: usize,
+    count: usize,
+    write: bool,
+) {
+    check_bounds(ptr, len, index, count, write);
+    let (size, start) = (size_of::<T>(), ptr.addr());
+    shadow::access(
+        space,
+        start,
+        start + index * size,
+        count * size,
+        write,
+        Location::caller(),
+    );
+}
+
+/// Checks that an access is within the view, and aligned.
 #[inline]
 #[track_caller]
-pub fn check_access<T>(ptr: *const T, len: usize, index: usize, count: usize, write: bool) {
+pub fn check_bounds<T>(ptr: *const T, len: usize, index: usize, count: usize, write: bool) {
     if index > len || count > len - index {
         out_of_bounds(ptr.addr(), len, index, count, write);
     }

@@ -6,15 +6,19 @@
 //! lanes and the lines, never a hang; an access outside a view is an error that names kernel, block,
 //! lane, index and line.
 //!
-//! The lanes' order is a choice ([`Options::order`]): a kernel whose result depends on it has a race.
+//! The order of lanes and blocks is a choice ([`Options::order`]), and so are checks that follow every
+//! access ([`Options::checks`]): for reads of what nobody wrote, for races, for memory that is not there.
 
 mod block;
+mod checks;
 pub(crate) mod constant;
 mod fault;
 pub(crate) mod imp;
 mod lane;
+pub mod memory;
 mod order;
 mod runner;
+mod shadow;
 
 use core::ffi::c_void;
 use std::sync::{
@@ -28,8 +32,11 @@ use crate::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
 };
-pub use fault::{Fault, FaultKind, LaneSet, LaunchError};
+pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE};
+pub use fault::{AccessKind, Bytes, Fault, FaultKind, LaneSet, LaunchError};
+use order::BlockOrder;
 use runner::BlockRunner;
+use shadow::Following;
 
 /// The most threads that a block may have, as on every CUDA device.
 pub const MAX_THREADS_PER_BLOCK: u64 = 1024;
@@ -41,23 +48,25 @@ pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// The most threads of a block along x, y and z.
 pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// How the lanes of a block take turns.
+/// In which order the lanes of a block take turns, and the blocks of a launch start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// Lane 0 first.
+    /// Lane 0 first, block 0 first.
     #[default]
     Forward,
-    /// The last lane first.
+    /// The last lane first, the last block first.
     Backward,
-    /// A pseudo-random order, another one for every block.
+    /// Pseudo-random orders, another one for the lanes of every block.
     Seeded(u64),
 }
 
 /// How to run a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The order in which lanes start and go on after a barrier.
+    /// The order in which blocks start, and lanes start and go on after a barrier.
     pub order: Order,
+    /// What is checked. With any of `MEM`, `INIT` and `RACE` the blocks run one after the other.
+    pub checks: Checks,
 }
 
 /// What a launch is given, shared with the worker threads.
@@ -109,6 +118,18 @@ pub unsafe fn launch_with_constants(
     check_shape(kernel, config, params.len())?;
     let given = Given { params, constants };
     let blocks = config.blocks();
+    let order = BlockOrder::new(options.order, blocks);
+    if !options.checks.contains(Checks::INIT) && !memory::is_empty() {
+        // SAFETY: the caller's contract.
+        let views = unsafe { runner::views(kernel, params) };
+        for (_, address) in views {
+            memory::maybe_written(address);
+        }
+    }
+    if options.checks.follow_accesses() {
+        // SAFETY: the caller's contract.
+        return unsafe { follow(kernel, config, &given, options, order) };
+    }
     // The lowest block that failed so far: later blocks need not run, earlier ones must.
     let lowest = AtomicU64::new(u64::MAX);
     let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
@@ -127,9 +148,9 @@ pub unsafe fn launch_with_constants(
         let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
         // SAFETY: the runner does not outlive the launch.
         let mut runner = unsafe { BlockRunner::new(kernel, config, given.constants, options) };
-        for block in first..last {
+        for block in (first..last).map(|position| order.block(position)) {
             if block > lowest.load(Ordering::Relaxed) {
-                break;
+                continue;
             }
             // SAFETY: the caller's contract.
             if let Err(fault) = unsafe { runner.run(block, given.params) } {
@@ -154,6 +175,34 @@ pub unsafe fn launch_with_constants(
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
+}
+
+/// Runs a launch block by block, on this thread, and follows its accesses.
+///
+/// # Safety
+/// As for [`launch`].
+unsafe fn follow(
+    kernel: &KernelDescriptor,
+    config: &LaunchConfig,
+    given: &Given<'_>,
+    options: &Options,
+    order: BlockOrder,
+) -> Result<(), LaunchError> {
+    let blocks = config.blocks();
+    // SAFETY: the caller's contract.
+    let views: Vec<usize> = unsafe { runner::views(kernel, given.params) }
+        .into_iter()
+        .map(|(_, address)| address)
+        .collect();
+    let _following = Following::start(options.checks, blocks, &views);
+    // SAFETY: the runner does not outlive the launch.
+    let mut runner = unsafe { BlockRunner::new(kernel, config, given.constants, options) };
+    for position in 0..blocks {
+        // SAFETY: the caller's contract.
+        unsafe { runner.run(order.block(position), given.params) }
+            .map_err(|fault| LaunchError::Fault(Box::new(fault)))?;
+    }
+    Ok(())
 }
 
 /// Lanes that may have a stack at once. A stack is two mappings, and Linux gives a process 65530.

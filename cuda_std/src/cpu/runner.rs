@@ -12,7 +12,7 @@ use corosensei::{
 };
 
 use super::{
-    Options, Order,
+    Options,
     block::BlockState,
     fault::{Fault, FaultKind, LaneSet},
     kept_stacks,
@@ -42,7 +42,6 @@ pub(super) struct BlockRunner {
     coroutines: Vec<Option<LaneCoroutine>>,
     stacks: Vec<DefaultStack>,
     start_order: Vec<u32>,
-    order: Order,
 }
 
 impl BlockRunner {
@@ -56,12 +55,11 @@ impl BlockRunner {
     ) -> Self {
         let count = config.threads() as u32;
         // SAFETY: by the contract.
-        let state = unsafe { BlockState::new(kernel, config, constants, options.order) };
+        let state = unsafe { BlockState::new(kernel, config, constants, options) };
         let state = Box::new(state);
-        let [x, y, _] = config.block;
         let lanes: Vec<Lane> = (0..count)
             .map(|linear| Lane {
-                thread_idx: [linear % x, linear / x % y, linear / (x * y)],
+                thread_idx: config.lane_at(linear),
                 linear,
                 yielder: Cell::new(core::ptr::null()),
                 result: Cell::new(0),
@@ -75,7 +73,6 @@ impl BlockRunner {
             coroutines: (0..count).map(|_| None).collect(),
             stacks: STACKS.take(),
             start_order: (0..count).collect(),
-            order: options.order,
         }
     }
 
@@ -84,7 +81,8 @@ impl BlockRunner {
     /// # Safety
     /// As for [`launch`](super::launch).
     pub unsafe fn run(&mut self, block: u64, params: &[*const c_void]) -> Result<(), Fault> {
-        self.prepare(block, params);
+        // SAFETY: the caller's contract.
+        unsafe { self.prepare(block, params) };
         let mut done = 0;
         for i in 0..self.start_order.len() {
             let linear = self.start_order[i];
@@ -107,28 +105,22 @@ impl BlockRunner {
         Ok(())
     }
 
-    fn prepare(&mut self, block: u64, params: &[*const c_void]) {
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    unsafe fn prepare(&mut self, block: u64, params: &[*const c_void]) {
         let state = &self.state;
-        let [gx, gy, _] = state.config.grid.map(u64::from);
-        let block_idx = [block % gx, block / gx % gy, block / (gx * gy)].map(|i| i as u32);
+        let block_idx = state.config.block_at(block);
         state.start(block_idx, self.lanes.as_ptr());
         if state.params.borrow().is_empty() {
-            let mut raw = params.iter();
-            let mut names = state.params.borrow_mut();
-            for (parameter, name) in state.kernel.params.iter().zip(state.kernel.param_names) {
-                for (i, part) in parameter.iter().enumerate() {
-                    let Some(pointer) = raw.next() else { return };
-                    if i == 0 && parameter.len() == 2 && part.size == size_of::<usize>() {
-                        // SAFETY: a view's first raw parameter is a readable pointer.
-                        names.push((name, unsafe { pointer.cast::<usize>().read_unaligned() }));
-                    }
-                }
-            }
+            // SAFETY: the caller's contract.
+            state
+                .params
+                .replace(unsafe { views(&state.kernel, params) });
         }
         for (i, lane) in self.start_order.iter_mut().enumerate() {
             *lane = i as u32;
         }
-        order_lanes(&mut self.start_order, self.order, block_idx);
+        order_lanes(&mut self.start_order, state.options.order, block_idx);
     }
 
     /// # Safety
@@ -207,6 +199,8 @@ impl BlockRunner {
             block: self.state.block_idx.get(),
             lane: self.lanes[linear as usize].thread_idx,
             kind,
+            checks: self.state.options.checks,
+            order: self.state.options.order,
         }
     }
 
@@ -245,6 +239,32 @@ impl BlockRunner {
             self.stacks.push(coroutine.into_stack());
         }
     }
+}
+
+/// The name and the address of each of a launch's views that are not empty.
+///
+/// # Safety
+/// As for [`launch`](super::launch).
+pub(super) unsafe fn views(
+    kernel: &KernelDescriptor,
+    params: &[*const c_void],
+) -> Vec<(&'static str, usize)> {
+    let mut raw = params.iter();
+    let mut views = Vec::new();
+    for (parameter, name) in kernel.params.iter().zip(kernel.param_names) {
+        let parts: Vec<_> = raw.by_ref().take(parameter.len()).collect();
+        if let [start, len] = parts[..]
+            && parameter.iter().all(|part| part.size == size_of::<usize>())
+        {
+            // SAFETY: a view's raw parameters are a pointer and a length, both readable.
+            let [start, len] =
+                [start, len].map(|part| unsafe { part.cast::<usize>().read_unaligned() });
+            if len > 0 {
+                views.push((*name, start));
+            }
+        }
+    }
+    views
 }
 
 impl Drop for BlockRunner {

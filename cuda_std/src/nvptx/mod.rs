@@ -141,7 +141,7 @@ pub fn dynamic_shared() -> *mut u8 {
             ptr = out(reg64) ptr,
             options(pure, nomem, nostack, preserves_flags),
         );
-        assume_shared(ptr);
+        assume_shared(ptr, 0);
     }
     ptr
 }
@@ -186,7 +186,7 @@ pub unsafe fn misaligned_shared(_offset: usize, _align: usize) -> ! {
 /// # Safety
 /// It is.
 #[inline(always)]
-pub unsafe fn assume_shared(ptr: *const u8) {
+pub unsafe fn assume_shared(ptr: *const u8, _bytes: usize) {
     // SAFETY: by the contract.
     unsafe { core::hint::assert_unchecked(isspacep_shared(ptr)) }
 }
@@ -209,7 +209,19 @@ pub fn trap() -> ! {
 
 /// Views are not checked on the GPU.
 #[inline(always)]
-pub fn check_access<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}
+pub fn check_bounds<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}
+
+/// As [`check_bounds`].
+#[inline(always)]
+pub fn check_access<T>(
+    _space: crate::atomic::Space,
+    _ptr: *const T,
+    _len: usize,
+    _index: usize,
+    _count: usize,
+    _write: bool,
+) {
+}
 
 /// 16 bytes that move by one instruction.
 #[repr(C, align(16))]

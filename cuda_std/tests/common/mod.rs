@@ -4,7 +4,7 @@
 use core::{ffi::c_void, panic::Location};
 
 use cuda_std::{
-    cpu::{self, FaultKind, LaunchError, Options, Order},
+    cpu::{self, Checks, FaultKind, LaunchError, Options, Order},
     kernel::{ByValue, Kernel, LaunchConfig},
 };
 
@@ -47,13 +47,23 @@ impl Args {
         config: LaunchConfig,
         order: Order,
     ) -> Result<(), LaunchError> {
+        // Everything is checked, unless somebody asks for something else.
+        let checks = Checks::from_env().unwrap().unwrap_or(Checks::ALL);
+        self.launch_with::<K>(config, Options { order, checks })
+    }
+
+    pub fn launch_with<K: Kernel>(
+        &self,
+        config: LaunchConfig,
+        options: Options,
+    ) -> Result<(), LaunchError> {
         let params: Vec<*const c_void> = self
             .0
             .iter()
             .map(|bytes| (&raw const **bytes).cast())
             .collect();
         // SAFETY: the tests pass what the kernels take.
-        unsafe { cpu::launch(&K::DESCRIPTOR, &config, &params, &Options { order }) }
+        unsafe { cpu::launch(&K::DESCRIPTOR, &config, &params, &options) }
     }
 }
 
@@ -64,6 +74,14 @@ pub const ORDERS: [Order; 5] = [
     Order::Seeded(1),
     Order::Seeded(0xfeed),
 ];
+
+/// No checks, for kernels that are wrong on purpose.
+pub fn unchecked(order: Order) -> Options {
+    Options {
+        order,
+        checks: Checks::NONE,
+    }
+}
 
 /// One block of `threads`.
 pub fn block(threads: u32) -> LaunchConfig {

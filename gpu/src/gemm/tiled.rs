@@ -73,8 +73,12 @@ fn load<T: Real>(
         thread::thread_idx_y() as usize,
     );
     let (row, column) = if strides.column == 1 { (y, x) } else { (x, y) };
-    if origin[0] + row < size[0] && origin[1] + column < size[1] {
-        let value = from.get(strides.at(origin[0] + row, origin[1] + column));
-        tile.set(row * PITCH + column, value);
-    }
+    // Outside of the operand too: lanes without an element of C add up what is there like the others.
+    let inside = origin[0] + row < size[0] && origin[1] + column < size[1];
+    let value = if inside {
+        from.get(strides.at(origin[0] + row, origin[1] + column))
+    } else {
+        T::ZERO
+    };
+    tile.set(row * PITCH + column, value);
 }

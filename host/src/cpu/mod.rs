@@ -2,6 +2,8 @@
 
 use std::{alloc::Layout, ptr::NonNull};
 
+use cuda_std::cpu::{Checks, Options, Order, memory as told};
+
 use crate::{
     device::{CpuOptions, DeviceInfo, DeviceKind},
     error::{Error, Result},
@@ -15,7 +17,8 @@ const ALIGN: usize = 256;
 #[derive(Debug, Clone)]
 pub(crate) struct CpuBackend {
     info: DeviceInfo,
-    options: CpuOptions,
+    /// How to run kernels; an error's words where the environment asks for what there is not.
+    options: std::result::Result<Options, String>,
 }
 
 /// Host memory that stands in for a device's.
@@ -39,6 +42,7 @@ impl HostMemory {
 impl Drop for HostMemory {
     fn drop(&mut self) {
         if self.layout.size() > 0 {
+            told::freed(self.start.as_ptr().addr());
             // SAFETY: allocated with this layout.
             unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
         }
@@ -58,7 +62,10 @@ impl CpuBackend {
             shared_bytes_per_block: cuda_std::cpu::MAX_SHARED_BYTES,
             l2_bytes: 0,
         };
-        Self { info, options }
+        Self {
+            info,
+            options: resolve(options),
+        }
     }
 
     pub fn info(&self) -> &DeviceInfo {
@@ -89,17 +96,48 @@ impl CpuBackend {
         let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| refuse())?;
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        NonNull::new(start)
-            .map(|start| HostMemory { start, layout })
-            .ok_or_else(refuse)
+        let start = NonNull::new(start).ok_or_else(refuse)?;
+        told::allocated(start.as_ptr().addr(), bytes);
+        Ok(HostMemory { start, layout })
+    }
+
+    /// Sets bytes.
+    ///
+    /// # Safety
+    /// As for `Executor::fill`.
+    pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
+        told::written(to as usize, bytes);
+    }
+
+    /// Copies from the host.
+    ///
+    /// # Safety
+    /// As for `Executor::copy_in`.
+    pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes) };
+        told::written(to as usize, bytes);
+    }
+
+    /// Copies within the device.
+    ///
+    /// # Safety
+    /// As for `Executor::copy_within`.
+    pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+        told::copied(to as usize, from as usize, bytes);
     }
 
     /// # Safety
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        let options = cuda_std::cpu::Options {
-            order: self.options.order,
-        };
+        let options = self.options.as_ref().map_err(|what| Error::Environment {
+            operation: launch.operation,
+            what: what.clone(),
+        })?;
         // SAFETY: by the contract.
         unsafe {
             cuda_std::cpu::launch_with_constants(
@@ -107,11 +145,24 @@ impl CpuBackend {
                 &launch.config,
                 launch.params,
                 launch.constants,
-                &options,
+                options,
             )
         }?;
         Ok(())
     }
+}
+
+/// The options for the executor: what was asked for, else what the environment asks for, else the usual.
+fn resolve(options: CpuOptions) -> std::result::Result<Options, String> {
+    let checks = match options.checks {
+        Some(checks) => checks,
+        None => Checks::from_env()?.unwrap_or_default(),
+    };
+    let order = match options.order {
+        Some(order) => order,
+        None => Order::from_env()?.unwrap_or_default(),
+    };
+    Ok(Options { order, checks })
 }
 
 /// A row of the system's memory table, in bytes; none where there is no such table.

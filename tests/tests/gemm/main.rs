@@ -4,7 +4,7 @@ mod problem;
 
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
-use warpwright::{Device, Error};
+use warpwright::Error;
 use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, POLICIES};
 use warpwright_tests::{
     cases, compare, data,
@@ -237,7 +237,7 @@ fn what_is_not_read_does_not_come_through() {
 
 #[test]
 fn a_rectangle_is_what_it_says_and_its_surroundings_stay() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let values: Vec<f64> = (0..20).map(f64::from).collect();
     let mut matrix = device.upload_matrix(&values, 4, 5).unwrap();
     let rect = matrix.rect(1..3, 1..=3).unwrap();
@@ -288,7 +288,7 @@ fn shapes_that_do_not_fit_are_refused_by_name() {
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let a = device.zeros_matrix::<f64>(2, 2).unwrap();
     let text = device.gemm(&a, &a).variant("bset").run().unwrap_err();
     let text = text.to_string();
@@ -300,7 +300,7 @@ fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
     use warpwright::ops::ChosenBy;
-    let device = Device::cpu();
+    let device = devices::cpu();
     let a = device.zeros_matrix::<f64>(2, 2).unwrap();
     let prepared = device.gemm(&a, &a).prepare().unwrap();
     assert_eq!(
@@ -351,7 +351,7 @@ fn other_handles_of_the_device_take_part_in_order() {
 
 #[test]
 fn rows_of_a_matrix_are_a_matrix() {
-    let device = Device::cpu();
+    let device = devices::cpu();
     let a = device
         .upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)
         .unwrap();

@@ -2,19 +2,59 @@
 
 use core::sync::atomic::{self, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-use super::super::lane::Lane;
-use crate::atomic::{How, Rmw, Scope};
+use super::super::{
+    fault::AccessKind,
+    lane::Lane,
+    shadow::{self, Access, Touch},
+};
+use crate::atomic::{How, Rmw, Scope, Space};
 
-pub fn fence(order: Ordering, _: Scope) {
+pub fn fence(order: Ordering, scope: Scope) {
     if order != Ordering::Relaxed {
         atomic::fence(order);
+        shadow::with(|tracker| tracker.fence(Lane::current().linear, scope));
     }
 }
 
+/// Follows an atomic operation before it is done.
+#[inline]
+fn follow<T>(ptr: *mut T, touch: Touch, how: How) {
+    if !shadow::is_on() {
+        return;
+    }
+    let Some(lane) = Lane::try_current() else {
+        return;
+    };
+    let space = match how.space {
+        Space::Generic if lane.block().is_shared(ptr.cast()) => Space::Shared,
+        space => space,
+    };
+    let access = Access {
+        space,
+        start: ptr.addr(),
+        bytes: size_of::<T>(),
+        touched: AccessKind::Atomic,
+        reads: touch != Touch::Store,
+        writes: touch != Touch::Load,
+        at: how.place.0,
+    };
+    shadow::follow(ptr.addr(), access);
+}
+
+/// Follows the order that an atomic operation has brought.
+#[inline]
+fn order<T>(ptr: *mut T, touch: Touch, how: How) {
+    shadow::with(|tracker| {
+        if let Some(lane) = Lane::try_current() {
+            tracker.atomic(lane.linear, ptr.addr(), touch, how.order, how.scope);
+        }
+    });
+}
+
 /// Lets others run, so that a lane that waits in a loop for another one's write does not wait forever.
-fn give_way() {
+fn give_way(how: How) {
     if let Some(lane) = Lane::try_current()
-        && !lane.block().take_turns(lane)
+        && !lane.block().take_turns(lane, Some(how.place.0))
     {
         std::thread::yield_now();
     }
@@ -35,47 +75,59 @@ macro_rules! integer {
             use super::*;
 
             pub unsafe fn rmw(op: Rmw, ptr: *mut $ty, value: $ty, how: How) -> $ty {
+                follow(ptr, Touch::Update, how);
                 // SAFETY: by the contract.
                 let element = unsafe { $atomic::from_ptr(ptr) };
-                match op {
+                let old = match op {
                     Rmw::Add => element.fetch_add(value, how.order),
                     Rmw::Min => element.fetch_min(value, how.order),
                     Rmw::Max => element.fetch_max(value, how.order),
                     Rmw::And => element.fetch_and(value, how.order),
                     Rmw::Or => element.fetch_or(value, how.order),
                     Rmw::Xor => element.fetch_xor(value, how.order),
-                    Rmw::Exchange => {
-                        let old = element.swap(value, how.order);
-                        // Nothing has changed: it may be a lock that somebody else holds.
-                        if old == value {
-                            give_way();
-                        }
-                        old
-                    }
+                    Rmw::Exchange => element.swap(value, how.order),
+                };
+                // Nothing has changed: it may be a lock that somebody else holds.
+                if op == Rmw::Exchange && old == value {
+                    order(ptr, Touch::Load, how);
+                    give_way(how);
+                } else {
+                    order(ptr, Touch::Update, how);
                 }
+                old
             }
 
             pub unsafe fn cas(ptr: *mut $ty, current: $ty, new: $ty, how: How) -> $ty {
+                follow(ptr, Touch::Update, how);
                 // SAFETY: by the contract.
                 let element = unsafe { $atomic::from_ptr(ptr) };
                 match element.compare_exchange(current, new, how.order, failure_order(how.order)) {
-                    Ok(old) => old,
+                    Ok(old) => {
+                        order(ptr, Touch::Update, how);
+                        old
+                    }
                     Err(old) => {
-                        give_way();
+                        order(ptr, Touch::Load, how);
+                        give_way(how);
                         old
                     }
                 }
             }
 
             pub unsafe fn load(ptr: *mut $ty, how: How) -> $ty {
-                give_way();
+                follow(ptr, Touch::Load, how);
+                give_way(how);
                 // SAFETY: by the contract.
-                unsafe { $atomic::from_ptr(ptr) }.load(how.order)
+                let value = unsafe { $atomic::from_ptr(ptr) }.load(how.order);
+                order(ptr, Touch::Load, how);
+                value
             }
 
             pub unsafe fn store(ptr: *mut $ty, value: $ty, how: How) {
+                follow(ptr, Touch::Store, how);
                 // SAFETY: by the contract.
                 unsafe { $atomic::from_ptr(ptr) }.store(value, how.order);
+                order(ptr, Touch::Store, how);
             }
         }
     };
@@ -91,12 +143,14 @@ macro_rules! float_add {
         /// # Safety
         /// As for `Atomic::rmw`.
         pub unsafe fn $name(ptr: *mut $ty, value: $ty, how: How) -> $ty {
+            follow(ptr, Touch::Update, how);
             // SAFETY: by the contract; the integer has the float's size and alignment.
             let element = unsafe { $atomic::from_ptr(ptr.cast()) };
             let sum = |old| Some(($ty::from_bits(old) + value).to_bits());
-            match element.fetch_update(how.order, failure_order(how.order), sum) {
-                Ok(old) | Err(old) => $ty::from_bits(old),
-            }
+            let (Ok(old) | Err(old)) =
+                element.fetch_update(how.order, failure_order(how.order), sum);
+            order(ptr, Touch::Update, how);
+            $ty::from_bits(old)
         }
     };
 }

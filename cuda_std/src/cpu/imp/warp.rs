@@ -1,7 +1,7 @@
 //! Warp operations as the CPU executor means them.
 
 use super::{
-    super::{block::Offer, fault::FaultKind, lane::Lane},
+    super::{block::Offer, fault::FaultKind, lane::Lane, shadow},
     Place,
 };
 use crate::warp::{MatchBits, Mode, ReduxOp};
@@ -41,7 +41,10 @@ fn operation(
 }
 
 pub fn sync(mask: u32, place: Place) {
-    operation("sync_warp", mask, Offer::default(), place, |_, _| {});
+    let first = Lane::current().linear / 32 * 32;
+    operation("sync_warp", mask, Offer::default(), place, |_, _| {
+        shadow::with(|tracker| tracker.sync_warp(first, mask));
+    });
 }
 
 pub fn check_width(width: u32, place: Place) {

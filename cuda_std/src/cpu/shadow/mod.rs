@@ -1,0 +1,358 @@
+//! The sanitizer: follows every access of a launch.
+//!
+//! A launch that is followed runs its blocks one after the other on one thread, so nothing here is shared
+//! and a report is the same whenever the launch is repeated. That the blocks do not overlap hides nothing:
+//! what counts is whether an order between two accesses is enforced ([`clocks`]), not which came first.
+
+mod cells;
+mod clocks;
+
+use core::{
+    cell::{Cell, RefCell},
+    panic::Location,
+    sync::atomic::Ordering,
+};
+use std::sync::Arc;
+
+use cells::{Entry, Lists, PAGE, Pages};
+use clocks::Clocks;
+pub(super) use clocks::Touch;
+
+use super::{
+    checks::Checks,
+    fault::AccessKind,
+    lane::Lane,
+    memory::{self, Allocation},
+};
+use crate::atomic::{Scope, Space};
+
+/// What the sanitizer has found.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Finding {
+    /// Bytes that are in no allocation.
+    Unallocated,
+    /// A read of bytes of which this is the first that nobody wrote.
+    Unwritten { address: usize },
+    /// An earlier access of these bytes without an order to this one.
+    Race {
+        address: usize,
+        bytes: usize,
+        /// Position of the other block in the launch's order.
+        block: u32,
+        lane: u32,
+        touched: AccessKind,
+        at: &'static Location<'static>,
+    },
+}
+
+/// An access of one lane.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub space: Space,
+    pub start: usize,
+    pub bytes: usize,
+    pub touched: AccessKind,
+    /// Whether it uses what was there, and whether it puts something there.
+    pub reads: bool,
+    pub writes: bool,
+    pub at: &'static Location<'static>,
+}
+
+/// Follows the accesses of a launch.
+#[derive(Default)]
+pub(super) struct Tracker {
+    checks: Checks,
+    /// The number of the launch's first block, and of the block that runs. Numbers go on from launch to
+    /// launch, so that what is left of earlier ones is known as such.
+    launch: u32,
+    run: u32,
+    /// Whether all of the launch's memory has been told of ([`memory::allocated`]).
+    all_known: bool,
+    clocks: Clocks,
+    lists: Lists,
+    pages: Pages,
+    allocations: Vec<Arc<Allocation>>,
+    /// Times that lanes of the block have given way since one of them last wrote.
+    idle: u32,
+}
+
+thread_local! {
+    /// The tracker of the launch that runs on this thread.
+    static CURRENT: Cell<*mut Tracker> = const { Cell::new(core::ptr::null_mut()) };
+    /// The last launch's: its memory is of use to the next.
+    static KEPT: RefCell<Option<Box<Tracker>>> = const { RefCell::new(None) };
+}
+
+/// Calls `follow` with the tracker, where the launch is followed.
+#[inline]
+pub(super) fn with<R>(follow: impl FnOnce(&mut Tracker) -> R) -> Option<R> {
+    let tracker = CURRENT.get();
+    if tracker.is_null() {
+        return None;
+    }
+    // SAFETY: set by `Following`, which outlives the lanes that come here; they run one at a time, on
+    // this thread, and nothing that is called from here comes back.
+    Some(follow(unsafe { &mut *tracker }))
+}
+
+/// Whether the launch on this thread is followed.
+#[inline]
+pub(super) fn is_on() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Follows the launches of this thread while it lives.
+pub(super) struct Following {
+    tracker: Option<Box<Tracker>>,
+    previous: *mut Tracker,
+}
+
+impl Following {
+    /// Starts to follow a launch of so many blocks, with views at these addresses.
+    pub fn start(checks: Checks, blocks: u64, views: &[usize]) -> Self {
+        let mut tracker = KEPT.take().unwrap_or_default();
+        tracker.pages.trim();
+        if u64::from(u32::MAX - 1 - tracker.run) < blocks {
+            *tracker = Tracker::default();
+        }
+        tracker.checks = checks;
+        tracker.launch = tracker.run + 1;
+        tracker.lists.clear();
+        tracker.clocks.start_launch();
+        tracker.allocations.clear();
+        tracker.all_known = true;
+        for view in views {
+            match memory::find(*view) {
+                Some(allocation) => tracker.allocations.push(allocation),
+                None => tracker.all_known = false,
+            }
+        }
+        let previous = CURRENT.replace(&raw mut *tracker);
+        Self {
+            tracker: Some(tracker),
+            previous,
+        }
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        CURRENT.set(self.previous);
+        // A thread that is ending keeps nothing.
+        let _ = KEPT.try_with(|kept| kept.replace(self.tracker.take()));
+    }
+}
+
+/// Follows an access through a view; ends the launch if it must not be.
+#[inline(always)]
+pub(super) fn access(
+    space: Space,
+    view: usize,
+    start: usize,
+    bytes: usize,
+    write: bool,
+    at: &'static Location<'static>,
+) {
+    if is_on() {
+        follow_plain(space, view, start, bytes, write, at);
+    }
+}
+
+// Cold, so that a launch that is not followed keeps its values in registers around it.
+#[cold]
+#[inline(never)]
+fn follow_plain(
+    space: Space,
+    view: usize,
+    start: usize,
+    bytes: usize,
+    write: bool,
+    at: &'static Location<'static>,
+) {
+    let access = Access {
+        space,
+        start,
+        bytes,
+        touched: if write {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        },
+        reads: !write,
+        writes: write,
+        at,
+    };
+    follow(view, access);
+}
+
+/// Follows an access of the lane that runs; ends the launch if it must not be.
+pub(super) fn follow(view: usize, access: Access) {
+    let lane = Lane::current();
+    let found = with(|tracker| tracker.access(lane.linear, access)).flatten();
+    if let Some(found) = found {
+        lane.block().report(lane, view, access, found);
+    }
+}
+
+impl Tracker {
+    /// Starts the launch's next block.
+    pub fn start_block(&mut self, lanes: usize) {
+        self.run += 1;
+        self.clocks.start_block(self.run, lanes);
+        self.idle = 0;
+    }
+
+    /// All lanes of the block have met at the barrier.
+    pub fn barrier(&mut self) {
+        self.clocks.barrier();
+        self.idle = 0;
+    }
+
+    /// Lanes of the warp that begins with lane `first` have met in a `sync_warp`.
+    pub fn sync_warp(&mut self, first: u32, mask: u32) {
+        self.clocks.sync_warp(first, mask);
+    }
+
+    /// A fence of a lane.
+    pub fn fence(&mut self, lane: u32, scope: Scope) {
+        self.clocks.fence(lane, scope);
+    }
+
+    /// The order that an atomic operation brings.
+    pub fn atomic(
+        &mut self,
+        lane: u32,
+        address: usize,
+        touch: Touch,
+        order: Ordering,
+        scope: Scope,
+    ) {
+        if touch != Touch::Load {
+            self.idle = 0;
+        }
+        self.clocks.atomic(lane, address, touch, order, scope);
+    }
+
+    /// A lane waits for others to change something; tells whether that has gone on for so long that
+    /// nobody will.
+    pub fn idles(&mut self) -> bool {
+        /// Times that lanes may give way while none of them writes.
+        const PATIENCE: u32 = 1 << 20;
+        self.idle += 1;
+        self.idle > PATIENCE
+    }
+
+    fn access(&mut self, lane: u32, access: Access) -> Option<Finding> {
+        let Access {
+            space,
+            start,
+            bytes,
+            touched,
+            reads,
+            writes,
+            at,
+        } = access;
+        if writes {
+            self.idle = 0;
+        }
+        if space != Space::Shared
+            && let Some(found) = self.check_allocation(&access)
+        {
+            return Some(found);
+        }
+        let clock = match touched {
+            AccessKind::Atomic => self.clocks.atomic_clock(lane),
+            _ => self.clocks.clock(lane),
+        };
+        let me = Entry::new(self.run, lane, clock, touched, at);
+        // Nothing outlives its block in shared memory.
+        let valid = match space {
+            Space::Shared => self.run,
+            _ => self.launch,
+        };
+        let (mut from, end) = (start, start + bytes);
+        while from < end {
+            // A piece neither leaves its page nor a word of the page's bits.
+            let to = end.min(from / 64 * 64 + 64);
+            let page = self.pages.page(from);
+            let (offset, length) = (from % PAGE, to - from);
+            if space == Space::Shared && self.checks.contains(Checks::INIT) {
+                if reads && let Some(at) = page.first_unwritten(self.run, offset, length) {
+                    let address = from / PAGE * PAGE + at;
+                    return Some(Finding::Unwritten { address });
+                }
+                if writes {
+                    page.write(self.run, offset, length);
+                }
+            }
+            if self.checks.contains(Checks::RACE) {
+                let launch = self.launch;
+                let cells = page.cells(&mut self.lists, launch, offset, length);
+                let racing = cells.iter_mut().enumerate().find_map(|(i, cell)| {
+                    let other = cell.touch(&mut self.lists, &mut self.clocks, me, valid, launch)?;
+                    Some((i, other))
+                });
+                if let Some((i, other)) = racing {
+                    let bytes = page.granule();
+                    return Some(Finding::Race {
+                        address: from + i * bytes,
+                        bytes,
+                        block: other.run - launch,
+                        lane: other.lane(),
+                        touched: other.touched(),
+                        at: other.at(),
+                    });
+                }
+            }
+            from = to;
+        }
+        None
+    }
+
+    /// Checks global memory against what is known of the allocations.
+    fn check_allocation(&mut self, access: &Access) -> Option<Finding> {
+        let (mem, init) = (
+            self.checks.contains(Checks::MEM),
+            self.checks.contains(Checks::INIT),
+        );
+        if !mem && !init {
+            return None;
+        }
+        let all_known = self.all_known;
+        let Some(allocation) = self.allocation(access.start, access.bytes) else {
+            return (mem && all_known).then_some(Finding::Unallocated);
+        };
+        if init && !allocation.is_whole() {
+            if access.reads
+                && let Some(address) = allocation.first_unwritten(access.start, access.bytes)
+            {
+                return Some(Finding::Unwritten { address });
+            }
+            if access.writes {
+                allocation.write(access.start, access.bytes);
+            }
+        }
+        None
+    }
+
+    /// The allocation that all of these bytes are in.
+    #[inline]
+    fn allocation(&mut self, start: usize, bytes: usize) -> Option<&Allocation> {
+        let known = self
+            .allocations
+            .iter()
+            .position(|allocation| allocation.contains(start, bytes));
+        let position = match known {
+            Some(position) => position,
+            None => {
+                let found = memory::find(start)?;
+                if !found.contains(start, bytes) {
+                    return None;
+                }
+                self.allocations.push(found);
+                self.allocations.len() - 1
+            }
+        };
+        Some(&self.allocations[position])
+    }
+}

@@ -1,0 +1,156 @@
+//! Defects planted in the tiled convolution (`gpu/src/convolution/tiled.rs`): windows of `n` elements, all
+//! of whose weights are one.
+
+use cuda_std::{prelude::*, shared::DynamicShared};
+
+const BLOCK: usize = 256;
+
+/// The element at `i`, 0 outside of the row.
+#[inline(always)]
+#[track_caller]
+fn at(input: Global<u32>, i: isize) -> u32 {
+    if i >= 0 && (i as usize) < input.len() {
+        input.get(i as usize)
+    } else {
+        0
+    }
+}
+
+/// `tiled` that does not load the halo on the right.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_missing_halo<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let first = thread::block_idx_x() as usize * BLOCK;
+    // SAFETY: the only one of this kernel.
+    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(BLOCK - 1 + n);
+    let left = first as isize - (n / 2) as isize;
+    let mut i = tid;
+    while i < if DEFECT { BLOCK } else { tile.len() } {
+        tile.set(i, at(input, left + i as isize));
+        i += BLOCK;
+    }
+    thread::sync_threads();
+    if first + tid < output.len() {
+        let mut sum = 0_u32;
+        let mut j = 0;
+        while j < n {
+            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: init
+            j += 1;
+        }
+        output.set(first + tid, sum);
+    }
+}
+
+/// `tiled` without the barrier between loading and the windows.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_no_barrier<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let first = thread::block_idx_x() as usize * BLOCK;
+    // SAFETY: the only one of this kernel.
+    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(BLOCK - 1 + n);
+    let left = first as isize - (n / 2) as isize;
+    let mut i = tid;
+    while i < tile.len() {
+        tile.set(i, at(input, left + i as isize));
+        i += BLOCK;
+    }
+    if !DEFECT {
+        thread::sync_threads();
+    }
+    if first + tid < output.len() {
+        let mut sum = 0_u32;
+        let mut j = 0;
+        while j < n {
+            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: race, init
+            j += 1;
+        }
+        output.set(first + tid, sum);
+    }
+}
+
+/// `tiled` whose tile is one element too short for its halo.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_short_halo<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let first = thread::block_idx_x() as usize * BLOCK;
+    let len = BLOCK - 1 + n - DEFECT as usize;
+    // SAFETY: the only one of this kernel.
+    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(len);
+    let left = first as isize - (n / 2) as isize;
+    let mut i = tid;
+    while i < tile.len() {
+        tile.set(i, at(input, left + i as isize));
+        i += BLOCK;
+    }
+    thread::sync_threads();
+    if first + tid < output.len() {
+        let mut sum = 0_u32;
+        let mut j = 0;
+        while j < n {
+            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: mem
+            j += 1;
+        }
+        output.set(first + tid, sum);
+    }
+}
+
+/// `basic` that does not ask whether the window leaves the row.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_basic_unguarded<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let i = thread::index_1d_wide();
+    if i < output.len() {
+        let mut sum = 0_u32;
+        let mut j = 0;
+        while j < n {
+            let value = if DEFECT {
+                input.get((i + j).wrapping_sub(n / 2)) // HERE: mem
+            } else {
+                at(input, (i + j) as isize - (n / 2) as isize)
+            };
+            sum = sum.wrapping_add(value);
+            j += 1;
+        }
+        output.set(i, sum);
+    }
+}
+
+/// `basic` in place: a window reads what another block may have written.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_in_place<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let i = thread::index_1d_wide();
+    if i < output.len() {
+        let mut sum = 0_u32;
+        let mut j = i.saturating_sub(n / 2);
+        while j < (i + n.div_ceil(2)).min(input.len()) {
+            let value = if DEFECT { output.get(j) } else { input.get(j) }; // HERE: race
+            sum = sum.wrapping_add(value);
+            j += 1;
+        }
+        output.set(i, sum); // HERE: race
+    }
+}

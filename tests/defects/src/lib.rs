@@ -1,0 +1,240 @@
+//! Kernels with a planted defect each: what the sanitizer has to see.
+//!
+//! Each is made from a real kernel by a small change, which its first line names, and comes in two
+//! instances: `correct`, and `defect` with the change. The lines where the defect shows carry a comment
+//! `HERE:` with the checks that may report it there; `AT:` names a function of the same file that has
+//! such lines. All kernels have the same parameters, so that one program can launch any of them: on the
+//! CPU executor, and as PTX on a card under compute-sanitizer.
+#![cfg_attr(
+    target_arch = "nvptx64",
+    no_std,
+    feature(abi_ptx, asm_experimental_arch)
+)]
+#![allow(clippy::missing_safety_doc)]
+
+pub mod axis;
+pub mod convolution;
+pub mod gemm;
+pub mod histogram;
+pub mod map;
+pub mod random;
+pub mod reduce;
+pub mod transpose;
+
+/// How a defect is launched.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Blocks along x and y.
+    pub grid: [u32; 2],
+    /// Threads of a block along x and y.
+    pub block: [u32; 2],
+    /// Dynamic shared memory in bytes.
+    pub shared_bytes: u32,
+    /// Elements of the input.
+    pub input: usize,
+    /// Elements of the output.
+    pub output: usize,
+    /// Elements of the scratch memory.
+    pub scratch: usize,
+    /// Whether nobody has written the scratch memory before the launch; it is zeros else.
+    pub fresh: bool,
+    /// The last parameter.
+    pub n: usize,
+}
+
+/// Three blocks in a row, over an input that does not fill the last one; two bins of each kind.
+const LINE: Shape = Shape {
+    grid: [3, 1],
+    block: [256, 1],
+    shared_bytes: 0,
+    input: 700,
+    output: 1024,
+    scratch: 1024,
+    fresh: false,
+    n: 0,
+};
+/// A matrix of 36 rows of 40 elements in tiles of 16.
+const TILES: Shape = Shape {
+    grid: [9, 1],
+    block: [16, 16],
+    input: 36 * 40,
+    output: 36 * 40,
+    n: 40,
+    ..LINE
+};
+/// The same in tiles of 32.
+const WIDE_TILES: Shape = Shape {
+    grid: [4, 1],
+    block: [32, 8],
+    ..TILES
+};
+/// 50 bins.
+const BINS: Shape = Shape {
+    shared_bytes: 50 * 4,
+    output: 50,
+    n: 50,
+    ..LINE
+};
+/// Two matrices of 40 rows and columns.
+const SQUARE: Shape = Shape {
+    grid: [3, 3],
+    block: [16, 16],
+    input: 2 * 40 * 40,
+    output: 40 * 40,
+    n: 40,
+    ..LINE
+};
+/// Windows of nine elements.
+const WINDOW: Shape = Shape {
+    shared_bytes: (255 + 9) * 4,
+    output: 700,
+    n: 9,
+    ..LINE
+};
+/// Three rows of 200 elements.
+const ROWS: Shape = Shape {
+    input: 600,
+    output: 200,
+    n: 200,
+    ..LINE
+};
+
+/// Calls `$callback!` with every defect: its module, its kernel, the kernel's marker and its shape.
+#[macro_export]
+macro_rules! for_each_defect {
+    ($callback:ident) => {
+        $callback! {
+            transpose: transpose_tiled_no_barrier TransposeTiledNoBarrier TILES;
+            transpose: transpose_tiled_barrier_in_branch TransposeTiledBarrierInBranch TILES;
+            transpose: transpose_tiled_early_return TransposeTiledEarlyReturn TILES;
+            transpose: transpose_tiled_one_bound TransposeTiledOneBound TILES;
+            transpose: transpose_padded_two_pitches TransposePaddedTwoPitches TILES;
+            transpose: transpose_best_missing_round TransposeBestMissingRound WIDE_TILES;
+            transpose: transpose_best_short_tile TransposeBestShortTile WIDE_TILES;
+            transpose: transpose_naive_off_by_one TransposeNaiveOffByOne TILES;
+            transpose: transpose_reused_tile TransposeReusedTile REUSED_TILE;
+            transpose: transpose_in_place TransposeInPlace TILES;
+            reduce: reduce_sequential_no_first_barrier ReduceSequentialNoFirstBarrier LINE;
+            reduce: reduce_sequential_no_step_barrier ReduceSequentialNoStepBarrier LINE;
+            reduce: reduce_sequential_off_by_one ReduceSequentialOffByOne LINE;
+            reduce: reduce_sequential_barrier_in_branch ReduceSequentialBarrierInBranch LINE;
+            reduce: reduce_interleaved_tail_unwritten ReduceInterleavedTailUnwritten LINE;
+            reduce: reduce_last_warp_no_sync_before_write ReduceLastWarpNoSyncBeforeWrite LINE;
+            reduce: reduce_last_warp_no_sync_behind_write ReduceLastWarpNoSyncBehindWrite LINE;
+            reduce: reduce_last_warp_half_mask ReduceLastWarpHalfMask LINE;
+            reduce: reduce_last_warp_shuffle_for_sync ReduceLastWarpShuffleForSync LINE;
+            reduce: reduce_shuffle_wrong_mask ReduceShuffleWrongMask LINE;
+            reduce: reduce_shuffle_absent_lanes ReduceShuffleAbsentLanes LINE;
+            reduce: reduce_shuffle_results_unwritten ReduceShuffleResultsUnwritten LINE;
+            reduce: reduce_shuffle_no_barrier ReduceShuffleNoBarrier LINE;
+            reduce: reduce_shuffle_reused_results ReduceShuffleReusedResults LINE;
+            reduce: reduce_best_no_release ReduceBestNoRelease LINE;
+            reduce: reduce_best_no_acquire ReduceBestNoAcquire LINE;
+            reduce: reduce_best_fence_of_the_block ReduceBestFenceOfTheBlock LINE;
+            reduce: reduce_best_plain_ticket ReduceBestPlainTicket LINE;
+            reduce: reduce_best_partial_unwritten ReduceBestPartialUnwritten FRESH;
+            reduce: reduce_best_flag_no_barrier ReduceBestFlagNoBarrier LINE;
+            reduce: reduce_cascaded_off_by_one ReduceCascadedOffByOne LINE;
+            reduce: reduce_add_on_load_unguarded ReduceAddOnLoadUnguarded LINE;
+            reduce: reduce_folding_in_place ReduceFoldingInPlace LINE;
+            reduce: reduce_finish_shared_place ReduceFinishSharedPlace LINE;
+            histogram: histogram_global_plain HistogramGlobalPlain BINS;
+            histogram: histogram_shared_plain HistogramSharedPlain BINS;
+            histogram: histogram_no_clear HistogramNoClear BINS;
+            histogram: histogram_clear_short HistogramClearShort BINS;
+            histogram: histogram_no_barrier_behind_clear HistogramNoBarrierBehindClear BINS;
+            histogram: histogram_no_barrier_before_merge HistogramNoBarrierBeforeMerge BINS;
+            histogram: histogram_plain_merge HistogramPlainMerge BINS;
+            histogram: histogram_early_return HistogramEarlyReturn BINS;
+            histogram: histogram_bin_unchecked HistogramBinUnchecked BINS;
+            histogram: histogram_best_no_spare_bin HistogramBestNoSpareBin TWO_COPIES;
+            histogram: histogram_carves_too_much HistogramCarvesTooMuch BINS;
+            histogram: histogram_best_misaligned HistogramBestMisaligned BINS;
+            histogram: histogram_view_too_long HistogramViewTooLong BINS;
+            histogram: histogram_overlapping_arrays HistogramOverlappingArrays TWO_COPIES;
+            gemm: gemm_tiled_no_barrier_behind_load GemmTiledNoBarrierBehindLoad SQUARE;
+            gemm: gemm_tiled_no_barrier_behind_use GemmTiledNoBarrierBehindUse SQUARE;
+            gemm: gemm_tiled_early_return GemmTiledEarlyReturn SQUARE;
+            gemm: gemm_tiled_edge_unwritten GemmTiledEdgeUnwritten SQUARE;
+            gemm: gemm_naive_one_too_many GemmNaiveOneTooMany SQUARE;
+            convolution: convolution_missing_halo ConvolutionMissingHalo WINDOW;
+            convolution: convolution_no_barrier ConvolutionNoBarrier WINDOW;
+            convolution: convolution_short_halo ConvolutionShortHalo WINDOW;
+            convolution: convolution_basic_unguarded ConvolutionBasicUnguarded WINDOW;
+            convolution: convolution_in_place ConvolutionInPlace WINDOW;
+            axis: columns_plain_merge ColumnsPlainMerge ROWS;
+            axis: columns_fence_too_early ColumnsFenceTooEarly ROWS;
+            axis: rows_no_barrier RowsNoBarrier ROWS;
+            axis: rows_lanes_gone RowsLanesGone ROWS;
+            random: random_shared_state RandomSharedState LINE;
+            random: random_state_not_set_up RandomStateNotSetUp FRESH;
+            random: random_overlapping_parts RandomOverlappingParts LINE;
+            map: map_rolled_block_stride MapRolledBlockStride LINE;
+            map: map_direct_unguarded MapDirectUnguarded LINE;
+            map: map_best_ragged_tail MapBestRaggedTail RAGGED;
+        }
+    };
+}
+
+/// Three columns of tiles, each a block's.
+const REUSED_TILE: Shape = Shape {
+    grid: [3, 1],
+    ..TILES
+};
+/// Scratch memory that nobody wrote.
+const FRESH: Shape = Shape {
+    fresh: true,
+    ..LINE
+};
+/// Two arrays of 51 elements.
+const TWO_COPIES: Shape = Shape {
+    shared_bytes: 51 * 2 * 4,
+    ..BINS
+};
+/// A length that four does not divide.
+const RAGGED: Shape = Shape {
+    input: 701,
+    output: 701,
+    ..LINE
+};
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod table {
+    use cuda_std::kernel::{Kernel, KernelDescriptor};
+
+    use super::*;
+
+    /// A planted defect.
+    #[derive(Debug)]
+    pub struct Defect {
+        /// The kernel's name.
+        pub name: &'static str,
+        /// The source file's stem, which is the family's.
+        pub family: &'static str,
+        /// The source.
+        pub source: &'static str,
+        /// How it is launched.
+        pub shape: Shape,
+        /// The unchanged kernel, and the one with the defect.
+        pub kernels: [&'static KernelDescriptor; 2],
+    }
+
+    macro_rules! table {
+        ($($module:ident: $name:ident $marker:ident $shape:ident;)*) => {
+            /// All defects.
+            pub static DEFECTS: &[Defect] = &[$(Defect {
+                name: stringify!($name),
+                family: stringify!($module),
+                source: include_str!(concat!(stringify!($module), ".rs")),
+                shape: $shape,
+                kernels: [
+                    &$module::$marker::<false>::DESCRIPTOR,
+                    &$module::$marker::<true>::DESCRIPTOR,
+                ],
+            }),*];
+        };
+    }
+    for_each_defect!(table);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use table::{DEFECTS, Defect};

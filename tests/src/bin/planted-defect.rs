@@ -1,0 +1,187 @@
+//! Runs planted defects one by one, so that another sanitizer can look at them, and compares it with ours.
+//!
+//! ```text
+//! planted-defect list                     every defect, with the checks and the lines that report it
+//! planted-defect ptx                      the defects' PTX, on standard output
+//! planted-defect run NAME [correct]       one launch on the first CUDA device
+//! planted-defect cpu NAME [correct]       one launch on the CPU executor, with every check
+//! planted-defect compare [PROGRAM ARG…]   every defect under compute-sanitizer, as a table
+//! ```
+//!
+//! `WARPWRIGHT_DEFECTS_PTX` names a file with the PTX for machines that cannot build it. `compare` starts
+//! `compute-sanitizer`, or what is given, with the arguments given before its own.
+
+use std::{
+    io::Read as _,
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use cuda_std::cpu::{Checks, LaunchError, Options, Order};
+use defects::{DEFECTS, Defect};
+use warpwright::{Device, Module};
+use warpwright_tests::defects::{find, launch_on, launch_on_cpu, ptx};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["list"] => list(),
+        ["ptx"] => ptx().map(|text| print!("{text}")),
+        ["run", name] => run(name, true),
+        ["run", name, "correct"] => run(name, false),
+        ["cpu", name] => cpu(name, true),
+        ["cpu", name, "correct"] => cpu(name, false),
+        ["compare"] => compare(&["compute-sanitizer"]),
+        ["compare", ref program @ ..] => compare(program),
+        _ => {
+            Err("list, ptx, run NAME [correct], cpu NAME [correct] or compare required".to_owned())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("planted-defect: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn named(name: &str) -> Result<&'static Defect, String> {
+    find(name).ok_or_else(|| format!("there is no defect `{name}`"))
+}
+
+fn run(name: &str, planted: bool) -> Result<(), String> {
+    let defect = named(name)?;
+    let module = Module::from_ptx(ptx()?).map_err(|error| error.to_string())?;
+    let device = Device::cuda(0).map_err(|error| error.to_string())?;
+    // SAFETY: nothing else uses this process's context.
+    unsafe { launch_on(&device, &module, defect, planted) }.map_err(|error| error.to_string())
+}
+
+fn cpu(name: &str, planted: bool) -> Result<(), String> {
+    found(named(name)?, planted).map_or(Ok(()), Err)
+}
+
+/// What the CPU executor says of a defect with every check, in the forward order; none if nothing.
+fn found(defect: &Defect, planted: bool) -> Option<String> {
+    let error = fault(defect, planted)?;
+    Some(error.to_string())
+}
+
+fn fault(defect: &Defect, planted: bool) -> Option<LaunchError> {
+    let options = Options {
+        order: Order::Forward,
+        checks: Checks::ALL,
+    };
+    launch_on_cpu(defect, planted, options).err()
+}
+
+/// The check that reports a defect, and the line.
+fn told(defect: &Defect) -> (Option<Checks>, String) {
+    match fault(defect, true) {
+        Some(LaunchError::Fault(fault)) => {
+            let at = fault.kind.places().first().map(|at| at.line());
+            let line = at.map_or_else(String::new, |line| format!("{}.rs:{line}", defect.family));
+            (fault.kind.check(), line)
+        }
+        _ => (None, String::new()),
+    }
+}
+
+fn list() -> Result<(), String> {
+    for defect in DEFECTS {
+        let (check, line) = told(defect);
+        let check = check.map_or_else(|| "-".to_owned(), |check| check.to_string());
+        println!("{:<42} {check:<5} {line}", defect.name);
+    }
+    println!("{} defects", DEFECTS.len());
+    Ok(())
+}
+
+/// The tool of compute-sanitizer that looks for what a check looks for.
+fn tool(check: Checks) -> &'static str {
+    match check {
+        Checks::INIT => "initcheck",
+        Checks::RACE => "racecheck",
+        Checks::SYNC => "synccheck",
+        _ => "memcheck",
+    }
+}
+
+fn compare(program: &[&str]) -> Result<(), String> {
+    println!("| defect | here | at | compute-sanitizer | defect | unchanged |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let (mut agree, mut seen_here) = (0, 0);
+    for defect in DEFECTS {
+        let (check, line) = told(defect);
+        let Some(check) = check else {
+            return Err(format!("{}: nothing was found on the CPU", defect.name));
+        };
+        seen_here += 1;
+        let planted = sanitize(program, tool(check), &["run", defect.name])?;
+        let correct = sanitize(program, tool(check), &["run", defect.name, "correct"])?;
+        agree += usize::from(planted.starts_with("seen"));
+        println!(
+            "| `{}` | {check} | {line} | {} | {planted} | {correct} |",
+            defect.name,
+            tool(check)
+        );
+    }
+    println!();
+    println!("{seen_here} seen here, {agree} of them by compute-sanitizer too");
+    Ok(())
+}
+
+/// Runs this program under the sanitizer, and tells what it counted.
+fn sanitize(program: &[&str], tool: &str, arguments: &[&str]) -> Result<String, String> {
+    /// Lanes that wait for each other may do so for ever.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let [name, before @ ..] = program else {
+        return Err("a program is needed".to_owned());
+    };
+    let mut child = Command::new(name)
+        .args(before)
+        .args(["--tool", tool])
+        .arg(own)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{name}: {error}"))?;
+    let mut output = child.stdout.take().expect("a pipe");
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        output.read_to_string(&mut text).map(|_| text)
+    });
+    let start = Instant::now();
+    let mut hangs = false;
+    while child
+        .try_wait()
+        .map_err(|error| error.to_string())?
+        .is_none()
+    {
+        if start.elapsed() > PATIENCE && !hangs {
+            hangs = true;
+            child.kill().map_err(|error| error.to_string())?;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let text = reader
+        .join()
+        .map_err(|_| "the reader panicked".to_owned())?
+        .map_err(|error| error.to_string())?;
+    Ok(match (counted(&text), hangs) {
+        (_, true) => "hangs".to_owned(),
+        (None, _) => "no summary".to_owned(),
+        (Some(0), _) => "nothing".to_owned(),
+        (Some(count), _) => format!("seen ({count})"),
+    })
+}
+
+/// The number behind `SUMMARY:` in the sanitizer's last lines.
+fn counted(text: &str) -> Option<u64> {
+    let (_, rest) = text.rsplit_once("SUMMARY: ")?;
+    rest.split(' ').next()?.parse().ok()
+}

@@ -1,0 +1,131 @@
+//! The sanitizer sees every planted defect, by the right check and at the right line, and says nothing of
+//! the kernels without them, whatever the order of blocks and lanes.
+
+use std::collections::BTreeSet;
+
+use cuda_std::cpu::{Checks, Fault, LaunchError, Options, Order};
+use defects::{DEFECTS, Defect};
+use warpwright_tests::defects::{expected, launch_on_cpu, markers};
+
+/// Orders that every defect is run in.
+const ORDERS: u64 = 6;
+
+fn fault(defect: &Defect, options: Options) -> Result<Fault, String> {
+    match launch_on_cpu(defect, true, options) {
+        Err(LaunchError::Fault(fault)) => Ok(*fault),
+        Err(error) => Err(error.to_string()),
+        Ok(()) => Err("nothing was found".to_owned()),
+    }
+}
+
+/// Runs `check` on every defect in every order, and fails with all that went wrong.
+fn for_each(check: impl Fn(&Defect, Order) -> Result<(), String>) {
+    let mut wrong = Vec::new();
+    for defect in DEFECTS {
+        for order in Order::several(ORDERS) {
+            if let Err(why) = check(defect, order) {
+                wrong.push(format!("{} in the order {order}: {why}", defect.name));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_defect_is_seen_by_the_right_check_and_at_the_right_line() {
+    for_each(|defect, order| {
+        let checks = Checks::ALL;
+        expected(defect, &fault(defect, Options { order, checks })?)
+    });
+}
+
+#[test]
+fn each_check_sees_its_defects_alone() {
+    for_each(|defect, order| {
+        let first = markers(defect)[0].checks[0];
+        let options = Options {
+            order,
+            checks: first,
+        };
+        let fault = fault(defect, options)?;
+        match fault.kind.check() == Some(first) {
+            true => expected(defect, &fault),
+            false => Err(format!("expected {first}: {fault}")),
+        }
+    });
+}
+
+#[test]
+fn the_kernels_without_the_defects_are_clean() {
+    for_each(|defect, order| {
+        let checks = Checks::ALL;
+        launch_on_cpu(defect, false, Options { order, checks }).map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn a_defect_is_reported_the_same_when_it_is_run_again() {
+    for_each(|defect, order| {
+        let options = Options {
+            order,
+            checks: Checks::ALL,
+        };
+        let again = |fault: Fault| format!("{:?} {:?}", fault.block, fault.kind.places());
+        let (first, second) = (fault(defect, options)?, fault(defect, options)?);
+        match again(first.clone()) == again(second.clone()) {
+            true => Ok(()),
+            false => Err(format!("{first}, then {second}")),
+        }
+    });
+}
+
+#[test]
+fn the_corpus_covers_every_family_and_every_check() {
+    let names: BTreeSet<&str> = DEFECTS.iter().map(|defect| defect.name).collect();
+    assert_eq!(names.len(), DEFECTS.len(), "a name is there twice");
+    assert!(DEFECTS.len() >= 40, "{}", DEFECTS.len());
+    for family in warpwright::families() {
+        let prefix = format!("{}_", family.name);
+        assert!(
+            names.iter().any(|name| name.starts_with(&prefix)),
+            "no defect is planted in `{}`",
+            family.name
+        );
+    }
+    for check in [Checks::MEM, Checks::INIT, Checks::RACE, Checks::SYNC] {
+        let seen = DEFECTS.iter().filter(|defect| {
+            markers(defect)
+                .iter()
+                .any(|marker| marker.checks.contains(&check))
+        });
+        assert!(seen.count() >= 5, "few defects for `{check}`");
+    }
+    println!("{} defects, {ORDERS} orders each", DEFECTS.len());
+}
+
+#[test]
+fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
+    let defect = warpwright_tests::defects::find("histogram_plain_merge").unwrap();
+    let options = Options {
+        order: Order::Seeded(7),
+        checks: Checks::RACE,
+    };
+    let text = fault(defect, options).unwrap().to_string();
+    for part in [
+        "kernel histogram_plain_merge__defect, block (",
+        "lane (",
+        "race: this lane reads bytes ",
+        " of `output` at ",
+        "histogram.rs:",
+        " writes them at ",
+        "WARPWRIGHT_CHECK=race WARPWRIGHT_ORDER_SEED=7",
+    ] {
+        assert!(text.contains(part), "no {part:?} in: {text}");
+    }
+    assert!(!text.contains('\n'), "{text}");
+}
