@@ -20,7 +20,7 @@ use std::{
 use cuda_std::cpu::{Checks, LaunchError, Options, Order};
 use defects::{DEFECTS, Defect};
 use warpwright::{Device, Module};
-use warpwright_tests::defects::{find, launch_on, launch_on_cpu, ptx};
+use warpwright_tests::defects::{find, launch_on, launch_on_cpu, markers, ptx};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,26 +60,18 @@ fn run(name: &str, planted: bool) -> Result<(), String> {
 }
 
 fn cpu(name: &str, planted: bool) -> Result<(), String> {
-    found(named(name)?, planted).map_or(Ok(()), Err)
+    fault(named(name)?, planted, Checks::ALL).map_or(Ok(()), |error| Err(error.to_string()))
 }
 
-/// What the CPU executor says of a defect with every check, in the forward order; none if nothing.
-fn found(defect: &Defect, planted: bool) -> Option<String> {
-    let error = fault(defect, planted)?;
-    Some(error.to_string())
+/// What the CPU executor says of a defect in the forward order; none if nothing.
+fn fault(defect: &Defect, planted: bool, checks: Checks) -> Option<LaunchError> {
+    let order = Order::Forward;
+    launch_on_cpu(defect, planted, Options { order, checks }).err()
 }
 
-fn fault(defect: &Defect, planted: bool) -> Option<LaunchError> {
-    let options = Options {
-        order: Order::Forward,
-        checks: Checks::ALL,
-    };
-    launch_on_cpu(defect, planted, options).err()
-}
-
-/// The check that reports a defect, and the line.
+/// The check that a defect is planted for, and the line that it reports.
 fn told(defect: &Defect) -> (Option<Checks>, String) {
-    match fault(defect, true) {
+    match fault(defect, true, markers(defect)[0].checks[0]) {
         Some(LaunchError::Fault(fault)) => {
             let at = fault.kind.places().first().map(|at| at.line());
             let line = at.map_or_else(String::new, |line| format!("{}.rs:{line}", defect.family));
