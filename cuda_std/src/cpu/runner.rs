@@ -1,4 +1,6 @@
 //! The scheduler: runs the lanes of a block as coroutines, one at a time.
+// A fault ends the launch: it is made once, and passed up a few calls.
+#![allow(clippy::result_large_err)]
 
 use core::{
     cell::{Cell, RefCell},

@@ -415,6 +415,8 @@ fn mask(start: usize, bytes: usize) -> u64 {
 #[derive(Default)]
 pub(super) struct Pages {
     index: HashMap<usize, usize>,
+    // Pages are large: boxed, they stay where they are when the list grows.
+    #[allow(clippy::vec_box)]
     all: Vec<Box<Page>>,
     /// The pages used last, by the low bits of their number.
     cache: Vec<(usize, usize)>,
