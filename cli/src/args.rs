@@ -96,22 +96,11 @@ pub struct Reduce {
     /// Reduce a matrix along this axis: 0 gives one result per column, 1 one per row
     ///
     /// Takes sum, mean, min and max. Sums of integers are 64-bit and exact, and written as i64.
-    #[arg(long, value_enum, value_name = "AXIS")]
-    pub axis: Option<ReduceAxis>,
+    #[arg(long, value_name = "AXIS", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub axis: Option<u8>,
     /// Where to write the results of --axis: a .npy file
     #[arg(short, long, value_name = "OUT.npy", requires = "axis")]
     pub output: Option<PathBuf>,
-}
-
-/// An axis of a matrix, as NumPy counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReduceAxis {
-    /// Along y: one result per column
-    #[value(name = "0")]
-    Zero,
-    /// Along x: one result per row
-    #[value(name = "1")]
-    One,
 }
 
 /// A reduction.

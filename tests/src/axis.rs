@@ -87,13 +87,14 @@ impl Problem for Shape {
 }
 
 impl Shape {
-    /// Every variant for every operator; on the CPU executor, where lanes cost time, large matrices are for
-    /// one operator of each type.
+    /// Every variant for every operator; on the CPU executor, where lanes cost time, large matrices, and
+    /// those of many rows that have a block each, are for one operator of each type.
     fn rungs<T: AxisNumber>(&self, axis: Axis) -> Vec<Rung> {
         const LARGE: usize = 5000;
         let elements = self.height * self.width;
         let mut operators = AxisOperator::ALL.to_vec();
-        if self.executor == Executor::Cpu && elements > LARGE {
+        let many_blocks = axis == Axis::Rows && self.height > 50;
+        if self.executor == Executor::Cpu && (elements > LARGE || many_blocks) {
             let name: usize = T::As::NAME.bytes().map(usize::from).sum();
             operators = vec![operators[(name + elements + size_of::<T>()) % operators.len()]];
         }
@@ -129,7 +130,7 @@ pub fn shapes(axis: Axis) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for executor in Executor::ALL {
         let most_rows = match (executor, axis) {
-            (Executor::Cpu, Axis::Rows) => 600,
+            (Executor::Cpu, Axis::Rows) => 300,
             _ => usize::MAX,
         };
         let mut push = |height, width, above| {
@@ -162,7 +163,7 @@ pub fn shapes(axis: Axis) -> Vec<Shape> {
         }
         // Rows that blocks share, and rows that share a warp.
         push(2, 70_003, 0);
-        push(600, 7, 1);
+        push(300, 7, 1);
         // Rows that warps and blocks share: widths of whole tiles and of none.
         for (height, width) in [(700, 512), (1300, 128), (1500, 37), (2100, 32)] {
             push(height, width, 0);

@@ -10,14 +10,14 @@ use warpwright_cli::output::Target;
 use warpwright_cli::with_data;
 
 use super::{Done, check_variant, failed, families, open, read, shown, timed};
-use crate::args::{Global, Op, Reduce, ReduceAxis};
+use crate::args::{Global, Op, Reduce};
 use crate::report::{self, Answer, Number};
 
-/// Reduces a matrix along an axis, and prints or writes the results.
-pub fn run(global: &Global, options: &Reduce, axis: ReduceAxis) -> Result<()> {
+/// Reduces a matrix along an axis, as NumPy counts axes, and prints or writes the results.
+pub fn run(global: &Global, options: &Reduce, axis: u8) -> Result<()> {
     let axis = match axis {
-        ReduceAxis::Zero => Axis::Columns,
-        ReduceAxis::One => Axis::Rows,
+        0 => Axis::Columns,
+        _ => Axis::Rows,
     };
     let operator = operator(options.op)?;
     check_variant(
