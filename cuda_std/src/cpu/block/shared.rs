@@ -1,0 +1,187 @@
+//! The block's shared memory, and what is wrong with an access to it.
+
+use super::*;
+
+impl BlockState {
+    /// The static shared array that belongs to a place in the source and a type.
+    pub fn static_array<A>(
+        &self,
+        lane: &Lane,
+        site: *const u8,
+        at: &'static Location<'static>,
+    ) -> *mut u8 {
+        let type_name = core::any::type_name::<A>();
+        let mut statics = self.statics.borrow_mut();
+        if let Some(array) = statics
+            .iter_mut()
+            .find(|array| array.site == site && array.type_name == type_name)
+        {
+            return array.memory.as_mut_ptr().cast();
+        }
+        let bytes = size_of::<A>().next_multiple_of(SHARED_ALIGN);
+        let required = statics.iter().map(|array| array.bytes).sum::<usize>()
+            + bytes
+            + self.config.shared_bytes as usize;
+        if required > super::super::MAX_SHARED_BYTES {
+            drop(statics);
+            self.fail(
+                lane,
+                FaultKind::SharedMemory {
+                    required,
+                    given: super::super::MAX_SHARED_BYTES,
+                    at,
+                },
+            );
+        }
+        statics.push(StaticArray {
+            site,
+            type_name,
+            bytes,
+            memory: vec![POISON; words(bytes)],
+        });
+        let array = statics.last_mut().expect("just pushed");
+        array.memory.as_mut_ptr().cast()
+    }
+
+    /// The start of the dynamic shared memory.
+    pub fn dynamic_shared(&self) -> *mut u8 {
+        self.dynamic.borrow_mut().as_mut_ptr().cast()
+    }
+
+    /// Whether an address is in the block's shared memory.
+    pub fn is_shared(&self, ptr: *const u8) -> bool {
+        let within = |memory: &[u128]| memory.as_ptr_range().contains(&ptr.cast());
+        within(&self.dynamic.borrow())
+            || self
+                .statics
+                .borrow()
+                .iter()
+                .any(|array| within(&array.memory))
+    }
+
+    /// Ends the launch if a view of shared memory is not within one of the block's arrays.
+    pub fn check_shared(
+        &self,
+        lane: &Lane,
+        ptr: *const u8,
+        bytes: usize,
+        at: &'static Location<'static>,
+    ) {
+        let room = |memory: *const u8, size: usize| {
+            let offset = ptr.addr().checked_sub(memory.addr())?;
+            (offset <= size).then(|| size - offset)
+        };
+        let statics = self.statics.borrow();
+        let dynamic = self.dynamic.borrow().as_ptr().cast();
+        let most = statics
+            .iter()
+            .map(|array| (array.memory.as_ptr().cast(), array.bytes))
+            .chain([(dynamic, self.config.shared_bytes as usize)])
+            .filter_map(|(memory, size)| room(memory, size))
+            .max();
+        drop(statics);
+        if bytes > most.unwrap_or(0) {
+            self.fail(
+                lane,
+                FaultKind::SharedMemory {
+                    required: bytes,
+                    given: most.unwrap_or(0),
+                    at,
+                },
+            );
+        }
+    }
+
+    /// Ends the launch because of what the sanitizer has found in an access through the view that starts
+    /// at `view`.
+    #[cold]
+    pub fn report(&self, lane: &Lane, view: usize, access: Access, found: Finding) -> ! {
+        let Access {
+            space,
+            start,
+            bytes,
+            touched,
+            at,
+            ..
+        } = access;
+        let kind = match found {
+            Finding::Unallocated => FaultKind::Unallocated {
+                bytes: self.bytes(space, view, start, bytes),
+                touched,
+                at,
+            },
+            Finding::Unwritten { address } => FaultKind::Unwritten {
+                bytes: self.bytes(space, view, address, start + bytes - address),
+                at,
+            },
+            Finding::Race {
+                address,
+                bytes,
+                block,
+                lane,
+                touched: other_touched,
+                at: other_at,
+            } => {
+                let order = BlockOrder::new(self.options.order, self.config.blocks());
+                FaultKind::Race {
+                    bytes: self.bytes(space, view, address, bytes),
+                    touched,
+                    at,
+                    other_block: self.config.block_at(order.block(u64::from(block))),
+                    other_lane: self.config.lane_at(lane),
+                    other_touched,
+                    other_at,
+                }
+            }
+        };
+        self.fail(lane, kind)
+    }
+
+    /// Names bytes of memory that are reached through the view that starts at `view`.
+    fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
+        let shared = || {
+            let statics = self.statics.borrow();
+            let found = statics.iter().find_map(|array| {
+                let start = array.memory.as_ptr().addr();
+                (start..start + array.bytes)
+                    .contains(&address)
+                    .then(|| (format!("the shared array `{}`", array.type_name), start))
+            });
+            let dynamic = || {
+                let start = self.dynamic.borrow().as_ptr().addr();
+                ("the dynamic shared memory".to_owned(), start)
+            };
+            found.unwrap_or_else(dynamic)
+        };
+        let global = || {
+            let params = self.params.borrow();
+            let allocation = memory::find(address);
+            let near = params.iter().filter(|(_, start)| {
+                *start <= address
+                    && allocation
+                        .as_ref()
+                        .is_none_or(|allocation| allocation.contains(*start, 1))
+            });
+            let exact = params.iter().find(|(_, start)| *start == view);
+            match exact.or_else(|| near.max_by_key(|(_, start)| *start)) {
+                Some((name, start)) => (format!("`{name}`"), *start),
+                None => (format!("the memory at {view:#x}"), view),
+            }
+        };
+        let (of, start) = if space == Space::Shared {
+            shared()
+        } else {
+            global()
+        };
+        Bytes {
+            of,
+            first: address.wrapping_sub(start),
+            last: address.wrapping_sub(start) + bytes - 1,
+        }
+    }
+
+    /// Bytes of static shared arrays seen so far.
+    pub fn static_bytes(&self) -> usize {
+        self.statics.borrow().iter().map(|array| array.bytes).sum()
+    }
+}
