@@ -275,6 +275,9 @@ fn rustflags(
         "-Cembed-bitcode=yes".to_owned(),
         "-Zunstable-options".to_owned(),
         "-Cpanic=immediate-abort".to_owned(),
+        // It copies a barrier into both arms of a branch around it, and then the lanes of a warp wait at
+        // two different ones, which is undefined.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
     ];
     // Of several prefixes that fit, rustc takes the last.
     for (from, to) in remapped_folders(toolchain, info, target_dir) {

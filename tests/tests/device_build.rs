@@ -16,6 +16,12 @@ fn every_device_function_compiles_and_assembles_for_every_kind_of_architecture()
     ] {
         let path = device_library::build(arch).unwrap_or_else(|error| panic!("{error}"));
         let text = std::fs::read_to_string(&path).unwrap();
+        let kernel = text
+            .split_once(".entry barrier_between_branches(")
+            .unwrap()
+            .1;
+        let kernel = kernel.split_once("\n}").unwrap().0;
+        assert_eq!(kernel.matches("bar.sync").count(), 1, "{kernel}");
         let redux = text.contains("redux.sync");
         assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
         let assembly = ptxas

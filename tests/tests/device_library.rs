@@ -71,8 +71,16 @@ where
     });
 }
 
-/// Runs a kernel that changes its view, with an argument.
+/// Runs a kernel of one warp that changes its view, with an argument.
 fn in_place_with<K, T>(what: &str, values: &[T], argument: u32)
+where
+    K: Kernel<Params = (GlobalMut<T>, u32)>,
+    T: warpwright::Element + std::fmt::Debug,
+{
+    in_place_with_shape::<K, T>(what, WARP, values, argument);
+}
+
+fn in_place_with_shape<K, T>(what: &str, config: LaunchConfig, values: &[T], argument: u32)
 where
     K: Kernel<Params = (GlobalMut<T>, u32)>,
     T: warpwright::Element + std::fmt::Debug,
@@ -80,7 +88,7 @@ where
     same_everywhere(what, |device, module| {
         let mut on_device = device.upload(values).unwrap();
         // SAFETY: an element per thread; the argument is a mask of all lanes, or a distance.
-        unsafe { device.launch::<K>(module, WARP, (&mut on_device, argument)) }.unwrap();
+        unsafe { device.launch::<K>(module, config, (&mut on_device, argument)) }.unwrap();
         on_device.to_vec().unwrap()
     });
 }
@@ -155,6 +163,16 @@ fn places_and_barriers() {
     in_place::<threads::Vectors, u32>("vectors", config, &[0; 1280]);
     let predicates: Vec<u32> = (0..1280).map(|i| u32::from(i % 7 == 0)).collect();
     in_place::<threads::Barriers, u32>("barriers", config, &predicates);
+}
+
+#[test]
+fn a_barrier_between_branches() {
+    in_place_with_shape::<threads::BarrierBetweenBranches, u32>(
+        "barrier between branches",
+        LaunchConfig::linear(1, 64),
+        &[3; 64],
+        20,
+    );
 }
 
 #[test]

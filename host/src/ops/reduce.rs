@@ -300,7 +300,11 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
         let choice = choose(&FAMILY, variant.as_deref())?;
         let passes = T::passes(operator);
         let plan = Plan::new(&device, choice, &passes, input.len())?;
-        let memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
+        let mut memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
+        if matches!(operator, Operator::ArgMin | Operator::ArgMax) {
+            // A position's result has padding, which nobody writes and the download reads.
+            memory.view_mut().clear()?;
+        }
         Ok(PreparedReduce {
             device,
             input,

@@ -53,6 +53,26 @@ pub unsafe fn barriers(results: GlobalMut<u32>) {
     results.set(i, 0);
 }
 
+/// A barrier between two branches on the same condition, which a compiler might put into both arms of one.
+#[kernel]
+pub unsafe fn barrier_between_branches(results: GlobalMut<u32>, few: u32) {
+    let tile = shared![u32; 64];
+    let t = thread::thread_idx_x() as usize;
+    let mut sum = 0;
+    if (t as u32) < few {
+        let mut i = t;
+        while i < results.len() {
+            sum += results.get(i);
+            i += 7;
+        }
+    }
+    tile.set(t, sum);
+    thread::sync_threads();
+    if t < 32 && (t as u32) < few {
+        results.set(t, tile.get(t) + tile.get(t + 32));
+    }
+}
+
 #[cfg(feature = "vek")]
 #[kernel]
 pub unsafe fn vectors(results: GlobalMut<u32>) {
