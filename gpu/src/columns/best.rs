@@ -1,6 +1,8 @@
 //! `best`: wide loads, several rows in flight per thread, and one launch.
 
-use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+use core::sync::atomic::Ordering;
+
+use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared, view::Wide};
 
 use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_UNROLL, BEST_WARPS};
 use crate::{
@@ -102,7 +104,8 @@ pub unsafe fn columns_best<A: Along>(
             let ticket = (tickets_base + group) * tiles + tile;
             let came = tickets.atomic_add(ticket, 1) as usize + 1;
             if came == members {
-                tickets.set(ticket, 0);
+                // Not ordered behind the other blocks' tickets, so as atomic as those.
+                tickets.atomic_store(ticket, 0, Ordering::Relaxed, Scope::Device);
             }
             last.set(0, u32::from(came == members));
         }

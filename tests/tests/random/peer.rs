@@ -1,7 +1,7 @@
 //! The words of cuRAND's device generators, as `benches/curand/words.cu` prints them on a GPU.
 //!
-//! A line is: the generator (`philox` or `xorwow`), seed, sequence, offset (decimal), and eight words (hexadecimal). The file is
-//! written on a card, and the tests that need it say where it is missing.
+//! A line is: the generator (`philox` or `xorwow`), seed, sequence, offset (decimal), and eight words (hexadecimal).
+//! `curand-words.txt` is what it printed on an NVIDIA H100, built with the nvcc and the cuRAND of CUDA 13.0.
 
 use cuda_std::random::{Philox4x32, Xorwow};
 
@@ -54,6 +54,12 @@ fn the_program_for_the_card_prints_these_places() {
         let row = format!("{{{seed}ull, {sequence}ull, {offset}ull}},");
         assert!(program.contains(&row), "{row}");
     }
+}
+
+#[test]
+fn the_words_are_those_of_curand() {
+    let printed: Vec<&str> = include_str!("curand-words.txt").lines().collect();
+    assert_eq!(lines(), printed);
 }
 
 /// Prints the lines, to compare with those of the card: `cargo test -p warpwright-tests --test random -- --ignored
