@@ -1,6 +1,6 @@
 //! Elementwise maps: a function of one's own over arrays, at the speed of memory.
 //!
-//! A function is a type that implements [`MapFn`]; its parameters are its fields. [`map_kernel!`] makes a
+//! A function is a type that implements [`MapFn`]; its parameters are its fields. [`map_kernel!`](crate::map_kernel!) makes a
 //! kernel of it, and `Device::map` of the library `warpwright` launches that:
 //!
 //! ```
@@ -134,7 +134,7 @@ impl<F> Passed<F> {
 // SAFETY: plain numbers in C's layout, by the contract of `MapFn`.
 unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}
 
-/// A function with a kernel of its own: what [`map_kernel!`] implements.
+/// A function with a kernel of its own: what [`map_kernel!`](crate::map_kernel!) implements.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait MapKernel: MapFn {
     /// The kernel.
