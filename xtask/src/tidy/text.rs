@@ -18,7 +18,11 @@ const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 
 /// No source file or page is longer than [`MOST_LINES`].
 pub fn files_are_short(tree: &Tree) -> Found {
-    files_are_short_but(tree, LONG_FILES)
+    // Not every tree has them: those of the tests are small.
+    let there = LONG_FILES
+        .iter()
+        .filter(|(path, _)| tree.text(path).is_some());
+    files_are_short_but(tree, &there.copied().collect::<Vec<_>>())
 }
 
 pub(super) fn files_are_short_but(tree: &Tree, exceptions: &[(&str, &str)]) -> Found {
