@@ -7,7 +7,7 @@
 //! - `symbols.rs`, the same names as a Rust array, in the same order,
 //! - `libcuda.a`, an archive without members, for the `-lcuda` that `cust_raw` asks of the linker.
 //!
-//! It also writes `modules.rs`, the table of the PTX modules that `src/module.rs` includes.
+//! It also packs the PTX modules, and writes `modules.rs`, the table of them that `src/module.rs` includes.
 //!
 //! On any other target the library is built without its CUDA side, and a warning says so; with the
 //! feature `require-cuda` that is an error.
@@ -15,6 +15,16 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
+
+use miniz_oxide::deflate::compress_to_vec;
+
+#[path = "src/ptx.rs"]
+#[allow(
+    dead_code,
+    clippy::duplicate_mod,
+    reason = "the library has it too, and uses more of it; its tests have this script as a module"
+)]
+mod ptx;
 
 /// An `ar` archive that has no members is its magic number alone.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
@@ -24,16 +34,22 @@ const SYMBOLS: &str = "driver-door/symbols.txt";
 /// The library's PTX: `ptx/<architecture>/<family>.ptx`.
 const MODULES: &str = "ptx";
 
+/// Kernels are packed together until their text has this many bytes: much smaller than one by one, since
+/// they are alike, and quick to unpack for one of them.
+const GROUP: usize = 64 * 1024;
+
+/// How hard the packer tries, 0 to 10: an unoptimised build script takes seconds for all modules at 6.
+const EFFORT: u8 = 6;
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={SYMBOLS}");
     println!("cargo:rustc-check-cfg=cfg(warpwright_cuda)");
     println!("cargo:rerun-if-changed={MODULES}");
     let out = PathBuf::from(variable("OUT_DIR"));
-    write(
-        &out.join("modules.rs"),
-        module_table(Path::new(MODULES)).as_bytes(),
-    );
+    println!("cargo:rerun-if-changed=src/ptx.rs");
+    let table = module_table(Path::new(MODULES), &out);
+    write(&out.join("modules.rs"), table.as_bytes());
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return;
     }
@@ -153,27 +169,46 @@ fn name_table(names: &[&str]) -> String {
     text
 }
 
-/// The PTX modules as a Rust array of `(architecture, family, text)`, in the order of their names.
-fn module_table(root: &Path) -> String {
-    let mut rows = Vec::new();
-    for arch in entries(root).iter().filter(|path| path.is_dir()) {
-        for module in entries(arch) {
-            let (Some(arch), Some(family), Ok(path)) =
-                (stem(arch), stem(&module), fs::canonicalize(&module))
-            else {
+/// Packs the PTX modules into files in `out`; gives them as a Rust array of `Packed`.
+fn module_table(root: &Path, out: &Path) -> String {
+    let mut rows = String::from("&[\n");
+    for folder in entries(root).iter().filter(|path| path.is_dir()) {
+        for module in entries(folder) {
+            let (Some(arch), Some(family)) = (stem(folder), stem(&module)) else {
                 continue;
             };
-            if module
-                .extension()
-                .is_some_and(|extension| extension == "ptx")
-            {
-                rows.push(format!(
-                    "    ({arch:?}, {family:?}, include_str!({path:?})),\n"
-                ));
+            if module.extension().is_none_or(|it| it != "ptx") {
+                continue;
+            }
+            let text = fs::read_to_string(&module)
+                .unwrap_or_else(|e| fail(&format!("{}: {e}", module.display())));
+            for (number, (names, text)) in groups(&text).iter().enumerate() {
+                let path = out.join(format!("{arch}-{family}-{number}.deflate"));
+                write(&path, &compress_to_vec(text.as_bytes(), EFFORT));
+                let _ = writeln!(
+                    rows,
+                    "    Packed {{ arch: {arch:?}, kernels: &{names:?}, text: include_bytes!({path:?}) }},"
+                );
             }
         }
     }
-    format!("&[\n{}]\n", rows.concat())
+    rows + "]\n"
+}
+
+/// A module as several: the names of the kernels in each, and its text.
+fn groups(module: &str) -> Vec<(Vec<&str>, String)> {
+    let (shared, kernels) = ptx::split(module);
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for (name, text) in kernels {
+        match groups.last_mut().filter(|(_, group)| group.len() < GROUP) {
+            Some((names, group)) => {
+                names.push(name);
+                group.push_str(&text);
+            }
+            None => groups.push((vec![name], format!("{shared}{text}"))),
+        }
+    }
+    groups
 }
 
 /// What is in a folder, sorted; nothing if there is no such folder.

@@ -35,6 +35,7 @@ mod launch;
 mod matrix;
 mod module;
 pub mod ops;
+mod ptx;
 mod rect;
 
 pub use buffer::{Element, PinnedVec, Vector, VectorView, VectorViewMut};

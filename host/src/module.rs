@@ -22,10 +22,20 @@ use crate::{
 use crate::{
     device::Device,
     error::{Error, Result},
+    ptx,
 };
 
-/// The library's PTX: architecture, family, text.
-static OWN: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+/// Some kernels of one of the library's PTX modules, as `build.rs` packs them.
+struct Packed {
+    arch: &'static str,
+    /// The kernels' names.
+    kernels: &'static [&'static str],
+    /// PTX with these kernels and all that they need, deflated.
+    text: &'static [u8],
+}
+
+/// The library's PTX.
+static OWN: &[Packed] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// A PTX module of a user's own kernels, for [`Device::launch`](crate::Device::launch).
 ///
@@ -94,7 +104,7 @@ impl Module {
 
     /// The names of the kernels in it, in the text's order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.inner.ptx.lines().filter_map(entry_name)
+        self.inner.ptx.lines().filter_map(ptx::entry_name)
     }
 
     pub(crate) fn require(&self, kernel: &'static str, operation: &'static str) -> Result<()> {
@@ -197,16 +207,6 @@ impl Device {
     }
 }
 
-/// The name of the kernel that a line of PTX begins.
-fn entry_name(line: &str) -> Option<&str> {
-    let rest = line
-        .strip_prefix(".visible ")
-        .unwrap_or(line)
-        .strip_prefix(".entry ")?;
-    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
-    Some(&rest[..end])
-}
-
 /// The PTX of one of the library's kernels, for a device of this compute capability: what the kernel
 /// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
 ///
@@ -222,31 +222,38 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
         Some(modules_in(Path::new(&folder)))
     });
     match given {
-        None => kernel_of(OWN.iter().copied(), name, capability),
-        Some(given) => {
-            let modules = given
-                .iter()
-                .map(|(arch, family, text)| (&**arch, &**family, &**text));
-            kernel_of(modules, name, capability)
-        }
+        None => packed_kernel(name, capability),
+        Some(given) => given_kernel(given, name, capability),
     }
+}
+
+/// One of the compiled-in kernels, of the newest architecture that the device runs.
+fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
+    let (_, packed) = OWN
+        .iter()
+        .filter(|packed| packed.kernels.contains(&name))
+        .filter_map(|packed| Some((runs_on(packed.arch, capability)?, packed)))
+        .max_by_key(|(arch, _)| *arch)?;
+    let text = miniz_oxide::inflate::decompress_to_vec(packed.text).ok()?;
+    ptx::slice(std::str::from_utf8(&text).ok()?, name)
 }
 
 /// One kernel of the newest module, of those with its family, that the device runs. A module is its
 /// architecture, its family and its text.
-fn kernel_of<'a>(
-    modules: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
+fn given_kernel(
+    modules: &[(String, String, String)],
     name: &str,
     capability: (u32, u32),
 ) -> Option<String> {
-    let newest = modules
+    let (_, text) = modules
+        .iter()
         .filter(|(_, family, _)| {
-            name.strip_prefix(family)
+            name.strip_prefix(&**family)
                 .is_some_and(|rest| rest.starts_with('_'))
         })
         .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, text)))
         .max_by_key(|(arch, _)| *arch)?;
-    slice(newest.1, name)
+    ptx::slice(text, name)
 }
 
 /// The modules in a folder, `<architecture>/<family>.ptx`; none where it cannot be read.
@@ -277,32 +284,6 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     .then_some((number, exact))
 }
 
-/// The items of PTX text that are no kernels, and the kernel called `name`.
-fn slice(ptx: &str, name: &str) -> Option<String> {
-    let mut kept = String::with_capacity(8 * 1024);
-    let mut found = false;
-    let mut lines = ptx.lines();
-    while let Some(line) = lines.next() {
-        let Some(entry) = entry_name(line) else {
-            kept.push_str(line);
-            kept.push('\n');
-            continue;
-        };
-        let wanted = entry == name;
-        found |= wanted;
-        // A kernel ends with a closing brace in the first column.
-        let mut body = Some(line);
-        while let Some(line) = body {
-            if wanted {
-                kept.push_str(line);
-                kept.push('\n');
-            }
-            body = if line == "}" { None } else { lines.next() };
-        }
-    }
-    found.then_some(kept)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,14 +312,14 @@ mod tests {
 
     #[test]
     fn a_slice_is_the_shared_items_and_one_kernel() {
-        let text = slice(TEXT, "family_a__f32").unwrap();
+        let text = ptx::slice(TEXT, "family_a__f32").unwrap();
         assert!(text.contains(".extern .shared"));
         assert!(text.contains("array[4]"));
         assert!(!text.contains("family_a("));
-        let text = slice(TEXT, "family_a").unwrap();
+        let text = ptx::slice(TEXT, "family_a").unwrap();
         assert!(text.contains(".version 7.0"));
         assert!(!text.contains("family_a__f32"));
-        assert_eq!(slice(TEXT, "family_b"), None);
+        assert_eq!(ptx::slice(TEXT, "family_b"), None);
     }
 
     #[test]
@@ -348,6 +329,36 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (10, 0)), None);
         assert_eq!(runs_on("sm_80", (7, 5)), None);
         assert!(runs_on("sm_75", (12, 0)).is_some());
+    }
+
+    /// The committed modules, as text.
+    const COMMITTED: [&str; 9] = [
+        include_str!("../ptx/sm_75/columns.ptx"),
+        include_str!("../ptx/sm_75/convolution.ptx"),
+        include_str!("../ptx/sm_75/gemm.ptx"),
+        include_str!("../ptx/sm_75/histogram.ptx"),
+        include_str!("../ptx/sm_75/map.ptx"),
+        include_str!("../ptx/sm_75/random.ptx"),
+        include_str!("../ptx/sm_75/reduce.ptx"),
+        include_str!("../ptx/sm_75/rows.ptx"),
+        include_str!("../ptx/sm_75/transpose.ptx"),
+    ];
+
+    #[test]
+    fn every_committed_kernel_is_unpacked_as_it_is() {
+        let mut kernels = 0;
+        for text in COMMITTED {
+            let (shared, list) = ptx::split(text);
+            for (name, kernel) in list {
+                let expected = format!("{shared}{kernel}");
+                assert_eq!(packed_kernel(name, (7, 5)), Some(expected), "{name}");
+                assert_eq!(packed_kernel(name, (7, 0)), None, "{name}");
+                kernels += 1;
+            }
+        }
+        let packed: usize = OWN.iter().map(|packed| packed.kernels.len()).sum();
+        assert_eq!(kernels, packed);
+        assert_eq!(packed_kernel("family_a", (9, 0)), None);
     }
 
     #[test]
@@ -369,10 +380,7 @@ mod tests {
         assert_eq!(modules, [module("sm_75"), module("sm_90a")]);
         assert_eq!(modules_in(&folder), []);
 
-        let kernel = |name, capability| {
-            let modules = modules.iter().map(|(a, f, t)| (&**a, &**f, &**t));
-            kernel_of(modules, name, capability)
-        };
+        let kernel = |name, capability| given_kernel(&modules, name, capability);
         assert!(kernel("family_a", (7, 5)).is_some());
         assert_eq!(kernel("family_b", (7, 5)), None);
         assert_eq!(kernel("family_a", (7, 0)), None);
