@@ -10,14 +10,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cuda_builder::NvvmArch;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use liblzma::stream::{Check, Filters, LzmaOptions, Stream};
+use liblzma::write::XzEncoder;
 
 use crate::{Result, project};
 use build::Executable;
 
 /// The size that a bundle should stay below, in bytes.
 const SIZE_LIMIT: u64 = 60 << 20;
+
+/// The archive of the test programs.
+const TESTS: &str = "tests.tar.xz";
+
+/// How far back the archive's packer looks for what it has seen. The test programs have the library and its
+/// PTX in common: where it sees several of them at a time, the archive is a fifth of what they are one by one.
+const WINDOW: u32 = 128 << 20;
 
 /// The scripts: name and text.
 const SCRIPTS: &[(&str, &str)] = &[
@@ -55,6 +62,11 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
         "warpwright-tests",
         Some("cuda_std_parity"),
         "it says all when it is compiled",
+    ),
+    (
+        "warpwright-tests",
+        Some("defects_build"),
+        "it builds kernels",
     ),
     (
         "warpwright-tests",
@@ -96,14 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .collect();
     let built = build::workspace(&excluded)?;
     let tests = chosen(&built.tests)?;
-    let folder_of_tests = folder.join("tests");
-    make(&folder_of_tests)?;
-    for test in &tests {
-        pack(
-            &test.path,
-            &folder_of_tests.join(format!("{}.gz", test.name())),
-        )?;
-    }
+    let programs = tests.iter().map(|test| (test.name(), test.path.as_path()));
+    pack(programs, &folder.join(TESTS))?;
     copy(&built.program, &folder.join("warpwright"))?;
     for (name, path) in &built.examples {
         copy(path, &folder.join(name))?;
@@ -260,7 +266,7 @@ fn read_me(tests: &[&Executable]) -> String {
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\
          sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
          profile.sh      one kernel under Nsight Compute (of the CUDA toolkit)\n\
-         tests           the test programs, packed; device-tests: kernels that they run\n\
+         tests.tar.xz    the test programs (run.sh needs tar and xz); device-tests: kernels that they run\n\
          ptx, source     the kernels with source lines, for the two above\n\
          \n\
          Test programs:\n",
@@ -276,14 +282,24 @@ fn read_me(tests: &[&Executable]) -> String {
     text
 }
 
-/// Compresses a file: a test program has much text of PTX in it.
-fn pack(from: &Path, to: &Path) -> Result<()> {
-    let mut input = File::open(from).map_err(|error| failed("reading", from, &error))?;
-    let output = File::create(to).map_err(|error| failed("writing", to, &error))?;
-    let mut encoder = GzEncoder::new(output, Compression::best());
-    io::copy(&mut input, &mut encoder)
-        .and_then(|_| encoder.finish()?.flush())
-        .map_err(|error| failed("writing", to, &error))
+/// Packs programs, each with the name that it gets.
+fn pack<'a>(programs: impl Iterator<Item = (String, &'a Path)>, to: &Path) -> Result<()> {
+    let writing = |error| failed("writing", to, &error);
+    let mut options = LzmaOptions::new_preset(1)?;
+    options.dict_size(WINDOW);
+    let stream = Stream::new_stream_encoder(Filters::new().lzma2(&options), Check::Crc64)?;
+    let output = File::create(to).map_err(writing)?;
+    let mut archive = tar::Builder::new(XzEncoder::new_stream(output, stream));
+    for (name, from) in programs {
+        archive
+            .append_path_with_name(from, name)
+            .map_err(|error| failed("packing", from, &error))?;
+    }
+    let encoder = archive.into_inner().map_err(writing)?;
+    encoder
+        .finish()
+        .and_then(|mut file| file.flush())
+        .map_err(writing)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

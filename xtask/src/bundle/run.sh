@@ -27,18 +27,26 @@ wanted() {
     return 1
 }
 
+for tool in xz tar; do
+    command -v $tool >/dev/null || {
+        echo "run.sh: $tool required, found none: install it (Debian: apt-get install xz-utils tar)" >&2
+        exit 1
+    }
+done
+mkdir "$scratch/tests"
+xz -dc "$here/tests.tar.xz" | tar -xf - -C "$scratch/tests" || exit 1
+
 passed=0
 failed=0
 programs=0
-for packed in "$here"/tests/*.gz; do
-    name=$(basename "$packed" .gz)
+for program in "$scratch"/tests/*; do
+    name=$(basename "$program")
     wanted "$name" "$@" || continue
     programs=$((programs + 1))
     echo "== $name"
-    # A folder of its own to work in; removed at once, since the programs are large.
+    # A folder of its own to work in.
     mkdir "$scratch/work"
-    gzip -dc "$packed" >"$scratch/program" && chmod +x "$scratch/program" || exit 1
-    { (cd "$scratch/work" && "$scratch/program" 2>&1); echo $? >"$scratch/status"; } |
+    { (cd "$scratch/work" && "$program" 2>&1); echo $? >"$scratch/status"; } |
         tee "$scratch/log"
     status=$(cat "$scratch/status")
     counts=$(sed -n 's/^test result: .*\. \([0-9]*\) passed; \([0-9]*\) failed;.*/\1 \2/p' \
@@ -52,7 +60,7 @@ for packed in "$here"/tests/*.gz; do
         echo "$name ended with status $status"
         failed=$((failed + 1))
     fi
-    rm -rf "$scratch/work" "$scratch/program"
+    rm -rf "$scratch/work"
 done
 
 if [ $programs -eq 0 ]; then

@@ -75,7 +75,6 @@ mod scripts {
     /// A bundle of test programs that are shell scripts.
     fn bundle(tests: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        make(&folder.path().join("tests")).unwrap();
         for (name, text) in SCRIPTS {
             let text = text.replace("/usr/local/cuda", "/nonexistent");
             write(&folder.path().join(name), &text).unwrap();
@@ -87,17 +86,22 @@ mod scripts {
             let place = place.iter().find(|path| path.exists()).expect(program);
             std::os::unix::fs::symlink(place, programs.join(program)).unwrap();
         }
+        let plain = folder.path().join("plain");
+        make(&plain).unwrap();
         for (name, text) in tests {
-            let plain = folder.path().join("plain");
-            write(&plain, &format!("#!/bin/sh\n{text}\n")).unwrap();
-            pack(&plain, &folder.path().join(format!("tests/{name}.gz"))).unwrap();
+            write(&plain.join(name), &format!("#!/bin/sh\n{text}\n")).unwrap();
+            make_executable(&plain.join(name)).unwrap();
         }
+        let paths: Vec<_> = tests.iter().map(|(name, _)| plain.join(name)).collect();
+        let names = tests.iter().map(|(name, _)| (*name).to_owned());
+        let programs = names.zip(paths.iter().map(PathBuf::as_path));
+        pack(programs, &folder.path().join(TESTS)).unwrap();
         folder
     }
 
     /// What the scripts call, and no more: the machine may have a CUDA toolkit.
-    const PROGRAMS: &str = "basename cat chmod dirname grep gzip head ls mkdir mktemp rm sed sort tail tee \
-                            touch tr";
+    const PROGRAMS: &str = "basename cat chmod dirname grep head ls mkdir mktemp rm sed sort tail tar tee touch \
+                            tr xz";
 
     fn script(folder: &Path, name: &str, arguments: &[&str]) -> Output {
         Command::new("/bin/sh")
