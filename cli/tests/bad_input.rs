@@ -333,6 +333,26 @@ fn products_of_what_does_not_fit() {
 }
 
 #[test]
+fn numbers_that_are_too_large_for_f32() {
+    let folder = Folder::new();
+    folder.matrix("single.npy", 1, 1, &[1.0f32]);
+    folder.matrix("double.npy", 1, 1, &[1.0f64]);
+    folder.vector("vector.npy", &[1.0f32]);
+    let product = "matmul single.npy single.npy -o out.npy";
+    folder.fails(&format!("{product} --alpha 1e39"), 2, &["--alpha", "1e39"]);
+    let sum = format!("{product} --c single.npy");
+    folder.fails(&format!("{sum} --beta=-1e300"), 2, &["--beta", "-1e300"]);
+    folder.fails(
+        "convolve vector.npy --mask 1,1e39 -o out.npy",
+        2,
+        &["mask", "1e39"],
+    );
+    folder.fails("map vector.npy --op scale:1e99,0 -o out.npy", 2, &["1e99"]);
+    let output = folder.command("matmul double.npy double.npy -o out.npy --alpha 1e39");
+    assert!({ output }.output().unwrap().status.success());
+}
+
+#[test]
 fn reductions_of_nothing() {
     let folder = Folder::new();
     folder.vector::<f32>("in.npy", &[]);
@@ -374,6 +394,11 @@ fn names_that_are_not_known() {
         &["sorting", "transpose", "reduce", "histogram"],
     );
     folder.fails("ladder --size 0", 2, &["--size"]);
+    folder.fails(
+        "ladder --size 2^50",
+        1,
+        &["ladder", "memory", "1125899906842624"],
+    );
     folder.fails("verify --variant quick", 2, &["quick"]);
     folder.fails("sort in.npy", 2, &["sort"]);
     folder.fails("transpose in.npy", 2, &["--output"]);

@@ -2,7 +2,9 @@
 //!
 //! `benches/record/<card>/<date>-ladder.txt` is what `warpwright ladder` printed there, below two lines that
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
-//! of `best` become the README's table.
+//! of `best` become the README's table. The records of `warpwright ulp` become `docs/ULP.md`.
+
+mod ulp;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +31,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let root = project::root();
     let mut stale = Vec::new();
-    for (path, text) in pages(&records()?, &fs::read_to_string(root.join(README))?)? {
+    let mut pages = pages(
+        &records("-ladder.txt")?,
+        &fs::read_to_string(root.join(README))?,
+    )?;
+    pages.push((ulp::PAGE, ulp::page(&records(ulp::SUFFIX)?)?));
+    for (path, text) in pages {
         let file = root.join(path);
         if fs::read_to_string(&file).is_ok_and(|now| now.replace('\r', "") == text) {
             continue;
@@ -54,8 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The newest ladder of each card: the path of its record, and its text.
-fn records() -> Result<Vec<(String, String)>> {
+/// The newest record with this suffix of each device: its path, and its text.
+fn records(suffix: &str) -> Result<Vec<(String, String)>> {
     let folder = project::root().join("benches/record");
     let mut newest = BTreeMap::new();
     for card in fs::read_dir(&folder)? {
@@ -63,7 +70,7 @@ fn records() -> Result<Vec<(String, String)>> {
         let mut names: Vec<String> = fs::read_dir(card.path())?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<std::io::Result<_>>()?;
-        names.retain(|name| name.ends_with("-ladder.txt"));
+        names.retain(|name| name.ends_with(suffix));
         if let Some(name) = names.into_iter().max() {
             let text = fs::read_to_string(card.path().join(&name))?;
             let card = card.file_name().to_string_lossy().into_owned();

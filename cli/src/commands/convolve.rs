@@ -7,9 +7,8 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::input;
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
 use crate::args::{Convolve, Global, Mask, Outside};
-use crate::report::{self, Answer};
 
 /// Convolves a vector or the rows of a matrix, and writes the result.
 pub fn run(global: &Global, options: &Convolve) -> Result<()> {
@@ -41,26 +40,8 @@ pub fn run(global: &Global, options: &Convolve) -> Result<()> {
     };
     let done = done.map_err(|error| error.within(options.input.display()))?;
     drop(input);
-    target.stage_array(&done.value)?.commit()?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
-        });
-    }
-    report::note(&format!(
-        "{}: {} of {}, by a mask of {} ({})",
-        target.path().display(),
-        done.value.shape(),
-        done.value.dtype(),
-        mask.len(),
-        done.how(&device)
-    ));
-    Ok(())
+    let remark = format!(", by a mask of {}", mask.len());
+    done.write(global, &device, &target, &remark)
 }
 
 /// The weights of the command line, or of the file that it names. A file's numbers are all exact in `f64`
@@ -100,23 +81,31 @@ struct Work<'a> {
 
 /// An element type of files that can be convolved.
 trait Convolved: Element + Convolvable {
-    fn weight(weight: f64) -> Self::Mask;
+    fn weight(weight: f64) -> Result<Self::Mask>;
 }
 
 macro_rules! convolved {
-    ($($ty:ident: $mask:ident),*) => { $(
+    ($($ty:ident: $mask:ident, $weight:expr;)*) => { $(
         impl Convolved for $ty {
-            fn weight(weight: f64) -> $mask {
-                weight as $mask
+            fn weight(weight: f64) -> Result<$mask> {
+                $weight(weight)
             }
         }
     )* };
 }
-convolved!(u8: f32, f32: f32, f64: f64);
+convolved! {
+    u8: f32, |weight| single("a weight of the mask", weight);
+    f32: f32, |weight| single("a weight of the mask", weight);
+    f64: f64, Ok;
+}
 
 impl Work<'_> {
     fn convolve<T: Convolved>(&self, data: &Data<T>) -> Result<Done<Array>> {
-        let mask: Vec<T::Mask> = self.mask.iter().map(|&weight| T::weight(weight)).collect();
+        let mask: Vec<T::Mask> = self
+            .mask
+            .iter()
+            .map(|&weight| T::weight(weight))
+            .collect::<Result<_>>()?;
         let shape = data.shape();
         let (height, width) = match shape {
             Shape::Vector(len) => (1, len),
@@ -136,8 +125,7 @@ impl Work<'_> {
         let mut prepared = request.prepare().map_err(failed)?;
         let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
         let values = prepared.output().to_vec().map_err(failed)?;
-        let data = Data::new(shape, values)
-            .ok_or_else(|| Error::failed("the result has another number of elements"))?;
+        let data = shaped(shape, values)?;
         Ok(Done {
             value: T::into_array(data),
             variant: prepared.variant(),

@@ -71,10 +71,7 @@ pub fn run(global: &Global, options: &Histogram) -> Result<()> {
             output: output.as_ref().map(|target| shown(target.path())),
             plot: plot.as_ref().map(|target| shown(target.path())),
             outside: to_file.then_some(outside),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
+            ..done.answer(&device)
         });
     }
     if !to_file {

@@ -9,9 +9,8 @@ use warpwright_cli::array::{Array, Data};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, check_variant, failed, families, open, read, shaped, timed};
 use crate::args::{Global, Map, MapOp};
-use crate::report::{self, Answer};
 
 /// Applies a function to every element and writes the results.
 pub fn run(global: &Global, options: &Map) -> Result<()> {
@@ -23,25 +22,7 @@ pub fn run(global: &Global, options: &Map) -> Result<()> {
     let done = map(&device, &input, options.op, variant)
         .map_err(|error| error.within(options.input.display()))?;
     drop(input);
-    target.stage_array(&done.value)?.commit()?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
-        });
-    }
-    report::note(&format!(
-        "{}: {} of {} ({})",
-        target.path().display(),
-        done.value.shape(),
-        done.value.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    done.write(global, &device, &target, "")
 }
 
 fn map(device: &Device, input: &Array, op: MapOp, variant: Option<&str>) -> Result<Done<Array>> {
@@ -84,8 +65,7 @@ where
     let mut prepared = request.prepare().map_err(failed)?;
     let time = timed(device, || prepared.enqueue()).map_err(failed)?;
     let values = prepared.output().to_vec().map_err(failed)?;
-    let data = Data::new(data.shape(), values)
-        .ok_or_else(|| Error::failed("the result has another number of elements"))?;
+    let data = shaped(data.shape(), values)?;
     Ok(Done {
         value: Array::F32(data),
         variant: prepared.variant(),

@@ -8,9 +8,8 @@ use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
 use crate::args::{Global, Matmul};
-use crate::report::{self, Answer};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
@@ -24,8 +23,8 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
     };
     let variant = global.variant.as_deref();
     let done = match &inputs.a {
-        Array::F32(a) => matmul(&device, a, &inputs, options, variant, |x| x as f32)?,
-        Array::F64(a) => matmul(&device, a, &inputs, options, variant, |x| x)?,
+        Array::F32(a) => matmul(&device, a, &inputs, options, variant, single)?,
+        Array::F64(a) => matmul(&device, a, &inputs, options, variant, |_, x| Ok(x))?,
         other => {
             return Err(Error::failed(format!(
                 "matmul needs f32 or f64 and the array has {}: convert it",
@@ -35,25 +34,7 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         }
     };
     drop(inputs);
-    target.stage_array(&done.value)?.commit()?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
-        });
-    }
-    report::note(&format!(
-        "{}: {} of {} ({})",
-        target.path().display(),
-        done.value.shape(),
-        done.value.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    done.write(global, &device, &target, "")
 }
 
 /// What was read.
@@ -92,11 +73,11 @@ fn matmul<T: Element + GemmElement>(
     inputs: &Inputs,
     options: &Matmul,
     variant: Option<&str>,
-    factor: impl Fn(f64) -> T,
+    factor: impl Fn(&str, f64) -> Result<T>,
 ) -> Result<Done<Array>> {
     let a = upload(device, a, &options.a)?;
     let b = upload(device, same_type::<T>(&inputs.b, &options.b)?, &options.b)?;
-    let mut request = device.gemm(&a, &b).alpha(factor(options.alpha));
+    let mut request = device.gemm(&a, &b).alpha(factor("--alpha", options.alpha)?);
     if options.transpose_a {
         request = request.transpose_a();
     }
@@ -120,7 +101,7 @@ fn matmul<T: Element + GemmElement>(
             });
         }
     };
-    let beta = factor(options.beta.unwrap_or(1.0));
+    let beta = factor("--beta", options.beta.unwrap_or(1.0))?;
     let request = request.beta_c(beta, c);
     let mut prepared = request
         .prepare()
@@ -142,7 +123,5 @@ fn array<T: Element + GemmElement>(matrix: &Matrix<T>) -> Result<Array> {
         width: matrix.width(),
     };
     let values = matrix.to_vec().map_err(failed)?;
-    Data::new(shape, values)
-        .map(T::into_array)
-        .ok_or_else(|| Error::failed("the result has another number of elements"))
+    shaped(shape, values).map(T::into_array)
 }

@@ -18,12 +18,13 @@ use std::time::Duration;
 
 use warpwright::ops::ChosenBy;
 use warpwright::{Device, DeviceKind, Family};
-use warpwright_cli::array::Array;
+use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result, one_line};
 use warpwright_cli::input;
+use warpwright_cli::output::Target;
 
-use crate::args::{Args, Command, DeviceChoice};
-use crate::report;
+use crate::args::{Args, Command, DeviceChoice, Global};
+use crate::report::{self, Answer};
 
 /// Does what the command line says.
 pub fn run(args: Args) -> Result<()> {
@@ -136,6 +137,17 @@ impl<T> Done<T> {
         }
     }
 
+    /// What JSON says of every result.
+    fn answer<V>(&self, device: &Device) -> Answer<V> {
+        Answer {
+            variant: Some(self.variant),
+            chosen_by: Some(self.chosen_by()),
+            device: Some(device.kind().to_string()),
+            seconds: Some(self.time.as_secs_f64()),
+            ..Answer::default()
+        }
+    }
+
     /// `cpu, best, 1.23 ms`: where, how and how long.
     fn how(&self, device: &Device) -> String {
         format!(
@@ -145,6 +157,45 @@ impl<T> Done<T> {
             report::duration(self.time)
         )
     }
+}
+
+impl Done<Array> {
+    /// Puts the array into its file and says so, with a remark on how it was made.
+    fn write(&self, global: &Global, device: &Device, target: &Target, remark: &str) -> Result<()> {
+        target.stage_array(&self.value)?.commit()?;
+        if global.json {
+            return report::json(&Answer::<()> {
+                output: Some(shown(target.path())),
+                ..self.answer(device)
+            });
+        }
+        report::note(&format!(
+            "{}: {} of {}{remark} ({})",
+            target.path().display(),
+            self.value.shape(),
+            self.value.dtype(),
+            self.how(device)
+        ));
+        Ok(())
+    }
+}
+
+/// What came from the device, as an array of this shape.
+fn shaped<T: Element>(shape: Shape, values: Vec<T>) -> Result<Data<T>> {
+    Data::new(shape, values)
+        .ok_or_else(|| Error::failed("the result has another number of elements"))
+}
+
+/// A number of the command line as `f32`, rounded; one that becomes infinite is refused.
+fn single(what: &str, number: f64) -> Result<f32> {
+    let rounded = number as f32;
+    if rounded.is_infinite() && number.is_finite() {
+        return Err(Error::usage(format!(
+            "{what} has to be at most {:e} in size for data of f32, given {number:e}",
+            f32::MAX
+        )));
+    }
+    Ok(rounded)
 }
 
 /// Runs work that can be queued repeatedly and tells how long the device takes for it.

@@ -42,11 +42,7 @@ pub fn run(global: &Global, options: &Random) -> Result<()> {
         return report::json(&Answer::<()> {
             output: Some(shown(output.path())),
             plot: plot.as_ref().map(|target| shown(target.path())),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
+            ..done.answer(&device)
         });
     }
     report::note(&format!(

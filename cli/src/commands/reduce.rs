@@ -44,11 +44,7 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
     if global.json {
         return report::json(&Answer {
             value: Some(done.value),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
+            ..done.answer(&device)
         });
     }
     report::print(|out| writeln!(out, "{}", done.value))?;

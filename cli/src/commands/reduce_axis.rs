@@ -59,11 +59,7 @@ fn answer(
         return report::json(&Answer {
             value: written.is_none().then_some(numbers),
             output: written.map(shown),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(work.device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
+            ..done.answer(work.device)
         });
     }
     report::print(|out| {

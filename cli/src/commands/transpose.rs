@@ -6,9 +6,8 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_data;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, check_variant, failed, families, open, read, shaped, timed};
 use crate::args::{Global, Transpose};
-use crate::report::{self, Answer};
 
 /// Transposes a matrix and writes it.
 pub fn run(global: &Global, options: &Transpose) -> Result<()> {
@@ -23,25 +22,7 @@ pub fn run(global: &Global, options: &Transpose) -> Result<()> {
                 Problem::Output(error) => error,
             })?;
     drop(input);
-    target.stage_array(&done.value)?.commit()?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            variant: Some(done.variant),
-            chosen_by: Some(done.chosen_by()),
-            device: Some(device.kind().to_string()),
-            seconds: Some(done.time.as_secs_f64()),
-            ..Answer::default()
-        });
-    }
-    report::note(&format!(
-        "{}: {} of {} ({})",
-        target.path().display(),
-        done.value.shape(),
-        done.value.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    done.write(global, &device, &target, "")
 }
 
 /// Which file an error is about.
@@ -78,9 +59,7 @@ fn transpose<T: Element>(
     let mut prepared = request.prepare().map_err(library)?;
     let time = timed(device, || prepared.enqueue()).map_err(library)?;
     let values = prepared.output().to_vec().map_err(library)?;
-    let data = Data::new(shape, values).ok_or_else(|| {
-        Problem::Input(Error::failed("the result has another number of elements"))
-    })?;
+    let data = shaped(shape, values).map_err(Problem::Input)?;
     Ok(Done {
         value: T::into_array(data),
         variant: prepared.variant(),

@@ -60,6 +60,9 @@ const SAMPLING: Duration = Duration::from_millis(400);
 /// A sample is at least this long, so that the clock's resolution and a launch's overhead do not show.
 const LEAST_SAMPLE: Duration = Duration::from_millis(1);
 
+/// Bytes of memory that a ladder may need per element: values, expected results, results, and the copy's.
+const BYTES: u64 = 32;
+
 /// Bounds of the number of samples.
 const SAMPLES: (usize, usize) = (3, 50);
 
@@ -69,7 +72,7 @@ impl Ladder {
     ///
     /// # Errors
     /// What the library reports, but for a variant that cannot do the problem; [`Error::Invalid`] for a
-    /// family without a ladder.
+    /// family without a ladder, and for a size that memory has no room for.
     pub fn run(
         device: &Device,
         family: &'static str,
@@ -77,6 +80,14 @@ impl Ladder {
         size: Option<usize>,
         after: impl FnMut(),
     ) -> Result<Vec<Ladder>> {
+        let room = device.free_memory()?.min(Device::cpu().free_memory()?) / BYTES;
+        if let Some(size) = size.filter(|size| *size as u64 > room) {
+            return Err(Error::Invalid {
+                operation: "ladder",
+                required: format!("a size of at most {room} elements, for which there is memory"),
+                given: size.to_string(),
+            });
+        }
         let run = Run {
             device,
             variants,

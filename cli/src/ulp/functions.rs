@@ -61,7 +61,7 @@ pub const FUNCTIONS: &[Function<f32>] = &[
         "-100π to 100π": |x| x.abs() <= 50.0 * TURN, Absolute, |_| power(-14.7);
     ),
     approx!(cos, Cos, |x| x.cos();
-        "-2π to 2π": |x| x.abs() <= TURN, Absolute, |_| power(-20.5);
+        "-2π to 2π": |x| x.abs() <= TURN, Absolute, |_| power(-20.4);
         "-100π to 100π": |x| x.abs() <= 50.0 * TURN, Absolute, |_| power(-14.7);
     ),
     approx!(exp, Exp, |x| x.exp();

@@ -31,7 +31,7 @@ pub const PAIRS: &[Function<(f32, f32)>] = &[
             arguments: "all",
             holds_for: |_| true,
             unit: Unit::Ulp,
-            bound: |_| 2.0,
+            bound: |_| 2.1,
         }],
     },
 ];

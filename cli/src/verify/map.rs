@@ -3,7 +3,7 @@
 use warpwright::cuda_std::map::MapFn;
 use warpwright::ops::map::{
     Abs, Cos, Exp, Exp2, Function, Ln, Log2, Neg, Pow, PowPairs, Scale, ScaleAdd, Sin, Sqrt, Tanh,
-    Wave,
+    Wave, approx,
 };
 use warpwright::{Device, VectorView};
 
@@ -82,6 +82,9 @@ pub(super) fn cases(size: Size) -> Vec<Case> {
             },
         ));
     }
+    for length in [0, 257, 20_011] {
+        approximations(length, &mut cases);
+    }
     // A part of a vector, whose first element is not aligned for wide accesses.
     cases.push(Case::new(
         "sin of elements 1 to 4999 of 5000 f32".to_owned(),
@@ -100,6 +103,74 @@ pub(super) fn cases(size: Size) -> Vec<Case> {
         },
     ));
     cases
+}
+
+/// The hardware's approximations, each at arguments for which it promises something, to within the loosest
+/// of those promises: `warpwright ulp` measures them.
+fn approximations(length: usize, cases: &mut Vec<Case>) {
+    let mut add = |name, function: fn(f64) -> f64, run: Approximation, low, high| {
+        cases.push(Case::new(
+            format!("approximate {name} of {length} f32"),
+            move |device, variant| {
+                let values = between(length, low, high);
+                let found = run(device, variant, &values)?;
+                let exact = |i: usize| function(f64::from(values[i]));
+                compare(&found, length, exact, near)
+            },
+        ));
+    };
+    add("sin", f64::sin, approximate(approx::Sin), -6.0, 6.0);
+    add("cos", f64::cos, approximate(approx::Cos), -6.0, 6.0);
+    add("exp", f64::exp, approximate(approx::Exp), -20.0, 20.0);
+    add("exp2", f64::exp2, approximate(approx::Exp2), -20.0, 20.0);
+    add("ln", f64::ln, approximate(approx::Ln), 0.01, 100.0);
+    add("log2", f64::log2, approximate(approx::Log2), 0.01, 100.0);
+    add("tanh", f64::tanh, approximate(approx::Tanh), -4.0, 4.0);
+    add("sqrt", f64::sqrt, approximate(approx::Sqrt), 0.01, 100.0);
+    add(
+        "rsqrt",
+        |x| x.sqrt().recip(),
+        approximate(approx::Rsqrt),
+        0.01,
+        100.0,
+    );
+    add("recip", f64::recip, approximate(approx::Recip), 0.01, 100.0);
+    cases.push(Case::new(
+        format!("approximate x / y of {length} pairs of f32"),
+        move |device, variant| {
+            let (a, b) = (between(length, -9.0, 9.0), between(length, 0.5, 9.0));
+            let (x, y) = (device.upload(&a)?, device.upload(&b)?);
+            let request = device.map_pairs_request(&x, &y, approx::Div);
+            let found = request.variant(variant).run()?.to_vec()?;
+            compare(&found, length, |i| f64::from(a[i]) / f64::from(b[i]), near)
+        },
+    ));
+}
+
+/// Applies an approximation to values.
+type Approximation = Box<dyn Fn(&Device, &str, &[f32]) -> Result<Vec<f32>, Wrong>>;
+
+fn approximate<F: Function + 'static>(function: F) -> Approximation
+where
+    F::Map: MapFn<In = f32, Out = f32>,
+{
+    Box::new(move |device, variant, values| {
+        let vector = device.upload(values)?;
+        let request = device.map_request(&vector, function.clone());
+        Ok(request.variant(variant).run()?.to_vec()?)
+    })
+}
+
+/// Numbers from `low` to `high`.
+fn between(length: usize, low: f32, high: f32) -> Vec<f32> {
+    sample::values(length, 33, |hash| {
+        low + (high - low) * ((hash >> 40) as f32 / (1 << 24) as f32)
+    })
+}
+
+/// Whether an approximation is as near as the coarsest of them, the hyperbolic tangent, has to be.
+fn near(found: f32, exact: f64) -> bool {
+    (f64::from(found) - exact).abs() <= exact.abs() * 2f64.powi(-11) + 2f64.powi(-20)
 }
 
 /// Half a unit, and what the reference's own rounding may add.
@@ -238,6 +309,12 @@ mod tests {
         assert!(values.iter().any(|x| x.abs() > 1e30));
         assert!(values.iter().any(|x| *x != 0.0 && x.abs() < 1e-30));
         assert!(values.iter().filter(|x| x.abs() < 32.0).count() > values.len() / 2);
+    }
+
+    #[test]
+    fn a_coarse_approximation_is_noticed() {
+        assert!(near(1.0, 1.0) && near(0.0, 0.0) && near(0.0, -9e-7));
+        assert!(!near(1.001, 1.0) && !near(1e-5, 0.0) && !near(f32::NAN, 1.0));
     }
 
     #[test]

@@ -47,14 +47,22 @@ export WARPWRIGHT_PTX_DIR="$here/ptx"
 grep -q '[[:space:]]\.loc[[:space:]]' "$module" ||
     echo "profile: the folder ptx has no source lines, so none are shown" >&2
 
-# The first launch is as large as those that the ladder times.
-"$ncu" --clock-control none --set full --import-source yes --source-folders "$here/source" \
-    --kernel-name "regex:^$pattern\$" --launch-count 1 \
-    --force-overwrite --export "$kernel" \
-    "$here/warpwright" ladder --device cuda --family "$family" || exit 1
+# Profiles the first launch of the kernel that these arguments of warpwright make.
+first_launch() {
+    "$ncu" --clock-control none --set full --import-source yes --source-folders "$here/source" \
+        --kernel-name "regex:^$pattern\$" --launch-count 1 \
+        --force-overwrite --export "$kernel" "$here/warpwright" "$@" --device cuda --family "$family"
+}
+
+# The first launch is as large as those that the ladder times, for the kernels that it times.
+first_launch ladder || exit 1
 if [ ! -f "$kernel.ncu-rep" ]; then
-    echo "profile: no launch of $kernel was seen: the ladder runs a family for one type of element;" \
-        "give the kernel's name without its type" >&2
+    echo "profile: the ladder does not launch $kernel: the first launch of warpwright verify is taken," \
+        "which is small" >&2
+    first_launch verify || exit 1
+fi
+if [ ! -f "$kernel.ncu-rep" ]; then
+    echo "profile: no launch of $kernel was seen" >&2
     exit 1
 fi
 "$ncu" --import "$kernel.ncu-rep" --page details
