@@ -58,10 +58,11 @@ pub unsafe fn transpose_best<T: Copy, const K: usize>(
         top,
         whole: left + best.tile() <= width && top + best.tile() <= height,
     };
-    let in_words = width % K == 0
-        && height % K == 0
-        && input.as_ptr().addr() % (size_of::<T>() * K) == 0
-        && output.as_ptr().addr() % (size_of::<T>() * K) == 0;
+    let word_bytes = size_of::<T>() * K;
+    let in_words = width.is_multiple_of(K)
+        && height.is_multiple_of(K)
+        && input.as_ptr().addr().is_multiple_of(word_bytes)
+        && output.as_ptr().addr().is_multiple_of(word_bytes);
     if size_of::<T>() < 4 {
         packed::transpose::<T, K>(tile, memory, in_words);
     } else if K == 1 || in_words {
