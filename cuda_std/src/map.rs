@@ -43,6 +43,13 @@ pub unsafe trait MapFn: Copy + 'static {
 
     /// The result for the elements at position `index`.
     fn call(self, index: usize, x: Self::In) -> Self::Out;
+
+    /// The results for `N` neighbouring positions, up to 16, the first of which is `index`. A function that can do
+    /// several faster than one by one says how; the results are the same.
+    #[inline(always)]
+    fn call_chunk<const N: usize>(self, index: usize, x: [Self::In; N]) -> [Self::Out; N] {
+        written_out(|i| self.call(index + i, x[i]))
+    }
 }
 
 /// What a [`MapFn`] takes for one position: `()`, an element, or a pair of elements.
@@ -233,14 +240,14 @@ fn in_chunks<F: MapFn, const N: usize>(
         (a, b)
     };
     let store = |at: usize, a: Option<[First<F>; N]>, b: Option<[Second<F>; N]>| {
-        let results = written_out::<F::Out, N>(|i| {
+        let x = written_out::<F::In, N>(|i| {
             // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, which are there.
-            let x = F::In::join(
+            F::In::join(
                 || unsafe { a.unwrap_unchecked() }[i],
                 || unsafe { b.unwrap_unchecked() }[i],
-            );
-            function.function.call(at + i, x)
+            )
         });
+        let results = function.function.call_chunk(at, x);
         output.set_chunk_streaming::<N>(at, results);
     };
 

@@ -1,4 +1,4 @@
-//! Clocks, traps and debugging.
+//! Clocks, traps and debugging, and the bytes of words.
 
 use crate::imp;
 
@@ -37,4 +37,12 @@ pub fn global_timer() -> u64 {
 #[track_caller]
 pub fn trap() -> ! {
     imp::trap()
+}
+
+/// Four of the eight bytes of `low` (bytes 0 to 3) and `high` (bytes 4 to 7): byte `i` of the result is the one
+/// that the hexadecimal digit `i` of `selector` names, counted from the lowest. A digit of 8 or more gives the
+/// sign of byte `digit - 8`, spread over 8 bits. One instruction on the GPU (`prmt`).
+#[inline(always)]
+pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
+    imp::misc::byte_permute(low, high, selector)
 }

@@ -99,6 +99,7 @@ macro_rules! integers {
 }
 integers! {
     u8: u64;
+    u16: u64;
     u32: u64;
     i32: i64;
     u64: u64;
@@ -157,6 +158,7 @@ floats! {
 macro_rules! for_each_number {
     ($callback:ident) => {
         $callback!(u8);
+        $callback!(u16);
         $callback!(u32);
         $callback!(i32);
         $callback!(u64);

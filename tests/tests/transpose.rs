@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use bytemuck::Pod;
 use rand::Rng;
 use warpwright::{Error, Matrix};
-use warpwright_gpu::transpose::policy::POLICIES;
+use warpwright_gpu::transpose::policy::policies;
 use warpwright_tests::{
     cases::{self, OFFSETS, Problem},
     compare, data,
@@ -28,9 +28,10 @@ impl Problem for Shape {
     }
 }
 
-fn shapes() -> Vec<Shape> {
+/// Shapes for elements of so many bytes.
+fn shapes(element_bytes: usize) -> Vec<Shape> {
     let mut sides = vec![0, 1, 2, 31, 32, 33];
-    for policy in POLICIES {
+    for policy in policies(element_bytes) {
         for side in [policy.tile_width, policy.tile_height] {
             sides.extend([side - 1, side, side + 1, 2 * side - 1, 2 * side + 1]);
         }
@@ -76,7 +77,7 @@ fn shapes() -> Vec<Shape> {
 
 fn check<T: Pod + Debug + Send + Sync>() {
     cases::run(
-        &shapes(),
+        &shapes(size_of::<T>()),
         |_| {
             cases::variants("transpose")
                 .iter()

@@ -61,15 +61,7 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
 fn reduce(device: &Device, input: &Array, op: Op, variant: Option<&str>) -> Result<Done<Number>> {
     match input {
         Array::U8(data) => values(device, data.values(), op, variant),
-        // The library has no reduction of u16; every result is the same in u32.
-        Array::U16(data) => {
-            let wide: Vec<u32> = data
-                .values()
-                .iter()
-                .map(|&value| u32::from(value))
-                .collect();
-            values(device, &wide, op, variant)
-        }
+        Array::U16(data) => values(device, data.values(), op, variant),
         Array::U32(data) => values(device, data.values(), op, variant),
         Array::I32(data) => values(device, data.values(), op, variant),
         Array::I64(data) => values(device, data.values(), op, variant),

@@ -93,7 +93,7 @@ macro_rules! integers {
     };
 }
 
-integers!(u8: u64, u32: u64, u64: u64, i32: i64, i64: i64);
+integers!(u8: u64, u16: u64, u32: u64, u64: u64, i32: i64, i64: i64);
 
 macro_rules! floats {
     ($($type:ident: $sum:ident, $from:expr, $to:expr;)*) => {
@@ -169,6 +169,7 @@ floats! {
 pub(super) fn cases(scale: Scale) -> Vec<Case> {
     let mut cases = Vec::new();
     of_type::<u8>(scale, &mut cases);
+    of_type::<u16>(scale, &mut cases);
     of_type::<u32>(scale, &mut cases);
     of_type::<u64>(scale, &mut cases);
     of_type::<i32>(scale, &mut cases);

@@ -72,3 +72,20 @@ pub fn wide_product(a: u32, b: u32) -> (u32, u32) {
     }
     (high, low)
 }
+
+#[inline(always)]
+pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
+    let bytes: u32;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "prmt.b32 {0}, {1}, {2}, {3};",
+            out(reg32) bytes,
+            in(reg32) low,
+            in(reg32) high,
+            in(reg32) selector,
+            options(pure, nomem, nostack, preserves_flags)
+        )
+    }
+    bytes
+}

@@ -30,6 +30,7 @@ mod jump;
 mod normal;
 mod philox;
 mod poisson;
+mod poisson_table;
 mod xorwow;
 
 pub use normal::{
@@ -38,6 +39,9 @@ pub use normal::{
 };
 pub use philox::Philox4x32;
 pub use poisson::Poisson;
+pub use poisson_table::PoissonColumns;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use poisson_table::PoissonTable;
 pub use xorwow::Xorwow;
 
 use crate::GpuFloat;

@@ -6,7 +6,7 @@
 use cuda_std::{GpuFloat, float::accurate, map::MapFn};
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident: |$x:ident| $value:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident: |$x:ident| $value:expr $(, each: $each:path)?;)*) => { $(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $name;
@@ -20,15 +20,22 @@ macro_rules! functions {
             fn call(self, _index: usize, $x: f32) -> f32 {
                 $value
             }
+
+            $(
+                #[inline(always)]
+                fn call_chunk<const N: usize>(self, _index: usize, x: [f32; N]) -> [f32; N] {
+                    $each(x)
+                }
+            )?
         }
     )* };
 }
 
 functions! {
     /// The sine, in radians.
-    Sin: |x| accurate::sin(x);
+    Sin: |x| accurate::sin(x), each: accurate::sin_each;
     /// The cosine, in radians.
-    Cos: |x| accurate::cos(x);
+    Cos: |x| accurate::cos(x), each: accurate::cos_each;
     /// `e^x`.
     Exp: |x| accurate::exp(x);
     /// `2^x`.

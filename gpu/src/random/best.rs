@@ -10,11 +10,10 @@ use super::{
 };
 
 /// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
-/// block from nothing but its number, and stores what it makes by one 16-byte store (4 bytes for Poisson
-/// numbers): the stores of a warp are 512 bytes in a row. Where the elements of a quad are not aligned for
+/// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in a row. Where the elements of a quad are not aligned for
 /// that, or lie at an end, they are stored one by one.
 ///
-/// Launch: any number of blocks of 256 threads along x; no shared memory. Writes every element once. The same
+/// Launch: any number of blocks of 256 threads along x; no shared memory but for the Poisson table, where that has room. Writes every element once. The same
 /// bits on every device.
 ///
 /// # Safety

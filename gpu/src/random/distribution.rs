@@ -1,10 +1,12 @@
 //! The distributions: from four random words to elements.
 
-use cuda_std::GlobalMut;
 use cuda_std::random::{
-    Poisson, exp_f32, exp_f64, normal_pair_scaled_f32, normal_pair_scaled_f64, uniform_f32,
+    PoissonColumns, exp_f32, exp_f64, normal_pair_scaled_f32, normal_pair_scaled_f64, uniform_f32,
     uniform_f64,
 };
+use cuda_std::{Global, GlobalMut, Shared, shared::DynamicShared, thread};
+
+use super::policy::{BLOCK, SHARED_TABLE_BITS};
 
 /// What a kernel's parameter has to be.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -21,11 +23,16 @@ impl<D: Copy + 'static> DistributionCopy for D {}
 pub trait Distribution: DistributionCopy {
     /// The elements' type.
     type Out: Copy + 'static;
-    /// The elements of a quad: 16 bytes, but for Poisson numbers.
+    /// The elements of a quad: 16 bytes.
     type Quad: Quad<Self::Out>;
+    /// What a block keeps from its start.
+    type Ready: Copy;
+
+    /// Makes ready for elements: every thread of a block calls it once, before anything else.
+    fn ready(self) -> Self::Ready;
 
     /// The elements that four words make.
-    fn elements(self, words: [u32; 4]) -> Self::Quad;
+    fn elements(self, ready: Self::Ready, words: [u32; 4]) -> Self::Quad;
 }
 
 /// The elements that four words make.
@@ -103,20 +110,37 @@ pub struct LogNormal<T> {
     pub normal: Normal<T>,
 }
 
-/// Poisson numbers: [`Poisson`].
+/// Poisson numbers: [`PoissonTable`](cuda_std::random::PoissonTable).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct PoissonCount {
-    /// The distribution.
-    pub poisson: Poisson,
+    /// The address of the table's entries in global memory.
+    pub entries: u64,
+    /// Its columns.
+    pub columns: PoissonColumns,
+}
+
+impl PoissonCount {
+    /// Dynamic shared memory of a block in bytes: room for the table, unless that is too large.
+    pub fn shared_bytes(self) -> u32 {
+        if self.columns.bits() <= SHARED_TABLE_BITS {
+            4 << self.columns.bits()
+        } else {
+            0
+        }
+    }
 }
 
 impl Distribution for Bits {
     type Out = u32;
     type Quad = [u32; 4];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, words: [u32; 4]) -> [u32; 4] {
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), words: [u32; 4]) -> [u32; 4] {
         words
     }
 }
@@ -124,9 +148,13 @@ impl Distribution for Bits {
 impl Distribution for Uniform<f32> {
     type Out = f32;
     type Quad = [f32; 4];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, [a, b, c, d]: [u32; 4]) -> [f32; 4] {
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), [a, b, c, d]: [u32; 4]) -> [f32; 4] {
         [
             uniform_f32(a),
             uniform_f32(b),
@@ -139,9 +167,13 @@ impl Distribution for Uniform<f32> {
 impl Distribution for Uniform<f64> {
     type Out = f64;
     type Quad = [f64; 2];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, [a, b, c, d]: [u32; 4]) -> [f64; 2] {
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), [a, b, c, d]: [u32; 4]) -> [f64; 2] {
         [uniform_f64(a, b), uniform_f64(c, d)]
     }
 }
@@ -149,9 +181,13 @@ impl Distribution for Uniform<f64> {
 impl Distribution for Normal<f32> {
     type Out = f32;
     type Quad = [f32; 4];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, [a, b, c, d]: [u32; 4]) -> [f32; 4] {
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), [a, b, c, d]: [u32; 4]) -> [f32; 4] {
         let (w, x) = normal_pair_scaled_f32(a, b, self.mean, self.std_dev);
         let (y, z) = normal_pair_scaled_f32(c, d, self.mean, self.std_dev);
         [w, x, y, z]
@@ -161,9 +197,13 @@ impl Distribution for Normal<f32> {
 impl Distribution for Normal<f64> {
     type Out = f64;
     type Quad = [f64; 2];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, words: [u32; 4]) -> [f64; 2] {
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), words: [u32; 4]) -> [f64; 2] {
         normal_pair_scaled_f64(words, self.mean, self.std_dev).into()
     }
 }
@@ -171,10 +211,14 @@ impl Distribution for Normal<f64> {
 impl Distribution for LogNormal<f32> {
     type Out = f32;
     type Quad = [f32; 4];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, words: [u32; 4]) -> [f32; 4] {
-        let [a, b, c, d] = self.normal.elements(words);
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), words: [u32; 4]) -> [f32; 4] {
+        let [a, b, c, d] = self.normal.elements((), words);
         [exp_f32(a), exp_f32(b), exp_f32(c), exp_f32(d)]
     }
 }
@@ -182,21 +226,64 @@ impl Distribution for LogNormal<f32> {
 impl Distribution for LogNormal<f64> {
     type Out = f64;
     type Quad = [f64; 2];
+    type Ready = ();
 
     #[inline(always)]
-    fn elements(self, words: [u32; 4]) -> [f64; 2] {
-        let [a, b] = self.normal.elements(words);
+    fn ready(self) {}
+
+    #[inline(always)]
+    fn elements(self, (): (), words: [u32; 4]) -> [f64; 2] {
+        let [a, b] = self.normal.elements((), words);
         [exp_f64(a), exp_f64(b)]
     }
 }
 
 impl Distribution for PoissonCount {
     type Out = u32;
-    type Quad = [u32; 1];
+    type Quad = [u32; 4];
+    type Ready = (Global<u32>, Shared<u32>);
+
+    /// Copies the table into shared memory, where it has room there.
+    #[inline(always)]
+    #[track_caller]
+    fn ready(self) -> Self::Ready {
+        let len = 1_usize << self.columns.bits();
+        // SAFETY: the launch gives the address of a table with these columns, which nothing writes meanwhile.
+        let table = unsafe {
+            Global::from_raw_parts(
+                core::ptr::with_exposed_provenance_mut(self.entries as usize),
+                len,
+            )
+        };
+        let kept = if self.columns.bits() <= SHARED_TABLE_BITS {
+            len
+        } else {
+            0
+        };
+        // SAFETY: the launch gives `shared_bytes`, and nothing else uses them.
+        let shared = unsafe { DynamicShared::new() }.carve(kept);
+        let mut i = thread::thread_idx_x() as usize;
+        while i < kept {
+            shared.set(i, table.get(i));
+            i += BLOCK;
+        }
+        thread::sync_threads();
+        (table, shared)
+    }
 
     #[inline(always)]
-    fn elements(self, words: [u32; 4]) -> [u32; 1] {
-        [self.poisson.sample(words)]
+    #[track_caller]
+    fn elements(self, (table, shared): Self::Ready, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
+        let number = |word| {
+            let column = self.columns.column(word);
+            let entry = if self.columns.bits() <= SHARED_TABLE_BITS {
+                shared.get(column)
+            } else {
+                table.get_readonly(column)
+            };
+            self.columns.number(word, entry)
+        };
+        [number(a), number(b), number(c), number(d)]
     }
 }
 
@@ -213,6 +300,6 @@ mod by_value {
     unsafe impl<T: ByValue> ByValue for Normal<T> {}
     // SAFETY: as its only member.
     unsafe impl<T: ByValue> ByValue for LogNormal<T> {}
-    // SAFETY: as its only member.
+    // SAFETY: an address and two words, without padding.
     unsafe impl ByValue for PoissonCount {}
 }

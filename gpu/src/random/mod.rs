@@ -12,11 +12,10 @@
 //!
 //! | distribution | words per element | elements of quad `q` |
 //! | --- | --- | --- |
-//! | [`Bits`], [`Uniform<f32>`] | 1 | each word |
+//! | [`Bits`], [`Uniform<f32>`], [`PoissonCount`] | 1 | each word |
 //! | [`Normal<f32>`], [`LogNormal<f32>`] | 1 | two pairs, each from two words |
 //! | [`Uniform<f64>`] | 2 | each two words |
 //! | [`Normal<f64>`], [`LogNormal<f64>`] | 2 | one pair from all words |
-//! | [`PoissonCount`] | 4 | one |
 //!
 //! Philox4x32-10: quad `q` is the generator's block `q` of the chosen sequence, so any quad can be made at any
 //! time. XORWOW: quad `q` comes from sequence `q % 65536` (counted from the first one chosen), which gives four

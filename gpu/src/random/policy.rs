@@ -13,3 +13,8 @@ pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 pub const SEQUENCES: usize = 1 << 16;
 /// Words of a state of XORWOW.
 pub const STATE_WORDS: usize = 6;
+
+/// The logarithm to base 2 of the entries of a Poisson table, 4 bytes each, that blocks copy into shared memory; larger ones,
+/// for means from some 10^5 on, are read through the caches. With 16 KiB a multiprocessor of compute capability 7.5 has room
+/// for the 4 blocks that its threads fill, later ones for 6 to 8.
+pub const SHARED_TABLE_BITS: u32 = 12;

@@ -94,11 +94,12 @@ pub fn by_number<D: Distribution>(
     by_one_store: bool,
     make: impl Fn(u64) -> [u32; 4],
 ) {
+    let ready = distribution.ready();
     let thread = thread::index_1d_wide() as u64;
     let (first, end) = (part.first_whole(), part.end_whole());
     let mut quad = first + thread;
     while quad < end {
-        part.write_whole(quad, distribution.elements(make(quad)), by_one_store);
+        part.write_whole(quad, distribution.elements(ready, make(quad)), by_one_store);
         quad += thread::grid_stride() as u64;
     }
     let head = thread == 0 && part.first_quad() < first;
@@ -106,7 +107,7 @@ pub fn by_number<D: Distribution>(
     let tail = thread == 1 && first <= end && end < part.end_quad();
     if head || tail {
         let quad = if head { part.first_quad() } else { end };
-        part.write_within(quad, distribution.elements(make(quad)));
+        part.write_within(quad, distribution.elements(ready, make(quad)));
     }
 }
 
@@ -150,6 +151,7 @@ pub fn by_sequence<D: Distribution>(
     by_one_store: bool,
 ) {
     const STRIDE: u64 = SEQUENCES as u64;
+    let ready = distribution.ready();
     let sequence = thread::index_1d_wide();
     // The first quad of this sequence that is not below the part's first.
     let first = part.first_quad();
@@ -160,17 +162,23 @@ pub fn by_sequence<D: Distribution>(
     let mut generator = load(states, sequence);
     // A quad that has elements before the part; unless it has some after it too.
     if quad < part.first_whole() && quad < part.end_whole() {
-        part.write_within(quad, distribution.elements(four_words(&mut generator)));
+        part.write_within(
+            quad,
+            distribution.elements(ready, four_words(&mut generator)),
+        );
         quad += STRIDE;
     }
     while quad < part.end_whole() {
-        let elements = distribution.elements(four_words(&mut generator));
+        let elements = distribution.elements(ready, four_words(&mut generator));
         part.write_whole(quad, elements, by_one_store);
         quad += STRIDE;
     }
     store(states, sequence, &generator);
     // A quad that has elements after the part is made again by the next call.
     if quad < part.end_quad() {
-        part.write_within(quad, distribution.elements(four_words(&mut generator)));
+        part.write_within(
+            quad,
+            distribution.elements(ready, four_words(&mut generator)),
+        );
     }
 }

@@ -5,7 +5,7 @@
 //! | `naive` | one thread per element |
 //! | `tiled` | 16 x 16 tiles through shared memory |
 //! | `padded` | tiles whose rows are one bank longer |
-//! | `best` | larger padded tiles, several rows per thread |
+//! | `best` | words of several elements, turned in registers, through padded tiles |
 //!
 //! A kernel moves words of 1, 2, 4, 8 or 16 bytes and knows nothing of their type. Every element is read
 //! once and written once: `2 * width * height * size` bytes. Nothing is computed, so the result is exact
@@ -50,7 +50,7 @@ pub const FAMILY: Family = Family {
         },
         Variant {
             name: "best",
-            idea: "larger padded tiles, several rows per thread in flight",
+            idea: "words of several elements, turned in registers, through padded tiles",
             kernels: &["transpose_best"],
         },
     ],
@@ -71,7 +71,7 @@ fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, u
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
-    use super::*;
+    use super::{policy::Best, *};
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
@@ -92,7 +92,7 @@ mod launch {
                     &TransposeNaive::<$word>::DESCRIPTOR,
                     &TransposeTiled::<$word>::DESCRIPTOR,
                     &TransposePadded::<$word, { 16 + padding(size_of::<$word>()) }>::DESCRIPTOR,
-                    &TransposeBest::<$word>::DESCRIPTOR,
+                    &TransposeBest::<$word, { Best::of(size_of::<$word>()).elements() }>::DESCRIPTOR,
                 ];
             }
         )* };

@@ -21,19 +21,72 @@ pub const RUNG: Policy = Policy {
     block: [16, 16],
 };
 
-/// `best`'s tile side. A row of 32 four-byte elements is one 128-byte line on both sides.
-pub const BEST_TILE: usize = 32;
+/// Threads of a block of `best`.
+pub const BEST_THREADS: usize = 256;
 
-/// `best`'s threads along y: each thread moves `BEST_TILE / BEST_ROWS` elements, all of whose loads are
-/// in flight at once.
-pub const BEST_ROWS: usize = 8;
+/// Blocks of `best` that a multiprocessor's registers have room for, at least; no more than 2048 threads are
+/// resident on any architecture, and 1024 on 7.5.
+pub const BEST_RESIDENT: u32 = 4;
 
-/// `best`.
-pub const BEST: Policy = Policy {
-    tile_width: BEST_TILE,
-    tile_height: BEST_TILE,
-    block: [BEST_TILE as u32, BEST_ROWS as u32],
-};
+/// Tiles that blocks of `best` go down before they go to the right; 1 takes row after row of tiles.
+pub const BEST_BAND: u32 = 16;
 
-/// The policies in the catalogue's order.
-pub const POLICIES: [Policy; super::FAMILY.variants.len()] = [RUNG, RUNG, RUNG, BEST];
+/// How `best` cuts a matrix of elements of one size: into square tiles of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Best {
+    /// Bytes of an element.
+    pub element_bytes: usize,
+    /// Bytes of a word.
+    pub word_bytes: usize,
+    /// Words of a tile's row; as many rows of words make the tile.
+    pub words: usize,
+}
+
+impl Best {
+    /// The sizes of elements.
+    pub const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+
+    /// The cut for elements of `element_bytes` bytes. A row of a tile is 128 bytes of small elements, 256 bytes
+    /// of larger ones and 512 of the largest; a thread has 16, 8, 4, 2 and 4 loads in flight, 64 bytes for most sizes.
+    pub const fn of(element_bytes: usize) -> Self {
+        let (word_bytes, words) = match element_bytes {
+            1 | 2 => (4, 32),
+            16 => (16, 32),
+            _ => (16, 16),
+        };
+        Self {
+            element_bytes,
+            word_bytes,
+            words,
+        }
+    }
+
+    /// Elements of a word.
+    pub const fn elements(self) -> usize {
+        self.word_bytes / self.element_bytes
+    }
+
+    /// Elements of a side of a tile.
+    pub const fn tile(self) -> usize {
+        self.words * self.elements()
+    }
+
+    /// Shared memory of a tile in bytes, with a word of padding behind every row of each plane.
+    pub const fn shared_bytes(self) -> usize {
+        self.elements() * self.words * (self.words + 1) * self.word_bytes
+    }
+
+    /// As a policy.
+    pub const fn policy(self) -> Policy {
+        Policy {
+            tile_width: self.tile(),
+            tile_height: self.tile(),
+            block: [BEST_THREADS as u32, 1],
+        }
+    }
+}
+
+/// The policies of the variants in the catalogue's order, for elements of so many bytes.
+pub const fn policies(element_bytes: usize) -> [Policy; super::FAMILY.variants.len()] {
+    [RUNG, RUNG, RUNG, Best::of(element_bytes).policy()]
+}

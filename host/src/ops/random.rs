@@ -2,7 +2,7 @@
 
 use cuda_std::{
     kernel::{ByValue, KernelDescriptor, LaunchConfig},
-    random::Poisson,
+    random::{Poisson, PoissonTable},
 };
 use warpwright_gpu::random::{
     Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform, policy,
@@ -122,6 +122,7 @@ impl Device {
             sequence: 0,
             position: 0,
             states,
+            poisson: None,
             variant: None,
         })
     }
@@ -136,12 +137,12 @@ impl Device {
 /// | elements | words | from |
 /// | --- | --- | --- |
 /// | `bits` | 1 | the word |
+/// | `poisson` | 1 | [`PoissonTable`] |
 /// | `uniform` in `f32`, `f64` | 1, 2 | [`uniform_f32`](cuda_std::random::uniform_f32), [`uniform_f64`](cuda_std::random::uniform_f64) |
 /// | `normal` in `f32`, `f64` | 1, 2 | pairs: [`normal_pair_f32`](cuda_std::random::normal_pair_f32), [`normal_pair_f64`](cuda_std::random::normal_pair_f64) |
 /// | `log_normal` in `f32`, `f64` | 1, 2 | the exponential of `normal`'s |
-/// | `poisson` | 4 | [`Poisson`] |
 ///
-/// An element of 2 or 4 words starts at a multiple of as many words: up to three are left out where a call of
+/// An element of 2 words starts at a multiple of 2 words: one is left out where a call of
 /// another kind stopped in between. The members of a normal pair are neighbours from an even element on; a call that starts
 /// at an odd one starts with the second member. All distributions are the same to the bit on
 /// every device.
@@ -158,6 +159,8 @@ pub struct RandomGenerator {
     position: u64,
     /// For XORWOW.
     states: Option<States>,
+    /// The distribution of the Poisson numbers asked for last.
+    poisson: Option<PoissonOnDevice>,
     variant: Option<String>,
 }
 
@@ -167,6 +170,13 @@ struct States {
     words: Vector<u32>,
     /// The first quad of words that is not used up; none where they have yet to be made.
     at: Option<u64>,
+}
+
+/// A Poisson table in the device's memory.
+#[derive(Debug)]
+struct PoissonOnDevice {
+    table: PoissonTable,
+    entries: Vector<u32>,
 }
 
 impl RandomGenerator {
@@ -340,7 +350,8 @@ impl RandomGenerator {
     /// # Errors
     /// As for [`poisson`](Self::poisson); [`Error::DeviceMismatch`] too.
     pub fn fill_poisson(&mut self, output: VectorViewMut<'_, u32>, lambda: f64) -> Result<()> {
-        self.fill(poisson(lambda)?, output)
+        let count = self.poisson_count(lambda)?;
+        self.fill_with(count, count.shared_bytes(), output)
     }
 
     fn made<T: Element>(
@@ -353,9 +364,45 @@ impl RandomGenerator {
         Ok(output)
     }
 
+    /// The distribution with the table of `lambda` on the device; made anew where the last one was another.
+    fn poisson_count(&mut self, lambda: f64) -> Result<PoissonCount> {
+        let on_device = match self.poisson.take() {
+            Some(last) if last.table.mean() == lambda => last,
+            _ => {
+                let table = PoissonTable::new(lambda).ok_or_else(|| {
+                    Error::invalid(
+                        OPERATION,
+                        format!("a lambda from 0 to {}", Poisson::LARGEST_MEAN),
+                        format!("{lambda}"),
+                    )
+                })?;
+                let entries = self.device.upload(table.entries())?;
+                PoissonOnDevice { table, entries }
+            }
+        };
+        let on_device = self.poisson.insert(on_device);
+        Ok(PoissonCount {
+            entries: on_device.entries.view().address(),
+            columns: on_device.table.columns(),
+        })
+    }
+
     fn fill<D: Kernels + ByValue>(
         &mut self,
         distribution: D,
+        output: VectorViewMut<'_, D::Out>,
+    ) -> Result<()>
+    where
+        D::Out: Element,
+    {
+        self.fill_with(distribution, 0, output)
+    }
+
+    /// Fills `output` by kernels that take so much dynamic shared memory.
+    fn fill_with<D: Kernels + ByValue>(
+        &mut self,
+        distribution: D,
+        shared_bytes: u32,
         output: VectorViewMut<'_, D::Out>,
     ) -> Result<()>
     where
@@ -393,7 +440,7 @@ impl RandomGenerator {
                 let strided = Strided {
                     kernel,
                     threads: policy::BLOCK as u32,
-                    shared_bytes: 0,
+                    shared_bytes,
                     blocks_per_multiprocessor: policy::BLOCKS_PER_MULTIPROCESSOR,
                     least_per_block: policy::BLOCK * policy::LEAST_PER_THREAD,
                 };
@@ -411,6 +458,7 @@ impl RandomGenerator {
         self.launch(
             kernel,
             grid_size(&FAMILY, choice, blocks)?,
+            shared_bytes,
             &args,
             output.owner(),
         )?;
@@ -438,7 +486,7 @@ impl RandomGenerator {
                 .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
                 .value(quad);
             let blocks = grid_size(&FAMILY, choice, policy::SEQUENCES / policy::BLOCK)?;
-            self.launch(SETUP, blocks, &args, &self.device)?;
+            self.launch(SETUP, blocks, 0, &args, &self.device)?;
         }
         Ok(address)
     }
@@ -447,13 +495,17 @@ impl RandomGenerator {
         &self,
         kernel: &'static KernelDescriptor,
         blocks: u32,
+        shared_bytes: u32,
         args: &RawArgs,
         owner: &Device,
     ) -> Result<()> {
         let launch = Launch {
             operation: OPERATION,
             kernel,
-            config: LaunchConfig::linear(blocks, policy::BLOCK as u32),
+            config: LaunchConfig {
+                shared_bytes,
+                ..LaunchConfig::linear(blocks, policy::BLOCK as u32)
+            },
             params: &args.pointers(),
             module: None,
             constants: &[],
@@ -476,15 +528,4 @@ fn check_normal(mean: f64, std_dev: f64) -> Result<()> {
         "a finite mean and a finite standard deviation of at least 0",
         format!("{mean} and {std_dev}"),
     ))
-}
-
-fn poisson(lambda: f64) -> Result<PoissonCount> {
-    let poisson = Poisson::new(lambda).ok_or_else(|| {
-        Error::invalid(
-            OPERATION,
-            format!("a lambda from 0 to {}", Poisson::LARGEST_MEAN),
-            format!("{lambda}"),
-        )
-    })?;
-    Ok(PoissonCount { poisson })
 }

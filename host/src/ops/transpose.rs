@@ -1,7 +1,7 @@
 //! Transpose of a row-major matrix.
 
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
-use warpwright_gpu::transpose::{FAMILY, Word, policy::POLICIES};
+use warpwright_gpu::transpose::{FAMILY, Word, policy::policies};
 
 use super::{Choice, ChosenBy, choose, grid_size};
 use crate::{
@@ -94,7 +94,7 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
                 ));
             }
         };
-        let policy = POLICIES[choice.index];
+        let policy = policies(size_of::<T>())[choice.index];
         let tiles = input
             .width()
             .div_ceil(policy.tile_width)

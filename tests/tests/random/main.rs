@@ -16,11 +16,14 @@ mod rates;
 mod statistics;
 mod stream;
 
-use std::fmt::Debug;
+use std::{
+    fmt::Debug,
+    sync::{Arc, Mutex},
+};
 
 use cuda_std::random::{
-    Poisson, Xorwow, exp_f32, exp_f64, normal_pair_scaled_f32, normal_pair_scaled_f64, uniform_f32,
-    uniform_f64,
+    PoissonTable, Xorwow, exp_f32, exp_f64, normal_pair_scaled_f32, normal_pair_scaled_f64,
+    uniform_f32, uniform_f64,
 };
 use warpwright::{Element, Generator, RandomGenerator, Result, Vector};
 use warpwright_gpu::random::policy::SEQUENCES;
@@ -172,8 +175,22 @@ draws! {
         let normal = NormalF64(self.0, self.1).elements(quad);
         normal.into_iter().map(exp_f64).collect()
     };
-    PoissonOf: u32, 1, |self, random, len| random.poisson(len, self.0),
-        |quad| vec![Poisson::new(self.0).unwrap().sample(quad)];
+    PoissonOf: u32, 4, |self, random, len| random.poisson(len, self.0), |quad| {
+        let table = poisson_table(self.0);
+        quad.map(|word| table.sample(word)).to_vec()
+    };
+}
+
+/// The table of a mean, made once.
+fn poisson_table(mean: f64) -> Arc<PoissonTable> {
+    static TABLES: Mutex<Vec<Arc<PoissonTable>>> = Mutex::new(Vec::new());
+    let mut tables = TABLES.lock().unwrap();
+    if let Some(table) = tables.iter().find(|table| table.mean() == mean) {
+        return Arc::clone(table);
+    }
+    let table = Arc::new(PoissonTable::new(mean).unwrap());
+    tables.push(Arc::clone(&table));
+    table
 }
 
 /// Calls `$function` with each distribution.
@@ -188,6 +205,8 @@ macro_rules! for_each_distribution {
         $function($($argument,)* $crate::LogNormalF64(0.5, 0.25));
         $function($($argument,)* $crate::PoissonOf(3.5));
         $function($($argument,)* $crate::PoissonOf(77.0));
+        // A table that is too large for shared memory.
+        $function($($argument,)* $crate::PoissonOf(2e5));
     };
 }
 use for_each_distribution;

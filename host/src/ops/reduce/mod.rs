@@ -1,43 +1,21 @@
 //! Reductions of a whole array: sum, product, min, max, argmin, argmax, mean.
 
-use cuda_std::{
-    bf16, f16,
-    kernel::{KernelDescriptor, LaunchConfig},
-};
-use warpwright_gpu::reduce::{
-    ArgMax, ArgMin, Element as GpuElement, FAMILY, Found, Kernels, Max, Min, Product, Reduction,
-    Sum,
-    policy::{self, CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
-};
+mod element;
+mod plan;
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size};
+use warpwright_gpu::reduce::FAMILY;
+
+use self::plan::{ALIGN, Plan};
+use super::{Choice, ChosenBy, choose};
 use crate::{
-    buffer::{Element, Vector, VectorView},
+    buffer::{Vector, VectorView},
     device::Device,
     error::Result,
     executor::{Launch, ordered},
     launch::RawArgs,
 };
 
-/// An element that can be reduced: `u8 u32 i32 u64 i64 f32 f64 f16 bf16`.
-pub trait Reducible: Element + GpuElement {
-    /// The type of sums and products: `u64` for unsigned and `i64` for signed integers, which wrap modulo
-    /// 2^64; `f64` for `f64`, and `f32` for the other floats.
-    type Sum: Element + std::fmt::Debug + std::fmt::Display;
-
-    #[doc(hidden)]
-    fn passes(operator: Operator) -> Passes;
-    #[doc(hidden)]
-    fn sum_of(bits: Partial) -> Self::Sum;
-    #[doc(hidden)]
-    fn empty_sum(product: bool) -> Self::Sum;
-    #[doc(hidden)]
-    fn extreme_of(bits: Partial, least: bool) -> Self;
-    #[doc(hidden)]
-    fn index_of(bits: Partial, least: bool) -> u64;
-    #[doc(hidden)]
-    fn mean_of(sum: Self::Sum, len: usize) -> f64;
-}
+pub use self::element::{Partial, Passes, Reducible};
 
 /// What is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,85 +56,6 @@ impl Operator {
             Self::ArgMax => "argmax",
         }
     }
-}
-
-/// The bytes of a partial result, as the kernels leave them.
-#[doc(hidden)]
-pub type Partial = [u64; 2];
-
-/// The kernels of a reduction, with its types erased.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct Passes {
-    first: [&'static KernelDescriptor; FAMILY.variants.len()],
-    fold: [&'static KernelDescriptor; 2],
-    finish: &'static KernelDescriptor,
-    partial_bytes: usize,
-}
-
-impl Passes {
-    fn of<R: Kernels>() -> Self {
-        const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
-        Self {
-            first: R::FIRST,
-            fold: R::FOLD,
-            finish: R::FINISH,
-            partial_bytes: size_of::<R::Acc>(),
-        }
-    }
-}
-
-/// The value of type `A` at the start of `bits`.
-fn partial<A: Copy>(bits: Partial) -> A {
-    const { assert!(size_of::<A>() <= size_of::<Partial>() && align_of::<A>() <= 8) };
-    // SAFETY: the kernels wrote an `A` there, which is plain numbers.
-    unsafe { (&raw const bits).cast::<A>().read() }
-}
-
-macro_rules! reducible {
-    ($($ty:ty: $sum:ty;)*) => { $(
-        impl Reducible for $ty {
-            type Sum = $sum;
-
-            fn passes(operator: Operator) -> Passes {
-                match operator {
-                    Operator::Sum => Passes::of::<Sum<$ty>>(),
-                    Operator::Product => Passes::of::<Product<$ty>>(),
-                    Operator::Min => Passes::of::<Min<$ty>>(),
-                    Operator::Max => Passes::of::<Max<$ty>>(),
-                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
-                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
-                }
-            }
-            fn sum_of(bits: Partial) -> $sum {
-                partial(bits)
-            }
-            fn empty_sum(product: bool) -> $sum {
-                if product { Product::<$ty>::IDENTITY } else { Sum::<$ty>::IDENTITY }
-            }
-            fn extreme_of(bits: Partial, least: bool) -> $ty {
-                let key = partial::<<$ty as GpuElement>::Key>(bits);
-                if least { <$ty>::from_key::<true>(key) } else { <$ty>::from_key::<false>(key) }
-            }
-            fn index_of(bits: Partial, _least: bool) -> u64 {
-                partial::<Found<<$ty as GpuElement>::Key>>(bits).index
-            }
-            fn mean_of(sum: $sum, len: usize) -> f64 {
-                sum as f64 / len as f64
-            }
-        }
-    )* };
-}
-reducible! {
-    u8: u64;
-    u32: u64;
-    i32: i64;
-    u64: u64;
-    i64: i64;
-    f32: f32;
-    f64: f64;
-    f16: f32;
-    bf16: f32;
 }
 
 macro_rules! shorthands {
@@ -314,163 +213,6 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
             memory,
             cleared: false,
         })
-    }
-}
-
-/// One launch of a plan. Offsets are in bytes from the start of the request's memory.
-#[derive(Debug, Clone, Copy)]
-struct Pass {
-    kernel: &'static KernelDescriptor,
-    config: LaunchConfig,
-    /// Where it reads: the input, or partial results.
-    from: Option<(usize, usize)>,
-    /// Where it writes, and how many partial results.
-    to: (usize, usize),
-}
-
-/// The launches that a reduction takes, and the memory for their results.
-#[derive(Debug)]
-struct Plan {
-    passes: Vec<Pass>,
-    /// Bytes of memory in all.
-    bytes: usize,
-    /// Where the result will be.
-    result: usize,
-    partial_bytes: usize,
-    /// Where the ticket of `best` is.
-    ticket: Option<usize>,
-}
-
-/// Alignment of each array of partial results, in bytes.
-const ALIGN: usize = 16;
-
-impl Plan {
-    fn new(device: &Device, choice: Choice, passes: &Passes, len: usize) -> Result<Self> {
-        let mut plan = Self {
-            passes: Vec::new(),
-            bytes: 0,
-            result: 0,
-            partial_bytes: passes.partial_bytes,
-            ticket: None,
-        };
-        if len == 0 {
-            return Ok(plan);
-        }
-        let first = passes.first[choice.index];
-        let threads = if choice.variant() == "best" {
-            policy::BEST_BLOCK
-        } else {
-            RUNG_BLOCK
-        };
-        let strided = |blocks_per_multiprocessor, least_per_block| {
-            let strided = Strided {
-                kernel: first,
-                threads: threads as u32,
-                shared_bytes: 0,
-                blocks_per_multiprocessor,
-                least_per_block,
-            };
-            strided.blocks(device, FAMILY.name, len)
-        };
-        match CUTS[choice.index] {
-            Cut::Folding { by } => {
-                // `folding` halves the length per pass; `folding_shared` leaves one per block.
-                let shared = by > 2;
-                let mut remaining = len;
-                let mut from = None;
-                let mut kernel = first;
-                loop {
-                    let (left, blocks) = if shared {
-                        let blocks = remaining.div_ceil(by);
-                        (blocks, blocks)
-                    } else {
-                        let left = remaining - remaining / 2;
-                        (left, left.div_ceil(RUNG_BLOCK))
-                    };
-                    let to = plan.room(left);
-                    plan.push(choice, kernel, blocks, RUNG_BLOCK, from, (to, left))?;
-                    if left == 1 {
-                        return Ok(plan);
-                    }
-                    from = Some((to, left));
-                    remaining = left;
-                    kernel = passes.fold[usize::from(shared)];
-                }
-            }
-            Cut::Strided {
-                blocks_per_multiprocessor,
-                least_per_block,
-            } if choice.variant() == "best" => {
-                let blocks = strided(blocks_per_multiprocessor, least_per_block)?;
-                let to = plan.room(blocks);
-                plan.push(
-                    choice,
-                    first,
-                    blocks,
-                    policy::BEST_BLOCK,
-                    None,
-                    (to, blocks),
-                )?;
-                plan.result = plan.room(1);
-                plan.ticket = Some(plan.bytes);
-                plan.bytes += ALIGN;
-                Ok(plan)
-            }
-            cut => {
-                let blocks = match cut {
-                    Cut::PerBlock(elements) => len.div_ceil(elements),
-                    Cut::Strided {
-                        blocks_per_multiprocessor,
-                        least_per_block,
-                    } => strided(blocks_per_multiprocessor, least_per_block)?,
-                    Cut::Folding { .. } => unreachable!("handled above"),
-                };
-                let to = plan.room(blocks);
-                plan.push(choice, first, blocks, RUNG_BLOCK, None, (to, blocks))?;
-                let mut from = (to, blocks);
-                while from.1 > 1 {
-                    let left = from.1.div_ceil(FINISH_SPAN);
-                    let to = plan.room(left);
-                    plan.push(
-                        choice,
-                        passes.finish,
-                        left,
-                        FINISH_BLOCK,
-                        Some(from),
-                        (to, left),
-                    )?;
-                    from = (to, left);
-                }
-                Ok(plan)
-            }
-        }
-    }
-
-    /// Room for so many partial results.
-    fn room(&mut self, partials: usize) -> usize {
-        let start = self.bytes;
-        self.bytes += (partials * self.partial_bytes).next_multiple_of(ALIGN);
-        start
-    }
-
-    fn push(
-        &mut self,
-        choice: Choice,
-        kernel: &'static KernelDescriptor,
-        blocks: usize,
-        threads: usize,
-        from: Option<(usize, usize)>,
-        to: (usize, usize),
-    ) -> Result<()> {
-        let config = LaunchConfig::linear(grid_size(&FAMILY, choice, blocks)?, threads as u32);
-        self.passes.push(Pass {
-            kernel,
-            config,
-            from,
-            to,
-        });
-        self.result = to.0;
-        Ok(())
     }
 }
 
