@@ -56,7 +56,8 @@ macro_rules! architectures {
         /// A GPU architecture, by its compute capability.
         ///
         /// PTX for an architecture runs on that one and on all later ones, but for those with a
-        /// letter: `a` runs on exactly that architecture, `f` on its family.
+        /// letter: `a` runs on exactly that architecture, `f` on its family. CUDA 13 calls `sm_101`
+        /// `sm_110`: its `ptxas` no longer knows the old name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum NvvmArch {
@@ -98,18 +99,28 @@ architectures! {
     Compute80 "sm_80" (7, 0),
     Compute86 "sm_86" (7, 1),
     Compute87 "sm_87" (7, 4),
+    Compute88 "sm_88" (9, 0),
     Compute89 "sm_89" (7, 8),
     Compute90 "sm_90" (7, 8),
     Compute90a "sm_90a" (8, 0),
     Compute100 "sm_100" (8, 6),
     Compute100a "sm_100a" (8, 6),
     Compute100f "sm_100f" (8, 8),
+    Compute101 "sm_101" (8, 6),
+    Compute101a "sm_101a" (8, 6),
+    Compute101f "sm_101f" (8, 8),
     Compute103 "sm_103" (8, 8),
     Compute103a "sm_103a" (8, 8),
+    Compute103f "sm_103f" (8, 8),
+    Compute110 "sm_110" (9, 0),
+    Compute110a "sm_110a" (9, 0),
+    Compute110f "sm_110f" (9, 0),
     Compute120 "sm_120" (8, 7),
     Compute120a "sm_120a" (8, 7),
+    Compute120f "sm_120f" (8, 8),
     Compute121 "sm_121" (8, 8),
     Compute121a "sm_121a" (8, 8),
+    Compute121f "sm_121f" (8, 8),
 }
 
 impl NvvmArch {
@@ -198,10 +209,46 @@ mod tests {
         assert_eq!(default(NvvmArch::Compute90a), "8.0");
     }
 
+    /// LLVM writes the lowest version that knows an architecture unless it is told another.
+    #[test]
+    fn the_table_is_llvms_from_sm_75_on() {
+        let options = crate::ToolchainOptions::default();
+        let llc = crate::Toolchain::install(&options, false)
+            .unwrap()
+            .tool("llc");
+        let run = |arguments: &[&str]| {
+            let mut command = std::process::Command::new(&llc);
+            command.arg("-mtriple=nvptx64-nvidia-cuda").args(arguments);
+            let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+            let text = [output.stdout, output.stderr].concat();
+            String::from_utf8(text).unwrap()
+        };
+        let mut known: Vec<NvvmArch> = Vec::new();
+        let help = run(&["-mcpu=help"]);
+        let processors = help.lines().filter(|line| line.ends_with(" processor."));
+        for name in processors.filter_map(|line| line.split_whitespace().next()) {
+            let digits = name.trim_matches(|c: char| !c.is_ascii_digit());
+            if digits.parse::<u32>().unwrap() < 75 {
+                continue;
+            }
+            let arch: NvvmArch = name.parse().unwrap();
+            let ptx = run(&[&format!("-mcpu={name}")]);
+            let version = format!(".version {}\n", arch.minimum_ptx_version());
+            assert!(ptx.contains(&version), "{name}: {version} in {ptx}");
+            known.push(arch);
+        }
+        known.sort();
+        let first = NvvmArch::ALL
+            .iter()
+            .position(|arch| *arch == NvvmArch::Compute75);
+        assert_eq!(known, NvvmArch::ALL[first.unwrap()..]);
+    }
+
     #[test]
     fn cuda_arch_has_upstreams_form() {
         assert_eq!(NvvmArch::Compute80.cuda_arch(), "800");
         assert_eq!(NvvmArch::Compute90a.cuda_arch(), "900");
+        assert_eq!(NvvmArch::Compute103f.cuda_arch(), "1030");
         assert_eq!(NvvmArch::Compute120.cuda_arch(), "1200");
     }
 

@@ -22,13 +22,106 @@ fn every_device_function_compiles_and_assembles_for_every_kind_of_architecture()
             .1;
         let kernel = kernel.split_once("\n}").unwrap().0;
         assert_eq!(kernel.matches("bar.sync").count(), 1, "{kernel}");
+        instructions_are_there(&text, arch);
         let redux = text.contains("redux.sync");
         assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
         let assembly = ptxas
             .assemble(&path, arch)
             .unwrap_or_else(|error| panic!("{error}"));
         let entries = text.matches(".visible .entry ").count();
-        assert!(entries >= 80, "{entries}");
+        assert!(entries >= 115, "{entries}");
         assert_eq!(assembly.kernels.len(), entries, "{arch:?}");
+    }
+}
+
+/// The lines of a kernel.
+fn kernel<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> + Clone {
+    let start = format!(".entry {name}(");
+    let (_, kernel) = text
+        .split_once(&start)
+        .unwrap_or_else(|| panic!("no {name}"));
+    kernel.split_once("\n}").unwrap().0.lines().map(str::trim)
+}
+
+/// What no result shows: which fence stands where, in which forms the atomic operations are there, and the
+/// instructions for debuggers and profilers.
+fn instructions_are_there(text: &str, arch: NvvmArch) {
+    let selected = |name: &str, starts: &[&str]| -> Vec<String> {
+        let lines = kernel(text, name);
+        let lines = lines.filter(|line| starts.iter().any(|start| line.starts_with(start)));
+        lines
+            .map(|line| line.split([' ', ';']).next().unwrap().to_owned())
+            .collect()
+    };
+    let fences = selected("fences", &["fence", "membar"]);
+    let expected: Vec<String> = ["acq_rel", "acq_rel", "acq_rel", "sc"]
+        .iter()
+        .flat_map(|order| ["cta", "gpu", "sys"].map(|scope| format!("fence.{order}.{scope}")))
+        .collect();
+    assert_eq!(fences, expected, "{arch:?}");
+    assert_eq!(
+        selected("fences_and_sleep", &["fence", "membar", "nanosleep"]),
+        [
+            "membar.cta",
+            "membar.gl",
+            "membar.gl",
+            "membar.sys",
+            "nanosleep.u32"
+        ],
+        "{arch:?}"
+    );
+    let has = |name: &str, instructions: &[&str]| {
+        for instruction in instructions {
+            let found = kernel(text, name).any(|line| line.contains(instruction));
+            assert!(found, "{arch:?}: no {instruction} in {name}");
+        }
+    };
+    let counters: Vec<String> = (0..8)
+        .map(|counter| format!("pmevent {counter};"))
+        .collect();
+    let counters: Vec<&str> = counters.iter().map(String::as_str).collect();
+    has("miscellany", &counters);
+    has("miscellany", &["%clock64", "%globaltimer"]);
+    has("traps", &["brkpt;", "trap;"]);
+
+    // Every operation on global memory of the device's scope and of the system's, and on shared memory.
+    for (ty, bits, sign) in [
+        ("u32", 32, 'u'),
+        ("i32", 32, 's'),
+        ("u64", 64, 'u'),
+        ("i64", 64, 's'),
+    ] {
+        let name = format!("integers__{ty}");
+        let operations = [
+            format!("add.u{bits}"),
+            format!("min.{sign}{bits}"),
+            format!("max.{sign}{bits}"),
+            format!("and.b{bits}"),
+            format!("or.b{bits}"),
+            format!("xor.b{bits}"),
+            format!("exch.b{bits}"),
+        ];
+        for operation in operations {
+            for form in ["atom.global", "atom.relaxed.sys", "atom.shared"] {
+                has(&name, &[&format!("{form}.{operation}")]);
+            }
+        }
+    }
+    for (ty, bits) in [("f32", 32), ("f64", 64)] {
+        for form in ["atom.global", "atom.relaxed.sys", "atom.shared"] {
+            has(&format!("floats__{ty}"), &[&format!("{form}.add.{ty}")]);
+        }
+        for scope in ["cta", "gpu", "sys"] {
+            has(
+                &format!("floats__{ty}"),
+                &[
+                    &format!("atom.relaxed.{scope}.global.cas.b{bits}"),
+                    &format!("ld.relaxed.{scope}.global.b{bits}"),
+                    &format!("ld.acquire.{scope}.global.b{bits}"),
+                    &format!("st.relaxed.{scope}.global.b{bits}"),
+                    &format!("st.release.{scope}.global.b{bits}"),
+                ],
+            );
+        }
     }
 }

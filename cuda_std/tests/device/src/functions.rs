@@ -2,20 +2,53 @@
 
 use cuda_std::{GpuFloat, cfg::ComputeCapability, convert, float::approx, misc, prelude::*};
 
+/// Five results for a lane: two readings of its multiprocessor's clock and two of the device's timer, in
+/// the order clock, timer, timer, clock, with work between; and the capability that this is compiled for,
+/// times ten, as far as kernels tell.
 #[kernel]
-pub unsafe fn miscellany(results: GlobalMut<u64>, n: u32) {
+pub unsafe fn miscellany(results: GlobalMut<u64>, counter: u32, rounds: u32) {
     let i = thread::index_1d_wide();
     let begin = misc::clock();
-    results.set(i, misc::global_timer());
-    misc::breakpoint();
-    misc::profiler_counter(n);
-    if ComputeCapability::from_cuda_arch_env() >= ComputeCapability::Compute80 {
-        results.set(i + 1, 80);
+    let timer = misc::global_timer();
+    misc::profiler_counter(counter);
+    // Each round waits for the one before it: a store, and a load of what it has stored.
+    results.set(5 * i, 1);
+    for _ in 0..rounds {
+        results.set(
+            5 * i,
+            results.get(5 * i).wrapping_mul(6_364_136_223_846_793_005) | 1,
+        );
+        thread::block_fence();
     }
-    results.set(i + 2, misc::clock() - begin);
-    if n == 7 {
+    results.set(5 * i + 1, timer);
+    results.set(5 * i + 2, misc::global_timer());
+    results.set(5 * i + 3, misc::clock());
+    results.set(5 * i, begin);
+    let capability = ComputeCapability::from_cuda_arch_env();
+    results.set(
+        5 * i + 4,
+        if capability >= ComputeCapability::Compute90 {
+            900
+        } else if capability >= ComputeCapability::Compute80 {
+            800
+        } else {
+            750
+        },
+    );
+}
+
+/// Traps in the lane that `lane` names. Nobody launches it with `debug`: without a debugger a breakpoint
+/// may be an error.
+#[kernel]
+pub unsafe fn traps(results: GlobalMut<u32>, lane: u32, debug: u32) {
+    let i = thread::index_1d();
+    if debug == 1 {
+        misc::breakpoint();
+    }
+    if i == lane {
         misc::trap();
     }
+    results.set(i as usize, 1);
 }
 
 #[kernel]
@@ -24,24 +57,25 @@ pub unsafe fn conversions(halves: Global<u16>, results: GlobalMut<f32>) {
     results.set(i, convert::f16_to_f32(halves.get(i)));
 }
 
+/// The number of results that [`approximations`] has for a lane.
+pub const APPROXIMATIONS: usize = 11;
+
 #[kernel]
-pub unsafe fn approximations(values: GlobalMut<f32>, function: u32) {
+pub unsafe fn approximations(values: Global<f32>, results: GlobalMut<f32>) {
     let i = thread::index_1d_wide();
     let x = values.get(i);
-    let value = match function {
-        0 => approx::exp2(x),
-        1 => approx::log2(x),
-        2 => approx::sin(x),
-        3 => approx::cos(x),
-        4 => approx::tanh(x),
-        5 => approx::sqrt(x),
-        6 => approx::rsqrt(x),
-        7 => approx::recip(x),
-        8 => approx::div(x, values.get(0)),
-        9 => approx::exp(x),
-        _ => approx::ln(x),
-    };
-    values.set(i, value);
+    let put = |at: usize, value: f32| results.set(APPROXIMATIONS * i + at, value);
+    put(0, approx::exp2(x));
+    put(1, approx::log2(x));
+    put(2, approx::sin(x));
+    put(3, approx::cos(x));
+    put(4, approx::tanh(x));
+    put(5, approx::sqrt(x));
+    put(6, approx::rsqrt(x));
+    put(7, approx::recip(x));
+    put(8, approx::div(values.get(0), x));
+    put(9, approx::exp(x));
+    put(10, approx::ln(x));
 }
 
 #[kernel(instances(f32, f64))]
@@ -90,4 +124,5 @@ pub unsafe fn slow_functions<T: GpuFloat>(values: Global<T>, results: GlobalMut<
     results.set(22, x.asinh());
     results.set(23, x.acosh());
     results.set(24, x.atanh());
+    results.set(25, x.sin_cos().1);
 }

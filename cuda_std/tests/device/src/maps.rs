@@ -22,7 +22,16 @@ macro_rules! functions {
     )* };
 }
 
+/// A byte from 1 to 128 for every position: those of positions that agree in their low 32 bits differ.
+#[inline(always)]
+pub fn pattern(position: usize) -> u8 {
+    let mixed = (position as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 57) as u8 + 1
+}
+
 functions! {
+    /// [`pattern`], and what it is given.
+    Pattern: (self, i, () => ()) -> u8 { pattern(i) + self.0 as u8 }
     /// Positions, shifted.
     Position: (self, i, () => ()) -> u64 { i as u64 + self.0 as u64 }
     /// Bytes, brightened.
@@ -52,6 +61,7 @@ unsafe impl MapFn for Halve {
 }
 
 cuda_std::map_kernel! {
+    map_pattern: Pattern,
     map_position: Position,
     map_brighten: Brighten,
     map_widen: Widen,

@@ -29,29 +29,46 @@ pub unsafe fn constants(results: GlobalMut<f32>) {
     l1: (u64, 1), l2: (u64, 2), d2: (f64, 2), q1: (u128, 1), odd: (u32, 3)
 ))]
 pub unsafe fn chunks<T: Copy, const N: usize>(input: Global<T>, output: GlobalMut<T>) {
+    // Lane `t` moves chunks 4 t to 4 t + 3, each in another way, and has neighbours read them.
     let tile = shared![T; 1024];
-    let t = thread::thread_idx_x() as usize * N;
-    let i = thread::index_1d_wide() * N;
-    tile.set_chunk(t, input.get_chunk::<N>(i));
-    tile.set_chunk(t + N, input.skip(N).get_chunk_readonly::<N>(i));
+    let lanes = thread::block_dim_x() as usize;
+    let t = thread::thread_idx_x() as usize;
+    let first = 4 * t * N;
+    let (plain, readonly) = (
+        input.get_chunk::<N>(first),
+        input.skip(N).get_chunk_readonly::<N>(first),
+    );
+    tile.set_chunk(2 * t * N, plain);
+    tile.set_chunk((2 * t + 1) * N, readonly);
     thread::sync_threads();
-    output.set_chunk(i, tile.get_chunk::<N>(t));
-    output.set_chunk_streaming(i + N, input.get_chunk_streaming::<N>(i));
-    output.set_chunk_streaming(i + 2 * N, output.get_chunk_streaming::<N>(i));
+    let other = lanes - 1 - t;
+    output.set_chunk(4 * other * N, tile.get_chunk::<N>(2 * other * N));
+    output.set_chunk_streaming(
+        (4 * other + 1) * N,
+        tile.get_chunk::<N>((2 * other + 1) * N),
+    );
+    output.set_chunk_streaming(first + 2 * N, input.get_chunk_streaming::<N>(first + 2 * N));
+    output.set_chunk(first + 3 * N, input.get_chunk::<N>(first + 3 * N));
+    // What the lane has written itself.
+    output.set_chunk(
+        (4 * lanes + t) * N,
+        output.get_chunk_streaming::<N>(first + 2 * N),
+    );
 }
 
 #[kernel(instances(u8, u16, u32, u64, f32, f64, i32))]
 pub unsafe fn elements<T: Copy>(input: Global<T>, output: GlobalMut<T>) {
-    let i = thread::index_1d_wide();
+    let i = 6 * thread::index_1d_wide();
     if input.is_empty() || i >= output.len() {
         return;
     }
     output.set(i, input.get(i));
-    output.set_streaming(i + 1, input.get_streaming(i));
-    output.set(i + 2, input.get_readonly(i));
-    output.set(i + 3, output.get_streaming(i));
-    // SAFETY: the address is that of the first element.
-    output.set(i + 4, unsafe { input.as_ptr().read() });
+    output.set_streaming(i + 1, input.get_streaming(i + 1));
+    output.set(i + 2, input.get_readonly(i + 2));
+    // SAFETY: the address is that of the first element, and the input is as long as the output.
+    output.set(i + 3, unsafe { input.as_ptr().add(i + 3).read() });
+    output.set(i + 4, input.get(i + 4));
+    output.set(i + 5, output.get_streaming(i + 4));
 }
 
 #[kernel]
@@ -62,7 +79,7 @@ pub unsafe fn dynamic(results: GlobalMut<u64>, n: usize) {
     let longs = memory.carve::<u64>(n);
     let t = thread::thread_idx_x() as usize;
     bytes.set(t, t as u8);
-    longs.set(t, 1);
+    longs.set(t, 1000 * t as u64);
     thread::sync_threads();
     let layout = SharedLayout::new().array::<u8>(n).array::<u64>(n);
     let raw = dynamic_shared_mem::<u8>();
@@ -74,42 +91,54 @@ pub unsafe fn dynamic(results: GlobalMut<u64>, n: usize) {
     let first = unsafe { raw_static.add(31 - t).read() };
     results.set(
         t,
-        u64::from(bytes.get(n - 1 - t)) + longs.get(t) + u64::from(first),
+        u64::from(bytes.get(n - 1 - t)) + longs.get(t ^ 1) + (u64::from(first) << 32),
     );
     results.set(t + 32, layout.bytes() as u64);
-    results.set(
-        t + 64,
-        u64::from(mem::dynamic_smem_size()) + u64::from(mem::total_smem_size()),
-    );
+    results.set(t + 64, mem::dynamic_smem_size().into());
+    results.set(t + 96, mem::total_smem_size().into());
 }
 
+/// The kinds of memory, in the order of the results of [`address_spaces`].
+pub const SPACES: [AddressSpace; 4] = [
+    AddressSpace::Global,
+    AddressSpace::Shared,
+    AddressSpace::Constant,
+    AddressSpace::Local,
+];
+
+/// For each of [`SPACES`] whether it holds a shared array (1), this kernel's results (2), a variable (4) and
+/// a pointer that is given (8), in one number; then, for those that hold one of them, how far the
+/// pointer is from what comes back from its conversion there and back, and what is read through that.
 #[kernel]
-pub unsafe fn address_spaces(results: GlobalMut<u64>) {
+pub unsafe fn address_spaces(results: GlobalMut<u64>, unknown: Global<u32>) {
     let tile = shared![u32; 64];
-    let mut at = 0;
-    let spaces = [
-        AddressSpace::Global,
-        AddressSpace::Shared,
-        AddressSpace::Constant,
-        AddressSpace::Local,
-    ];
-    for space in spaces {
-        // SAFETY: only the addresses are looked at.
-        unsafe {
-            let shared = u64::from(ptr::is_in_address_space(tile.as_ptr(), space));
-            let global = u64::from(ptr::is_in_address_space(results.as_ptr(), space));
-            let unknown = u64::from(ptr::is_in_address_space(
-                results.get(at) as *const u8,
-                space,
-            ));
-            results.set(at, shared + 2 * global + 4 * unknown);
-            let there = ptr::convert_generic_to_specific_address_space(tile.as_ptr(), space);
-            results.set(at + 1, there as u64);
-            let back = ptr::convert_specific_address_space_to_generic(there, space);
-            results.set(at + 2, back as u64);
-        }
-        at += 3;
+    let mut variable = 77_u32;
+    // The compiler must not keep it in a register.
+    let local = core::hint::black_box(&raw mut variable).cast_const();
+    tile.set(0, 99);
+    let given = core::hint::black_box(unknown.as_ptr());
+    for (at, space) in SPACES.into_iter().enumerate() {
+        // SAFETY: all are live.
+        let holds = unsafe {
+            u64::from(ptr::is_in_address_space(tile.as_ptr(), space))
+                + 2 * u64::from(ptr::is_in_address_space(results.as_ptr(), space))
+                + 4 * u64::from(ptr::is_in_address_space(local, space))
+                + 8 * u64::from(ptr::is_in_address_space(given, space))
+        };
+        results.set(at, holds);
     }
+    let convert = |at: usize, pointer: *const u32, space: AddressSpace| {
+        // SAFETY: the pointer is to a live number of this kind of memory.
+        unsafe {
+            let there = ptr::convert_generic_to_specific_address_space(pointer, space);
+            let back = ptr::convert_specific_address_space_to_generic(there, space);
+            results.set(at, (back.addr() as u64).wrapping_sub(pointer.addr() as u64));
+            results.set(at + 1, back.read().into());
+        }
+    };
+    convert(4, given, AddressSpace::Global);
+    convert(6, tile.as_ptr(), AddressSpace::Shared);
+    convert(8, local, AddressSpace::Local);
 }
 
 /// Elements of the arrays of [`three_arrays`].

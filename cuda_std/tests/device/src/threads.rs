@@ -2,9 +2,13 @@
 
 use cuda_std::prelude::*;
 
+/// What a lane of [`places`] writes.
+pub const PLACES: usize = 19;
+
+/// Where every lane is: [`PLACES`] results for each, in the order of [`thread::index`].
 #[kernel(launch_bounds(256, 2))]
 pub unsafe fn places(results: GlobalMut<u32>) {
-    let values = [
+    let values: [u32; PLACES] = [
         thread::thread_idx_x(),
         thread::thread_idx_y(),
         thread::thread_idx_z(),
@@ -19,38 +23,48 @@ pub unsafe fn places(results: GlobalMut<u32>) {
         thread::grid_dim_z(),
         thread::index(),
         thread::index_1d(),
+        thread::index_1d_wide() as u32,
+        thread::grid_stride() as u32,
         thread::linear_thread_idx(),
         thread::warp_size(),
         u32::from(thread::first()),
     ];
-    let mut sum = 0u32;
-    for value in values {
-        sum = sum.wrapping_mul(31).wrapping_add(value);
-    }
-    let mut i = thread::index_1d_wide();
-    while i < results.len() {
-        results.set(i, sum);
-        i += thread::grid_stride();
+    let first = thread::index() as usize * PLACES;
+    for (at, value) in values.into_iter().enumerate() {
+        results.set(first + at, value);
     }
 }
 
-#[kernel]
-pub unsafe fn barriers(results: GlobalMut<u32>) {
+/// Four results for a lane: what the barriers tell of the predicates of the block's lanes, and the number
+/// that another lane of the block, of another warp, has left in shared memory.
+#[kernel(launch_bounds(256))]
+pub unsafe fn barriers(predicates: Global<u32>, results: GlobalMut<u32>) {
+    let left = shared![u32; 256];
     let i = thread::index_1d_wide();
-    let predicate = results.get(i);
+    let t = thread::thread_idx_x() as usize;
+    let predicate = predicates.get(i);
+    results.set(4 * i, thread::sync_threads_count(predicate));
+    results.set(4 * i + 1, thread::sync_threads_and(predicate));
+    results.set(4 * i + 2, thread::sync_threads_or(predicate));
+    left.set(t, i as u32);
     thread::sync_threads();
-    let count = thread::sync_threads_count(predicate);
-    let all = thread::sync_threads_and(predicate);
-    let any = thread::sync_threads_or(predicate);
-    results.set(i, count);
+    results.set(4 * i + 3, left.get((t + 101) % 256));
+}
+
+/// Fences, in this order; and a sleep.
+#[kernel]
+pub unsafe fn fences_and_sleep(values: GlobalMut<u32>) {
+    values.set(0, 1);
     thread::block_fence();
-    results.set(i, all);
+    values.set(0, 2);
     thread::grid_fence();
-    results.set(i, any);
+    values.set(0, 3);
     thread::device_fence();
-    thread::nanosleep(predicate);
+    values.set(0, 4);
     thread::system_fence();
-    results.set(i, 0);
+    values.set(0, 5);
+    thread::nanosleep(values.get(1));
+    values.set(0, 6);
 }
 
 /// A barrier between two branches on the same condition, which a compiler might put into both arms of one.
@@ -73,11 +87,24 @@ pub unsafe fn barrier_between_branches(results: GlobalMut<u32>, few: u32) {
     }
 }
 
+/// Seventeen results for a lane, in the order of [`thread::index`].
 #[cfg(feature = "vek")]
 #[kernel]
 pub unsafe fn vectors(results: GlobalMut<u32>) {
-    let place =
-        thread::thread_idx() + thread::block_idx() * thread::block_dim() + thread::grid_dim();
-    let sum = place.sum() + thread::index_2d().sum() + thread::index_3d().sum();
-    results.set(thread::index_1d_wide(), sum);
+    let first = thread::index() as usize * 17;
+    let vectors = [
+        thread::thread_idx(),
+        thread::block_idx(),
+        thread::block_dim(),
+        thread::grid_dim(),
+        thread::index_3d(),
+    ];
+    for (at, vector) in vectors.into_iter().enumerate() {
+        results.set(first + 3 * at, vector.x);
+        results.set(first + 3 * at + 1, vector.y);
+        results.set(first + 3 * at + 2, vector.z);
+    }
+    let flat = thread::index_2d();
+    results.set(first + 15, flat.x);
+    results.set(first + 16, flat.y);
 }
