@@ -474,10 +474,12 @@ impl<T: Element> PinnedVec<T> {
     /// # Errors
     /// [`Error::Driver`] if it failed.
     pub fn wait(&mut self) -> Result<()> {
-        match self.busy.take() {
-            Some(device) => device.synchronize(),
-            None => Ok(()),
+        if let Some(device) = &self.busy {
+            // Where that fails, the copy may still be under way.
+            device.synchronize()?;
+            self.busy = None;
         }
+        Ok(())
     }
 
     /// The elements; waits for the copy that is under way.
@@ -520,8 +522,9 @@ impl<T: Element> PinnedVec<T> {
 impl<T> Drop for PinnedVec<T> {
     fn drop(&mut self) {
         if let Some(device) = self.busy.take() {
-            // An error of the copy is the device's, and comes again with its next call.
-            let _ = device.synchronize();
+            // An error of the copy is the device's, and comes again with its next call; one of the waiting
+            // is not, and the memory must not go before the copy is done.
+            let _ = device.synchronize().or_else(|_| device.synchronize());
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaMemory,
         CudaModule, CudaStream, PinnedMemory,
     },
-    device::{DeviceInfo, DeviceKind},
+    device::{DeviceInfo, DeviceKind, supported},
     error::{Error, Result},
     executor::{Launch, Mark},
     module::{self, Module},
@@ -54,12 +54,48 @@ pub(crate) fn list() -> Vec<DeviceInfo> {
     crate::cuda::devices().iter().map(device_info).collect()
 }
 
+/// The ordinal of the first device of a supported kind; none where there is no driver, or no device that
+/// may be used.
+///
+/// # Errors
+/// What else the driver returns.
+pub(crate) fn first_supported() -> Result<Option<usize>> {
+    let none_or = |ordinal| {
+        move |error: CudaError| match error.kind() {
+            CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => Ok(None),
+            _ => Err(driver_error("auto", DeviceKind::Cuda { ordinal }, error)),
+        }
+    };
+    let count = match crate::cuda::device_count() {
+        Ok(count) => count,
+        Err(error) => return none_or(0)(error),
+    };
+    for ordinal in 0..count {
+        match crate::cuda::device_info(ordinal) {
+            Ok(info) if supported(&device_info(&info)) => return Ok(Some(ordinal)),
+            Ok(_) => {}
+            Err(error) => {
+                none_or(ordinal)(error)?;
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// The library's error for a driver's.
 pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: CudaError) -> Error {
     match error.kind() {
         CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => Error::NoDevice {
             device,
             reason: error.to_string(),
+        },
+        CudaErrorKind::DeviceFault => Error::Driver {
+            operation,
+            device,
+            code: error.code,
+            message: format!(
+                "{error}: the context is lost, and with it the device for the rest of the process"
+            ),
         },
         _ => Error::Driver {
             operation,
@@ -74,9 +110,12 @@ impl CudaBackend {
     pub fn open(ordinal: usize) -> Result<Self> {
         let device = DeviceKind::Cuda { ordinal };
         let failed = |error| driver_error("open", device, error);
-        let count = crate::cuda::device_count().map_err(|error| Error::NoDevice {
-            device,
-            reason: format!("no CUDA device can be used: {error}"),
+        let count = crate::cuda::device_count().map_err(|error| match error.kind() {
+            CudaErrorKind::DeviceFault => failed(error),
+            _ => Error::NoDevice {
+                device,
+                reason: format!("no CUDA device can be used: {error}"),
+            },
         })?;
         if ordinal >= count {
             return Err(Error::NoDevice {

@@ -68,13 +68,10 @@ impl Device {
     /// [`Error::Driver`] if there is a CUDA device of a supported kind and it fails: a broken GPU is not
     /// silently replaced.
     pub fn auto() -> Result<Self> {
-        for info in Self::list() {
-            match info.kind {
-                DeviceKind::Cuda { ordinal } if supported(&info) => return Self::cuda(ordinal),
-                _ => {}
-            }
+        match Executor::first_supported()? {
+            Some(ordinal) => Self::cuda(ordinal),
+            None => Ok(Self::cpu()),
         }
-        Ok(Self::cpu())
     }
 
     /// CUDA device number `ordinal`.

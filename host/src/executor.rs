@@ -118,6 +118,17 @@ impl Executor {
         })
     }
 
+    /// The first CUDA device of a supported kind.
+    #[cfg(warpwright_cuda)]
+    pub fn first_supported() -> Result<Option<usize>> {
+        crate::cuda_backend::first_supported()
+    }
+
+    #[cfg(not(warpwright_cuda))]
+    pub fn first_supported() -> Result<Option<usize>> {
+        Ok(None)
+    }
+
     pub fn list() -> Vec<DeviceInfo> {
         #[cfg(warpwright_cuda)]
         let mut all: Vec<DeviceInfo> = crate::cuda_backend::list();
@@ -263,7 +274,7 @@ impl Executor {
                 Ok(())
             }
             #[cfg(warpwright_cuda)]
-            Self::Cuda(backend) => backend.load_module(module).map(drop),
+            Self::Cuda(backend) => module.on_device(backend).map(drop),
         }
     }
 
@@ -329,7 +340,11 @@ pub(crate) fn ordered<T>(
     }
     let value = work();
     for owner in others() {
-        owner.wait_for(user)?;
+        // What is not in order on the device is waited for here.
+        if let Err(error) = owner.wait_for(user) {
+            user.synchronize()?;
+            return value.and(Err(error));
+        }
     }
     value
 }

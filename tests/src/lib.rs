@@ -13,6 +13,9 @@ pub mod data;
 pub mod defects;
 pub mod device_library;
 pub mod devices;
+pub mod exact;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod faults;
 pub mod number;
 pub mod oracle;
 

@@ -1,8 +1,9 @@
 //! A device's primary context, which everything else lives in.
 
 use super::device::{self, CudaDeviceInfo};
+use super::door::NO_FUNCTION;
 use super::driver::driver;
-use super::error::Result;
+use super::error::{CudaErrorKind, Result};
 use cust::sys::{CUcontext, CUmemoryPool};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -10,6 +11,8 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// `CUDA_ERROR_NOT_SUPPORTED`.
+const NOT_SUPPORTED: u32 = 801;
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 const POOL_RELEASE_THRESHOLD: c_int = 4;
 /// `CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT`.
@@ -65,7 +68,9 @@ impl CudaContext {
         let context = cust::context::Context::new(device)
             .map_err(|e| device::from_cust("cuDevicePrimaryCtxRetain", e));
         // SAFETY: undoes the retain above, nothing more.
-        let released = unsafe { driver!(cuDevicePrimaryCtxRelease_v2(device.as_raw())) };
+        let release = || unsafe { driver!(cuDevicePrimaryCtxRelease_v2(device.as_raw())) };
+        // A context retained once too often would stay open if `cust` could not retain it.
+        let released = release().or_else(|_| release());
         let mut context = CudaContext {
             context: context?,
             info,
@@ -73,7 +78,7 @@ impl CudaContext {
         };
         released?;
         context.make_current()?;
-        context.pool = context.default_pool(device.as_raw());
+        context.pool = context.default_pool(device.as_raw())?;
         let context = Arc::new(context);
         opened.push((ordinal, context.clone()));
         Ok(context)
@@ -139,6 +144,17 @@ impl CudaContext {
         unsafe { driver!(cuMemPoolTrimTo(pool, 0)) }
     }
 
+    /// Gives something back to the driver, for a `drop`, which has nobody to tell of an error: a call that
+    /// fails is made once more. Not after a fault on the device: then it is all lost with the context.
+    pub(super) fn give_back(&self, call: impl Fn() -> Result<()>) {
+        let attempt = || self.make_current().and_then(|()| call());
+        if let Err(error) = attempt()
+            && error.kind() != CudaErrorKind::DeviceFault
+        {
+            let _ = attempt();
+        }
+    }
+
     /// Whether memory is allocated in stream order from the device's pool.
     pub(super) fn has_pool(&self) -> bool {
         self.pool.is_some()
@@ -146,20 +162,25 @@ impl CudaContext {
 
     /// The device's default pool, told to keep freed memory; `None` where the device or the driver
     /// has no pools.
-    fn default_pool(&self, device: c_int) -> Option<CUmemoryPool> {
+    fn default_pool(&self, device: c_int) -> Result<Option<CUmemoryPool>> {
         if !self.info.memory_pools {
-            return None;
+            return Ok(None);
         }
         let mut pool: CUmemoryPool = ptr::null_mut();
         let mut threshold = u64::MAX;
         // SAFETY: the first function writes one handle, the second reads a u64, which this
         // attribute is.
-        unsafe {
-            driver!(cuDeviceGetDefaultMemPool(&mut pool, device)).ok()?;
-            let value = (&raw mut threshold).cast::<c_void>();
-            driver!(cuMemPoolSetAttribute(pool, POOL_RELEASE_THRESHOLD, value)).ok()?;
+        let told = unsafe {
+            driver!(cuDeviceGetDefaultMemPool(&mut pool, device)).and_then(|()| {
+                let value = (&raw mut threshold).cast::<c_void>();
+                driver!(cuMemPoolSetAttribute(pool, POOL_RELEASE_THRESHOLD, value))
+            })
+        };
+        match told {
+            Ok(()) => Ok(Some(pool)),
+            Err(error) if [NOT_SUPPORTED, NO_FUNCTION].contains(&error.code) => Ok(None),
+            Err(error) => Err(error),
         }
-        Some(pool)
     }
 }
 

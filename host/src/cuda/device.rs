@@ -48,17 +48,22 @@ pub(crate) struct CudaDeviceInfo {
     pub(crate) memory_pools: bool,
 }
 
-/// Starts the driver, once per process.
+/// Starts the driver, once per process: after a failure the next call tries again.
 ///
 /// # Errors
-/// What `cuInit` returns, each time alike: `CudaErrorKind::NoDriver` where there is no driver
-/// library.
+/// What `cuInit` returns: `CudaErrorKind::NoDriver` where there is no driver library.
 pub(crate) fn init() -> Result<()> {
-    static DONE: OnceLock<Result<()>> = OnceLock::new();
+    static DONE: OnceLock<()> = OnceLock::new();
+    if DONE.get().is_some() {
+        return Ok(());
+    }
     // Not `cust::init`: its error type has no code for a driver that does not fit its kernel module
     // (803) and others, and those are what a user needs to read. SAFETY: 0 is the only value that
     // `cuInit` takes.
-    DONE.get_or_init(|| unsafe { driver!(cuInit(0)) }).clone()
+    unsafe { driver!(cuInit(0)) }?;
+    // Another thread may have said so before.
+    let _ = DONE.set(());
+    Ok(())
 }
 
 /// Lists the devices. Without a driver, or where it fails, the list is empty: [`init`] says why.
@@ -99,24 +104,27 @@ pub(crate) fn device_info(ordinal: usize) -> Result<CudaDeviceInfo> {
         ordinal,
         name: device.name().map_err(|e| from_cust("cuDeviceGetName", e))?,
         memory_bytes: memory as u64,
-        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount),
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
         compute_capability: (
-            attribute(DeviceAttribute::ComputeCapabilityMajor),
-            attribute(DeviceAttribute::ComputeCapabilityMinor),
+            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
         ),
         driver_version: version,
-        clock_khz: attribute(DeviceAttribute::ClockRate),
-        memory_clock_khz: attribute(DeviceAttribute::MemoryClockRate),
-        memory_bus_bits: attribute(DeviceAttribute::GlobalMemoryBusWidth),
-        l2_bytes: attribute(DeviceAttribute::L2CacheSize),
-        max_threads_per_block: attribute(DeviceAttribute::MaxThreadsPerBlock),
-        max_threads_per_multiprocessor: attribute(DeviceAttribute::MaxThreadsPerMultiprocessor),
-        shared_bytes_per_block: attribute(DeviceAttribute::MaxSharedMemoryPerBlock),
-        shared_bytes_per_block_optin: attribute_or_zero(&device, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        clock_khz: attribute(DeviceAttribute::ClockRate)?,
+        memory_clock_khz: attribute(DeviceAttribute::MemoryClockRate)?,
+        memory_bus_bits: attribute(DeviceAttribute::GlobalMemoryBusWidth)?,
+        l2_bytes: attribute(DeviceAttribute::L2CacheSize)?,
+        max_threads_per_block: attribute(DeviceAttribute::MaxThreadsPerBlock)?,
+        max_threads_per_multiprocessor: attribute(DeviceAttribute::MaxThreadsPerMultiprocessor)?,
+        shared_bytes_per_block: attribute(DeviceAttribute::MaxSharedMemoryPerBlock)?,
+        shared_bytes_per_block_optin: attribute_or_zero(
+            &device,
+            MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+        )?,
         shared_bytes_per_multiprocessor: attribute(
             DeviceAttribute::MaxSharedMemoryPerMultiprocessor,
-        ),
-        memory_pools: attribute_or_zero(&device, MEMORY_POOLS_SUPPORTED) != 0,
+        )?,
+        memory_pools: attribute_or_zero(&device, MEMORY_POOLS_SUPPORTED)? != 0,
     })
 }
 
@@ -147,11 +155,16 @@ pub(super) fn get_device(ordinal: usize) -> Result<Device> {
     Device::get_device(ordinal as u32).map_err(|e| from_cust("cuDeviceGet", e))
 }
 
-fn attribute_or_zero(device: &Device, attribute: c_int) -> u32 {
+/// An attribute; 0 for one that the driver does not know.
+fn attribute_or_zero(device: &Device, attribute: c_int) -> Result<u32> {
     let mut value: c_int = 0;
-    // SAFETY: the function writes one int; an attribute that the driver does not know is an error.
-    let code = unsafe { driver::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
-    if code == 0 { value.max(0) as u32 } else { 0 }
+    // SAFETY: the function writes one int.
+    let asked = unsafe { driver!(cuDeviceGetAttribute(&mut value, attribute, device.as_raw())) };
+    match asked {
+        Ok(()) => Ok(value.max(0) as u32),
+        Err(error) if error.code == driver::INVALID_VALUE => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 /// `cust`'s errors of the driver bear the driver's codes.

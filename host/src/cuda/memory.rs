@@ -106,19 +106,20 @@ fn allocate_once(stream: &CudaStream, bytes: usize, pooled: bool) -> Result<CUde
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
-        if self.bytes == 0 || self.stream.context().make_current().is_err() {
+        if self.bytes == 0 {
             return;
         }
         // SAFETY: the address came from the matching allocation and nobody has it any more. In the
         // pool's case the freeing is queued behind the work that uses it; `cuMemFree` itself waits
         // for the device.
-        let _ = unsafe {
+        let free = || unsafe {
             if self.pooled {
                 driver!(cuMemFreeAsync(self.pointer, self.stream.raw()))
             } else {
                 driver!(cuMemFree_v2(self.pointer))
             }
         };
+        self.stream.context().give_back(free);
     }
 }
 
@@ -192,11 +193,13 @@ impl PinnedMemory {
 
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
-        if self.bytes != 0 && self.context.make_current().is_ok() {
-            // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under
-            // way: the copying functions demand that of their callers.
-            let _ = unsafe { driver!(cuMemFreeHost(self.pointer.as_ptr().cast())) };
+        if self.bytes == 0 {
+            return;
         }
+        // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under way: the
+        // copying functions demand that of their callers.
+        let free = || unsafe { driver!(cuMemFreeHost(self.pointer.as_ptr().cast())) };
+        self.context.give_back(free);
     }
 }
 

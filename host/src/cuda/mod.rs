@@ -28,7 +28,7 @@ mod stream;
 mod tests;
 
 pub(crate) use context::CudaContext;
-pub(crate) use device::{CudaDeviceInfo, device_count, devices};
+pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
 pub(crate) use error::{CudaError, CudaErrorKind};
 pub(crate) use memory::{CudaMemory, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule};
@@ -36,7 +36,7 @@ pub(crate) use stream::{CudaEvent, CudaStream};
 
 // What only the tests need.
 #[cfg(test)]
-pub(crate) use device::{device_info, init};
+pub(crate) use device::init;
 #[cfg(test)]
 pub(crate) use door::library as driver_library;
 #[cfg(test)]

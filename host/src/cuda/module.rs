@@ -104,8 +104,11 @@ impl CudaModule {
             .iter()
             .try_for_each(|values| self.set_constant(stream, values))
             .and_then(|()| work());
-        // What was queued before an error is to be waited for as well.
-        let recorded = tables.as_ref().map_or(Ok(()), |last| last.record(stream));
+        // What was queued before an error is to be waited for as well: if not by an event, then here.
+        let recorded = tables.as_ref().map_or(Ok(()), |last| {
+            let recorded = last.record(stream);
+            recorded.or_else(|error| stream.synchronize().and(Err(error)))
+        });
         queued.and(recorded)
     }
 
@@ -193,11 +196,10 @@ impl CudaModule {
 
 impl Drop for CudaModule {
     fn drop(&mut self) {
-        if self.context.make_current().is_ok() {
-            // SAFETY: nobody has the module or a function of it any more; the driver waits for
-            // kernels that run.
-            let _ = unsafe { driver!(cuModuleUnload(self.raw)) };
-        }
+        // SAFETY: nobody has the module or a function of it any more; the driver waits for kernels that
+        // run.
+        let unload = || unsafe { driver!(cuModuleUnload(self.raw)) };
+        self.context.give_back(unload);
     }
 }
 

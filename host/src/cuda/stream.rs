@@ -97,11 +97,9 @@ impl CudaStream {
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
-        // The driver lets queued work finish. Nobody is left to hear of an error.
-        if self.context.make_current().is_ok() {
-            // SAFETY: the stream is alive and nobody else has it any more.
-            let _ = unsafe { driver!(cuStreamDestroy_v2(self.raw)) };
-        }
+        // SAFETY: the stream is alive and nobody else has it any more; the driver lets queued work finish.
+        let destroy = || unsafe { driver!(cuStreamDestroy_v2(self.raw)) };
+        self.context.give_back(destroy);
     }
 }
 
@@ -192,11 +190,9 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        if self.context.make_current().is_ok() {
-            // SAFETY: the event is alive and nobody else has it; the driver keeps what waits for it
-            // working.
-            let _ = unsafe { driver!(cuEventDestroy_v2(self.raw)) };
-        }
+        // SAFETY: the event is alive and nobody else has it; the driver keeps what waits for it working.
+        let destroy = || unsafe { driver!(cuEventDestroy_v2(self.raw)) };
+        self.context.give_back(destroy);
     }
 }
 

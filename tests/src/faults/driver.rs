@@ -1,0 +1,114 @@
+//! The levers of `fault-driver`.
+
+use std::{
+    ffi::{CStr, c_char},
+    path::Path,
+};
+
+use libloading::{Library, Symbol};
+
+/// The driver that fails when it is told to.
+pub struct Driver {
+    library: Library,
+}
+
+/// Which calls fail, by number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// None: they are counted.
+    None = 0,
+    /// One.
+    Once = 1,
+    /// One of those that allocate memory.
+    OneAllocation = 2,
+    /// One of those that allocate memory, and all later ones.
+    Allocations = 3,
+    /// One and all later ones.
+    Lost = 4,
+}
+
+/// How many there are that were made and not given back: contexts, streams, events, device memory, pinned
+/// memory, modules.
+pub type Live = [u64; 6];
+
+impl Driver {
+    /// Opens the library that is, or will be, the process's driver.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        // SAFETY: the library's constructors are Rust's own.
+        let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+        Ok(Self { library })
+    }
+
+    /// The function called `name`.
+    ///
+    /// # Safety
+    /// It has the type `F`.
+    unsafe fn function<F>(&self, name: &CStr) -> Symbol<'_, F> {
+        // SAFETY: by the contract.
+        let found = unsafe { self.library.get(name.to_bytes_with_nul()) };
+        found.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// So many make-believe devices with so many bytes of memory each.
+    pub fn devices(&self, count: u32, memory: u64) {
+        // SAFETY: its type.
+        let set = unsafe { self.function::<extern "C" fn(u32, u64)>(c"fault_devices") };
+        set(count, memory);
+    }
+
+    /// Passes calls on to the driver at `path`.
+    pub fn stand_before(&self, path: &CStr) -> Result<(), String> {
+        type Function = unsafe extern "C" fn(*const c_char) -> bool;
+        // SAFETY: its type; a C string.
+        let opened = unsafe { self.function::<Function>(c"fault_stand_before")(path.as_ptr()) };
+        if opened {
+            Ok(())
+        } else {
+            Err(format!("{path:?} cannot be opened"))
+        }
+    }
+
+    /// Has call number `nth` from now on fail with `code`.
+    pub fn arm(&self, plan: Plan, nth: u64, code: u32) {
+        // SAFETY: its type.
+        let arm = unsafe { self.function::<extern "C" fn(u32, u64, u32)>(c"fault_arm") };
+        arm(plan as u32, nth, code);
+    }
+
+    /// Lets every call be made again. The calls that counted, and the name of the one that failed first.
+    pub fn disarm(&self) -> (u64, Option<String>) {
+        // SAFETY: its type.
+        let calls = unsafe { self.function::<extern "C" fn() -> u64>(c"fault_disarm") }();
+        let failed = self.text(c"fault_failed");
+        (calls, Some(failed).filter(|name| !name.is_empty()))
+    }
+
+    /// All calls so far.
+    pub fn calls(&self) -> u64 {
+        // SAFETY: its type.
+        let calls = unsafe { self.function::<extern "C" fn() -> u64>(c"fault_calls") };
+        calls()
+    }
+
+    /// What was made and not given back.
+    pub fn live(&self) -> Live {
+        let mut live = Live::default();
+        // SAFETY: its type; it writes as many numbers.
+        unsafe { self.function::<unsafe extern "C" fn(*mut Live)>(c"fault_live")(&mut live) };
+        live
+    }
+
+    /// What the library did so far that no driver allows.
+    pub fn wrong(&self) -> String {
+        self.text(c"fault_wrong")
+    }
+
+    fn text(&self, name: &CStr) -> String {
+        type Function = unsafe extern "C" fn(*mut c_char, usize);
+        let mut text = vec![0_u8; 4096];
+        // SAFETY: its type; so many bytes are writable.
+        unsafe { self.function::<Function>(name)(text.as_mut_ptr().cast(), text.len()) };
+        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+        text.to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,338 @@
+//! One fault after the other.
+
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use warpwright::{Device, Error};
+
+use super::{
+    Behind,
+    driver::{Driver, Live, Plan},
+    operations::{self, Operation},
+};
+
+/// `CUDA_ERROR_UNKNOWN`: what a call fails with that may succeed the next time.
+const UNKNOWN: u32 = 999;
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+const OUT_OF_MEMORY: u32 = 2;
+/// `CUDA_ERROR_LAUNCH_FAILED`: what every call fails with after a kernel has faulted.
+const LAUNCH_FAILED: u32 = 719;
+
+/// Make-believe devices: each is opened for the first time only once.
+const DEVICES: u32 = 4000;
+
+/// What was injected, and survived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations.
+    pub operations: u64,
+    /// Families with all their variants among them.
+    pub families: u64,
+    /// Driver calls that the operations make on a device that is in use.
+    pub calls: u64,
+    /// Driver calls that opening a device and a family's first operation there make.
+    pub first_calls: u64,
+    /// Calls that failed once: the operation returned an error that names the call.
+    pub told: u64,
+    /// Calls that failed once where the operation did its work all the same: they give something back.
+    pub made_good: u64,
+    /// Allocations for which there was no memory, once or from there on.
+    pub without_memory: u64,
+    /// Calls from which on the context was lost.
+    pub lost: u64,
+    /// Calls of the driver in all.
+    pub driver_calls: u64,
+}
+
+impl Counts {
+    /// Faults in all.
+    pub fn faults(&self) -> u64 {
+        self.told + self.made_good + self.without_memory + self.lost
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, count) in [
+            ("operations", self.operations),
+            ("families with every variant", self.families),
+            ("driver calls of the operations", self.calls),
+            ("driver calls of first uses", self.first_calls),
+            ("faults injected and survived", self.faults()),
+            ("  a call failed once, and the error names it", self.told),
+            (
+                "  a call that gives back failed once, and was made good",
+                self.made_good,
+            ),
+            ("  no memory for an allocation", self.without_memory),
+            ("  the context was lost, and the error says so", self.lost),
+            ("driver calls in all", self.driver_calls),
+        ] {
+            writeln!(f, "{what}: {count}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What has come of an operation.
+type Outcome = std::thread::Result<warpwright::Result<u64>>;
+
+fn attempt(work: impl FnOnce() -> warpwright::Result<u64>) -> Outcome {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+struct Injector<'a> {
+    driver: &'a Driver,
+    counts: Counts,
+    problems: Vec<String>,
+}
+
+/// Injects all of them.
+pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
+    let mut injector = Injector {
+        driver,
+        counts: Counts::default(),
+        problems: Vec::new(),
+    };
+    let operations = operations::all();
+    injector.counts.operations = operations.len() as u64;
+    injector.counts.families = operations::asked(&operations) as u64;
+    if injector.counts.families != warpwright::families().len() as u64 {
+        return Err("a variant is left out".to_owned());
+    }
+    injector.start()?;
+    let device = Device::cuda(0).map_err(|error| format!("no fault injected: {error}"))?;
+    for operation in &operations {
+        injector.in_use(&device, operation);
+    }
+    drop(device);
+    if behind == Behind::MakeBelieve {
+        driver.devices(DEVICES, 1 << 30);
+        let mut ordinal = 1;
+        for operation in operations.iter().filter(|operation| operation.is_best) {
+            injector.first_use(operation, &mut ordinal);
+        }
+    }
+    injector.counts.driver_calls = driver.calls();
+    let wrong = driver.wrong();
+    if !wrong.is_empty() {
+        injector
+            .problems
+            .push(format!("the driver was misused: {wrong}"));
+    }
+    if injector.problems.is_empty() {
+        Ok(injector.counts)
+    } else {
+        Err(injector.problems.join("\n"))
+    }
+}
+
+impl Injector<'_> {
+    /// The process's first calls of the driver, until a device opens.
+    fn start(&mut self) -> Result<(), String> {
+        for nth in 1.. {
+            self.driver.arm(Plan::Once, nth, UNKNOWN);
+            let outcome = attempt(|| Device::cuda(0).map(|_| 0));
+            let Some(call) = self.driver.disarm().1 else {
+                return match outcome {
+                    Ok(Ok(_)) => Ok(()),
+                    other => Err(format!("opening a device without a fault: {other:?}")),
+                };
+            };
+            self.judge("opening a device", nth, &call, outcome, 0);
+            if self.problems.len() > 5 {
+                return Err(self.problems.join("\n"));
+            }
+        }
+        unreachable!("the numbers do not end")
+    }
+
+    /// Every fault in an operation on a device that has done it before.
+    fn in_use(&mut self, device: &Device, operation: &Operation) {
+        let name = &operation.name;
+        // Once to load what stays loaded, then to see what it gives.
+        let first = attempt(|| (operation.run)(device));
+        if !matches!(first, Ok(Ok(_))) {
+            return self.problem(name, "without a fault", &format!("{first:?}"));
+        }
+        let live = self.driver.live();
+        self.driver.arm(Plan::None, 0, 0);
+        let wanted = attempt(|| (operation.run)(device));
+        self.counts.calls += self.driver.disarm().0;
+        let Ok(Ok(wanted)) = wanted else {
+            return self.problem(name, "again", &format!("{wanted:?}"));
+        };
+        let faults = [
+            (Plan::Once, UNKNOWN),
+            (Plan::OneAllocation, OUT_OF_MEMORY),
+            (Plan::Allocations, OUT_OF_MEMORY),
+            (Plan::Lost, LAUNCH_FAILED),
+        ];
+        for (plan, code) in faults {
+            for nth in 1.. {
+                self.driver.arm(plan, nth, code);
+                let outcome = attempt(|| (operation.run)(device));
+                let later =
+                    (plan == Plan::Lost).then(|| attempt(|| device.upload(&[1_u8]).map(|_| 0)));
+                // A later call alone has failed, or none.
+                let Some(call) = self.driver.disarm().1 else {
+                    break;
+                };
+                let has_failed = outcome.as_ref().is_ok_and(Result::is_err);
+                match plan {
+                    Plan::Once => self.judge(name, nth, &call, outcome, wanted),
+                    Plan::Lost => {
+                        if let Some(later) = later {
+                            self.judge_lost(name, nth, &call, later);
+                        }
+                        if has_failed {
+                            self.judge_lost(name, nth, &call, outcome);
+                        }
+                        self.counts.lost += 1;
+                    }
+                    _ => self.judge_memory(name, nth, plan, outcome, wanted),
+                }
+                self.afterwards(name, nth, &call, live, || (operation.run)(device), wanted);
+                if self.problems.len() > 40 {
+                    return;
+                }
+                if plan == Plan::Lost && !has_failed {
+                    // The operation makes no call as late as this.
+                    self.counts.lost -= 1;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Every fault in opening a device and doing an operation there for the first time.
+    fn first_use(&mut self, operation: &Operation, ordinal: &mut usize) {
+        let mut device = || {
+            *ordinal += 1;
+            *ordinal
+        };
+        let name = format!("{}, the first on its device", operation.name);
+        let run = |ordinal| (operation.run)(&Device::cuda(ordinal)?);
+        let before = self.driver.live();
+        self.driver.arm(Plan::None, 0, 0);
+        let clean = device();
+        let wanted = attempt(|| run(clean));
+        self.counts.first_calls += self.driver.disarm().0;
+        let Ok(Ok(wanted)) = wanted else {
+            return self.problem(&name, "without a fault", &format!("{wanted:?}"));
+        };
+        let stays = difference(self.driver.live(), before);
+        for nth in 1.. {
+            let number = device();
+            let before = self.driver.live();
+            self.driver.arm(Plan::Once, nth, UNKNOWN);
+            let outcome = attempt(|| run(number));
+            let Some(call) = self.driver.disarm().1 else {
+                break;
+            };
+            self.judge(&name, nth, &call, outcome, wanted);
+            let mut live = before;
+            for (live, stays) in live.iter_mut().zip(stays) {
+                *live += stays;
+            }
+            self.afterwards(&name, nth, &call, live, || run(number), wanted);
+            if self.problems.len() > 40 {
+                return;
+            }
+        }
+    }
+
+    /// Judges what has come of an operation one of whose calls failed.
+    fn judge(&mut self, name: &str, nth: u64, call: &str, outcome: Outcome, wanted: u64) {
+        match outcome {
+            Ok(Err(error)) => {
+                let text = error.to_string();
+                // Names without the version that the driver's headers add.
+                let stem = call.split("_v").next().unwrap_or(call);
+                if text.contains(stem) && !text.contains('\n') {
+                    self.counts.told += 1;
+                } else {
+                    self.problem(name, call, &format!("call {nth} failed, and: {text}"));
+                }
+            }
+            Ok(Ok(got)) if got == wanted && gives_back(name, call) => self.counts.made_good += 1,
+            Ok(Ok(got)) => {
+                let text = format!("call {nth} failed, and it gives {got:x}, not {wanted:x}");
+                self.problem(name, call, &text);
+            }
+            Err(_) => self.problem(name, call, &format!("call {nth} failed, and it panics")),
+        }
+    }
+
+    fn judge_memory(&mut self, name: &str, nth: u64, plan: Plan, outcome: Outcome, wanted: u64) {
+        match outcome {
+            Ok(Err(Error::OutOfMemory { requested, .. })) if requested > 0 => {}
+            // Memory that the pool keeps is given back, and asked for once more.
+            Ok(Ok(got)) if got == wanted && plan == Plan::OneAllocation => {}
+            other => {
+                let text = format!("there is no memory for allocation {nth}, and: {other:?}");
+                return self.problem(name, "allocation", &text);
+            }
+        }
+        self.counts.without_memory += 1;
+    }
+
+    fn judge_lost(&mut self, name: &str, nth: u64, call: &str, outcome: Outcome) {
+        match outcome {
+            Ok(Err(Error::Driver {
+                code, ref message, ..
+            })) if code == LAUNCH_FAILED && message.contains("context is lost") => {}
+            other => {
+                let text = format!("the context is lost at call {nth}, and: {other:?}");
+                self.problem(name, call, &text);
+            }
+        }
+    }
+
+    /// Asks again, and looks for what was left behind.
+    fn afterwards(
+        &mut self,
+        name: &str,
+        nth: u64,
+        call: &str,
+        live: Live,
+        run: impl FnOnce() -> warpwright::Result<u64>,
+        wanted: u64,
+    ) {
+        match attempt(run) {
+            Ok(Ok(got)) if got == wanted => {}
+            other => {
+                let text = format!("after the fault in call {nth}: {other:?}, not {wanted:x}");
+                self.problem(name, call, &text);
+            }
+        }
+        let now = self.driver.live();
+        if now != live {
+            let text = format!("call {nth} failed; left behind: {now:?}, not {live:?}");
+            self.problem(name, call, &text);
+        }
+    }
+
+    fn problem(&mut self, name: &str, call: &str, what: &str) {
+        self.problems.push(format!("{name}: {call}: {what}"));
+    }
+}
+
+/// Whether a failure of the call can be made good: it gives something back, or is made before such a call
+/// (pinned memory waits for the copy that uses it).
+fn gives_back(name: &str, call: &str) -> bool {
+    ["Free", "Destroy", "Unload", "Release", "cuCtx"]
+        .iter()
+        .any(|part| call.contains(part))
+        || (name.starts_with("pinned") && call == "cuStreamSynchronize")
+}
+
+fn difference(later: Live, earlier: Live) -> Live {
+    let mut difference = later;
+    for (count, earlier) in difference.iter_mut().zip(earlier) {
+        *count -= earlier;
+    }
+    difference
+}

@@ -1,0 +1,116 @@
+//! Injected faults: every driver call of every operation is made to fail, once each.
+//!
+//! The library's door opens `fault-driver` in the place of `libcuda.so.1`, which stands before a real driver
+//! or does without one. An operation that meets a failing call has to return an error that names the call
+//! (or do its work all the same, where the call only gives something back), leave nothing behind in the
+//! driver, and work when it is asked again.
+//!
+//! A process has one driver, so all of it runs in a child process: [`in_child`] starts it, [`child`] is it.
+
+mod driver;
+mod inject;
+mod operations;
+
+use std::{
+    fs,
+    io::Read as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+pub use inject::Counts;
+
+/// The shared library that [`child`] opens as the driver.
+static DRIVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfault_driver.so"));
+
+/// Tells the child that it is one, and of which kind.
+const CHILD: &str = "WARPWRIGHT_FAULTS";
+/// The variable by which the library is told its driver.
+const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
+/// How long a child may take; a hang is a failure.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// What is behind the driver that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// Make-believe devices, which do everything but run kernels.
+    MakeBelieve,
+    /// The driver of this machine.
+    RealDriver,
+}
+
+impl Behind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::MakeBelieve => "make-believe",
+            Self::RealDriver => "real",
+        }
+    }
+}
+
+/// Whether this process is the child, and what is behind its driver.
+pub fn is_child() -> Option<Behind> {
+    let word = std::env::var(CHILD).ok()?;
+    [Behind::MakeBelieve, Behind::RealDriver]
+        .into_iter()
+        .find(|behind| behind.word() == word)
+}
+
+/// Starts `program`, which is to call [`child`], and gives what it printed.
+///
+/// # Errors
+/// What it printed, if it failed, crashed or took too long.
+pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let library = folder.path().join("libfault_driver.so");
+    fs::write(&library, DRIVER).map_err(|error| error.to_string())?;
+    let mut child = program
+        .env(CHILD, behind.word())
+        .env(LIBRARY, &library)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let read = |mut pipe: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            // What can be read of a broken pipe is what there is to tell.
+            let _ = pipe.read_to_string(&mut text);
+            text
+        })
+    };
+    let output = read(Box::new(child.stdout.take().expect("a pipe")));
+    let errors = read(Box::new(child.stderr.take().expect("a pipe")));
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status.to_string() + if status.success() { "" } else { "!" },
+            None if start.elapsed() > PATIENCE => {
+                child.kill().map_err(|error| error.to_string())?;
+                break format!("no end after {} seconds!", PATIENCE.as_secs());
+            }
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let text = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
+    let (output, errors) = (text(output), text(errors));
+    if status.ends_with('!') {
+        return Err(format!("{status}\n{output}\n{errors}"));
+    }
+    Ok(output)
+}
+
+/// Injects the faults, in a process that [`in_child`] started.
+///
+/// # Errors
+/// What went wrong, a line each.
+pub fn child(behind: Behind) -> Result<Counts, String> {
+    let path = std::env::var_os(LIBRARY).ok_or_else(|| format!("{LIBRARY} is not set"))?;
+    let driver = driver::Driver::open(Path::new(&path))?;
+    match behind {
+        Behind::MakeBelieve => driver.devices(1, 1 << 30),
+        Behind::RealDriver => driver.stand_before(c"libcuda.so.1")?,
+    }
+    inject::all(&driver, behind)
+}

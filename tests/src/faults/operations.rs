@@ -1,0 +1,329 @@
+//! The operations that faults are injected into: all that the library can be asked for, each with every
+//! variant there is.
+
+use std::hash::{DefaultHasher, Hasher as _};
+
+use bytemuck::Pod;
+use warpwright::{
+    Device, Generator, LaunchConfig, Module, Result, Vector,
+    ops::{
+        map::{Scale, Wave},
+        reduce::Operator,
+    },
+};
+use warpwright_gpu::{map::MAP_PI, transpose::TransposeNaive};
+
+use crate::cases;
+
+type Run = Box<dyn Fn(&Device) -> Result<u64>>;
+
+/// Something that the library is asked for. It gives a number that depends on every bit of the result.
+pub struct Operation {
+    /// Its family and variant, or what it does.
+    pub name: String,
+    /// Does it, from input on the host to output on the host, and gives back all that it took.
+    pub run: Run,
+    /// Whether it is the first choice of a family.
+    pub is_best: bool,
+}
+
+/// Elements of an input.
+const LEN: usize = 3000;
+
+fn floats() -> Vec<f32> {
+    (0..LEN).map(|i| (i % 101) as f32 - 50.0).collect()
+}
+
+fn words() -> Vec<u32> {
+    (0..LEN as u32)
+        .map(|i| i.wrapping_mul(0x9e37_79b9))
+        .collect()
+}
+
+fn bits<T: Pod>(values: &[T]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytemuck::cast_slice(values));
+    hasher.finish()
+}
+
+fn read<T: warpwright::Element>(vector: &Vector<T>) -> Result<u64> {
+    Ok(bits(&vector.to_vec()?))
+}
+
+/// All of them.
+pub fn all() -> Vec<Operation> {
+    let mut all = families();
+    all.extend(buffers());
+    all.extend(modules());
+    all
+}
+
+fn families() -> Vec<Operation> {
+    let mut all = Vec::new();
+    for family in warpwright::families() {
+        for variant in family.variants {
+            for (what, run) in of_variant(family.name, variant.name) {
+                all.push(Operation {
+                    name: format!("{} {} {what}", family.name, variant.name),
+                    run,
+                    is_best: variant.name == "best",
+                });
+            }
+        }
+    }
+    all
+}
+
+/// What a family can be asked for.
+///
+/// # Panics
+/// If the family is new and nothing is asked of it yet.
+fn of_variant(family: &str, name: &'static str) -> Vec<(&'static str, Run)> {
+    match family {
+        "reduce" => vec![
+            (
+                "sum",
+                Box::new(move |device| {
+                    let sum = device
+                        .reduce(&device.upload(&floats())?)
+                        .variant(name)
+                        .sum()?;
+                    Ok(bits(&[sum]))
+                }),
+            ),
+            (
+                "argmin",
+                Box::new(move |device| {
+                    let least = device
+                        .reduce(&device.upload(&words())?)
+                        .variant(name)
+                        .argmin()?;
+                    Ok(least.unwrap_or(u64::MAX))
+                }),
+            ),
+        ],
+        "columns" | "rows" => {
+            let along_rows = family == "rows";
+            let request: Run = Box::new(move |device| {
+                let matrix = device.upload_matrix(&words(), 30, LEN / 30)?;
+                let request = if along_rows {
+                    device.reduce_rows(&matrix)
+                } else {
+                    device.reduce_columns(&matrix)
+                };
+                read(&request.variant(name).sum()?)
+            });
+            vec![("sums", request)]
+        }
+        "transpose" => vec![(
+            "",
+            Box::new(move |device| {
+                let matrix = device.upload_matrix(&words(), 30, LEN / 30)?;
+                let turned = device.transpose_request(&matrix).variant(name).run()?;
+                read(turned.as_vector())
+            }),
+        )],
+        "histogram" => vec![(
+            "",
+            Box::new(move |device| {
+                let values: Vec<u16> = words().iter().map(|word| *word as u16).collect();
+                let values = device.upload(&values)?;
+                let histogram = device
+                    .histogram_request(&values, 4000)
+                    .variant(name)
+                    .run()?;
+                Ok(bits(&histogram.counts) ^ histogram.outside)
+            }),
+        )],
+        "gemm" => vec![(
+            "into",
+            Box::new(move |device| {
+                let a = device.upload_matrix(&floats(), 30, LEN / 30)?;
+                let mut c = device.upload_matrix(&floats()[..900], 30, 30)?;
+                let request = device.gemm(&a, &a).transpose_b().beta_c(2.0, &mut c);
+                request.variant(name).run()?;
+                read(c.as_vector())
+            }),
+        )],
+        "convolution" => vec![(
+            "",
+            Box::new(move |device| {
+                let values = device.upload(&floats())?;
+                let request = device.convolve_request(&values, &[0.25_f32, 0.5, 0.25]);
+                read(&request.variant(name).run()?)
+            }),
+        )],
+        "map" => vec![
+            (
+                "scale",
+                Box::new(move |device| {
+                    let scale = Scale {
+                        factor: 2.0,
+                        offset: 1.0,
+                    };
+                    let values = device.upload(&floats())?;
+                    read(&device.map_request(&values, scale).variant(name).run()?)
+                }),
+            ),
+            (
+                "with constants",
+                Box::new(move |device| {
+                    read(
+                        &device
+                            .map_positions_request(LEN, Wave)
+                            .variant(name)
+                            .run()?,
+                    )
+                }),
+            ),
+        ],
+        "random" => vec![
+            (
+                "bits",
+                Box::new(move |device| {
+                    let mut random = device.generator(Generator::Philox, 7)?.variant(name);
+                    let first = read(&random.bits(LEN)?)?;
+                    // A call that failed would have used words up.
+                    Ok(first ^ random.position())
+                }),
+            ),
+            (
+                "normal",
+                Box::new(move |device| {
+                    let mut random = device.generator(Generator::Xorwow, 7)?.variant(name);
+                    let first = read(&random.normal(LEN, 1.0_f32, 2.0)?)?;
+                    Ok(first ^ read(&random.poisson(10, 3.0)?)?.rotate_left(1))
+                }),
+            ),
+        ],
+        new => panic!("no operation of the family `{new}` is tested for faults"),
+    }
+}
+
+fn named(name: &str, run: impl Fn(&Device) -> Result<u64> + 'static) -> Operation {
+    Operation {
+        name: name.to_owned(),
+        run: Box::new(run),
+        is_best: false,
+    }
+}
+
+fn buffers() -> Vec<Operation> {
+    vec![
+        named("upload and download", |device| {
+            read(&device.upload(&words())?)
+        }),
+        named("zeros, upload over, clear", |device| {
+            let mut vector = device.zeros::<u32>(LEN)?;
+            vector.upload(&words())?;
+            vector.slice_mut(10..20)?.clear()?;
+            read(&vector)
+        }),
+        named("pinned memory, both ways", |device| {
+            let mut vector = device.upload(&words())?;
+            let mut pinned = device.pinned::<u32>(LEN)?;
+            vector.download_pinned(&mut pinned)?;
+            let got = bits(pinned.as_mut_slice()?);
+            pinned.as_mut_slice()?.fill(3);
+            vector.upload_pinned(&mut pinned)?;
+            Ok(got ^ read(&vector)?.rotate_left(1))
+        }),
+        named("pinned memory, dropped while it is copied", |device| {
+            let mut vector = device.zeros::<u32>(LEN)?;
+            let mut pinned = device.pinned::<u32>(LEN)?;
+            vector.upload_pinned(&mut pinned)?;
+            drop(pinned);
+            read(&vector)
+        }),
+        named("pinned memory, from stream to stream", |device| {
+            let other = device.new_stream()?;
+            let vector = other.upload(&words())?;
+            let mut second = device.zeros::<u32>(LEN)?;
+            let mut pinned = device.pinned::<u32>(LEN)?;
+            vector.download_pinned(&mut pinned)?;
+            second.upload_pinned(&mut pinned)?;
+            read(&second)
+        }),
+        named("another stream", |device| {
+            let other = device.new_stream()?;
+            let vector = device.upload(&words())?;
+            let sum = other.reduce(&vector);
+            let mut sum = sum.prepare(Operator::Sum)?;
+            sum.enqueue()?;
+            drop(other);
+            // Given back while the work may be under way.
+            let turned = device.transpose(&device.upload_matrix(&words(), 1, LEN)?)?;
+            Ok(format!("{:?}", sum.finish()?).len() as u64 ^ read(turned.as_vector())?)
+        }),
+        named("events", |device| {
+            let (vector, _) = device.time(|| device.upload(&words()))?;
+            read(&vector)
+        }),
+        named("free memory", |device| {
+            Ok(u64::from(device.free_memory()? > 0))
+        }),
+        named("auto", |device| {
+            let auto = warpwright::Device::auto()?;
+            assert_eq!(auto.kind(), device.kind(), "a GPU that fails is replaced");
+            Ok(0)
+        }),
+    ]
+}
+
+/// The library's own PTX as a user's.
+fn ptx(family: &str) -> Result<Module> {
+    Module::from_ptx(match family {
+        "transpose" => include_str!("../../../host/ptx/sm_75/transpose.ptx"),
+        _ => include_str!("../../../host/ptx/sm_75/map.ptx"),
+    })
+}
+
+fn modules() -> Vec<Operation> {
+    vec![
+        named("a module, loaded and unloaded", |device| {
+            device.load(&ptx("map")?)?;
+            Ok(0)
+        }),
+        named("a module's kernel", |device| {
+            let module = ptx("transpose")?;
+            let input = device.upload(&words())?;
+            let mut output = device.zeros::<u32>(LEN)?;
+            let (width, height) = (LEN / 20, 20_usize);
+            let config = LaunchConfig {
+                grid: [(width.div_ceil(16) * height.div_ceil(16)) as u32, 1, 1],
+                block: [16, 16, 1],
+                shared_bytes: 0,
+            };
+            for _ in 0..2 {
+                let args = (&input, &mut output, width, height);
+                // SAFETY: both have `width * height` elements; the grid has a block per tile.
+                unsafe { device.launch::<TransposeNaive<u32>>(&module, config, args)? };
+            }
+            read(&output)
+        }),
+        named("a module's constants", |device| {
+            let module = ptx("map")?;
+            device.set_constant(&module, MAP_PI.with(&[3.0]))?;
+            device.set_constant(&module, MAP_PI.with(&[4.0]))?;
+            device.synchronize()?;
+            Ok(0)
+        }),
+    ]
+}
+
+/// The names of the families that something is asked of.
+pub fn asked(operations: &[Operation]) -> usize {
+    let families = warpwright::families().iter();
+    families
+        .filter(|family| {
+            let prefix = format!("{} ", family.name);
+            let variants = cases::variants(family.name).iter();
+            variants.clone().all(|variant| {
+                let start = format!("{prefix}{} ", variant.name);
+                operations
+                    .iter()
+                    .any(|operation| operation.name.starts_with(&start))
+            })
+        })
+        .count()
+}
