@@ -8,7 +8,9 @@ use clap::Parser;
 use warpwright::{Device, DeviceKind};
 use warpwright_bench::record::{Card, FORMAT, Record};
 use warpwright_bench::run::{
-    self, Bench, Mode, Result, Scale, ceilings, families::FAMILIES, peers::Peers,
+    self, Bench, Mode, Result, Scale, ceilings,
+    families::FAMILIES,
+    peers::{Peers, survey},
 };
 use warpwright_bench::table;
 
@@ -82,7 +84,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         });
         families.iter().try_for_each(|(_, run)| run(&mut bench))?;
         println!();
-        Peers::survey()
+        survey()
             .iter()
             .for_each(|peer| println!("{}", table::peer(peer)));
         return Ok(true);

@@ -1,6 +1,11 @@
 //! The cases, one file per family.
 
+mod axis;
+mod convolution;
+mod gemm;
 mod histogram;
+mod map;
+mod random;
 mod reduce;
 mod transpose;
 
@@ -12,8 +17,14 @@ type Family = (&'static str, fn(&mut Bench) -> Result<()>);
 /// The families, in the order of a run.
 pub const FAMILIES: &[Family] = &[
     ("reduce", reduce::run),
+    ("columns", axis::columns),
+    ("rows", axis::rows),
     ("transpose", transpose::run),
     ("histogram", histogram::run),
+    ("convolution", convolution::run),
+    ("map", map::run),
+    ("random", random::run),
+    ("gemm", gemm::run),
 ];
 
 /// A comparison of two lists of results: what is wrong with the first difference.
@@ -50,4 +61,9 @@ fn uploaded<T, V>(
         .map(upload)
         .collect::<Result<_>>()
         .map_err(|error| error.to_string())
+}
+
+/// Between -1 and 1, in steps that `f32` has.
+fn unit(hash: u64) -> f64 {
+    f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }

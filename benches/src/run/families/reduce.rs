@@ -9,8 +9,9 @@ use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright::{Device, Vector, VectorView};
 use warpwright_cli::sample;
 
-use super::super::peers::{read, rival};
+use super::super::peers::rival;
 use super::super::{Bench, Contender, Contest, Result, Spec, local, pointer, power};
+use super::unit;
 use crate::record::{Aim, Bound};
 
 const OPERATIONS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::ArgMax];
@@ -125,7 +126,7 @@ fn cub_in<'a, T: Number>(
                 Operator::Min => {
                     Value::Element(bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()]))
                 }
-                _ => Value::Index(u64::from(read::<u32>(&bytes[..4])?[0])),
+                _ => Value::Index(u64::from(bytemuck::pod_read_unaligned::<u32>(&bytes[..4]))),
             };
             Ok(truth(set).check(found))
         },
@@ -282,9 +283,4 @@ numbers! {
     f32: f32::EPSILON as f64, |hash| unit(hash) as f32, f64::from;
     f64: f64::EPSILON, unit, f64::from;
     bf16: f32::EPSILON as f64, |hash| bf16::from_f64(unit(hash)), f64::from;
-}
-
-/// Between -1 and 1, in steps that `f32` has.
-fn unit(hash: u64) -> f64 {
-    f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }

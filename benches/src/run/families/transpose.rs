@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::fmt::Debug;
 
 use rayon::prelude::*;
+use serde_json::json;
 use warpwright::{Element, Matrix};
 use warpwright_cli::sample;
 
@@ -36,7 +37,7 @@ fn of<T: Element + PartialEq + Debug>(
     let elements = height * width;
     let bytes = 2 * elements * size_of::<T>();
     let sets = bench.sets(bytes);
-    let device = bench.device();
+    let (device, peers) = (bench.device(), bench.peers());
     let even = height % 32 == 0 && width % 32 == 0;
     let spec = Spec {
         family: "transpose",
@@ -76,11 +77,11 @@ fn of<T: Element + PartialEq + Debug>(
                 ))
             },
         );
-        Ok(Contest {
-            sets,
-            ours,
-            rivals: Vec::new(),
-        })
+        let python = ["u1", "i2", "f4", "f8"][size_of::<T>().ilog2() as usize];
+        let request =
+            json!({"work": "transpose", "shape": [height, width], "element": python, "sets": sets});
+        let rivals = peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request);
+        Ok(Contest { sets, ours, rivals })
     })
 }
 
