@@ -251,6 +251,13 @@ impl<'a, T: Element> VectorView<'a, T> {
         self.address
     }
 
+    /// The address of the first element in the device's memory, for other libraries: a `CUdeviceptr`; on
+    /// the CPU an address of the host. Work that reads there has to come after the work that makes the
+    /// elements: see [`Device::cuda_stream`].
+    pub fn device_pointer(&self) -> u64 {
+        self.address
+    }
+
     /// The elements of `range`.
     ///
     /// # Errors
@@ -332,6 +339,12 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
     }
 
     pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The address of the first element, for other libraries to write to: see
+    /// [`VectorView::device_pointer`].
+    pub fn device_pointer(&mut self) -> u64 {
         self.address
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::c_void,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -167,6 +168,11 @@ impl CudaBackend {
 
     pub fn synchronize(&self) -> Result<()> {
         self.stream.synchronize().map_err(self.error("synchronize"))
+    }
+
+    /// The driver's handle of the stream.
+    pub fn stream(&self) -> *mut c_void {
+        self.stream.raw().cast()
     }
 
     pub fn mark(&self) -> Result<Mark> {

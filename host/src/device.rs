@@ -1,6 +1,6 @@
 //! Devices: a CUDA device or the CPU, and what can be asked of it.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{ffi::c_void, fmt, sync::Arc, time::Duration};
 
 use crate::{
     error::{Error, Result},
@@ -154,6 +154,13 @@ impl Device {
     /// A point in the handle's stream, for timings.
     pub(crate) fn _mark(&self) -> Result<Mark> {
         self.executor.mark()
+    }
+
+    /// The driver's stream (a `CUstream`) in which this handle's work is queued, for other libraries' work
+    /// that is to be in order with it; none on the CPU. It lives as long as a clone of the handle does, in
+    /// the device's primary context.
+    pub fn cuda_stream(&self) -> Option<*mut c_void> {
+        self.executor.cuda_stream()
     }
 
     /// Whether both handles are on one device.

@@ -170,6 +170,14 @@ impl Executor {
         }
     }
 
+    pub fn cuda_stream(&self) -> Option<*mut c_void> {
+        match self {
+            Self::Cpu(_) => None,
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => Some(backend.stream()),
+        }
+    }
+
     pub fn mark(&self) -> Result<Mark> {
         match self {
             Self::Cpu(_) => Ok(Mark::Cpu(Instant::now())),

@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask <command>`.
 
+mod bench;
 mod build_ptx;
 mod bundle;
 mod demo;
@@ -41,6 +42,8 @@ enum Command {
     Sass(sass::Arguments),
     /// Do the main job on a picture: build the PTX, run every variant, check and show the results.
     Demo(demo::Arguments),
+    /// Time every case beside the peers that are installed, on the GPU.
+    Bench(bench::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::BuildPtx(arguments) => build_ptx::run(&arguments),
         Command::Sass(arguments) => sass::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

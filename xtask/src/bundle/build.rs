@@ -54,7 +54,7 @@ pub struct Built {
     pub program: PathBuf,
     /// All test programs, in the order of their names.
     pub tests: Vec<Executable>,
-    /// The programs of the examples in the workspace: name and path.
+    /// The programs of the examples in the workspace, and the benchmark: name and path.
     pub examples: Vec<(String, PathBuf)>,
 }
 
@@ -203,7 +203,7 @@ fn read(report: &str) -> Result<Built> {
                 unit,
                 path,
             });
-        } else if is("example") {
+        } else if is("example") || (is("bin") && target.name == "warpwright-bench") {
             examples.push((target.name, path));
         } else if is("bin") && target.name == "warpwright" {
             program = Some(path);

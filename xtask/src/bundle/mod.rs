@@ -261,6 +261,7 @@ fn read_me(tests: &[&Executable]) -> String {
         "warpwright {}: the program and its tests, for a machine without Rust (x86-64 Linux).\n\
          \n\
          warpwright      the program; ./warpwright --help\n\
+         warpwright-bench  times it beside its peers; ./warpwright-bench --help\n\
          overlap         an example: copies that overlap\n\
          run.sh          runs the tests; with WARPWRIGHT_REQUIRE_CUDA=1 a machine without a CUDA\n\
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\

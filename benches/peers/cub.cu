@@ -1,0 +1,79 @@
+// The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM) -DELEMENT=<a type below>. Not a part of the product.
+//
+// Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
+// nothing else. It gives the code of the CUDA runtime, 0 for success.
+
+#include <cstddef>
+#include <cstdint>
+#include <cub/cub.cuh>
+#include <cuda_bf16.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+using u8 = std::uint8_t;
+using i32 = std::int32_t;
+using f32 = float;
+using f64 = double;
+using bf16 = __nv_bfloat16;
+
+// The type of sums: that of warpwright's. It is also the type that CUB accumulates in.
+template <typename In> struct SumOf { using Type = In; };
+template <> struct SumOf<u8> { using Type = unsigned long long; };
+template <> struct SumOf<i32> { using Type = long long; };
+template <> struct SumOf<bf16> { using Type = float; };
+using T = ELEMENT;
+using Sum = SumOf<T>::Type;
+
+#if defined(PART_REDUCE)
+
+// The operator of DeviceReduce::Sum, but for bf16, which that does not add up in f32.
+struct PlusInFloat {
+    __host__ __device__ float operator()(float a, float b) const { return a + b; }
+};
+using Plus = std::conditional_t<std::is_same_v<T, bf16>, PlusInFloat, cuda::std::plus<>>;
+
+// `operation`: 0 sum, 1 min, 2 argmax. The result of argmax is an index of 32 bits and the element behind it.
+extern "C" int bench_reduce(int operation, void *temp, std::size_t *temp_bytes, const T *in, void *out, int n,
+                            cudaStream_t stream) {
+    switch (operation) {
+    case 0:
+        return cub::DeviceReduce::Reduce(temp, *temp_bytes, in, static_cast<Sum *>(out), n, Plus{}, Sum{0}, stream);
+    case 1:
+        return cub::DeviceReduce::Min(temp, *temp_bytes, in, static_cast<T *>(out), n, stream);
+    default: {
+        struct Found { int index; T value; };
+        Found *found = static_cast<Found *>(out);
+        return cub::DeviceReduce::ArgMax(temp, *temp_bytes, in, &found->value, &found->index, n, stream);
+    }
+    }
+}
+
+#elif defined(PART_ROWS)
+
+struct Start {
+    int width;
+    __host__ __device__ int operator()(int row) const { return row * width; }
+};
+
+// The sums of the rows of a matrix, as segments of one length.
+extern "C" int bench_rows(void *temp, std::size_t *temp_bytes, const T *in, void *out, int height, int width,
+                          cudaStream_t stream) {
+    auto starts = thrust::make_transform_iterator(thrust::make_counting_iterator(0), Start{width});
+    return cub::DeviceSegmentedReduce::Sum(temp, *temp_bytes, in, static_cast<Sum *>(out), height, starts,
+                                           starts + 1, stream);
+}
+
+#elif defined(PART_HISTOGRAM)
+
+// Counts in `bins` even parts of `low` to `high`.
+extern "C" int bench_histogram(void *temp, std::size_t *temp_bytes, const T *in, unsigned int *counts, int bins,
+                               double low, double high, int n, cudaStream_t stream) {
+    using Level = std::conditional_t<std::is_integral_v<T>, int, T>;
+    return cub::DeviceHistogram::HistogramEven(temp, *temp_bytes, in, counts, bins + 1, static_cast<Level>(low),
+                                               static_cast<Level>(high), n, stream);
+}
+
+#else
+#error "PART_REDUCE, PART_ROWS or PART_HISTOGRAM required"
+#endif

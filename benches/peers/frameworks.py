@@ -1,0 +1,231 @@
+"""The peers PyTorch and CuPy, for `warpwright-bench`, which runs this and talks to it in lines of JSON.
+
+A request is `prepare` (a case: gives a number for it), `check`, `sample` or `drop`. A sample is taken as the benchmark takes
+its own: one operation to keep the device busy, an event, the operations back to back, an event.
+"""
+
+import json
+import sys
+
+import numpy as np
+
+CONVOLUTION_CHECKED = 200_000
+
+
+class Torch:
+    """PyTorch; its convolutions are cuDNN's."""
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+        self.version = f"{torch.__version__}, cuDNN {torch.backends.cudnn.version()}"
+        if not torch.cuda.is_available():
+            raise RuntimeError("torch finds no CUDA device")
+
+    def upload(self, values):
+        return self.torch.from_numpy(values).cuda()
+
+    def download(self, values):
+        return values.cpu().numpy()
+
+    def empty(self, shape, element):
+        return self.torch.empty(shape, dtype=self.torch.from_numpy(np.empty(0, element)).dtype, device="cuda")
+
+    def transpose(self, source, output):
+        output.copy_(source.t())
+
+    def sums(self, source, axis, output):
+        self.torch.sum(source, dim=axis, dtype=output.dtype, out=output)
+
+    def sin(self, source, output):
+        self.torch.sin(source, out=output)
+
+    def sqrt(self, source, output):
+        self.torch.sqrt(source, out=output)
+
+    def convolve(self, source, mask):
+        conv1d = self.torch.nn.functional.conv1d
+        return conv1d(source[None, None], mask[None, None], padding=mask.shape[0] // 2)[0, 0]
+
+    def event(self):
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def seconds(self, start, end):
+        end.synchronize()
+        return start.elapsed_time(end) / 1e3
+
+    def free(self):
+        self.torch.cuda.empty_cache()
+
+
+class Cupy:
+    """CuPy."""
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+        self.version = cupy.__version__
+        cupy.zeros(1)
+
+    def upload(self, values):
+        return self.cupy.asarray(values)
+
+    def download(self, values):
+        return self.cupy.asnumpy(values)
+
+    def empty(self, shape, element):
+        return self.cupy.empty(shape, element)
+
+    def transpose(self, source, output):
+        self.cupy.copyto(output, source.T)
+
+    def sums(self, source, axis, output):
+        self.cupy.sum(source, axis=axis, dtype=output.dtype, out=output)
+
+    def sin(self, source, output):
+        self.cupy.sin(source, out=output)
+
+    def sqrt(self, source, output):
+        self.cupy.sqrt(source, out=output)
+
+    def event(self):
+        event = self.cupy.cuda.Event()
+        event.record()
+        return event
+
+    def seconds(self, start, end):
+        end.synchronize()
+        return self.cupy.cuda.get_elapsed_time(start, end) / 1e3
+
+    def free(self):
+        self.cupy.get_default_memory_pool().free_all_blocks()
+
+
+class Case:
+    """A case with its buffers."""
+
+    def __init__(self, library, request):
+        self.library = library
+        self.work = request["work"]
+        self.sets = request["sets"]
+        shape, element = tuple(request["shape"]), np.dtype(request["element"])
+        random = np.random.default_rng(request["sets"])
+        self.sources, self.outputs = [], []
+        self.mask = None
+        for _ in range(self.sets):
+            self.sources.append(library.upload(self.values(random, shape, element)))
+        if self.work == "transpose":
+            self.outputs = [library.empty(shape[::-1], element) for _ in range(self.sets)]
+        elif self.work in ("columns", "rows"):
+            self.axis = 0 if self.work == "columns" else 1
+            sums = np.dtype(np.int64) if element.kind in "iu" else element
+            self.outputs = [library.empty((shape[1 - self.axis],), sums) for _ in range(self.sets)]
+        elif self.work in ("sin", "sqrt"):
+            self.outputs = [library.empty(shape, element) for _ in range(self.sets)]
+        elif self.work == "convolve":
+            self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
+            self.outputs = [None] * self.sets
+        else:
+            raise ValueError(f"no such work: {self.work}")
+
+    def values(self, random, shape, element):
+        if element.kind in "iu":
+            bits = random.integers(0, 256, size=int(np.prod(shape)) * element.itemsize, dtype=np.uint8)
+            return bits.view(element).reshape(shape)
+        if self.work in ("columns", "rows"):
+            # Whole numbers, whose sums are exact.
+            return random.integers(-8, 9, size=shape, dtype=np.int8).astype(element)
+        values = random.random(shape, dtype=element)
+        return values * element.type(1000) if self.work in ("sin", "sqrt") else values
+
+    def enqueue(self, index):
+        source, output = self.sources[index], self.outputs[index]
+        if self.work == "transpose":
+            self.library.transpose(source, output)
+        elif self.work in ("columns", "rows"):
+            self.library.sums(source, self.axis, output)
+        elif self.work == "convolve":
+            self.outputs[index] = self.library.convolve(source, self.mask)
+        else:
+            getattr(self.library, self.work)(source, output)
+
+    def check(self, index):
+        """What is wrong with the answer, if something is."""
+        self.enqueue(index)
+        get = self.library.download
+        source, found = get(self.sources[index]), get(self.outputs[index])
+        if self.work == "transpose":
+            right = np.array_equal(source.T[:4096], found[:4096]) and np.array_equal(source.T[-64:], found[-64:])
+        elif self.work in ("columns", "rows"):
+            wide = np.int64 if source.dtype.kind in "iu" else np.float64
+            right = np.array_equal(source.sum(axis=self.axis, dtype=wide), found)
+        elif self.work == "convolve":
+            mask = get(self.mask).astype(np.float64)
+            some = source[:CONVOLUTION_CHECKED].astype(np.float64)
+            expected = np.correlate(some, mask, mode="same")[: CONVOLUTION_CHECKED - len(mask)]
+            right = bool(np.all(np.abs(expected - found[: len(expected)]) <= 1e-4))
+        else:
+            expected = getattr(np, self.work)(source.astype(np.float64))
+            right = bool(np.all(np.abs(expected - found) <= 1e-6 * np.maximum(np.abs(expected), 1e-3)))
+        return None if right else f"{self.work}: other numbers than NumPy's"
+
+    def sample(self, repeats):
+        self.enqueue(self.sets - 1)
+        start = self.library.event()
+        for turn in range(repeats):
+            self.enqueue(turn % self.sets)
+        return self.library.seconds(start, self.library.event()) / repeats
+
+    def drop(self):
+        self.sources = self.outputs = self.mask = None
+        self.library.free()
+
+
+def answer(libraries, cases, request):
+    """What to say to a request."""
+    action = request["do"]
+    if action == "prepare":
+        number = max(cases, default=0) + 1
+        cases[number] = Case(libraries[request["library"]], request)
+        return {"case": number}
+    case = cases[request["case"]]
+    if action == "check":
+        return {"wrong": case.check(request["set"])}
+    if action == "sample":
+        return {"seconds": case.sample(request["repeats"])}
+    if action == "drop":
+        case.drop()
+        del cases[request["case"]]
+        return {}
+    raise ValueError(f"no such request: {action}")
+
+
+def main():
+    replies = sys.stdout
+    # What libraries print must not get between the answers.
+    sys.stdout = sys.stderr
+    libraries, hello = {}, {}
+    for name, library in (("PyTorch", Torch), ("CuPy", Cupy)):
+        try:
+            libraries[name] = library()
+            hello[name] = {"found": libraries[name].version}
+        except Exception as error:
+            hello[name] = {"missing": f"{type(error).__name__}: {error}"}
+    print(json.dumps(hello), file=replies, flush=True)
+    cases = {}
+    for line in sys.stdin:
+        try:
+            reply = answer(libraries, cases, json.loads(line))
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+//! The benchmark: this library beside its peers, in one process and in turn.
+//!
+//! [`record`] is what a run leaves behind; [`markdown`], [`html`] and [`compare`] are made from records, and need no GPU.
+//! With the feature `run`, [`run`](mod@run) makes one.
+
+pub mod record;
+#[cfg(feature = "run")]
+pub mod run;
+pub mod stats;
+pub mod table;

@@ -1,0 +1,327 @@
+//! The record of a run: all that its tables, charts and comparisons are made from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Times;
+
+/// The version of the format. A record of another one is refused.
+pub const FORMAT: u32 = 1;
+
+/// The name of ours among the contenders.
+pub const OURS: &str = "warpwright";
+
+/// A run of the benchmark on one card.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The command that made it.
+    pub command: String,
+    /// The day, as `2026-11-21`, in UTC.
+    pub date: String,
+    /// The version of the library.
+    pub version: String,
+    /// Whether fewer sizes and samples were taken.
+    pub quick: bool,
+    /// The card.
+    pub card: Card,
+    /// What the card does at most, measured in the same run.
+    pub ceilings: Vec<Ceiling>,
+    /// The peers, also those that are missing.
+    pub peers: Vec<Peer>,
+    /// The cases.
+    pub rows: Vec<Row>,
+    /// How long the run took, in seconds.
+    pub seconds: f64,
+}
+
+/// A card.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// Its name.
+    pub name: String,
+    /// Its compute capability.
+    pub compute_capability: String,
+    /// The CUDA version that the driver supports.
+    pub cuda: String,
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// Its memory in bytes.
+    pub memory_bytes: u64,
+    /// Its second-level cache in bytes.
+    pub l2_bytes: u64,
+}
+
+impl Card {
+    /// The name of the folder of its records: `h100` for an `NVIDIA H100 80GB HBM3`.
+    pub fn folder(&self) -> String {
+        let words = self.name.split_whitespace().map(str::to_ascii_lowercase);
+        let mut words =
+            words.filter(|word| !["nvidia", "geforce", "tesla", "quadro"].contains(&word.as_str()));
+        let word = words.next().unwrap_or_else(|| "card".to_owned());
+        // `RTX 4090`: the number belongs to the name.
+        let number = words
+            .next()
+            .filter(|next| word == "rtx" && next.starts_with(|c: char| c.is_ascii_digit()));
+        let clean = |text: String| text.replace(|c: char| !c.is_ascii_alphanumeric(), "");
+        clean(word) + &number.map(clean).unwrap_or_default()
+    }
+}
+
+/// Something that the card does no faster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Which one.
+    pub bound: Bound,
+    /// Bytes or operations per second.
+    pub rate: f64,
+    /// How it was measured.
+    pub how: String,
+    /// Rates on smaller buffers, for those that move bytes: bytes moved, and the rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_size: Vec<(u64, f64)>,
+}
+
+/// What limits a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Bytes read and written in equal parts.
+    Copy,
+    /// Bytes read.
+    Read,
+    /// Bytes written.
+    Write,
+    /// Fused multiply-adds of `f32`, two operations each.
+    FmaF32,
+    /// Fused multiply-adds of `f64`, two operations each.
+    FmaF64,
+}
+
+impl Bound {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Copy,
+        Self::Read,
+        Self::Write,
+        Self::FmaF32,
+        Self::FmaF64,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::FmaF32 => "FMA f32",
+            Self::FmaF64 => "FMA f64",
+        }
+    }
+
+    /// Whether it counts operations, not bytes.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(self, Self::FmaF32 | Self::FmaF64)
+    }
+}
+
+/// Another library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its name.
+    pub name: String,
+    /// Its version and where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// Why it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// What was wanted of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Aim {
+    /// The least part of the ceiling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// The least ratio of a peer's time to ours, for every peer that has no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+}
+
+/// A case: one operation on one problem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The family of kernels.
+    pub family: String,
+    /// What is done, such as `sum f32`.
+    pub work: String,
+    /// The problem's size, such as `2^28`.
+    pub size: String,
+    /// The number of elements, for charts over the size.
+    pub elements: u64,
+    /// Bytes that must be read and written at least.
+    pub bytes: u64,
+    /// Floating-point operations; 0 where they do not count.
+    #[serde(default)]
+    pub operations: u64,
+    /// What limits it.
+    pub bound: Bound,
+    /// Sets of buffers that were used in turn.
+    pub sets: usize,
+    /// What was wanted.
+    #[serde(default)]
+    pub aim: Aim,
+    /// Ours first, then the peers.
+    pub results: Vec<Contender>,
+}
+
+/// One library's result in a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contender {
+    /// The library's name.
+    pub name: String,
+    /// Its aim, where it is not the case's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_aim: Option<f64>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The answer was right; the times.
+    Timed(Times),
+    /// The answer was right; times were not asked for.
+    Verified,
+    /// The library is not there, for this reason.
+    Missing(String),
+    /// The answer was wrong; no time was taken.
+    Wrong(String),
+    /// It gave an error.
+    Failed(String),
+}
+
+impl Outcome {
+    /// The times, if it was timed.
+    pub fn times(&self) -> Option<&Times> {
+        match self {
+            Self::Timed(times) => Some(times),
+            _ => None,
+        }
+    }
+
+    /// What there is to say of one that was not timed.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Timed(_) | Self::Verified => None,
+            Self::Missing(text) => Some(format!("missing: {text}")),
+            Self::Wrong(text) => Some(format!("wrong: {text}")),
+            Self::Failed(text) => Some(format!("failed: {text}")),
+        }
+    }
+}
+
+impl Row {
+    /// The name by which rows of two records are paired.
+    pub fn name(&self) -> String {
+        format!("{}: {}, {}", self.family, self.work, self.size)
+    }
+
+    /// Ours.
+    pub fn ours(&self) -> Option<&Contender> {
+        self.results.iter().find(|it| it.name == OURS)
+    }
+
+    /// The peers.
+    pub fn peers(&self) -> impl Iterator<Item = &Contender> {
+        self.results.iter().filter(|it| it.name != OURS)
+    }
+
+    /// Bytes per second, or operations where these are the limit, of an operation that takes so long.
+    pub fn rate(&self, seconds: f64) -> f64 {
+        let amount = if self.bound.is_arithmetic() {
+            self.operations
+        } else {
+            self.bytes
+        };
+        amount as f64 / seconds
+    }
+
+    /// A peer's median time as a multiple of ours; none where one was not timed.
+    pub fn ratio(&self, peer: &Contender) -> Option<f64> {
+        let ours = self.ours()?.outcome.times()?;
+        Some(peer.outcome.times()?.median / ours.median)
+    }
+
+    /// Whether the ratio to this peer is what was wanted; none where nothing was, or nothing is known.
+    pub fn ratio_met(&self, peer: &Contender) -> Option<bool> {
+        let aim = peer.ratio_aim.or(self.aim.ratio)?;
+        Some(self.ratio(peer)? >= aim)
+    }
+}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// A line that says what is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let version: Version = serde_json::from_str(text)
+            .map_err(|error| format!("a record of the benchmark required: {error}"))?;
+        if version.format != FORMAT {
+            return Err(format!(
+                "a record of format {FORMAT} required, given {}",
+                version.format
+            ));
+        }
+        serde_json::from_str(text)
+            .map_err(|error| format!("a record of the benchmark required: {error}"))
+    }
+
+    /// The text of the record.
+    pub fn to_text(&self) -> String {
+        // Plain structs with names as keys: this cannot fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The rate of a ceiling.
+    pub fn ceiling(&self, bound: Bound) -> Option<f64> {
+        Some(
+            self.ceilings
+                .iter()
+                .find(|ceiling| ceiling.bound == bound)?
+                .rate,
+        )
+    }
+
+    /// Our rate in a row as a part of its ceiling.
+    pub fn share(&self, row: &Row) -> Option<f64> {
+        let ours = row.ours()?.outcome.times()?;
+        Some(row.rate(ours.median) / self.ceiling(row.bound)?)
+    }
+
+    /// Whether the share is what was wanted; none where nothing was, or nothing is known.
+    pub fn share_met(&self, row: &Row) -> Option<bool> {
+        Some(self.share(row)? >= row.aim.share?)
+    }
+
+    /// The families, in the order of the record.
+    pub fn families(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for row in &self.rows {
+            if !names.contains(&row.family.as_str()) {
+                names.push(row.family.as_str());
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,150 @@
+//! Sums of the columns and of the rows of matrices of three shapes, beside CUB's segments, PyTorch and CuPy.
+
+use std::cell::LazyCell;
+use std::rc::Rc;
+
+use rayon::prelude::*;
+use serde_json::json;
+use warpwright::Vector;
+use warpwright::ops::axis::{Axis, AxisReducible};
+use warpwright_cli::sample;
+
+use super::super::peers::rival;
+use super::super::{Bench, Contest, Result, Spec, local, pointer};
+use super::uploaded;
+use crate::record::{Aim, Bound};
+
+pub(super) fn columns(bench: &mut Bench) -> Result<()> {
+    both(bench, Axis::Columns)
+}
+
+pub(super) fn rows(bench: &mut Bench) -> Result<()> {
+    both(bench, Axis::Rows)
+}
+
+fn both(bench: &mut Bench, axis: Axis) -> Result<()> {
+    let shapes = [(8192, 8192), (65536, 512), (512, 65536)];
+    for shape in bench
+        .scale()
+        .pick(shapes, shapes, [(64, 64), (96, 5), (3, 130)])
+    {
+        of::<u8>(
+            bench,
+            axis,
+            shape,
+            ["u8", "u1"],
+            |hash| hash as u8,
+            |sum| sum as f64,
+        )?;
+        // Whole numbers, whose sums are exact in f32 in any order.
+        of::<f32>(
+            bench,
+            axis,
+            shape,
+            ["f32", "f4"],
+            |hash| (hash % 17) as f32 - 8.0,
+            f64::from,
+        )?;
+    }
+    Ok(())
+}
+
+fn of<T: AxisReducible + Into<f64>>(
+    bench: &mut Bench,
+    axis: Axis,
+    (height, width): (usize, usize),
+    [name, python]: [&'static str; 2],
+    from_hash: fn(u64) -> T,
+    number: fn(T::Sum) -> f64,
+) -> Result<()> {
+    let elements = height * width;
+    let bytes = elements * size_of::<T>();
+    let sets = bench.sets(bytes);
+    let (device, peers) = (bench.device(), bench.peers());
+    let family = axis.family().name;
+    let spec = Spec {
+        family,
+        work: format!("sums of {family} {name}"),
+        size: format!("{height} x {width}"),
+        elements,
+        bytes,
+        operations: 0,
+        bound: Bound::Read,
+        aim: Aim {
+            share: Some(0.85),
+            ratio: Some(1.0),
+        },
+    };
+    let values = LazyCell::new(|| sample::values(elements * sets, 7, from_hash));
+    let inputs = LazyCell::new(|| {
+        uploaded(&values, sets, |values| {
+            Ok(device.upload_matrix(values, height, width)?)
+        })
+    });
+    bench.case(spec, || {
+        let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
+        let expected = |set: usize| sums(&values[set * elements..][..elements], width, axis);
+        let expected = Rc::new([expected(0), expected(sets - 1)]);
+        let check = move |set: usize, found: Vec<T::Sum>| {
+            let found: Vec<f64> = found.into_iter().map(number).collect();
+            super::equal(&expected[usize::from(set > 0)], &found)
+        };
+        let prepared: Result<Vec<_>> = inputs
+            .iter()
+            .map(|input| Ok(device.reduce_axis(input, axis).prepare_sum()?))
+            .collect();
+        let ours = check.clone();
+        let ours = local(
+            prepared?,
+            |prepared, set| Ok(prepared[set].enqueue()?),
+            move |prepared, set| Ok(ours(set, prepared[set].output().to_vec()?)),
+        );
+        let mut rivals = Vec::new();
+        if peers.wanted() && axis == Axis::Rows {
+            let cub = peers.cub().and_then(|cub| {
+                let cub = cub.rows(name, height, width)?;
+                let sums: Vector<T::Sum> = device.zeros(height)?;
+                Ok(local(
+                    (cub, sums),
+                    |(cub, sums), set| {
+                        cub(
+                            inputs[set].view().as_vector().device_pointer(),
+                            pointer(sums),
+                        )
+                    },
+                    move |(_, sums), set| Ok(check(set, sums.to_vec()?)),
+                ))
+            });
+            rivals.push(rival("CUB", cub));
+        }
+        let request =
+            json!({"work": family, "shape": [height, width], "element": python, "sets": sets});
+        let torch = (name == "u8").then_some(5.0);
+        rivals.extend(peers.framework_rivals(&[("PyTorch", torch), ("CuPy", None)], &request));
+        Ok(Contest { sets, ours, rivals })
+    })
+}
+
+/// The sums of whole numbers, exact in `f64`.
+fn sums<T: AxisReducible + Into<f64>>(values: &[T], width: usize, axis: Axis) -> Vec<f64> {
+    let rows = values.par_chunks(width);
+    match axis {
+        Axis::Rows => rows
+            .map(|row| row.iter().map(|&value| value.into()).sum())
+            .collect(),
+        Axis::Columns => {
+            let add = |mut sums: Vec<f64>, row: &[T]| {
+                sums.iter_mut()
+                    .zip(row)
+                    .for_each(|(sum, &value)| *sum += value.into());
+                sums
+            };
+            let merge = |mut a: Vec<f64>, b: Vec<f64>| {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+                a
+            };
+            let none = || vec![0.0; width];
+            rows.with_min_len(256).fold(none, add).reduce(none, merge)
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! CUB: `peers/cub.cu`, compiled with nvcc where that is installed, a part at a time and all at once.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_uint, c_void};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use libloading::Library;
+use warpwright::Device;
+
+use super::{Absent, Result, Room, toolkit};
+
+/// The source.
+const SOURCE: &str = include_str!("../../../peers/cub.cu");
+
+/// The parts, and the element types that each is compiled for.
+const PARTS: [(&str, &str); 9] = [
+    ("reduce", "f32"),
+    ("reduce", "i32"),
+    ("reduce", "f64"),
+    ("reduce", "u8"),
+    ("reduce", "bf16"),
+    ("rows", "u8"),
+    ("rows", "f32"),
+    ("histogram", "u8"),
+    ("histogram", "f32"),
+];
+
+type Reduce = unsafe extern "C" fn(
+    c_int,
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *mut c_void,
+    c_int,
+    *mut c_void,
+) -> c_int;
+type Rows = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *mut c_void,
+    c_int,
+    c_int,
+    *mut c_void,
+) -> c_int;
+type Histogram = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *mut c_uint,
+    c_int,
+    f64,
+    f64,
+    c_int,
+    *mut c_void,
+) -> c_int;
+
+/// The compiled parts.
+pub struct Cub {
+    parts: HashMap<(&'static str, &'static str), Result<Library, String>>,
+    version: String,
+    device: Device,
+    stream: *mut c_void,
+}
+
+/// nvcc, or why there is none.
+///
+/// # Errors
+/// That there is none.
+pub fn compiler() -> Result<PathBuf, String> {
+    toolkit("bin", "nvcc")
+        .ok_or_else(|| "nvcc required, found none: put it on PATH or set CUDA_HOME".to_owned())
+}
+
+impl Cub {
+    /// Compiles what was not compiled before.
+    ///
+    /// # Errors
+    /// Why there is no CUB.
+    pub fn compile(device: &Device) -> Result<Self, String> {
+        let nvcc = compiler()?;
+        let (Some(stream), Some((major, minor))) =
+            (device.cuda_stream(), device.info().compute_capability)
+        else {
+            return Err("a CUDA device required".to_owned());
+        };
+        let said = Command::new(&nvcc)
+            .arg("--version")
+            .output()
+            .map_err(|error| format!("{}: {error}", nvcc.display()))?;
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let version = said
+            .lines()
+            .find(|line| line.contains("release"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        let arch = format!("-arch=sm_{major}{minor}");
+        let folder = folder(&format!("{said}{arch}{SOURCE}"))?;
+        let source = folder.join("cub.cu");
+        fs::write(&source, SOURCE)
+            .map_err(|error| format!("writing {}: {error}", source.display()))?;
+
+        let started: Vec<_> = PARTS
+            .iter()
+            .map(|&part| (part, start(&nvcc, &arch, &folder, part)))
+            .collect();
+        let parts = started
+            .into_iter()
+            .map(|(part, child)| (part, child.and_then(|child| finish(child, &folder, part))));
+        Ok(Self {
+            parts: parts.collect(),
+            version: format!("of the CUDA toolkit with {version}"),
+            device: device.clone(),
+            stream,
+        })
+    }
+
+    /// What it is.
+    pub fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    /// One of its functions for an element type.
+    fn function<F: Copy>(&self, part: &'static str, element: &'static str) -> Result<F, Absent> {
+        let library = match self.parts.get(&(part, element)) {
+            Some(Ok(library)) => library,
+            Some(Err(reason)) => return Err(Absent::Failed(reason.clone())),
+            None => return Err(Absent::Missing(format!("no part for {element}"))),
+        };
+        // SAFETY: every use names the function's own type, which is that in the source; the library stays
+        // loaded as long as `self`, and the process uses it no longer.
+        unsafe { library.get::<F>(format!("bench_{part}\0").as_bytes()) }
+            .map(|function| *function)
+            .map_err(|error| Absent::Failed(error.to_string()))
+    }
+
+    /// Room for the temporary storage that a call asks for.
+    fn room(&self, call: impl Fn(*mut c_void, *mut usize) -> c_int) -> Result<Room, Absent> {
+        let mut bytes = 0;
+        check(call(std::ptr::null_mut(), &mut bytes))?;
+        Ok(Room::new(&self.device, bytes)?)
+    }
+
+    /// A reduction of `len` elements; `operation` as in the source. It takes the addresses of input and result.
+    ///
+    /// # Errors
+    /// That it is not there, or could not be made ready.
+    pub fn reduce(
+        &self,
+        element: &'static str,
+        operation: i32,
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let (function, len, stream) = (
+            self.function::<Reduce>("reduce", element)?,
+            count(len)?,
+            self.stream,
+        );
+        // SAFETY: as the source says; the callers give addresses of as many elements, and of room for a result.
+        let call = move |room, bytes, from: u64, to: u64| unsafe {
+            function(
+                operation,
+                room,
+                bytes,
+                from as *const c_void,
+                to as *mut c_void,
+                len,
+                stream,
+            )
+        };
+        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
+        Ok(move |from, to| {
+            Ok(check(call(
+                room.pointer() as *mut c_void,
+                &mut room.bytes,
+                from,
+                to,
+            ))?)
+        })
+    }
+
+    /// The sums of the rows of a matrix. It takes the addresses of input and results.
+    ///
+    /// # Errors
+    /// That it is not there, or could not be made ready.
+    pub fn rows(
+        &self,
+        element: &'static str,
+        height: usize,
+        width: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let function = self.function::<Rows>("rows", element)?;
+        let (height, width, stream) = (count(height)?, count(width)?, self.stream);
+        count((height as usize).saturating_mul(width as usize))?;
+        // SAFETY: as above.
+        let call = move |room, bytes, from: u64, to: u64| unsafe {
+            function(
+                room,
+                bytes,
+                from as *const c_void,
+                to as *mut c_void,
+                height,
+                width,
+                stream,
+            )
+        };
+        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
+        Ok(move |from, to| {
+            Ok(check(call(
+                room.pointer() as *mut c_void,
+                &mut room.bytes,
+                from,
+                to,
+            ))?)
+        })
+    }
+
+    /// A histogram of `len` values. It takes the addresses of input and counts, which have 32 bits.
+    ///
+    /// # Errors
+    /// That it is not there, or could not be made ready.
+    pub fn histogram(
+        &self,
+        element: &'static str,
+        len: usize,
+        bins: usize,
+        range: (f64, f64),
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let function = self.function::<Histogram>("histogram", element)?;
+        let (len, bins, stream) = (count(len)?, count(bins)?, self.stream);
+        // SAFETY: as above.
+        let call = move |room, bytes, from: u64, to: u64| unsafe {
+            function(
+                room,
+                bytes,
+                from as *const c_void,
+                to as *mut c_uint,
+                bins,
+                range.0,
+                range.1,
+                len,
+                stream,
+            )
+        };
+        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
+        Ok(move |from, to| {
+            Ok(check(call(
+                room.pointer() as *mut c_void,
+                &mut room.bytes,
+                from,
+                to,
+            ))?)
+        })
+    }
+}
+
+fn count(number: usize) -> Result<c_int, Absent> {
+    c_int::try_from(number).map_err(|_| {
+        Absent::Failed(format!(
+            "at most {} elements required, given {number}",
+            c_int::MAX
+        ))
+    })
+}
+
+fn check(code: c_int) -> Result<(), Absent> {
+    match code {
+        0 => Ok(()),
+        _ => Err(Absent::Failed(format!("error {code} of the CUDA runtime"))),
+    }
+}
+
+impl std::fmt::Display for Absent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing(text) | Self::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Absent {}
+
+impl std::fmt::Debug for Cub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cub")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The folder of what was compiled from this text.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let folder = cache
+        .or_else(home)
+        .ok_or("HOME or XDG_CACHE_HOME required, to compile the peer in")?;
+    let folder = folder.join(format!("warpwright-bench/{:016x}", hasher.finish()));
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+fn library(folder: &Path, (part, element): (&str, &str)) -> PathBuf {
+    folder.join(format!("{part}_{element}.so"))
+}
+
+/// The compiler at work; none where its work is there already.
+fn start(
+    nvcc: &Path,
+    arch: &str,
+    folder: &Path,
+    part: (&str, &str),
+) -> Result<Option<Child>, String> {
+    let output = library(folder, part);
+    if output.is_file() {
+        return Ok(None);
+    }
+    Command::new(nvcc)
+        .args(["-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", arch])
+        .arg(format!("-DPART_{}", part.0.to_ascii_uppercase()))
+        .arg(format!("-DELEMENT={}", part.1))
+        .arg("-o")
+        .arg(output.with_extension("part"))
+        .arg(folder.join("cub.cu"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map(Some)
+        .map_err(|error| format!("{}: {error}", nvcc.display()))
+}
+
+fn finish(child: Option<Child>, folder: &Path, part: (&str, &str)) -> Result<Library, String> {
+    let output = library(folder, part);
+    if let Some(child) = child {
+        let done = child
+            .wait_with_output()
+            .map_err(|error| format!("nvcc: {error}"))?;
+        if !done.status.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let line = said
+                .lines()
+                .find(|line| line.contains("error"))
+                .or(said.lines().next())
+                .unwrap_or_default();
+            return Err(format!("nvcc ended with {}: {line}", done.status));
+        }
+        fs::rename(output.with_extension("part"), &output)
+            .map_err(|error| format!("{}: {error}", output.display()))?;
+    }
+    // SAFETY: the library was compiled from our source, and has no constructors but the CUDA runtime's.
+    unsafe { Library::new(&output) }.map_err(|error| error.to_string())
+}

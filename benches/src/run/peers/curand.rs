@@ -1,0 +1,156 @@
+//! cuRAND's host API.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use libloading::Library;
+use warpwright::{Device, Generator};
+
+use super::super::Result;
+use super::{Absent, library};
+
+/// The library.
+pub struct Curand {
+    library: Library,
+    version: String,
+    stream: *mut c_void,
+}
+
+/// What numbers to make; the normal ones have mean 0 and deviation 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Numbers {
+    /// Uniform `f32`.
+    Uniform,
+    /// Normal `f32`.
+    Normal,
+    /// Log-normal `f32`.
+    LogNormal,
+    /// Poisson `u32` with this mean.
+    Poisson(f64),
+}
+
+type Handle = *mut c_void;
+
+/// The names to look for.
+pub const NAMES: [&str; 2] = ["libcurand.so.10", "libcurand.so"];
+
+impl Curand {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Why it is missing.
+    pub fn open(device: &Device) -> Result<Self, String> {
+        let stream = device.cuda_stream().ok_or("a CUDA device required")?;
+        let (library, path) = library::open(&NAMES)?;
+        let mut number: c_int = 0;
+        // SAFETY: the signature is that of `curand.h`.
+        let code = unsafe {
+            let version: unsafe extern "C" fn(*mut c_int) -> c_uint = *library
+                .get(b"curandGetVersion\0")
+                .map_err(|error| error.to_string())?;
+            version(&mut number)
+        };
+        check("curandGetVersion", code).map_err(|error| error.to_string())?;
+        Ok(Self {
+            library,
+            version: format!("{number} from {path}"),
+            stream,
+        })
+    }
+
+    /// Its version and place.
+    pub fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn function<F: Copy>(&self, name: &str) -> Result<F> {
+        // SAFETY: every use gives the signature of `curand.h`; the library stays open as long as `self`.
+        Ok(unsafe { *self.library.get::<F>(format!("{name}\0").as_bytes())? })
+    }
+
+    /// What makes `len` numbers at an address, from a generator that is set up already.
+    ///
+    /// # Errors
+    /// That it could not be made ready.
+    pub fn numbers(
+        &self,
+        kind: Generator,
+        numbers: Numbers,
+        len: usize,
+    ) -> Result<impl FnMut(u64) -> Result<()> + use<>, Absent> {
+        Ok(self.prepared(kind, numbers, len)?)
+    }
+
+    fn prepared(
+        &self,
+        kind: Generator,
+        numbers: Numbers,
+        len: usize,
+    ) -> Result<impl FnMut(u64) -> Result<()> + use<>> {
+        type Two = unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint;
+        type Normal = unsafe extern "C" fn(Handle, *mut c_void, usize, f32, f32) -> c_uint;
+        type Poisson = unsafe extern "C" fn(Handle, *mut c_void, usize, f64) -> c_uint;
+        let create: unsafe extern "C" fn(*mut Handle, c_uint) -> c_uint =
+            self.function("curandCreateGenerator")?;
+        let set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_uint =
+            self.function("curandSetStream")?;
+        let set_seed: unsafe extern "C" fn(Handle, u64) -> c_uint =
+            self.function("curandSetPseudoRandomGeneratorSeed")?;
+        let set_up: unsafe extern "C" fn(Handle) -> c_uint =
+            self.function("curandGenerateSeeds")?;
+        let destroy: unsafe extern "C" fn(Handle) -> c_uint =
+            self.function("curandDestroyGenerator")?;
+        let (uniform, normal): (Two, Normal) = (
+            self.function("curandGenerateUniform")?,
+            self.function("curandGenerateNormal")?,
+        );
+        let log_normal: Normal = self.function("curandGenerateLogNormal")?;
+        let poisson: Poisson = self.function("curandGeneratePoisson")?;
+        // CURAND_RNG_PSEUDO_XORWOW and CURAND_RNG_PSEUDO_PHILOX4_32_10.
+        let number = if kind == Generator::Xorwow { 101 } else { 161 };
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the function writes one handle.
+        check("curandCreateGenerator", unsafe {
+            create(&mut handle, number)
+        })?;
+        let generator = Made { handle, destroy };
+        // SAFETY: the generator is alive.
+        unsafe {
+            check("curandSetStream", set_stream(handle, self.stream))?;
+            check("curandSetPseudoRandomGeneratorSeed", set_seed(handle, 2026))?;
+            check("curandGenerateSeeds", set_up(handle))?;
+        }
+        Ok(move |to: u64| {
+            let (handle, to) = (generator.handle, to as *mut c_void);
+            // SAFETY: the callers give the address of room for as many numbers.
+            let code = unsafe {
+                match numbers {
+                    Numbers::Uniform => uniform(handle, to, len),
+                    Numbers::Normal => normal(handle, to, len, 0.0, 1.0),
+                    Numbers::LogNormal => log_normal(handle, to, len, 0.0, 1.0),
+                    Numbers::Poisson(mean) => poisson(handle, to, len, mean),
+                }
+            };
+            check("cuRAND", code)
+        })
+    }
+}
+
+/// A generator.
+struct Made {
+    handle: Handle,
+    destroy: unsafe extern "C" fn(Handle) -> c_uint,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // SAFETY: the generator is alive, and nobody uses it any more. An error here would be nobody's.
+        let _ = unsafe { (self.destroy)(self.handle) };
+    }
+}
+
+fn check(call: &str, code: c_uint) -> Result<()> {
+    match code {
+        0 => Ok(()),
+        _ => Err(format!("{call}: status {code} of cuRAND").into()),
+    }
+}

@@ -1,0 +1,72 @@
+//! Shared libraries that are opened at run time.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use libloading::Library;
+
+use super::{frameworks, homes};
+
+/// Opens the first of these libraries that is there: by the dynamic linker's rules, then in a CUDA toolkit, then among
+/// Python's packages.
+///
+/// # Errors
+/// That none could be opened.
+pub fn open(names: &[&str]) -> Result<(Library, String), String> {
+    let mut reason = None;
+    for name in names {
+        let paths = std::iter::once(PathBuf::from(name)).chain(places(name));
+        for path in paths {
+            // SAFETY: these are NVIDIA's libraries, whose constructors set up their own state alone.
+            match unsafe { Library::new(&path) } {
+                Ok(library) => return Ok((library, path.display().to_string())),
+                Err(error) => reason = reason.or(Some(error.to_string())),
+            }
+        }
+    }
+    Err(reason.unwrap_or_else(|| "no library named".to_owned()))
+}
+
+/// Where the first of these libraries is that can be opened.
+///
+/// # Errors
+/// That none can.
+pub fn find(names: &[&str]) -> Result<String, String> {
+    open(names).map(|(_, path)| path)
+}
+
+/// The files of that name in the folders of a toolkit and of Python's packages.
+fn places(name: &str) -> Vec<PathBuf> {
+    let toolkits = homes().flat_map(|home| {
+        [
+            home.join("lib64").join(name),
+            home.join("targets/x86_64-linux/lib").join(name),
+        ]
+    });
+    let packages = packages()
+        .into_iter()
+        .map(|folder| folder.join("lib").join(name));
+    toolkits
+        .chain(packages)
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// The folders `nvidia/*` of Python's packages.
+fn packages() -> Vec<PathBuf> {
+    let Ok(python) = frameworks::interpreter() else {
+        return Vec::new();
+    };
+    let said = Command::new(python)
+        .args([
+            "-c",
+            "import sysconfig; print(sysconfig.get_paths()['purelib'])",
+        ])
+        .output();
+    let Ok(said) = said else { return Vec::new() };
+    let folder =
+        PathBuf::from(OsString::from(String::from_utf8_lossy(&said.stdout).trim())).join("nvidia");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}

@@ -1,0 +1,224 @@
+//! The peers: opened at run time where they are installed, and listed as missing where they are not.
+
+pub mod cub;
+pub mod cublas;
+pub mod curand;
+pub mod frameworks;
+mod library;
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use warpwright::{Device, Vector};
+
+use super::{Absent, Contender, Result, Rival, pointer};
+use crate::record::Peer;
+use cub::Cub;
+use cublas::Cublas;
+use curand::Curand;
+use frameworks::Frameworks;
+
+/// Which peers a run has.
+pub struct Peers {
+    device: Device,
+    wanted: bool,
+    cub: OnceCell<Result<Cub, String>>,
+    cublas: OnceCell<Result<Cublas, String>>,
+    curand: OnceCell<Result<Curand, String>>,
+    frameworks: OnceCell<Result<Frameworks, String>>,
+}
+
+impl Peers {
+    /// All peers, or none.
+    pub fn new(device: Device, wanted: bool) -> Self {
+        Self {
+            device,
+            wanted,
+            cub: OnceCell::new(),
+            cublas: OnceCell::new(),
+            curand: OnceCell::new(),
+            frameworks: OnceCell::new(),
+        }
+    }
+
+    /// Whether there are to be peers.
+    pub fn wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// CUB, compiled.
+    ///
+    /// # Errors
+    /// That it is missing.
+    pub fn cub(&self) -> Result<&Cub, Absent> {
+        opened(self.cub.get_or_init(|| Cub::compile(&self.device)))
+    }
+
+    /// cuBLAS, opened.
+    ///
+    /// # Errors
+    /// That it is missing.
+    pub fn cublas(&self) -> Result<&Cublas, Absent> {
+        opened(self.cublas.get_or_init(|| Cublas::open(&self.device)))
+    }
+
+    /// cuRAND, opened.
+    ///
+    /// # Errors
+    /// That it is missing.
+    pub fn curand(&self) -> Result<&Curand, Absent> {
+        opened(self.curand.get_or_init(|| Curand::open(&self.device)))
+    }
+
+    /// PyTorch and CuPy, started.
+    ///
+    /// # Errors
+    /// That they are missing.
+    pub fn frameworks(&self) -> Result<&Frameworks, Absent> {
+        opened(self.frameworks.get_or_init(Frameworks::start))
+    }
+
+    /// The frameworks of these names as rivals in a case; none where no peers are wanted.
+    pub fn framework_rivals<'a>(
+        &self,
+        names: &[(&'static str, Option<f64>)],
+        request: &serde_json::Value,
+    ) -> Vec<Rival<'a>> {
+        let names = names.iter().filter(|_| self.wanted);
+        names
+            .map(|&(name, ratio_aim)| {
+                let contender = self
+                    .frameworks()
+                    .and_then(|frameworks| frameworks.case(name, request.clone()));
+                Rival {
+                    name,
+                    ratio_aim,
+                    contender: contender.map(|it| it as Box<dyn Contender + 'a>),
+                }
+            })
+            .collect()
+    }
+
+    /// The peers that were asked for, opened, and what came of it.
+    pub fn list(&self) -> Vec<Peer> {
+        if !self.wanted {
+            return Vec::new();
+        }
+        let reason = |absent: Absent| absent.to_string();
+        let mut peers = vec![
+            told("CUB", self.cub().map(Cub::version).map_err(reason)),
+            told("cuBLAS", self.cublas().map(Cublas::version).map_err(reason)),
+            told("cuRAND", self.curand().map(Curand::version).map_err(reason)),
+        ];
+        for name in frameworks::NAMES {
+            let version = self
+                .frameworks()
+                .map_err(reason)
+                .and_then(|frameworks| frameworks.version(name));
+            peers.push(told(name, version));
+        }
+        peers
+    }
+}
+
+/// The peers and where they would be taken from. It compiles nothing and starts nothing.
+pub fn survey() -> Vec<Peer> {
+    let compiled = cub::compiler().map(|path| format!("to be compiled by {}", path.display()));
+    let asked =
+        || frameworks::interpreter().map(|path| format!("to be asked of {}", path.display()));
+    let mut peers = vec![
+        told("CUB", compiled),
+        told("cuBLAS", library::find(&cublas::NAMES)),
+        told("cuRAND", library::find(&curand::NAMES)),
+    ];
+    peers.extend(frameworks::NAMES.map(|name| told(name, asked())));
+    peers
+}
+
+fn opened<T>(peer: &Result<T, String>) -> Result<&T, Absent> {
+    peer.as_ref()
+        .map_err(|reason| Absent::Missing(reason.clone()))
+}
+
+fn told(name: &str, found: Result<String, String>) -> Peer {
+    let (found, missing) = match found {
+        Ok(text) => (Some(text), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Peer {
+        name: name.to_owned(),
+        found,
+        missing,
+    }
+}
+
+/// A peer in a case, from what makes it ready.
+pub fn rival<'a>(
+    name: &'static str,
+    contender: Result<Box<dyn Contender + 'a>, Absent>,
+) -> Rival<'a> {
+    Rival {
+        name,
+        ratio_aim: None,
+        contender,
+    }
+}
+
+impl From<Box<dyn std::error::Error>> for Absent {
+    fn from(error: Box<dyn std::error::Error>) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<warpwright::Error> for Absent {
+    fn from(error: warpwright::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Device memory that a peer works in.
+pub struct Room {
+    /// The memory.
+    pub memory: Vector<u8>,
+    /// Its size in bytes, which may be nought.
+    pub bytes: usize,
+}
+
+impl Room {
+    /// Memory of so many bytes.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn new(device: &Device, bytes: usize) -> Result<Self> {
+        Ok(Self {
+            memory: device.zeros(bytes.max(1))?,
+            bytes,
+        })
+    }
+
+    /// Its address, which is never null.
+    pub fn pointer(&mut self) -> u64 {
+        pointer(&mut self.memory)
+    }
+}
+
+/// The folders of CUDA toolkits.
+fn homes() -> impl Iterator<Item = PathBuf> {
+    let variables = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(std::env::var_os)
+        .map(PathBuf::from);
+    variables.chain(["/usr/local/cuda".into()])
+}
+
+/// The first file of that name in the folders of `PATH`, and in this folder of a CUDA toolkit.
+fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path)
+        .chain(homes().map(|home| home.join(folder)))
+        .collect();
+    folders
+        .into_iter()
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}

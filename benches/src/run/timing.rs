@@ -1,0 +1,170 @@
+//! Verifying and timing of a case's contenders, in turn.
+
+use std::time::Duration;
+
+use warpwright::Device;
+
+use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
+use crate::record::{self, OURS, Outcome};
+use crate::stats::Times;
+
+/// A sample takes about so long, so that neither the clock's resolution nor the first launch shows.
+const SAMPLE: Duration = Duration::from_millis(2);
+/// The most operations in a sample.
+const MOST_REPEATS: f64 = 512.0;
+
+/// One who is timed, and what came of it so far.
+struct Runner<'a> {
+    name: &'static str,
+    ratio_aim: Option<f64>,
+    state: State<'a>,
+}
+
+enum State<'a> {
+    Ready {
+        contender: Box<dyn Contender + 'a>,
+        repeats: u32,
+        expected: f64,
+        samples: Vec<f64>,
+    },
+    Out(Outcome),
+}
+
+/// Verifies all, then times those who were right in turn, sample by sample.
+pub(super) fn run(
+    device: &Device,
+    mode: Mode,
+    scale: Scale,
+    contest: Contest<'_>,
+) -> Result<Vec<record::Contender>> {
+    let Contest { sets, ours, rivals } = contest;
+    let ours = Rival {
+        name: OURS,
+        ratio_aim: None,
+        contender: Ok(ours),
+    };
+    let mut runners: Vec<Runner<'_>> = std::iter::once(ours)
+        .chain(rivals)
+        .map(|rival| {
+            let Rival {
+                name,
+                ratio_aim,
+                contender,
+            } = rival;
+            let state = match contender {
+                Ok(contender) => verified(contender, sets),
+                Err(Absent::Missing(reason)) => State::Out(Outcome::Missing(reason)),
+                Err(Absent::Failed(reason)) => State::Out(Outcome::Failed(reason)),
+            };
+            Runner {
+                name,
+                ratio_aim,
+                state,
+            }
+        })
+        .collect();
+    if mode == Mode::Time {
+        for runner in &mut runners {
+            runner.warm_up(device, sets);
+        }
+        let slowest = runners.iter().map(Runner::expected).fold(0.0, f64::max);
+        for _ in 0..rounds(scale, slowest) {
+            for runner in &mut runners {
+                runner.sample(device, sets);
+            }
+        }
+    }
+    Ok(runners
+        .into_iter()
+        .map(|runner| runner.finished(mode))
+        .collect())
+}
+
+/// How many samples to take where the longest takes so many seconds.
+fn rounds(scale: Scale, seconds: f64) -> usize {
+    let (budget, most) = scale.pick((0.15, 31), (0.05, 11), (0.0, 1));
+    ((budget / seconds.max(1e-6)) as usize).clamp(5.min(most), most)
+}
+
+/// One whose answers on the first and the last set are right, or what is wrong with them.
+fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
+    for set in [0, sets.saturating_sub(1)] {
+        let answer = contender.enqueue(set).and_then(|()| contender.check(set));
+        match answer {
+            Ok(Ok(())) => {}
+            Ok(Err(text)) => return State::Out(Outcome::Wrong(text)),
+            Err(error) => return State::Out(Outcome::Failed(error.to_string())),
+        }
+    }
+    State::Ready {
+        contender,
+        repeats: 1,
+        expected: 0.0,
+        samples: Vec::new(),
+    }
+}
+
+impl<'a> Runner<'a> {
+    /// Finds out how many operations make a sample.
+    fn warm_up(&mut self, device: &Device, sets: usize) {
+        let State::Ready {
+            contender,
+            repeats,
+            expected,
+            ..
+        } = &mut self.state
+        else {
+            return;
+        };
+        let first = contender
+            .sample(device, sets, 2)
+            .and_then(|_| contender.sample(device, sets, 4));
+        match first {
+            Ok(first) => {
+                let wanted = (SAMPLE.as_secs_f64() / first.max(1e-9))
+                    .ceil()
+                    .clamp(1.0, MOST_REPEATS);
+                (*repeats, *expected) = (wanted as u32, first * (wanted + 1.0));
+            }
+            Err(error) => self.state = State::Out(Outcome::Failed(error.to_string())),
+        }
+    }
+
+    fn sample(&mut self, device: &Device, sets: usize) {
+        let State::Ready {
+            contender,
+            repeats,
+            samples,
+            ..
+        } = &mut self.state
+        else {
+            return;
+        };
+        match contender.sample(device, sets, *repeats) {
+            Ok(seconds) => samples.push(seconds),
+            Err(error) => self.state = State::Out(Outcome::Failed(error.to_string())),
+        }
+    }
+
+    /// The seconds that a sample takes.
+    fn expected(&self) -> f64 {
+        match &self.state {
+            State::Ready { expected, .. } => *expected,
+            State::Out(_) => 0.0,
+        }
+    }
+
+    fn finished(self, mode: Mode) -> record::Contender {
+        let outcome = match self.state {
+            State::Out(outcome) => outcome,
+            State::Ready { .. } if mode == Mode::Verify => Outcome::Verified,
+            State::Ready {
+                samples, repeats, ..
+            } => match Times::of(&samples, repeats) {
+                Some(times) => Outcome::Timed(times),
+                None => Outcome::Failed(format!("positive times required, given {samples:?}")),
+            },
+        };
+        contender(self.name, self.ratio_aim, outcome)
+    }
+}

@@ -1,0 +1,153 @@
+//! Records as text for a terminal, and the words that every view of them uses.
+
+use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record, Row};
+
+/// A card in a line.
+pub fn card(card: &Card) -> String {
+    format!(
+        "{}: compute capability {}, {} multiprocessors, {:.1} GiB, L2 cache of {:.0} MiB, driver for CUDA {}",
+        card.name,
+        card.compute_capability,
+        card.multiprocessors,
+        card.memory_bytes as f64 / f64::from(1 << 30),
+        card.l2_bytes as f64 / f64::from(1 << 20),
+        card.cuda
+    )
+}
+
+/// A peer in a line.
+pub fn peer(peer: &Peer) -> String {
+    match (&peer.found, &peer.missing) {
+        (Some(found), _) => format!("peer {}: {found}", peer.name),
+        (None, Some(reason)) => format!("peer {}: missing: {reason}", peer.name),
+        (None, None) => format!("peer {}", peer.name),
+    }
+}
+
+/// A ceiling in a line.
+pub fn ceiling(ceiling: &Ceiling) -> String {
+    let mut text = format!(
+        "ceiling {}: {} ({})",
+        ceiling.bound.name(),
+        rate(ceiling.bound, ceiling.rate),
+        ceiling.how
+    );
+    for (bytes, found) in &ceiling.by_size {
+        text += &format!("; {} MiB: {}", bytes >> 20, rate(ceiling.bound, *found));
+    }
+    text
+}
+
+/// A rate with its unit.
+pub fn rate(bound: Bound, rate: f64) -> String {
+    let unit = if bound.is_arithmetic() {
+        "TFLOP/s"
+    } else {
+        "TB/s"
+    };
+    format!("{} {unit}", significant(rate / 1e12))
+}
+
+/// A time with its unit.
+pub fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s => (s * 1e6, "us"),
+    };
+    format!("{} {unit}", significant(value))
+}
+
+/// Four significant figures where they do not stand before the point.
+pub fn significant(value: f64) -> String {
+    let figures = match value.abs() {
+        v if v >= 1000.0 || v == 0.0 || !v.is_finite() => 0,
+        v => (3 - v.log10().floor() as i32).clamp(0, 6) as usize,
+    };
+    format!("{value:.figures$}")
+}
+
+/// The titles of the table.
+pub fn head() -> String {
+    format!(
+        "  {:<34} {:>16} {:>10} {:>14} {:>14} {:>7}  {}",
+        "work", "size", "time", "rate", "of ceiling", "spread", "peers: time, ratio to ours"
+    )
+}
+
+/// A case in a line.
+pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
+    let start = format!("  {:<34} {:>16}", row.work, row.size);
+    let Some(ours) = row.ours() else {
+        return format!("{start} not run");
+    };
+    let Outcome::Timed(times) = &ours.outcome else {
+        return format!(
+            "{start} {}",
+            ours.outcome.reason().unwrap_or_else(|| "right".to_owned())
+        );
+    };
+    let found = row.rate(times.median);
+    let share = ceilings
+        .iter()
+        .find(|ceiling| ceiling.bound == row.bound)
+        .map(|ceiling| found / ceiling.rate);
+    let share = share.map_or_else(String::new, |share| {
+        let mark = mark(row.aim.share.map(|aim| share >= aim));
+        format!("{:.1} % {}{mark}", 100.0 * share, row.bound.name())
+    });
+    let mut text = format!(
+        "{start} {:>10} {:>14} {share:>14} {:>5.1} %",
+        time(times.median),
+        rate(row.bound, found),
+        100.0 * times.spread()
+    );
+    for peer in row.peers() {
+        text += &match (peer.outcome.times(), row.ratio(peer)) {
+            (Some(theirs), Some(ratio)) => {
+                format!(
+                    "  {} {} {ratio:.3}{}",
+                    peer.name,
+                    time(theirs.median),
+                    mark(row.ratio_met(peer))
+                )
+            }
+            _ => format!(
+                "  {} {}",
+                peer.name,
+                peer.outcome.reason().unwrap_or_default()
+            ),
+        };
+    }
+    text
+}
+
+/// What stands behind a figure that had an aim and missed it.
+fn mark(met: Option<bool>) -> &'static str {
+    if met == Some(false) { "!" } else { "" }
+}
+
+/// What there is to say of a run as a whole.
+pub fn foot(record: &Record) -> String {
+    let (mut shares, mut ratios) = ((0, 0), (0, 0));
+    let count = |met: Option<bool>, counts: &mut (usize, usize)| {
+        if let Some(met) = met {
+            counts.0 += usize::from(met);
+            counts.1 += 1;
+        }
+    };
+    for row in &record.rows {
+        count(record.share_met(row), &mut shares);
+        row.peers()
+            .for_each(|peer| count(row.ratio_met(peer), &mut ratios));
+    }
+    format!(
+        "{} cases in {:.0} s; aims met: {} of {} shares of a ceiling, {} of {} ratios to a peer (a figure that missed its aim has a `!`)",
+        record.rows.len(),
+        record.seconds,
+        shares.0,
+        shares.1,
+        ratios.0,
+        ratios.1
+    )
+}

@@ -1,0 +1,62 @@
+//! `bench`: builds the benchmark optimised and runs it.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use crate::{Result, project};
+
+/// What to time.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only the families whose names contain this.
+    #[arg(long, value_name = "FAMILY")]
+    family: Option<String>,
+    /// Which peers to time beside ours: `all` that are installed, or `none`.
+    #[arg(long, value_name = "PEERS", default_value = "all")]
+    peers: String,
+    /// Put the record into benches/record, in the folder of the card.
+    #[arg(long)]
+    record: bool,
+    /// Fewer sizes and samples.
+    #[arg(long)]
+    quick: bool,
+    /// List the cases and the peers, and do nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--package=warpwright-bench",
+        "--",
+    ]);
+    command.args(["--peers", &arguments.peers]);
+    if let Some(family) = &arguments.family {
+        command.args(["--family", family]);
+    }
+    if arguments.quick {
+        command.arg("--quick");
+    }
+    if arguments.list {
+        command.arg("--list");
+    }
+    if arguments.record {
+        command
+            .arg("--record")
+            .arg(project::root().join("benches/record"));
+    }
+    let status = command
+        .current_dir(project::root())
+        .status()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err("bench: it failed, see above".into())
+}
