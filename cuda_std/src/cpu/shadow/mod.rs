@@ -10,7 +10,7 @@ mod clocks;
 use core::{
     cell::{Cell, RefCell},
     panic::Location,
-    sync::atomic::Ordering,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 use std::sync::Arc;
 
@@ -76,6 +76,10 @@ pub(super) struct Tracker {
     idle: u32,
 }
 
+/// How many launches of the process are followed. An access asks this first: at low levels of optimisation a
+/// thread-local variable takes two calls, which would be most of a loop's time.
+static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// The tracker of the launch that runs on this thread.
     static CURRENT: Cell<*mut Tracker> = const { Cell::new(core::ptr::null_mut()) };
@@ -95,10 +99,17 @@ pub(super) fn with<R>(follow: impl FnOnce(&mut Tracker) -> R) -> Option<R> {
     Some(follow(unsafe { &mut *tracker }))
 }
 
+/// Whether some launch of the process is followed. A launch's own thread counts itself in before its lanes
+/// run, so no order with other threads is needed.
+#[inline(always)]
+fn any_is_on() -> bool {
+    FOLLOWED.load(Ordering::Relaxed) != 0
+}
+
 /// Whether the launch on this thread is followed.
 #[inline]
 pub(super) fn is_on() -> bool {
-    !CURRENT.get().is_null()
+    any_is_on() && !CURRENT.get().is_null()
 }
 
 /// Follows the launches of this thread while it lives.
@@ -128,6 +139,7 @@ impl Following {
             }
         }
         let previous = CURRENT.replace(&raw mut *tracker);
+        FOLLOWED.fetch_add(1, Ordering::Relaxed);
         Self {
             tracker: Some(tracker),
             previous,
@@ -137,6 +149,7 @@ impl Following {
 
 impl Drop for Following {
     fn drop(&mut self) {
+        FOLLOWED.fetch_sub(1, Ordering::Relaxed);
         CURRENT.set(self.previous);
         // A thread that is ending keeps nothing.
         let _ = KEPT.try_with(|kept| kept.replace(self.tracker.take()));
@@ -153,12 +166,12 @@ pub(super) fn access(
     write: bool,
     at: &'static Location<'static>,
 ) {
-    if is_on() {
+    if any_is_on() {
         follow_plain(space, view, start, bytes, write, at);
     }
 }
 
-// Cold, so that a launch that is not followed keeps its values in registers around it.
+/// Cold, so that a launch that is not followed keeps its values in registers around it.
 #[cold]
 #[inline(never)]
 fn follow_plain(
@@ -169,6 +182,9 @@ fn follow_plain(
     write: bool,
     at: &'static Location<'static>,
 ) {
+    if !is_on() {
+        return;
+    }
     let access = Access {
         space,
         start,
