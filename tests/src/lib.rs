@@ -20,3 +20,7 @@ pub mod number;
 pub mod oracle;
 
 pub use number::Number;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,12 +1,9 @@
 //! Reductions of columns: every variant, every operator, every element type, any shape.
 
-use warpwright::{
-    CpuOptions, Device, Error,
-    ops::{ChosenBy, axis::Axis},
-};
+use warpwright::ops::axis::Axis;
 use warpwright_tests::{
-    axis::{self, AxisNumber},
-    cases, devices, for_each_axis_number,
+    axis::{self, requests},
+    devices, for_each_axis_number,
 };
 
 const AXIS: Axis = Axis::Columns;
@@ -69,69 +66,17 @@ fn shorthands_give_what_the_request_gives() {
 
 #[test]
 fn no_elements_have_a_sum_and_nothing_else() {
-    for device in devices::all() {
-        let none = device.upload_matrix::<f32>(&[], 0, 3).unwrap();
-        for variant in cases::variants("columns") {
-            let request = || device.reduce_axis(&none, AXIS).variant(variant.name);
-            assert_eq!(request().sum().unwrap().to_vec().unwrap(), [0.0; 3]);
-            for error in [
-                request().mean().map(drop).unwrap_err(),
-                request().min().map(drop).unwrap_err(),
-                request().max().map(drop).unwrap_err(),
-            ] {
-                assert!(matches!(error, Error::Invalid { .. }), "{error:?}");
-                let text = error.to_string();
-                assert!(
-                    text.contains("at least one row required, none given"),
-                    "{text}"
-                );
-            }
-        }
-        // No results are asked for here.
-        let empty = device.upload_matrix::<f32>(&[], 3, 0).unwrap();
-        assert!(device.reduce_axis(&empty, AXIS).sum().unwrap().is_empty());
-        assert!(device.reduce_axis(&empty, AXIS).min().unwrap().is_empty());
-    }
+    requests::no_elements_have_a_sum_and_nothing_else(AXIS);
 }
 
 #[test]
 fn the_library_takes_best_and_says_who_chose() {
-    let device = Device::cpu();
-    let matrix = device.upload_matrix(&[1_u8, 2], 1, 2).unwrap();
-    let prepared = device.reduce_axis(&matrix, AXIS).prepare_sum().unwrap();
-    assert_eq!(
-        (prepared.variant(), prepared.chosen_by()),
-        ("best", ChosenBy::Policy)
-    );
-    let first = cases::variants("columns")[0].name;
-    let request = device.reduce_axis(&matrix, AXIS).variant(first);
-    let prepared = request.prepare_min().unwrap();
-    assert_eq!(
-        (prepared.variant(), prepared.chosen_by()),
-        (first, ChosenBy::Caller)
-    );
+    requests::the_library_takes_best_and_says_who_chose(AXIS);
 }
 
 #[test]
 fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
-    let device = Device::cpu();
-    let matrix = device.upload_matrix(&[1_u8, 2], 1, 2).unwrap();
-    let request = device.reduce_axis(&matrix, AXIS).variant("folding");
-    let error = request.sum().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::UnknownVariant {
-                family: "columns",
-                ..
-            }
-        ),
-        "{error:?}"
-    );
-    let text = error.to_string();
-    for variant in cases::variants("columns") {
-        assert!(text.contains(variant.name), "{text}");
-    }
+    requests::an_unknown_variant_is_refused_and_the_known_ones_are_named(AXIS);
 }
 
 /// Shapes that `best` takes in its different ways.
@@ -139,68 +84,16 @@ const SHAPES: [(usize, usize); 4] = [(300, 130), (2100, 32), (2, 70_003), (37, 5
 
 #[test]
 fn queued_again_every_variant_gives_the_same() {
-    for device in devices::all() {
-        for (height, width) in SHAPES {
-            let values: Vec<i32> = (0..height * width).map(|i| i as i32 % 1000 - 300).collect();
-            let matrix = device.upload_matrix(&values, height, width).unwrap();
-            let lines = axis::lines(&values, height, width, AXIS);
-            let sum = |line: &Vec<i32>| line.iter().map(|value| i64::from(*value)).sum::<i64>();
-            let sums: Vec<i64> = lines.iter().map(sum).collect();
-            let least: Vec<i32> = lines
-                .iter()
-                .map(|line| *line.iter().min().unwrap())
-                .collect();
-            for variant in cases::variants("columns") {
-                let request = || device.reduce_axis(&matrix, AXIS).variant(variant.name);
-                let mut prepared_sum = request().prepare_sum().unwrap();
-                let mut prepared_min = request().prepare_min().unwrap();
-                for _ in 0..3 {
-                    prepared_sum.enqueue().unwrap();
-                    prepared_min.enqueue().unwrap();
-                    let found = prepared_sum.output().to_vec().unwrap();
-                    assert_eq!(found, sums, "{}", variant.name);
-                    let found = prepared_min.output().to_vec().unwrap();
-                    assert_eq!(found, least, "{}", variant.name);
-                }
-            }
-        }
-    }
+    requests::queued_again_every_variant_gives_the_same(AXIS, &SHAPES);
 }
 
-/// The variants whose float sums have a fixed order: all of them.
-fn ordered() -> impl Iterator<Item = &'static str> {
-    cases::variants("columns")
-        .iter()
-        .map(|variant| variant.name)
-}
-
-fn same_bits_every_time<T: AxisNumber>() {
-    use cuda_std::cpu::Order;
-    let backward = [Order::Backward, Order::Seeded(5)];
-    let others = backward.map(|order| Device::cpu_with(CpuOptions::default().order(order)));
-    for shape in SHAPES {
-        for variant in ordered() {
-            for above in [0, 1] {
-                for device in devices::all() {
-                    let bits = |device| axis::sum_bits::<T>(device, shape, above, AXIS, variant);
-                    let first = bits(device);
-                    assert!(first.iter().any(|byte| *byte != 0));
-                    assert_eq!(bits(device), first, "{variant} {shape:?}");
-                    if !cases::is_cuda(device) {
-                        for other in &others {
-                            assert_eq!(bits(other), first, "{variant} {shape:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
+/// The variants whose float sums have no fixed order.
+const WITHOUT_ORDER: &[&str] = &[];
 
 #[test]
 fn float_sums_are_the_same_from_run_to_run_and_in_every_order_of_lanes() {
-    same_bits_every_time::<f32>();
-    same_bits_every_time::<f64>();
+    requests::same_bits_every_time::<f32>(AXIS, &SHAPES, WITHOUT_ORDER);
+    requests::same_bits_every_time::<f64>(AXIS, &SHAPES, WITHOUT_ORDER);
 }
 
 /// How `best` sees a matrix: every load that follows from it is aligned and within.

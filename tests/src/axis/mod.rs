@@ -1,5 +1,7 @@
 //! Reductions along an axis: what the tests of columns and of rows share.
 
+pub mod requests;
+
 use std::fmt;
 
 use warpwright::{
