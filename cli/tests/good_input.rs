@@ -483,4 +483,15 @@ fn a_family_is_verified_and_timed() {
     for row in rows {
         assert!(row["seconds"].as_f64().unwrap() > 0.0, "{row}");
     }
+    // A rate on the CPU says what it was taken with.
+    let mut command =
+        folder.command("--device cpu ladder --family reduce --variant best --size 10000");
+    let output = command
+        .env("WARPWRIGHT_CHECK", "none")
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let heading = "reduce: sum of 10000 f32 on cpu with 1 thread and the checks `none`; a copy";
+    assert!(text.starts_with(heading), "{text}");
 }

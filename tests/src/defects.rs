@@ -13,6 +13,9 @@ use cuda_std::{
 use defects::{DEFECTS, Defect, Shape, for_each_defect};
 use warpwright::{Device, Module};
 
+/// Orders of blocks and lanes that every defect is run in.
+pub const ORDERS: u64 = 6;
+
 /// The variable that names a file with the defects' PTX, for machines that cannot build it.
 pub const PTX_FILE: &str = "WARPWRIGHT_DEFECTS_PTX";
 
@@ -76,7 +79,7 @@ fn in_function(source: &str, name: &str) -> Vec<Marker> {
 /// What is not so.
 pub fn expected(defect: &Defect, fault: &Fault) -> Result<(), String> {
     let check = fault.kind.check();
-    let file = format!("tests/defects/src/{}.rs", defect.family);
+    let file = format!("tests/defects/src/{}.rs", defect.file);
     let places = fault.kind.places();
     let found = markers(defect).into_iter().any(|marker| {
         marker.checks.iter().any(|allowed| Some(*allowed) == check)

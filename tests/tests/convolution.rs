@@ -55,6 +55,9 @@ fn mask_widths(chunk: usize) -> Vec<usize> {
     widths
 }
 
+/// From here on a mask counts as long.
+const LONG_MASK: usize = 200;
+
 fn shapes(chunk: usize) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for executor in Executor::ALL {
@@ -68,17 +71,27 @@ fn shapes(chunk: usize) -> Vec<Shape> {
                 boundary,
             });
         };
-        for boundary in BOUNDARIES {
+        for (turn, boundary) in BOUNDARIES.into_iter().enumerate() {
             for width in cases::lengths(executor, &blocks(chunk)) {
                 push(boundary, 1, width, 5, 0);
             }
             for mask in mask_widths(chunk) {
                 // Wider than the input, as wide, and narrower; the last one has blocks without an end.
-                for width in [1, 2, 33, 400] {
-                    push(boundary, 1, width, mask, mask % 4);
+                // On the CPU executor, where lanes cost time, the boundaries take turns with long masks.
+                let all = executor == Executor::Cuda || mask <= LONG_MASK;
+                let is_turn = |shape: usize| all || (mask + shape) % BOUNDARIES.len() == turn;
+                for (i, width) in [1, 2, 33, 400].into_iter().enumerate() {
+                    if i < 2 || is_turn(i) {
+                        push(boundary, 1, width, mask, mask % 4);
+                    }
                 }
-                push(boundary, 3, 97, mask, mask % 3);
-                push(boundary, 2, 96, mask, 1);
+                for (i, (height, width, offset)) in
+                    [(3, 97, mask % 3), (2, 96, 1)].into_iter().enumerate()
+                {
+                    if is_turn(i) {
+                        push(boundary, height, width, mask, offset);
+                    }
+                }
             }
             for mask in [1, 4, 5, 31, 64] {
                 push(boundary, 1, 3 * blocks(chunk)[2] + 17, mask, 0);

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 
 use cuda_std::cpu::{Checks, Fault, LaunchError, Options, Order};
 use defects::{DEFECTS, Defect};
-use warpwright_tests::defects::{expected, launch_on_cpu, markers};
-
-/// Orders that every defect is run in.
-const ORDERS: u64 = 6;
+use warpwright_tests::defects::{ORDERS, expected, launch_on_cpu, markers};
 
 fn fault(defect: &Defect, options: Options) -> Result<Fault, String> {
     match launch_on_cpu(defect, true, options) {
@@ -68,16 +65,30 @@ fn the_kernels_without_the_defects_are_clean() {
     });
 }
 
+/// What a report says about how to run the same again.
+fn again(report: &str) -> Result<Options, String> {
+    let parsed = || {
+        let (_, rest) = report.split_once("; again with WARPWRIGHT_CHECK=")?;
+        let (checks, order) = rest.split_once(" WARPWRIGHT_ORDER_SEED=")?;
+        Some(Options {
+            checks: checks.parse().ok()?,
+            order: order.parse().ok()?,
+        })
+    };
+    parsed().ok_or_else(|| format!("it does not say how to run it again: {report}"))
+}
+
 #[test]
-fn a_defect_is_reported_the_same_when_it_is_run_again() {
+fn every_report_says_how_to_run_it_again_and_is_the_same_then() {
     for_each(|defect, order| {
         let options = Options {
             order,
             checks: Checks::ALL,
         };
-        let again = |fault: Fault| format!("{:?} {:?}", fault.block, fault.kind.places());
-        let (first, second) = (fault(defect, options)?, fault(defect, options)?);
-        match again(first.clone()) == again(second.clone()) {
+        let places = |fault: &Fault| format!("{:?} {:?}", fault.block, fault.kind.places());
+        let first = fault(defect, options)?;
+        let second = fault(defect, again(&first.to_string())?)?;
+        match places(&first) == places(&second) {
             true => Ok(()),
             false => Err(format!("{first}, then {second}")),
         }
@@ -96,6 +107,32 @@ fn the_corpus_covers_every_family_and_every_check() {
             "no defect is planted in `{}`",
             family.name
         );
+    }
+    // Of each class that the sanitizer tells apart there is at least one.
+    let kinds: BTreeSet<String> = DEFECTS
+        .iter()
+        .filter_map(|defect| {
+            let options = Options {
+                order: Order::Forward,
+                checks: markers(defect)[0].checks[0],
+            };
+            let kind = format!("{:?}", fault(defect, options).ok()?.kind);
+            let end = kind.find(|c: char| !c.is_alphanumeric());
+            Some(kind[..end.unwrap_or(kind.len())].to_owned())
+        })
+        .collect();
+    for kind in [
+        "OutOfBounds",
+        "Misaligned",
+        "SharedMemory",
+        "Unallocated",
+        "Unwritten",
+        "Race",
+        "Diverged",
+        "Stuck",
+        "Mask",
+    ] {
+        assert!(kinds.contains(kind), "no defect for {kind}: {kinds:?}");
     }
     for check in [Checks::MEM, Checks::INIT, Checks::RACE, Checks::SYNC] {
         let seen = DEFECTS.iter().filter(|defect| {

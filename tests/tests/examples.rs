@@ -22,8 +22,9 @@ fn folder() -> PathBuf {
 
 /// What cargo prints on standard output, doing `arguments` in the example's folder.
 fn cargo(example: &str, arguments: &[&str]) -> String {
-    // One target folder for all examples: they share their dependencies.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");
+    // One target folder for all projects outside of the workspace (`package.rs` too): they share their
+    // dependencies.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
     let output = Command::new(env!("CARGO"))
         .args(arguments)
         .current_dir(folder().join(example))
@@ -102,16 +103,30 @@ fn the_readmes_show_the_real_output() {
 /// The example of the library's own: there is nothing to time on the CPU, but its results are checked.
 #[test]
 fn copies_overlap() {
+    // With the features of the whole workspace, so that what the tests are made of is not built again.
     let output = Command::new(env!("CARGO"))
         .args([
-            "run",
-            "--quiet",
-            "--package=warpwright",
+            "build",
+            "--workspace",
             "--example=overlap",
+            "--message-format=json",
         ])
         .current_dir(folder().join(".."))
         .output()
         .expect("cargo starts");
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let program = messages
+        .lines()
+        .filter_map(|line| line.split_once(r#""executable":""#)?.1.split_once('"'))
+        .map(|(path, _)| path)
+        .next_back();
+    let program = program.unwrap_or_else(|| {
+        panic!(
+            "no program was built\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    let output = Command::new(program).output().expect("the example starts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && printed.contains("\noverlap: "),

@@ -75,7 +75,7 @@ impl Elements {
     /// Every variant for every suiting operator. On the CPU executor, where lanes cost time, long arrays
     /// are for one operator of each type.
     fn rungs<T: Number>(&self) -> Vec<Rung> {
-        const LONG: usize = 10_000;
+        const LONG: usize = 3_000;
         let mut asks: Vec<Ask> = Operator::ALL.into_iter().map(Ask::Operator).collect();
         asks.push(Ask::Mean);
         if self.executor == Executor::Cpu && self.len > LONG {

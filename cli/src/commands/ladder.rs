@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use warpwright::cuda_std::cpu::Checks;
+use warpwright::{Device, DeviceKind};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::ladder::{Ladder, Problem, Rung};
 use warpwright_cli::progress;
@@ -38,6 +40,7 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
     let families = families(options.family.as_deref())?;
     check_variant(&families, global.variant.as_deref())?;
     let device = open(global.device)?;
+    let place = place(&device)?;
     let start = Instant::now();
     let variant = global.variant.as_deref();
     let size = options.size.map(|size| size.0);
@@ -54,7 +57,7 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
         bar.finish_and_clear();
         for ladder in &ladders {
             if !global.json {
-                report::print(|out| table(out, ladder))?;
+                report::print(|out| table(out, ladder, &place))?;
             }
             for rung in &ladder.rungs {
                 if let Problem::Wrong(text) = &rung.result {
@@ -82,16 +85,30 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
+/// Where the rungs are timed: on the CPU its rate depends on the threads and on the checks.
+fn place(device: &Device) -> Result<String> {
+    if device.kind() != DeviceKind::Cpu {
+        return Ok(device.kind().to_string());
+    }
+    let checks = Checks::from_env()
+        .map_err(Error::usage)?
+        .unwrap_or_default();
+    let threads = match rayon::current_num_threads() {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    };
+    Ok(format!("cpu with {threads} and the checks `{checks}`"))
+}
+
+fn table(out: &mut dyn std::io::Write, ladder: &Ladder, place: &str) -> std::io::Result<()> {
     if ladder.operations.is_some() {
-        return operations_table(out, ladder);
+        return operations_table(out, ladder, place);
     }
     writeln!(
         out,
-        "{}: {} on {}; a copy within the device: {} GB/s",
+        "{}: {} on {place}; a copy within the device: {} GB/s",
         ladder.family,
         ladder.problem,
-        ladder.device,
         report::significant(ladder.copy_rate / 1e9)
     )?;
     writeln!(
@@ -119,12 +136,12 @@ fn table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
 }
 
 /// The table of a family whose time goes into arithmetic.
-fn operations_table(out: &mut dyn std::io::Write, ladder: &Ladder) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "{}: {} on {}",
-        ladder.family, ladder.problem, ladder.device
-    )?;
+fn operations_table(
+    out: &mut dyn std::io::Write,
+    ladder: &Ladder,
+    place: &str,
+) -> std::io::Result<()> {
+    writeln!(out, "{}: {} on {place}", ladder.family, ladder.problem)?;
     writeln!(out, "  {:<24} {:>10} {:>12}", "variant", "time", "TFLOP/s")?;
     for rung in &ladder.rungs {
         match &rung.result {

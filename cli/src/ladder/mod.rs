@@ -21,8 +21,6 @@ pub struct Ladder {
     pub family: &'static str,
     /// What every rung computed, such as `sum of 1000 f32`.
     pub problem: String,
-    /// The device that computed.
-    pub device: String,
     /// Bytes that the problem must read and write at least.
     pub bytes: u64,
     /// Floating-point operations of the problem, where those are what takes the time, and not the bytes.
@@ -153,11 +151,9 @@ impl<F: FnMut()> Run<'_, F> {
             (self.after)();
         }
         let copy_rate = copied.bytes() as f64 / median(&mut copies).as_secs_f64().max(1e-12);
-        let device = self.device.kind().to_string();
         Ok(Ladder {
             family,
             problem,
-            device,
             bytes,
             operations: None,
             copy_rate,

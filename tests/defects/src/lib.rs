@@ -10,15 +10,19 @@
     no_std,
     feature(abi_ptx, asm_experimental_arch)
 )]
-#![allow(clippy::missing_safety_doc)]
+// Loops over constants are written out by index, as in the real kernels.
+#![allow(clippy::missing_safety_doc, clippy::needless_range_loop)]
 
-pub mod axis;
+pub mod columns;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
 pub mod random;
 pub mod reduce;
+pub mod reduce_best;
+pub mod reduce_warp;
+pub mod rows;
 pub mod transpose;
 
 /// How a defect is launched.
@@ -94,8 +98,46 @@ const WINDOW: Shape = Shape {
 /// Three rows of 200 elements.
 const ROWS: Shape = Shape {
     input: 600,
-    output: 200,
+    output: 3,
     n: 200,
+    ..LINE
+};
+/// The same for one block.
+const ONE_BLOCK: Shape = Shape {
+    grid: [1, 1],
+    ..ROWS
+};
+/// 24 rows of 128 elements, which are one tile of columns.
+const COLUMNS: Shape = Shape {
+    shared_bytes: 8 * 128 * 4,
+    input: 24 * 128,
+    output: 128,
+    n: 128,
+    ..LINE
+};
+/// Four rows of 150 elements, which four does not divide.
+const FOUR_COLUMNS: Shape = Shape {
+    input: 600,
+    output: 150,
+    n: 150,
+    ..LINE
+};
+/// States of six words for 100 sequences.
+const STATES: Shape = Shape {
+    output: 100,
+    scratch: 600,
+    n: 100,
+    ..LINE
+};
+/// The same, which nobody has written.
+const NEW_STATES: Shape = Shape {
+    fresh: true,
+    ..STATES
+};
+/// Two elements within one quad.
+const QUAD: Shape = Shape {
+    output: 2,
+    n: 1,
     ..LINE
 };
 
@@ -118,22 +160,23 @@ macro_rules! for_each_defect {
             reduce: reduce_sequential_no_step_barrier ReduceSequentialNoStepBarrier LINE;
             reduce: reduce_sequential_off_by_one ReduceSequentialOffByOne LINE;
             reduce: reduce_sequential_barrier_in_branch ReduceSequentialBarrierInBranch LINE;
+            reduce: reduce_sequential_two_barriers ReduceSequentialTwoBarriers LINE;
             reduce: reduce_interleaved_tail_unwritten ReduceInterleavedTailUnwritten LINE;
-            reduce: reduce_last_warp_no_sync_before_write ReduceLastWarpNoSyncBeforeWrite LINE;
-            reduce: reduce_last_warp_no_sync_behind_write ReduceLastWarpNoSyncBehindWrite LINE;
-            reduce: reduce_last_warp_half_mask ReduceLastWarpHalfMask LINE;
-            reduce: reduce_last_warp_shuffle_for_sync ReduceLastWarpShuffleForSync LINE;
-            reduce: reduce_shuffle_wrong_mask ReduceShuffleWrongMask LINE;
-            reduce: reduce_shuffle_absent_lanes ReduceShuffleAbsentLanes LINE;
-            reduce: reduce_shuffle_results_unwritten ReduceShuffleResultsUnwritten LINE;
-            reduce: reduce_shuffle_no_barrier ReduceShuffleNoBarrier LINE;
-            reduce: reduce_shuffle_reused_results ReduceShuffleReusedResults LINE;
-            reduce: reduce_best_no_release ReduceBestNoRelease LINE;
-            reduce: reduce_best_no_acquire ReduceBestNoAcquire LINE;
-            reduce: reduce_best_fence_of_the_block ReduceBestFenceOfTheBlock LINE;
-            reduce: reduce_best_plain_ticket ReduceBestPlainTicket LINE;
-            reduce: reduce_best_partial_unwritten ReduceBestPartialUnwritten FRESH;
-            reduce: reduce_best_flag_no_barrier ReduceBestFlagNoBarrier LINE;
+            reduce_warp: reduce_last_warp_no_sync_before_write ReduceLastWarpNoSyncBeforeWrite LINE;
+            reduce_warp: reduce_last_warp_no_sync_behind_write ReduceLastWarpNoSyncBehindWrite LINE;
+            reduce_warp: reduce_last_warp_half_mask ReduceLastWarpHalfMask LINE;
+            reduce_warp: reduce_last_warp_shuffle_for_sync ReduceLastWarpShuffleForSync LINE;
+            reduce_warp: reduce_shuffle_wrong_mask ReduceShuffleWrongMask LINE;
+            reduce_warp: reduce_shuffle_absent_lanes ReduceShuffleAbsentLanes LINE;
+            reduce_warp: reduce_shuffle_results_unwritten ReduceShuffleResultsUnwritten LINE;
+            reduce_warp: reduce_shuffle_no_barrier ReduceShuffleNoBarrier LINE;
+            reduce_warp: reduce_shuffle_reused_results ReduceShuffleReusedResults LINE;
+            reduce_best: reduce_best_no_release ReduceBestNoRelease LINE;
+            reduce_best: reduce_best_no_acquire ReduceBestNoAcquire LINE;
+            reduce_best: reduce_best_fence_of_the_block ReduceBestFenceOfTheBlock LINE;
+            reduce_best: reduce_best_plain_ticket ReduceBestPlainTicket LINE;
+            reduce_best: reduce_best_partial_unwritten ReduceBestPartialUnwritten FRESH;
+            reduce_best: reduce_best_flag_no_barrier ReduceBestFlagNoBarrier LINE;
             reduce: reduce_cascaded_off_by_one ReduceCascadedOffByOne LINE;
             reduce: reduce_add_on_load_unguarded ReduceAddOnLoadUnguarded LINE;
             reduce: reduce_folding_in_place ReduceFoldingInPlace LINE;
@@ -162,16 +205,21 @@ macro_rules! for_each_defect {
             convolution: convolution_short_halo ConvolutionShortHalo WINDOW;
             convolution: convolution_basic_unguarded ConvolutionBasicUnguarded WINDOW;
             convolution: convolution_in_place ConvolutionInPlace WINDOW;
-            axis: columns_plain_merge ColumnsPlainMerge ROWS;
-            axis: columns_fence_too_early ColumnsFenceTooEarly ROWS;
-            axis: rows_no_barrier RowsNoBarrier ROWS;
-            axis: rows_lanes_gone RowsLanesGone ROWS;
-            random: random_shared_state RandomSharedState LINE;
-            random: random_state_not_set_up RandomStateNotSetUp FRESH;
-            random: random_overlapping_parts RandomOverlappingParts LINE;
-            map: map_rolled_block_stride MapRolledBlockStride LINE;
-            map: map_direct_unguarded MapDirectUnguarded LINE;
+            columns: columns_best_no_barrier ColumnsBestNoBarrier COLUMNS;
+            columns: columns_best_fence_too_early ColumnsBestFenceTooEarly COLUMNS;
+            columns: columns_best_plain_reset ColumnsBestPlainReset COLUMNS;
+            columns: columns_four_past_the_last ColumnsFourPastTheLast FOUR_COLUMNS;
+            rows: rows_block_per_row_no_barrier RowsBlockPerRowNoBarrier ONE_BLOCK;
+            rows: rows_chunk_plain RowsChunkPlain ONE_BLOCK;
+            rows: rows_best_lanes_gone RowsBestLanesGone ONE_BLOCK;
+            rows: rows_long_no_barrier RowsLongNoBarrier ROWS;
+            random: random_shared_state RandomSharedState STATES;
+            random: random_state_not_set_up RandomStateNotSetUp NEW_STATES;
+            random: random_quad_twice RandomQuadTwice QUAD;
+            map: map_rolled_block_stride MapRolledBlockStride SAME;
+            map: map_direct_unguarded MapDirectUnguarded SHORTER;
             map: map_best_ragged_tail MapBestRaggedTail RAGGED;
+            map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
         }
     };
 }
@@ -191,6 +239,24 @@ const TWO_COPIES: Shape = Shape {
     shared_bytes: 51 * 2 * 4,
     ..BINS
 };
+/// An input that starts behind a multiple of 16 bytes.
+const UNALIGNED: Shape = Shape {
+    input: 701,
+    output: 700,
+    n: 1,
+    ..LINE
+};
+/// Fewer results than elements.
+const SHORTER: Shape = Shape {
+    input: 768,
+    output: 700,
+    ..LINE
+};
+/// As many results as elements.
+const SAME: Shape = Shape {
+    output: 700,
+    ..LINE
+};
 /// A length that four does not divide.
 const RAGGED: Shape = Shape {
     input: 701,
@@ -209,8 +275,8 @@ mod table {
     pub struct Defect {
         /// The kernel's name.
         pub name: &'static str,
-        /// The source file's stem, which is the family's.
-        pub family: &'static str,
+        /// The source file's stem.
+        pub file: &'static str,
         /// The source.
         pub source: &'static str,
         /// How it is launched.
@@ -224,7 +290,7 @@ mod table {
             /// All defects.
             pub static DEFECTS: &[Defect] = &[$(Defect {
                 name: stringify!($name),
-                family: stringify!($module),
+                file: stringify!($module),
                 source: include_str!(concat!(stringify!($module), ".rs")),
                 shape: $shape,
                 kernels: [

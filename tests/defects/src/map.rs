@@ -1,6 +1,34 @@
-//! Defects planted in the elementwise map (`gpu/src/map`).
+//! Defects planted in the elementwise maps (`gpu/src/map`, `cuda_std::map`).
 
-use cuda_std::prelude::*;
+use cuda_std::{
+    map::{MapFn, Passed, apply},
+    prelude::*,
+};
+
+/// The function: three times the element.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Triple;
+
+// SAFETY: no fields.
+unsafe impl MapFn for Triple {
+    type In = u32;
+    type Out = u32;
+
+    #[inline(always)]
+    fn call(self, _index: usize, x: u32) -> u32 {
+        x.wrapping_mul(3)
+    }
+}
+
+/// `apply` to the element at `i`; the function has no second array.
+#[inline(always)]
+#[track_caller]
+fn triple(input: Global<u32>, i: usize) -> u32 {
+    // SAFETY: a view of nothing.
+    let none = unsafe { Global::from_raw_parts(core::ptr::null_mut(), 0) };
+    apply(Passed::new(Triple), input, none, i)
+}
 
 /// `rolled` whose stride is the block instead of the grid: blocks do each other's work.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
@@ -16,8 +44,8 @@ pub unsafe fn map_rolled_block_stride<const DEFECT: bool>(
         thread::grid_stride()
     };
     let mut i = thread::index_1d_wide();
-    while i < input.len() {
-        output.set(i, input.get(i).wrapping_mul(3)); // HERE: race
+    while i < output.len() {
+        output.set(i, triple(input, i)); // HERE: race
         i += stride;
     }
 }
@@ -31,12 +59,33 @@ pub unsafe fn map_direct_unguarded<const DEFECT: bool>(
     _n: usize,
 ) {
     let i = thread::index_1d_wide();
-    if DEFECT || i < input.len() {
-        output.set(i, input.get(i).wrapping_mul(3)); // HERE: mem
+    if DEFECT || i < output.len() {
+        output.set(i, triple(input, i)); // HERE: mem
     }
 }
 
-/// `best` whose last lanes move four elements where fewer are left.
+/// The body of `best`: chunks of four elements, and the rest one by one; so many chunks.
+#[inline(always)]
+#[track_caller]
+fn in_chunks(input: Global<u32>, output: GlobalMut<u32>, chunks: usize) {
+    const N: usize = 4;
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let mut chunk = thread;
+    while chunk < chunks {
+        let [a, b, c, d] = input.get_chunk_streaming::<N>(chunk * N);
+        let results = [a, b, c, d].map(|x| x.wrapping_mul(3));
+        output.set_chunk_streaming(chunk * N, results);
+        chunk += stride;
+    }
+    let mut i = chunks * N + thread;
+    while i < output.len() {
+        output.set_streaming(i, triple(input, i));
+        i += stride;
+    }
+}
+
+/// `best` that counts the chunk that is not whole.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn map_best_ragged_tail<const DEFECT: bool>(
     input: Global<u32>,
@@ -44,9 +93,28 @@ pub unsafe fn map_best_ragged_tail<const DEFECT: bool>(
     _scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    let first = 4 * thread::index_1d_wide();
-    if first + 4 <= input.len() || (DEFECT && first < input.len()) {
-        let [a, b, c, d] = input.get_chunk::<4>(first); // HERE: mem
-        output.set_chunk(first, [a, b, c, d].map(|value| value.wrapping_mul(3)));
-    }
+    let chunks = match DEFECT {
+        true => output.len().div_ceil(4),
+        false => output.len() / 4,
+    };
+    in_chunks(input, output, chunks); // HERE: mem
+}
+
+/// `best` that does not ask whether its arrays are aligned: the input starts at its element `n`.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn map_best_alignment_unchecked<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let input = input.skip(n);
+    let aligned = [input.as_ptr().addr(), output.as_ptr().addr()]
+        .iter()
+        .all(|address| address % 16 == 0);
+    let chunks = match DEFECT || aligned {
+        true => output.len() / 4,
+        false => 0,
+    };
+    in_chunks(input, output, chunks); // HERE: mem
 }

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! planted-defect list                     every defect, with the checks and the lines that report it
+//! planted-defect counts                   runs them all in several orders, and prints what came of it:
+//!                                         a name and a number per line
 //! planted-defect ptx                      the defects' PTX, on standard output
 //! planted-defect run NAME [correct]       one launch on the first CUDA device
 //! planted-defect cpu NAME [correct]       one launch on the CPU executor, with every check
@@ -12,6 +14,7 @@
 //! `compute-sanitizer`, or what is given, with the arguments given before its own.
 
 use std::{
+    collections::BTreeMap,
     io::Read as _,
     process::{Command, ExitCode, Stdio},
     time::{Duration, Instant},
@@ -20,13 +23,14 @@ use std::{
 use cuda_std::cpu::{Checks, LaunchError, Options, Order};
 use defects::{DEFECTS, Defect};
 use warpwright::{Device, Module};
-use warpwright_tests::defects::{find, launch_on, launch_on_cpu, markers, ptx};
+use warpwright_tests::defects::{ORDERS, expected, find, launch_on, launch_on_cpu, markers, ptx};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
         ["list"] => list(),
+        ["counts"] => counts(),
         ["ptx"] => ptx().map(|text| print!("{text}")),
         ["run", name] => run(name, true),
         ["run", name, "correct"] => run(name, false),
@@ -34,9 +38,10 @@ fn main() -> ExitCode {
         ["cpu", name, "correct"] => cpu(name, false),
         ["compare"] => compare(&["compute-sanitizer"]),
         ["compare", ref program @ ..] => compare(program),
-        _ => {
-            Err("list, ptx, run NAME [correct], cpu NAME [correct] or compare required".to_owned())
-        }
+        _ => Err(
+            "list, counts, ptx, run NAME [correct], cpu NAME [correct] or compare required"
+                .to_owned(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -74,7 +79,7 @@ fn told(defect: &Defect) -> (Option<Checks>, String) {
     match fault(defect, true, markers(defect)[0].checks[0]) {
         Some(LaunchError::Fault(fault)) => {
             let at = fault.kind.places().first().map(|at| at.line());
-            let line = at.map_or_else(String::new, |line| format!("{}.rs:{line}", defect.family));
+            let line = at.map_or_else(String::new, |line| format!("{}.rs:{line}", defect.file));
             (fault.kind.check(), line)
         }
         _ => (None, String::new()),
@@ -89,6 +94,49 @@ fn list() -> Result<(), String> {
     }
     println!("{} defects", DEFECTS.len());
     Ok(())
+}
+
+/// Runs every kernel with and without its defect in every order, and prints how many there are, by check and
+/// by family, how many runs found the defect where it is, and how many without it were clean.
+fn counts() -> Result<(), String> {
+    let (mut caught, mut clean, mut wrong) = (0_u64, 0_u64, Vec::new());
+    let mut by_name = BTreeMap::new();
+    for defect in DEFECTS {
+        let (family, _) = defect.name.split_once('_').unwrap_or((defect.name, ""));
+        let check = markers(defect)[0].checks[0];
+        for name in [format!("family_{family}"), format!("check_{check}")] {
+            *by_name.entry(name).or_insert(0_u64) += 1;
+        }
+        for order in Order::several(ORDERS) {
+            let checks = Checks::ALL;
+            let run = |planted| launch_on_cpu(defect, planted, Options { order, checks });
+            let found = match run(true) {
+                Err(LaunchError::Fault(fault)) => expected(defect, &fault),
+                Err(error) => Err(error.to_string()),
+                Ok(()) => Err("nothing was found".to_owned()),
+            };
+            match found {
+                Ok(()) => caught += 1,
+                Err(why) => wrong.push(format!("{} in the order {order}: {why}", defect.name)),
+            }
+            match run(false) {
+                Ok(()) => clean += 1,
+                Err(error) => wrong.push(error.to_string()),
+            }
+        }
+    }
+    println!("defects {}", DEFECTS.len());
+    for (name, count) in by_name {
+        println!("{name} {count}");
+    }
+    println!("orders {ORDERS}");
+    println!("caught {caught}");
+    println!("clean {clean}");
+    println!("wrong {}", wrong.len());
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(wrong.join("\n")),
+    }
 }
 
 /// The tool of compute-sanitizer that looks for what a check looks for.

@@ -14,12 +14,15 @@ pub(super) struct Entry {
     pub run: u32,
     pub clock: u32,
     /// The place in the low 48 bits (addresses of programs have no more), ten bits of the lane, two of the
-    /// kind. In a cell's `recent` the highest bit stands for a list, whose number is the clock.
+    /// kind. In a cell's `recent` the highest bit stands for a list, whose number is the clock; its kind is
+    /// `Atomic` if there are such operations among the reads.
     tag: u64,
 }
 
 const PLACE: u64 = (1 << 48) - 1;
 const LIST: u64 = 1 << 63;
+/// The bit of the kind that only atomic operations have.
+const ATOMIC: u64 = 2 << 58;
 const NONE: Entry = Entry {
     run: 0,
     clock: 0,
@@ -168,9 +171,10 @@ impl Lists {
             *recent = Entry {
                 run: entry.run,
                 clock: list,
-                tag: LIST,
+                tag: LIST | recent.tag & ATOMIC,
             };
         }
+        recent.tag |= entry.tag & ATOMIC;
         Self::push(&mut self.all[recent.clock as usize], entry);
     }
 }
@@ -184,15 +188,24 @@ fn races(clocks: &mut Clocks, me: &Entry, other: &Entry) -> bool {
 }
 
 /// The first of a cell's recent accesses that `me` races with.
+#[inline]
 fn race_with_recent(
     lists: &Lists,
     clocks: &mut Clocks,
     me: &Entry,
     recent: Entry,
 ) -> Option<Entry> {
-    if !recent.is_list() {
-        return races(clocks, me, &recent).then_some(recent);
+    // The common case. A list with atomic operations may have reads too, so the kinds of its groups count.
+    if me.touched() == AccessKind::Read && recent.touched() == AccessKind::Read {
+        return None;
     }
+    match recent.is_list() {
+        true => race_with_list(lists, clocks, me, recent),
+        false => races(clocks, me, &recent).then_some(recent),
+    }
+}
+
+fn race_with_list(lists: &Lists, clocks: &mut Clocks, me: &Entry, recent: Entry) -> Option<Entry> {
     let groups = lists.all[recent.clock as usize].iter();
     for group in groups.filter(|group| me.touched().conflicts(group.entry.touched())) {
         let mut left = group.lanes;
@@ -247,12 +260,10 @@ impl Cell {
         if self.write.run != 0 && races(clocks, &me, &self.write) {
             return Some(self.write);
         }
-        if self.recent.run != 0 && touched != AccessKind::Read || self.recent.is_list() {
-            if let Some(other) = race_with_recent(lists, clocks, &me, self.recent) {
-                return Some(other);
-            }
-        } else if self.recent.run != 0 && races(clocks, &me, &self.recent) {
-            return Some(self.recent);
+        if self.recent.run != 0
+            && let Some(other) = race_with_recent(lists, clocks, &me, self.recent)
+        {
+            return Some(other);
         }
         if self.foreign.run != 0 && races(clocks, &me, &self.foreign) {
             return Some(self.foreign);

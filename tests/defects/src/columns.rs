@@ -1,0 +1,181 @@
+//! Defects planted in the reductions of columns (`gpu/src/columns`): sums of `u32` over rows of `n` elements.
+
+use core::sync::atomic::Ordering;
+
+use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared};
+
+/// Warps of a block of `best`: half of the real one's, so that a block has 256 threads.
+const WARPS: usize = 8;
+/// Elements of 16 bytes.
+const LANES: usize = 4;
+/// Columns of a tile.
+const COLUMNS: usize = 32 * LANES;
+
+/// The parts of the columns from `column` on, over every eighth row from `row` to `end`.
+#[inline(always)]
+fn accumulate(input: Global<u32>, n: usize, column: usize, mut row: usize, end: usize) -> [u32; 4] {
+    let mut parts = [0_u32; LANES];
+    while row < end {
+        let wide = input.get_wide_streaming(row * n + column);
+        parts = wide.fold(parts, |mut parts, value, k| {
+            parts[k % LANES] = parts[k % LANES].wrapping_add(value);
+            parts
+        });
+        row += WARPS;
+    }
+    parts
+}
+
+/// What is wrong with `best`.
+const NOTHING: u32 = 0;
+const NO_BARRIER: u32 = 1;
+const EARLY_FENCE: u32 = 2;
+const PLAIN_RESET: u32 = 3;
+
+/// `best` over one tile of columns and one level of its tree.
+#[inline(always)]
+fn best<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let (warp, lane) = (tid / 32, tid % 32);
+    let (index, count) = (
+        thread::block_idx_x() as usize,
+        thread::grid_dim_x() as usize,
+    );
+    let rows = input.len() / n;
+    let rows_per_block = rows.div_ceil(count);
+    // SAFETY: the only one of this kernel.
+    let shared: Shared<u32> = unsafe { DynamicShared::new() }.carve(WARPS * COLUMNS);
+    let last = shared![u32; 1];
+
+    let end = rows.min((index + 1) * rows_per_block);
+    let parts = accumulate(input, n, lane * LANES, index * rows_per_block + warp, end);
+    for k in 0..LANES {
+        shared.set(warp * COLUMNS + k * 32 + lane, parts[k]);
+    }
+    if WRONG != NO_BARRIER {
+        thread::sync_threads();
+    }
+    let mine = tid < COLUMNS;
+    let mut total = 0_u32;
+    if mine {
+        for warp in 0..WARPS {
+            total = total.wrapping_add(shared.get(warp * COLUMNS + tid)); // HERE: race, init
+        }
+    }
+
+    if WRONG == EARLY_FENCE {
+        thread::device_fence();
+    }
+    let totals = 1;
+    if mine {
+        scratch.set(totals + index * COLUMNS + tid, total);
+    }
+    if WRONG != EARLY_FENCE {
+        thread::device_fence();
+    }
+    thread::sync_threads();
+    if tid == 0 {
+        let came = scratch.atomic_add(0, 1) as usize + 1;
+        if came == count {
+            if WRONG == PLAIN_RESET {
+                scratch.set(0, 0); // HERE: race
+            } else {
+                // Not ordered behind the other blocks' tickets, so as atomic as those.
+                scratch.atomic_store(0, 0, Ordering::Relaxed, Scope::Device);
+            }
+        }
+        last.set(0, u32::from(came == count));
+    }
+    thread::sync_threads();
+    if last.get(0) == 0 {
+        return;
+    }
+    thread::device_fence();
+    if mine {
+        total = 0;
+        for member in 0..count {
+            total = total.wrapping_add(scratch.get(totals + member * COLUMNS + tid)); // HERE: race
+        }
+        output.set(tid % 32 * LANES + tid / 32, total);
+    }
+}
+
+/// `best` without the barrier between the warps' parts and their sum.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn columns_best_no_barrier<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    // AT: best
+    match DEFECT {
+        true => best::<NO_BARRIER>(input, output, scratch, n),
+        false => best::<NOTHING>(input, output, scratch, n),
+    }
+}
+
+/// `best` whose fence comes before the totals are written instead of behind.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn columns_best_fence_too_early<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    // AT: best
+    match DEFECT {
+        true => best::<EARLY_FENCE>(input, output, scratch, n),
+        false => best::<NOTHING>(input, output, scratch, n),
+    }
+}
+
+/// `best` whose last block puts the ticket back by a plain write, unordered with the other blocks' tickets.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn columns_best_plain_reset<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    // AT: best
+    match DEFECT {
+        true => best::<PLAIN_RESET>(input, output, scratch, n),
+        false => best::<NOTHING>(input, output, scratch, n),
+    }
+}
+
+/// `four_columns_per_thread` that takes four columns where fewer are left.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn columns_four_past_the_last<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let column = thread::index_1d_wide() * 4;
+    if column >= n {
+        return;
+    }
+    let here = if DEFECT { 4 } else { (n - column).min(4) };
+    let mut sums = [0_u32; 4];
+    let mut i = column;
+    while i < input.len() {
+        for k in 0..4 {
+            if k < here {
+                sums[k] = sums[k].wrapping_add(input.get(i + k)); // HERE: mem
+            }
+        }
+        i += n;
+    }
+    for k in 0..4 {
+        if k < here {
+            output.set(column + k, sums[k]);
+        }
+    }
+}
