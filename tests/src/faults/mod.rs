@@ -9,7 +9,6 @@
 
 mod driver;
 mod inject;
-mod operations;
 
 use std::{
     fs,
