@@ -7,7 +7,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Result, bundle, project};
+use crate::{Result, project};
 
 /// Instrumented builds are for the machine that they run on, which has to be named: then build scripts and
 /// procedural macros are left as they are.
@@ -16,21 +16,27 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Kernels are along because the library has them, and are not what is tested.
 const PLAIN_KERNELS: &str = "profile.dev.package.warpwright-gpu.opt-level=0";
 
-/// What runs under AddressSanitizer: the arguments of `cargo test`, and what it covers.
-const ASAN: &[(&[&str], &str)] = &[
-    (
-        &["-p", "warpwright", "--lib"],
-        "the door to the driver and the CUDA side's handles, memory and launches, on a make-believe driver",
-    ),
-    (
-        &["-p", "warpwright-tests", "--test", "faults"],
-        "buffers, views, pinned memory and all nine families' launches, while every driver call fails once",
-    ),
-    (
-        &["-p", "warpwright-cli", "--test", "mutations"],
-        "the readers of .npy files and pictures, and the arguments",
-    ),
+/// What runs under AddressSanitizer: one build, so that the kernels are compiled once.
+const ASAN: &[&str] = &[
+    "-p",
+    "warpwright",
+    "-p",
+    "warpwright-tests",
+    "-p",
+    "warpwright-cli",
+    "--lib",
+    "--test",
+    "faults",
+    "--test",
+    "mutations",
 ];
+
+/// What that covers, and what not.
+const COVERED: &str = "\
+AddressSanitizer has seen: the door to the driver, and the CUDA side's handles, memory and launches, on a
+make-believe driver; buffers, views, pinned memory and the launches of all nine families, while every driver
+call fails once; the readers of .npy files and pictures, and the parser of the arguments, on mutated files.
+It does not see what kernels do: the CPU executor's own checks do, in `cargo test`.";
 
 /// What `fuzz` is told.
 #[derive(clap::Args)]
@@ -54,20 +60,25 @@ fn cargo(flags: &str, folder: &str) -> Command {
     command
 }
 
+/// Runs cargo to its end, with its output where ours goes.
+fn finish(operation: &str, cargo: &mut Command) -> Result<()> {
+    let status = cargo
+        .status()
+        .map_err(|error| format!("{operation}: cargo: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("{operation}: cargo ended with {status}: see above").into())
+}
+
 /// Runs tests of the host crates under AddressSanitizer.
 pub fn asan() -> Result<()> {
-    for (arguments, what) in ASAN {
-        println!("AddressSanitizer: {what}");
-        let mut command = cargo("-Zsanitizer=address", "asan");
-        command
-            .args(["test", "--target", TARGET, "--config", PLAIN_KERNELS])
-            .args(*arguments);
-        bundle::finish("asan", &mut command)?;
-    }
-    println!(
-        "AddressSanitizer does not cover the CPU executor's lanes, which switch stacks: the CPU executor's \
-         own checks do, in `cargo test`"
-    );
+    let mut command = cargo("-Zsanitizer=address", "asan");
+    command
+        .args(["test", "--target", TARGET, "--config", PLAIN_KERNELS])
+        .args(ASAN);
+    finish("asan", &mut command)?;
+    println!("{COVERED}");
     Ok(())
 }
 
@@ -113,7 +124,7 @@ pub fn fuzz(arguments: &Fuzz) -> Result<()> {
             .arg(corpus().join(target))
             .arg(format!("-max_total_time={}", arguments.seconds))
             .args(["-max_len=4096", "-timeout=10", "-rss_limit_mb=4096"]);
-        bundle::finish("fuzz", &mut command)?;
+        finish("fuzz", &mut command)?;
     }
     Ok(())
 }
