@@ -49,8 +49,9 @@ fn read_file(path: &Path) -> Result<Input> {
     result
 }
 
-/// Reads from something without a known length, such as a pipe: all of it is taken first.
-fn read_stream(mut reader: impl Read) -> Result<Input> {
+/// Reads from something without a known length, such as a pipe: all of it is taken first. Errors do not name
+/// it.
+pub fn read_stream(mut reader: impl Read) -> Result<Input> {
     let mut bytes = Vec::new();
     reader
         .read_to_end(&mut bytes)

@@ -8,6 +8,8 @@ use image::{
     ColorType, DynamicImage, ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits,
 };
 
+use warpwright::Device;
+
 use crate::array::{Array, Data, Dtype, Shape};
 use crate::error::{Error, Result};
 
@@ -63,7 +65,9 @@ pub fn read(reader: impl BufRead + Seek, format: PictureFormat) -> Result<Pictur
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_BYTES);
+    // The system promises more memory than it has, and ends a program that takes it at its word.
+    let free = Device::cpu().free_memory().unwrap_or(MAX_BYTES);
+    limits.max_alloc = Some(MAX_BYTES.min(free));
     let mut reader = ImageReader::with_format(reader, format_in_crate);
     reader.limits(limits);
     let image = reader
@@ -112,7 +116,7 @@ fn decode_error(error: image::ImageError, format: PictureFormat) -> Error {
     let name = format.name();
     match error {
         image::ImageError::Limits(_) => Error::failed(format!(
-            "the {name} picture is larger than {MAX_SIDE} pixels a side or {} GiB: give it as .npy",
+            "the {name} picture is larger than {MAX_SIDE} pixels a side, {} GiB or the free memory: give it as .npy",
             MAX_BYTES >> 30
         )),
         error => Error::failed(format!(

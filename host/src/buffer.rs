@@ -14,12 +14,19 @@ use crate::{
     executor::{Executor, Memory, ordered},
 };
 
-/// A type that can live on a device: plain data, valid with any bits.
+/// A type that can live on a device: plain data, valid with any bits, of at least one byte.
 pub trait Element: Pod + Send + Sync {}
 impl<T: Pod + Send + Sync> Element for T {}
 
 /// The bytes of `len` elements.
 pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> {
+    if size_of::<T>() == 0 {
+        return Err(Error::invalid(
+            operation,
+            "elements of at least one byte",
+            format!("{len} elements of none"),
+        ));
+    }
     len.checked_mul(size_of::<T>())
         .filter(|bytes| *bytes <= isize::MAX as usize)
         .ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! A CUDA driver that fails when it is told to: a shared library to open in the place of `libcuda.so.1`.
 //!
 //! It stands before the real driver, or does the work itself on host memory where it is given none
-//! (`fake.rs`: everything but running kernels). Every call is counted; the nth can be made to fail
+//! (`fake`: everything but running kernels). Every call is counted; the nth can be made to fail
 //! (`control.rs`). It keeps a ledger of what was made and not yet given back.
 //!
 //! The functions are those that the library `warpwright` calls; it says of others that the driver lacks

@@ -17,6 +17,7 @@ pub mod exact;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod faults;
 pub mod number;
+pub mod operations;
 pub mod oracle;
 
 pub use number::Number;

@@ -6,6 +6,7 @@ mod bundle;
 mod demo;
 mod docs;
 mod doctor;
+mod instrumented;
 mod manifest;
 mod profile;
 mod project;
@@ -52,6 +53,10 @@ enum Command {
     Profile(profile::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
     Docs(docs::Arguments),
+    /// Run tests of the host crates under AddressSanitizer.
+    Asan,
+    /// Fuzz the readers of files and the parser of the arguments.
+    Fuzz(instrumented::Fuzz),
     /// Check the invariants of the architecture.
     Tidy,
 }
@@ -68,6 +73,8 @@ fn main() -> ExitCode {
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
+        Command::Asan => instrumented::asan(),
+        Command::Fuzz(arguments) => instrumented::fuzz(&arguments),
         Command::Tidy => tidy::run(subcommands()),
     };
     match result {

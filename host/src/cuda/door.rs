@@ -152,10 +152,8 @@ extern "C" fn no_function() -> u32 {
 /// The stand-ins take no arguments and are called with some: in this calling convention the caller
 /// puts arguments away, so that does no harm.
 ///
-/// Fault injection belongs here. While a test has faults armed, leave the entry in `TABLE` null:
-/// then every call of that function passes through here, where it can be counted, and the nth be
-/// sent to a stand-in that returns the code wished for. (Entries filled before faults were armed
-/// must be set to null again.)
+/// Tests that want calls to fail put a library in the driver's place, with [`LIBRARY_VARIABLE`]:
+/// `tests/fault-driver` of the workspace.
 unsafe extern "C" fn resolve(index: u32) -> *mut c_void {
     let (Some(name), Some(entry)) = (NAMES.get(index as usize), TABLE.get(index as usize)) else {
         return no_function as *mut c_void;

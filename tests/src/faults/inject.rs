@@ -7,10 +7,11 @@ use std::{
 
 use warpwright::{Device, Error};
 
+use crate::operations::{self, Operation};
+
 use super::{
     Behind,
     driver::{Driver, Live, Plan},
-    operations::{self, Operation},
 };
 
 /// `CUDA_ERROR_UNKNOWN`: what a call fails with that may succeed the next time.
@@ -109,8 +110,10 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
     }
     drop(device);
     if behind == Behind::MakeBelieve {
+        driver.devices(2, 1 << 30);
+        injector.two_devices()?;
         driver.devices(DEVICES, 1 << 30);
-        let mut ordinal = 1;
+        let mut ordinal = 2;
         for operation in operations.iter().filter(|operation| operation.is_best) {
             injector.first_use(operation, &mut ordinal);
         }
@@ -147,6 +150,19 @@ impl Injector<'_> {
             }
         }
         unreachable!("the numbers do not end")
+    }
+
+    /// Operations with arguments of two CUDA devices are refused.
+    fn two_devices(&mut self) -> Result<(), String> {
+        let open = |ordinal| Device::cuda(ordinal).map_err(|error| error.to_string());
+        let [first, second] = [open(0)?, open(1)?];
+        let results = operations::mixed(&first, &second).map_err(|error| error.to_string())?;
+        for (name, result) in results {
+            if !matches!(result, Err(Error::DeviceMismatch { .. })) {
+                self.problem(name, "on two devices", &format!("{result:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// Every fault in an operation on a device that has done it before.

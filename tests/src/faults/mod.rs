@@ -9,9 +9,9 @@
 
 mod driver;
 mod inject;
-mod operations;
 
 use std::{
+    ffi::CString,
     fs,
     io::Read as _,
     path::Path,
@@ -28,6 +28,8 @@ static DRIVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfault_driver
 const CHILD: &str = "WARPWRIGHT_FAULTS";
 /// The variable by which the library is told its driver.
 const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
+/// Tells the child which driver is the real one, where the environment names it.
+const REAL: &str = "WARPWRIGHT_FAULTS_REAL";
 /// How long a child may take; a hang is a failure.
 const PATIENCE: Duration = Duration::from_secs(900);
 
@@ -67,6 +69,10 @@ pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String>
     fs::write(&library, DRIVER).map_err(|error| error.to_string())?;
     let mut child = program
         .env(CHILD, behind.word())
+        .env(
+            REAL,
+            std::env::var_os(LIBRARY).unwrap_or_else(|| "libcuda.so.1".into()),
+        )
         .env(LIBRARY, &library)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -110,7 +116,11 @@ pub fn child(behind: Behind) -> Result<Counts, String> {
     let driver = driver::Driver::open(Path::new(&path))?;
     match behind {
         Behind::MakeBelieve => driver.devices(1, 1 << 30),
-        Behind::RealDriver => driver.stand_before(c"libcuda.so.1")?,
+        Behind::RealDriver => {
+            let real = std::env::var(REAL).map_err(|error| error.to_string())?;
+            let real = CString::new(real).map_err(|error| error.to_string())?;
+            driver.stand_before(&real)?;
+        }
     }
     inject::all(&driver, behind)
 }

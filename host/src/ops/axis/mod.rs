@@ -272,7 +272,8 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
         self.prepare_sum()?.run()
     }
 
-    /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`.
+    /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`. The same bits
+    /// run after run where the sums are.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum); [`Error::Invalid`] too if there are no elements along the axis.
@@ -280,7 +281,8 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
         self.prepare_mean()?.run()
     }
 
-    /// The least elements. -0 lies below +0; one NaN makes the result NaN.
+    /// The least elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from that
+    /// payload the same on every device, by every variant.
     ///
     /// # Errors
     /// As for [`mean`](Self::mean), but nothing overflows.
@@ -288,7 +290,8 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
         self.prepare_min()?.run()
     }
 
-    /// The greatest elements. -0 lies below +0; one NaN makes the result NaN.
+    /// The greatest elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from
+    /// that payload the same on every device, by every variant.
     ///
     /// # Errors
     /// As for [`min`](Self::min).

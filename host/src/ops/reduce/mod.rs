@@ -104,23 +104,30 @@ shorthands! {
     /// The sum; 0 for no elements.
     ///
     /// Integers are summed in 64 bits and wrap modulo 2^64. Floats are summed in the accumulator's type in
-    /// a fixed order: the same input on the same device gives the same bits, run after run. The error is at
-    /// most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest chain of additions: for `best`
-    /// and 2^28 elements on 132 multiprocessors about 1100.
+    /// a fixed order: the same input, as far from an array's start, gives the same bits on the same device,
+    /// run after run. The error is at most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest
+    /// chain of additions: for `best` and 2^28 elements on 132 multiprocessors about 1100. Subnormal numbers
+    /// are added like any others. A NaN, or infinities of both signs, make it NaN, infinities of one sign
+    /// that infinity.
     sum -> T::Sum;
-    /// The product; 1 for no elements. Types, order and errors as for the sum.
+    /// The product; 1 for no elements. Types and order as for the sum. The error of `n` factors is at most
+    /// `exp(n * epsilon / 2) - 1` of the product's magnitude, as long as no part of it leaves the range of the
+    /// normal numbers.
     product -> T::Sum;
-    /// The least element; none for no elements. -0 lies below +0; one NaN makes the result NaN.
+    /// The least element; none for no elements. -0 lies below +0; one NaN makes the result a NaN, of whatever
+    /// payload. Apart from that payload the same on every device, by every variant.
     min -> Option<T>;
-    /// The greatest element; none for no elements. -0 lies below +0; one NaN makes the result NaN.
+    /// The greatest element; none for no elements. -0 lies below +0; one NaN makes the result a NaN, of
+    /// whatever payload. Apart from that payload the same on every device, by every variant.
     max -> Option<T>;
     /// The position of the least element, the first of several; none for no elements. -0 lies below +0; where
-    /// there are NaNs, the position of the first of them.
+    /// there are NaNs, the position of the first of them. The same on every device, by every variant.
     argmin -> Option<u64>;
     /// The position of the greatest element, the first of several; none for no elements. -0 lies below +0;
-    /// where there are NaNs, the position of the first of them.
+    /// where there are NaNs, the position of the first of them. The same on every device, by every variant.
     argmax -> Option<u64>;
     /// The arithmetic mean: the sum, as [`sum`](Self::sum) gives it, divided in `f64`; none for no elements.
+    /// As the sum, the same bits run after run.
     mean -> Option<f64>;
 }
 

@@ -5,12 +5,18 @@
 
 #![allow(clippy::missing_safety_doc)]
 
+mod kernels;
+mod memory;
+
+pub use kernels::*;
+pub use memory::*;
+
 use crate::Handle;
 use crate::control::{is_lost, wrong};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const INVALID_VALUE: u32 = 1;
@@ -129,7 +135,9 @@ impl Fake {
 
     fn on_device(&self, start: u64, bytes: usize, what: &str) -> Result<(), u32> {
         match self.block(start, bytes) {
-            Some(Block { device: Some(_), .. }) if bytes > 0 => Ok(()),
+            Some(Block {
+                device: Some(_), ..
+            }) if bytes > 0 => Ok(()),
             _ => Err(invalid(
                 format!("{what}: {bytes} bytes that are not a device's"),
                 INVALID_VALUE,
@@ -140,7 +148,9 @@ impl Fake {
     fn allocate(&mut self, bytes: usize, device: Option<usize>, align: usize) -> Option<u64> {
         if let Some(ordinal) = device {
             let used = self.used.entry(ordinal).or_default();
-            *used = used.checked_add(bytes as u64).filter(|used| *used <= self.memory)?;
+            *used = used
+                .checked_add(bytes as u64)
+                .filter(|used| *used <= self.memory)?;
         } else if bytes as u64 > self.memory {
             return None;
         }
@@ -278,16 +288,16 @@ pub unsafe fn cuDeviceTotalMem_v2(bytes: *mut usize, _: c_int) -> u32 {
 
 pub unsafe fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int) -> u32 {
     let is = match attribute {
-        1 => 1024,              // threads per block
-        8 => 48 * 1024,         // shared memory per block
-        10 => 32,               // warp size
-        16 => 4,                // multiprocessors
-        39 => 2048,             // threads per multiprocessor
-        75 => 8,                // compute capability, major
-        76 => 0,                // compute capability, minor
+        1 => 1024,      // threads per block
+        8 => 48 * 1024, // shared memory per block
+        10 => 32,       // warp size
+        16 => 4,        // multiprocessors
+        39 => 2048,     // threads per multiprocessor
+        75 => 8,        // compute capability, major
+        76 => 0,        // compute capability, minor
         81 => MOST_SHARED + 1024,
-        97 => MOST_SHARED,      // shared memory per block, if asked for
-        115 => 1,               // memory pools
+        97 => MOST_SHARED, // shared memory per block, if asked for
+        115 => 1,          // memory pools
         _ => 100,
     };
     unsafe { *value = is };
@@ -360,9 +370,7 @@ pub unsafe fn cuStreamSynchronize(stream: Handle) -> u32 {
 }
 
 pub unsafe fn cuStreamWaitEvent(stream: Handle, event: Handle, _: c_uint) -> u32 {
-    in_context(|fake, ordinal| {
-        code(fake.stream(stream, ordinal).map(|()| fake.event(event)))
-    })
+    in_context(|fake, ordinal| code(fake.stream(stream, ordinal).map(|()| fake.event(event))))
 }
 
 impl Fake {
@@ -393,9 +401,7 @@ pub unsafe fn cuEventDestroy_v2(event: Handle) -> u32 {
 }
 
 pub unsafe fn cuEventRecord(event: Handle, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| {
-        code(fake.stream(stream, ordinal).map(|()| fake.event(event)))
-    })
+    in_context(|fake, ordinal| code(fake.stream(stream, ordinal).map(|()| fake.event(event))))
 }
 
 pub unsafe fn cuEventSynchronize(event: Handle) -> u32 {
@@ -409,284 +415,5 @@ pub unsafe fn cuEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Han
     in_context(|fake, _| {
         unsafe { *milliseconds = 1.0 };
         fake.event(start).max(fake.event(end))
-    })
-}
-
-pub unsafe fn cuMemPoolGetAttribute(_: Handle, _: c_int, value: *mut c_void) -> u32 {
-    unsafe { *value.cast::<u64>() = 0 };
-    0
-}
-
-pub unsafe fn cuMemPoolSetAttribute(_: Handle, _: c_int, _: *mut c_void) -> u32 {
-    0
-}
-
-pub unsafe fn cuMemPoolTrimTo(_: Handle, _: usize) -> u32 {
-    0
-}
-
-pub unsafe fn cuMemAllocAsync(pointer: *mut u64, bytes: usize, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| {
-        code(fake.stream(stream, ordinal).map(|()| match fake.allocate(bytes, Some(ordinal), 256) {
-            Some(start) => {
-                unsafe { *pointer = start };
-                0
-            }
-            None => OUT_OF_MEMORY,
-        }))
-    })
-}
-
-pub unsafe fn cuMemFreeAsync(pointer: u64, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| {
-        code(fake.stream(stream, ordinal).map(|()| fake.free(pointer, false)))
-    })
-}
-
-pub unsafe fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) -> u32 {
-    in_context(|fake, ordinal| match fake.allocate(bytes, Some(ordinal), 256) {
-        Some(start) => {
-            unsafe { *pointer = start };
-            0
-        }
-        None => OUT_OF_MEMORY,
-    })
-}
-
-pub unsafe fn cuMemFree_v2(pointer: u64) -> u32 {
-    in_context(|fake, _| fake.free(pointer, false))
-}
-
-pub unsafe fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _: c_uint) -> u32 {
-    in_context(|fake, _| match fake.allocate(bytes, None, 256) {
-        Some(start) => {
-            unsafe { *pointer = start as *mut c_void };
-            0
-        }
-        None => OUT_OF_MEMORY,
-    })
-}
-
-pub unsafe fn cuMemFreeHost(pointer: *mut c_void) -> u32 {
-    in_context(|fake, _| fake.free(pointer as u64, true))
-}
-
-pub unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
-    in_context(|fake, ordinal| {
-        let used = fake.used.get(&ordinal).copied().unwrap_or_default();
-        unsafe { (*free, *total) = ((fake.memory - used) as usize, fake.memory as usize) };
-        0
-    })
-}
-
-pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(to, bytes, "fill"));
-        code(checked.map(|()| fake.queue(Work::Set { to, value, bytes }, false)))
-    })
-}
-
-pub unsafe fn cuMemcpyHtoDAsync_v2(
-    to: u64,
-    from: *const c_void,
-    bytes: usize,
-    stream: Handle,
-) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(to, bytes, "copy to a device"));
-        let from = from as u64;
-        let pinned = fake.block(from, bytes).is_some();
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
-    })
-}
-
-pub unsafe fn cuMemcpyDtoHAsync_v2(
-    to: *mut c_void,
-    from: u64,
-    bytes: usize,
-    stream: Handle,
-) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(from, bytes, "copy to the host"));
-        let to = to as u64;
-        let pinned = fake.block(to, bytes).is_some();
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
-    })
-}
-
-pub unsafe fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(from, bytes, "copy"))
-            .and_then(|()| fake.on_device(to, bytes, "copy"));
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, false)))
-    })
-}
-
-pub unsafe fn cuModuleLoadDataEx(
-    module: *mut Handle,
-    image: *const c_char,
-    _: c_uint,
-    _: *mut c_int,
-    _: *mut *mut c_void,
-) -> u32 {
-    in_context(|fake, device| {
-        let text = unsafe { CStr::from_ptr(image) }.to_string_lossy().into_owned();
-        let handle = fake.handle();
-        let tables = BTreeMap::new();
-        fake.modules.insert(handle, Module { device, text, tables });
-        unsafe { *module = handle as Handle };
-        0
-    })
-}
-
-pub unsafe fn cuModuleUnload(module: Handle) -> u32 {
-    in_context(|fake, ordinal| match fake.modules.remove(&(module as u64)) {
-        Some(unloaded) if unloaded.device == ordinal => {
-            fake.drain();
-            for table in unloaded.tables.values() {
-                fake.free(*table, false);
-            }
-            0
-        }
-        _ => invalid("unloading a module that is not there", INVALID_HANDLE),
-    })
-}
-
-pub unsafe fn cuModuleGetGlobal_v2(
-    address: *mut u64,
-    bytes: *mut usize,
-    module: Handle,
-    name: *const c_char,
-) -> u32 {
-    in_context(|fake, ordinal| {
-        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-        let Some(found) = fake.modules.get(&(module as u64)) else {
-            return invalid("a table of a module that is not there", INVALID_HANDLE);
-        };
-        if !found.text.contains(&name) {
-            return NOT_FOUND;
-        }
-        let start = match found.tables.get(&name) {
-            Some(start) => *start,
-            None => match fake.allocate(TABLE_BYTES, Some(ordinal), 256) {
-                Some(start) => start,
-                None => return OUT_OF_MEMORY,
-            },
-        };
-        if let Some(module) = fake.modules.get_mut(&(module as u64)) {
-            module.tables.insert(name, start);
-        }
-        unsafe { (*address, *bytes) = (start, TABLE_BYTES) };
-        0
-    })
-}
-
-pub unsafe fn cuModuleGetFunction(
-    function: *mut Handle,
-    module: Handle,
-    name: *const c_char,
-) -> u32 {
-    in_context(|fake, _| {
-        let entry = format!(".entry {}(", unsafe { CStr::from_ptr(name) }.to_string_lossy());
-        match fake.modules.get(&(module as u64)) {
-            Some(found) if found.text.contains(&entry) => {}
-            Some(_) => return NOT_FOUND,
-            None => return invalid("a kernel of a module that is not there", INVALID_HANDLE),
-        }
-        let handle = fake.handle();
-        let module = module as u64;
-        fake.functions.insert(handle, Function { module, shared: 48 * 1024 });
-        unsafe { *function = handle as Handle };
-        0
-    })
-}
-
-/// A kernel of a module that is loaded.
-fn function(fake: &mut Fake, function: Handle) -> Result<&mut Function, u32> {
-    let missing = || invalid("a kernel that is not there", INVALID_HANDLE);
-    let found = fake.functions.get_mut(&(function as u64)).ok_or_else(missing)?;
-    if fake.modules.contains_key(&found.module) {
-        Ok(found)
-    } else {
-        Err(missing())
-    }
-}
-
-pub unsafe fn cuFuncGetAttribute(value: *mut c_int, attribute: c_int, kernel: Handle) -> u32 {
-    in_context(|fake, _| {
-        code(function(fake, kernel).map(|found| {
-            let is = match attribute {
-                0 => 1024,
-                4 => 32,
-                8 => found.shared,
-                _ => 0,
-            };
-            unsafe { *value = is };
-            0
-        }))
-    })
-}
-
-pub unsafe fn cuFuncSetAttribute(kernel: Handle, attribute: c_int, value: c_int) -> u32 {
-    in_context(|fake, _| {
-        code(function(fake, kernel).map(|found| {
-            if attribute != 8 || value > MOST_SHARED {
-                return INVALID_VALUE;
-            }
-            found.shared = value;
-            0
-        }))
-    })
-}
-
-pub unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: *mut c_int,
-    kernel: Handle,
-    block_size: c_int,
-    _: usize,
-) -> u32 {
-    in_context(|fake, _| {
-        code(function(fake, kernel).map(|_| {
-            unsafe { *blocks = 2048 / block_size.max(1) };
-            0
-        }))
-    })
-}
-
-#[allow(clippy::too_many_arguments)]
-pub unsafe fn cuLaunchKernel(
-    kernel: Handle,
-    grid_x: c_uint,
-    grid_y: c_uint,
-    grid_z: c_uint,
-    block_x: c_uint,
-    block_y: c_uint,
-    block_z: c_uint,
-    shared_bytes: c_uint,
-    stream: Handle,
-    params: *mut *mut c_void,
-    _: *mut *mut c_void,
-) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| function(fake, kernel).map(|found| found.shared));
-        code(checked.map(|shared| {
-            let grid = [grid_x, grid_y, grid_z];
-            let threads = block_x.saturating_mul(block_y).saturating_mul(block_z);
-            let shape = !grid.contains(&0) && grid_y < 65536 && (1..=1024).contains(&threads);
-            if !shape || shared_bytes as c_int > shared || params.is_null() {
-                return invalid("a launch with a wrong shape", INVALID_VALUE);
-            }
-            0
-        }))
     })
 }

@@ -1,5 +1,4 @@
-//! The operations that faults are injected into: all that the library can be asked for, each with every
-//! variant there is.
+//! All that the library can be asked for, each with every variant there is: for tests of what goes wrong.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -15,7 +14,7 @@ use warpwright_gpu::{map::MAP_PI, transpose::TransposeNaive};
 
 use crate::cases;
 
-type Run = Box<dyn Fn(&Device) -> Result<u64>>;
+type Run = Box<dyn Fn(&Device) -> Result<u64> + Send + Sync>;
 
 /// Something that the library is asked for. It gives a number that depends on every bit of the result.
 pub struct Operation {
@@ -200,7 +199,7 @@ fn of_variant(family: &str, name: &'static str) -> Vec<(&'static str, Run)> {
     }
 }
 
-fn named(name: &str, run: impl Fn(&Device) -> Result<u64> + 'static) -> Operation {
+fn named(name: &str, run: impl Fn(&Device) -> Result<u64> + Send + Sync + 'static) -> Operation {
     Operation {
         name: name.to_owned(),
         run: Box::new(run),
@@ -273,8 +272,8 @@ fn buffers() -> Vec<Operation> {
 /// The library's own PTX as a user's.
 fn ptx(family: &str) -> Result<Module> {
     Module::from_ptx(match family {
-        "transpose" => include_str!("../../../host/ptx/sm_75/transpose.ptx"),
-        _ => include_str!("../../../host/ptx/sm_75/map.ptx"),
+        "transpose" => include_str!("../../host/ptx/sm_75/transpose.ptx"),
+        _ => include_str!("../../host/ptx/sm_75/map.ptx"),
     })
 }
 
@@ -326,4 +325,40 @@ pub fn asked(operations: &[Operation]) -> usize {
             })
         })
         .count()
+}
+
+/// Each family's operation, asked of `here` with arguments that live `there`.
+///
+/// # Errors
+/// If the arguments cannot be made.
+pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<()>)>> {
+    let vector = there.upload(&floats())?;
+    let words = there.upload(&words())?;
+    let matrix = there.upload_matrix(&floats(), 30, LEN / 30)?;
+    let own = here.upload_matrix(&floats(), 30, LEN / 30)?;
+    let mut output = there.zeros::<u32>(LEN)?;
+    let mut pinned = here.pinned::<f32>(LEN)?;
+    let mut random = here.generator(Generator::Philox, 1)?;
+    Ok(vec![
+        ("reduce", here.sum(&vector).map(drop)),
+        ("reduce", here.argmin(&words).map(drop)),
+        ("columns", here.column_sums(&matrix).map(drop)),
+        ("rows", here.row_sums(&matrix).map(drop)),
+        ("transpose", here.transpose(&matrix).map(drop)),
+        ("histogram", here.histogram(&words, 10).map(drop)),
+        ("gemm", here.matmul(matrix.rect(.., ..30)?, &own).map(drop)),
+        ("gemm", here.matmul(own.rect(.., ..30)?, &matrix).map(drop)),
+        ("convolution", here.convolve(&vector, &[1.0]).map(drop)),
+        ("map", here.map(&vector, Scale::add(1.0)).map(drop)),
+        ("random", random.fill_bits(output.view_mut())),
+        ("a copy", vector.download_pinned(&mut pinned)),
+        ("a launch", {
+            let module = ptx("transpose")?;
+            let (input, mut output) = (there.zeros::<u32>(16)?, here.zeros::<u32>(16)?);
+            let config = LaunchConfig::linear(1, 256);
+            let args = (&input, &mut output, 4_usize, 4_usize);
+            // SAFETY: it is refused; the shapes fit.
+            unsafe { here.launch::<TransposeNaive<u32>>(&module, config, args) }
+        }),
+    ])
 }

@@ -1,0 +1,130 @@
+//! Memory, and copies.
+
+use super::{OUT_OF_MEMORY, Work, code, in_context};
+use crate::Handle;
+use std::ffi::{c_int, c_uint, c_void};
+
+pub unsafe fn cuMemPoolGetAttribute(_: Handle, _: c_int, value: *mut c_void) -> u32 {
+    unsafe { *value.cast::<u64>() = 0 };
+    0
+}
+
+pub unsafe fn cuMemPoolSetAttribute(_: Handle, _: c_int, _: *mut c_void) -> u32 {
+    0
+}
+
+pub unsafe fn cuMemPoolTrimTo(_: Handle, _: usize) -> u32 {
+    0
+}
+
+pub unsafe fn cuMemAllocAsync(pointer: *mut u64, bytes: usize, stream: Handle) -> u32 {
+    in_context(|fake, ordinal| {
+        code(fake.stream(stream, ordinal).map(|()| {
+            match fake.allocate(bytes, Some(ordinal), 256) {
+                Some(start) => {
+                    unsafe { *pointer = start };
+                    0
+                }
+                None => OUT_OF_MEMORY,
+            }
+        }))
+    })
+}
+
+pub unsafe fn cuMemFreeAsync(pointer: u64, stream: Handle) -> u32 {
+    in_context(|fake, ordinal| {
+        code(
+            fake.stream(stream, ordinal)
+                .map(|()| fake.free(pointer, false)),
+        )
+    })
+}
+
+pub unsafe fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) -> u32 {
+    in_context(
+        |fake, ordinal| match fake.allocate(bytes, Some(ordinal), 256) {
+            Some(start) => {
+                unsafe { *pointer = start };
+                0
+            }
+            None => OUT_OF_MEMORY,
+        },
+    )
+}
+
+pub unsafe fn cuMemFree_v2(pointer: u64) -> u32 {
+    in_context(|fake, _| fake.free(pointer, false))
+}
+
+pub unsafe fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _: c_uint) -> u32 {
+    in_context(|fake, _| match fake.allocate(bytes, None, 256) {
+        Some(start) => {
+            unsafe { *pointer = start as *mut c_void };
+            0
+        }
+        None => OUT_OF_MEMORY,
+    })
+}
+
+pub unsafe fn cuMemFreeHost(pointer: *mut c_void) -> u32 {
+    in_context(|fake, _| fake.free(pointer as u64, true))
+}
+
+pub unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
+    in_context(|fake, ordinal| {
+        let used = fake.used.get(&ordinal).copied().unwrap_or_default();
+        unsafe { (*free, *total) = ((fake.memory - used) as usize, fake.memory as usize) };
+        0
+    })
+}
+
+pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) -> u32 {
+    in_context(|fake, ordinal| {
+        let checked = fake
+            .stream(stream, ordinal)
+            .and_then(|()| fake.on_device(to, bytes, "fill"));
+        code(checked.map(|()| fake.queue(Work::Set { to, value, bytes }, false)))
+    })
+}
+
+pub unsafe fn cuMemcpyHtoDAsync_v2(
+    to: u64,
+    from: *const c_void,
+    bytes: usize,
+    stream: Handle,
+) -> u32 {
+    in_context(|fake, ordinal| {
+        let checked = fake
+            .stream(stream, ordinal)
+            .and_then(|()| fake.on_device(to, bytes, "copy to a device"));
+        let from = from as u64;
+        let pinned = fake.block(from, bytes).is_some();
+        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
+    })
+}
+
+pub unsafe fn cuMemcpyDtoHAsync_v2(
+    to: *mut c_void,
+    from: u64,
+    bytes: usize,
+    stream: Handle,
+) -> u32 {
+    in_context(|fake, ordinal| {
+        let checked = fake
+            .stream(stream, ordinal)
+            .and_then(|()| fake.on_device(from, bytes, "copy to the host"));
+        let to = to as u64;
+        let pinned = fake.block(to, bytes).is_some();
+        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
+    })
+}
+
+pub unsafe fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> u32 {
+    in_context(|fake, ordinal| {
+        let checked = fake
+            .stream(stream, ordinal)
+            .and_then(|()| fake.on_device(from, bytes, "copy"))
+            .and_then(|()| fake.on_device(to, bytes, "copy"));
+        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, false)))
+    })
+}
