@@ -24,7 +24,9 @@ const SLICED: [&str; 2] = ["privatized", "privatized_coarsened"];
 
 /// Numbers of bins: few, a byte's and its neighbours, one slice of shared memory and its neighbour,
 /// several slices, and more than the sliced variants take.
-const BINS: [usize; 10] = [1, 2, 100, 256, 257, 1000, 12288, 12289, 40000, 200_000];
+const BINS: [usize; 11] = [
+    1, 2, 100, 256, 257, 1000, 12288, 12289, 40000, 200_000, 400_000,
+];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pattern {

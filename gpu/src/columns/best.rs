@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 
 use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared, view::Wide};
 
-use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_UNROLL, BEST_WARPS};
+use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_TOTALS, BEST_UNROLL, BEST_WARPS};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     reduce::{Max, Min},
@@ -116,8 +116,20 @@ pub unsafe fn columns_best<A: Along>(
         thread::device_fence();
         total = A::IDENTITY;
         if mine {
-            for member in 0..members {
-                total = A::combine(total, totals.get(at(first + member)));
+            let mut member = 0;
+            while member < members {
+                // Several loads before the first is used: each takes as long as the cache's latency.
+                let loaded: [A::Acc; BEST_TOTALS] = core::array::from_fn(|k| {
+                    if member + k < members {
+                        totals.get(at(first + member + k))
+                    } else {
+                        A::IDENTITY
+                    }
+                });
+                for k in 0..BEST_TOTALS {
+                    total = A::combine(total, loaded[k]);
+                }
+                member += BEST_TOTALS;
             }
         }
         totals_base += count;

@@ -23,6 +23,8 @@ pub const BEST_LEAST_ROWS: usize = BEST_WARPS * BEST_UNROLL;
 pub const BEST_MOST_ROWS: usize = BEST_WARPS * crate::axis::CHUNK;
 /// Blocks of a tile whose totals the last one of them combines.
 pub const BEST_GROUP: usize = 32;
+/// Totals that a thread of the last block has in flight.
+pub const BEST_TOTALS: usize = 16;
 
 /// Columns of a block of the last pass, one per thread along x.
 pub const FOLD_COLUMNS: usize = 32;

@@ -4,7 +4,7 @@ use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
 use super::{
     binning::*,
-    policy::{BEST_BLOCK, BEST_SLICE, BEST_UNROLL},
+    policy::{BEST_BLOCK, BEST_UNROLL},
     with_binnings,
 };
 
@@ -17,23 +17,24 @@ use super::{
 /// that are not of this slice: counting needs no branch, which costs more than the count does.
 ///
 /// Launch: as many blocks of 512 threads along x as fill the device; along y one block per slice of
-/// 12287 bins; dynamic shared memory of `4 * copies` bytes per bin of a slice and one more. Reads every
+/// `slice_bins` bins; dynamic shared memory of `4 * copies` bytes per bin of a slice and one more. Reads every
 /// value once per slice, 16 bytes per load where aligned. Exact.
 ///
 /// # Safety
 /// Nothing but the kernel touches `counts` while it runs; a block counts fewer than 2^32 values;
-/// `copies_log2` is at most 5.
+/// `copies_log2` is at most 5; every slice has a bin.
 #[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_binnings)]
 pub unsafe fn histogram_best<B: Binning>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
     binning: B,
     copies_log2: u32,
+    slice_bins: u32,
 ) {
     let bins = counts.len() as u32;
     let tid = thread::thread_idx_x() as usize;
-    let first_bin = thread::block_idx_y() as usize * BEST_SLICE;
-    let slice = BEST_SLICE.min(counts.len() - first_bin);
+    let first_bin = thread::block_idx_y() as usize * slice_bins as usize;
+    let slice = (slice_bins as usize).min(counts.len() - first_bin);
     let copies = 1_usize << copies_log2;
     // SAFETY: the launch gives 4 bytes per bin and copy, and nothing else uses them.
     let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve((slice + 1) << copies_log2);

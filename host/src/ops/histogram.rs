@@ -217,7 +217,8 @@ enum Work {
     Launch {
         kernel: &'static KernelDescriptor,
         config: LaunchConfig,
-        copies_log2: Option<u32>,
+        /// Of `best`: the logarithm of the copies, and the bins of a slice.
+        best: Option<[u32; 2]>,
     },
 }
 
@@ -226,14 +227,14 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         return Ok(Work::Host);
     };
     let (rung, best) = (policy::RUNG_BLOCK as u32, policy::BEST_BLOCK as u32);
-    let slices_of = |slice: usize| match bins.div_ceil(slice) {
-        slices if slices <= policy::MOST_SLICES => Ok(slices as u32),
+    let slices_of = |slice: usize, most: usize| match bins.div_ceil(slice) {
+        slices if slices <= most => Ok(slices as u32),
         _ => Err(Error::NotEligible {
             family: FAMILY.name,
             variant: choice.variant(),
             reason: format!(
                 "it counts {} bins at most, given {bins}; global_atomic counts any number",
-                slice * policy::MOST_SLICES
+                slice * most
             ),
         }),
     };
@@ -249,7 +250,7 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         let blocks = strided.blocks(device, FAMILY.name, len)?;
         Ok::<_, Error>(blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK)))
     };
-    let work = |kernel, blocks, slices, threads, shared_bytes, copies_log2| {
+    let work = |kernel, blocks, slices, threads, shared_bytes, best| {
         let grid = [grid_size(&FAMILY, choice, blocks)?, slices, 1];
         let config = LaunchConfig {
             grid,
@@ -259,7 +260,7 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         Ok(Work::Launch {
             kernel,
             config,
-            copies_log2,
+            best,
         })
     };
     let global = |kernel| {
@@ -267,10 +268,11 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         work(kernel, blocks, 1, rung, 0, None)
     };
     let rung_bytes = (bins.min(policy::RUNG_SLICE) * 4) as u32;
+    let slice = policy::best_slice(bins, device.info().shared_bytes_per_block);
     match choice.variant() {
         "global_atomic" => global(kernel),
         "privatized" => {
-            let slices = slices_of(policy::RUNG_SLICE)?;
+            let slices = slices_of(policy::RUNG_SLICE, policy::MOST_SLICES)?;
             work(
                 kernel,
                 len.div_ceil(policy::CHUNK).max(1),
@@ -281,18 +283,22 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
             )
         }
         "privatized_coarsened" => {
-            let slices = slices_of(policy::RUNG_SLICE)?;
+            let slices = slices_of(policy::RUNG_SLICE, policy::MOST_SLICES)?;
             let per_multiprocessor = policy::RUNG_BLOCKS_PER_MULTIPROCESSOR;
             let blocks = strided(kernel, rung, rung_bytes, per_multiprocessor)?;
             work(kernel, blocks, slices, rung, rung_bytes, None)
         }
-        _ => match (slices_of(policy::BEST_SLICE), B::KERNELS[GLOBAL_ATOMIC]) {
+        _ => match (
+            slices_of(slice, policy::BEST_MOST_SLICES),
+            B::KERNELS[GLOBAL_ATOMIC],
+        ) {
             (Ok(slices), _) => {
                 let copies = policy::copies(bins);
-                let bytes = policy::best_shared_bytes(bins.min(policy::BEST_SLICE), copies) as u32;
+                let bytes = policy::best_shared_bytes(slice, copies) as u32;
                 let per_multiprocessor = policy::BEST_BLOCKS_PER_MULTIPROCESSOR;
                 let blocks = strided(kernel, best, bytes, per_multiprocessor)?;
-                work(kernel, blocks, slices, best, bytes, Some(copies.ilog2()))
+                let of_best = [copies.ilog2(), slice as u32];
+                work(kernel, blocks, slices, best, bytes, Some(of_best))
             }
             // More bins than slices pay for: the values go straight to global memory.
             (Err(_), Some(kernel)) => global(kernel),
@@ -343,15 +349,15 @@ where
             Work::Launch {
                 kernel,
                 config,
-                copies_log2,
+                best,
             } => {
                 self.counts.view_mut().clear()?;
                 let mut args = RawArgs::default();
                 args.view(self.input.address(), self.input.len())
                     .view(self.counts.view().address(), self.bins)
                     .value(self.rule);
-                if let Some(copies_log2) = copies_log2 {
-                    args.value(copies_log2);
+                if let Some([copies_log2, slice]) = best {
+                    args.value(copies_log2).value(slice);
                 }
                 let params = args.pointers();
                 let launch = Launch {

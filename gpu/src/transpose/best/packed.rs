@@ -190,9 +190,8 @@ fn load_words<T: Copy, const K: usize, const CLAMPED: bool>(
     // Elements before the first aligned word.
     let start = before_word(tile.input.as_ptr().addr()) / size_of::<T>();
     let last = input.len() as i64 - 1;
-    for round in 0..WORDS / WARPS {
-        let group = warp + round * WARPS;
-        let rows: [u32; K] = core::array::from_fn(|i| {
+    let rows = |group: usize| -> [u32; K] {
+        core::array::from_fn(|i| {
             let y = tile.top + group * K + i;
             // An arithmetic shift: the row of the first tile may begin before the first word.
             let first = (y * tile.width + tile.left) as i64 - start as i64;
@@ -202,8 +201,14 @@ fn load_words<T: Copy, const K: usize, const CLAMPED: bool>(
                 input.get(index as usize)
             };
             shifted::<T>(word(index), word(index + 1), first as usize % K)
-        });
-        put::<K>(shared, lane, group, rows);
+        })
+    };
+    for round in 0..WORDS / WARPS / 2 {
+        let group = warp + round * 2 * WARPS;
+        // The loads of both before what is loaded is used.
+        let (these, those) = (rows(group), rows(group + WARPS));
+        put::<K>(shared, lane, group, these);
+        put::<K>(shared, lane, group + WARPS, those);
     }
 }
 
@@ -246,39 +251,47 @@ fn element_place<const K: usize>(column: usize, row: usize) -> usize {
 #[inline(always)]
 #[track_caller]
 fn store_shifted<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+    const { assert!(WARPS.is_multiple_of(K)) };
     let (lane, warp) = place();
-    let shared = shared_as::<u32>(memory);
+    let (words_of_tile, elements) = (shared_as::<u32>(memory), shared_as::<T>(memory));
     let side = WORDS * K;
     let rows = side.min(tile.width - tile.left);
-    let len = side.min(tile.height - tile.top);
-    for round in 0..side / WARPS {
-        let column = warp + round * WARPS;
-        if column >= rows {
-            break;
-        }
-        let first = (tile.left + column) * tile.height + tile.top;
-        let address = tile.output.as_ptr().addr() + first * size_of::<T>();
-        let head = (before_word(address) / size_of::<T>()).min(len);
-        let words = (len - head) / K;
-        let tail = head + words * K;
+    let len = side.min(tile.height - tile.top) as u32;
+    // What changes from a row to the next: its place in the planes, in words, and its first element.
+    let mut place = (warp % K) * PLANE + (warp / K) * PITCH;
+    let mut first = (tile.left + warp) * tile.height + tile.top;
+    let mut column = warp;
+    // All but the addresses in 32 bits, which take half the instructions.
+    let (lane, per_word, bytes) = (lane as u32, K as u32, size_of::<T>() as u32);
+    let start = tile.output.as_ptr().addr() as u32;
+    while column < rows {
+        let address = start.wrapping_add((first as u32).wrapping_mul(bytes));
+        let head = (address.wrapping_neg() % 4 / bytes).min(len);
+        let words = (len - head) / per_word;
+        let tail = head + words * per_word;
         if lane < words {
-            let place = (column % K) * PLANE + (column / K) * PITCH + lane;
+            let at = place + lane as usize;
             // The word behind the last one is not there, and not wanted either.
-            let (low, high) = (shared.get(place), shared.get(place + usize::from(head > 0)));
-            let word = shifted::<T>(low, high, head);
+            let low = words_of_tile.get(at);
+            let high = words_of_tile.get(at + usize::from(head > 0));
+            let word = shifted::<T>(low, high, head as usize);
             // SAFETY: `K` elements of 4 bytes in all, as aligned as a word.
             let elements: [T; K] = unsafe { core::mem::transmute_copy(&word) };
-            tile.output.set_chunk(first + head + lane * K, elements);
+            tile.output
+                .set_chunk(first + (head + lane * per_word) as usize, elements);
         }
         // The first K lanes take what is before the words, the next K what is behind them.
-        let (i, end) = if lane < K {
+        let (i, end) = if lane < per_word {
             (lane, head)
         } else {
-            (tail + lane - K, len)
+            (tail + lane - per_word, len)
         };
-        if lane < 2 * K && i < end {
-            let element = shared_as::<T>(memory).get(element_place::<K>(column, i));
-            tile.output.set(first + i, element);
+        if lane < 2 * per_word && i < end {
+            let element = elements.get(place * K + i as usize);
+            tile.output.set(first + i as usize, element);
         }
+        place += WARPS / K * PITCH;
+        first += WARPS * tile.height;
+        column += WARPS;
     }
 }
