@@ -93,7 +93,6 @@ fn instructions_are_there(text: &str, arch: NvvmArch) {
     ] {
         let name = format!("integers__{ty}");
         let operations = [
-            format!("add.u{bits}"),
             format!("min.{sign}{bits}"),
             format!("max.{sign}{bits}"),
             format!("and.b{bits}"),
@@ -101,8 +100,12 @@ fn instructions_are_there(text: &str, arch: NvvmArch) {
             format!("xor.b{bits}"),
             format!("exch.b{bits}"),
         ];
-        for operation in operations {
-            for form in ["atom.global", "atom.relaxed.sys", "atom.shared"] {
+        for form in ["atom.global", "atom.relaxed.sys", "atom.shared"] {
+            // A sum has the same bits with and without sign.
+            let sum = ["u", "s"].map(|sign| format!("{form}.add.{sign}{bits}"));
+            let found = kernel(text, &name).any(|line| sum.iter().any(|sum| line.contains(sum)));
+            assert!(found, "{arch:?}: none of {sum:?} in {name}");
+            for operation in &operations {
                 has(&name, &[&format!("{form}.{operation}")]);
             }
         }

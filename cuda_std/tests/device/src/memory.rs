@@ -107,8 +107,9 @@ pub const SPACES: [AddressSpace; 4] = [
 ];
 
 /// For each of [`SPACES`] whether it holds a shared array (1), this kernel's results (2), a variable (4) and
-/// a pointer that is given (8), in one number; then, for those that hold one of them, how far the
-/// pointer is from what comes back from its conversion there and back, and what is read through that.
+/// a pointer that is given (8), in one number. Then for a given pointer, a shared array and a variable how far the
+/// pointer is from what comes back from its conversion there and back, what is read through that, and whether
+/// it was a small number in between.
 #[kernel]
 pub unsafe fn address_spaces(results: GlobalMut<u64>, unknown: Global<u32>) {
     let tile = shared![u32; 64];
@@ -134,11 +135,12 @@ pub unsafe fn address_spaces(results: GlobalMut<u64>, unknown: Global<u32>) {
             let back = ptr::convert_specific_address_space_to_generic(there, space);
             results.set(at, (back.addr() as u64).wrapping_sub(pointer.addr() as u64));
             results.set(at + 1, back.read().into());
+            results.set(at + 2, u64::from((there.addr() as u64) < 1 << 32));
         }
     };
     convert(4, given, AddressSpace::Global);
-    convert(6, tile.as_ptr(), AddressSpace::Shared);
-    convert(8, local, AddressSpace::Local);
+    convert(7, tile.as_ptr(), AddressSpace::Shared);
+    convert(10, local, AddressSpace::Local);
 }
 
 /// Elements of the arrays of [`three_arrays`].

@@ -59,7 +59,7 @@ macro_rules! carried {
 }
 carried!(plain: u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64, [f32; 4]);
 carried! {
-    bool as u8: |plain: u8| plain % 2 != 0, u8::from;
+    bool as u8: |plain: u8| plain & 1 != 0, u8::from;
     cuda_std::f16 as u16: cuda_std::f16::from_bits, |value: Self| value.to_bits();
     cuda_std::bf16 as u16: cuda_std::bf16::from_bits, |value: Self| value.to_bits();
     (u32, f64) as [u64; 2]: |[a, b]: [u64; 2]| (a as u32, f64::from_bits(b)),
