@@ -255,20 +255,23 @@ fn in_chunks<F: MapFn, const N: usize>(
         && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
         && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
     let chunks = if aligned { output.len() / N } else { 0 };
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
-    let mut chunk = thread;
-    while chunk + (CHUNKS - 1) * stride < chunks {
-        let (now, next) = (load(chunk * N), load((chunk + stride) * N));
+    const { assert!(CHUNKS == 2, "as many as are written out here") };
+    // A block takes chunks that lie side by side, however many it takes: memory is fastest so.
+    let threads = thread::block_dim_x() as usize;
+    let tile = CHUNKS * threads;
+    let mut chunk = thread::block_idx_x() as usize * tile + thread::thread_idx_x() as usize;
+    while chunk + threads < chunks {
+        let (now, next) = (load(chunk * N), load((chunk + threads) * N));
         store(chunk * N, now.0, now.1);
-        store((chunk + stride) * N, next.0, next.1);
-        chunk += CHUNKS * stride;
+        store((chunk + threads) * N, next.0, next.1);
+        chunk += thread::grid_dim_x() as usize * tile;
     }
-    while chunk < chunks {
+    if chunk < chunks {
         let (a, b) = load(chunk * N);
         store(chunk * N, a, b);
-        chunk += stride;
     }
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
     let mut i = chunks * N + thread;
     while i < output.len() {
         output.set_streaming(i, apply(function, first, second, i));

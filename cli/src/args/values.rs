@@ -172,8 +172,8 @@ impl FromStr for Size {
 mod tests {
     use clap::Parser;
 
+    use super::super::{Args, Command, Outside};
     use super::*;
-    use crate::args::{Args, Command, Outside};
 
     #[test]
     fn devices_are_spelled_in_few_ways() {

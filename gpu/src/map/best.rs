@@ -10,8 +10,7 @@ use super::{functions::*, instances::with_functions, policy::BLOCK, wave::Wave};
 /// Applies the function to chunks of elements, 16 bytes of the largest type in each, two chunks per thread
 /// in flight: see [`map_wide`].
 ///
-/// Launch: as many blocks of 256 threads as are resident at once, fewer for short inputs; any other
-/// shape gives the same result. No shared memory.
+/// Launch: a block of 256 threads for 512 chunks; any other shape gives the same result. No shared memory.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`
 /// once. The bits depend on the function and the elements alone.
 ///

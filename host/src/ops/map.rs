@@ -5,7 +5,7 @@ use std::fmt;
 use cuda_std::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
-    map::{MapFn, MapInput, MapKernel, Passed},
+    map::{CHUNKS, MapFn, MapInput, MapKernel, Passed, chunk_len},
 };
 use warpwright_gpu::map::{
     FAMILY,
@@ -318,7 +318,7 @@ impl<'a, F: Function> MapRequest<'a, F> {
         let config = match shape {
             _ if len == 0 => LaunchConfig::linear(0, 0),
             Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
-            None => own_shape(&device, choice, kernel, function.module(), len)?,
+            None => own_shape(&device, choice, kernel, chunk_len::<F::Map>(), len)?,
         };
         let output = Vector::uninit(&device, "map", len)?;
         Ok(PreparedMap {
@@ -353,30 +353,25 @@ fn given_shape(choice: Choice, blocks: u32, threads: u32, len: usize) -> Result<
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
-/// The launch for `len` elements, at least one.
+/// The launch for `len` elements, at least one; `best` moves `chunk` of them at once.
 fn own_shape(
     device: &Device,
     choice: Choice,
     kernel: &'static KernelDescriptor,
-    module: Option<&Module>,
+    chunk: usize,
     len: usize,
 ) -> Result<LaunchConfig> {
     let blocks = match CUTS[choice.index] {
         Cut::PerThread => len.div_ceil(BLOCK),
-        Cut::Strided { least_per_thread } => {
-            let strided = Strided {
-                kernel,
-                threads: BLOCK as u32,
-                shared_bytes: 0,
-                blocks_per_multiprocessor: BLOCKS_PER_MULTIPROCESSOR,
-                least_per_block: BLOCK * least_per_thread,
-            };
-            match module {
-                None => strided.blocks(device, "map", len)?,
-                // How many are resident is known of the library's own kernels.
-                Some(_) => strided.filling(device, BLOCKS_PER_MULTIPROCESSOR, len),
-            }
+        Cut::Strided => Strided {
+            kernel,
+            threads: BLOCK as u32,
+            shared_bytes: 0,
+            blocks_per_multiprocessor: BLOCKS_PER_MULTIPROCESSOR,
+            least_per_block: BLOCK,
         }
+        .blocks(device, "map", len)?,
+        Cut::Tiled => len.div_ceil(BLOCK * CHUNKS * chunk),
     };
     Ok(LaunchConfig::linear(
         grid_size(&FAMILY, choice, blocks)?,
