@@ -12,8 +12,11 @@ use warpwright_cli::array::Array;
 use warpwright_cli::error::Result;
 use warpwright_cli::{input, npy};
 
+/// A name, and what is called with bytes of any kind.
+pub type Target = (&'static str, fn(&[u8]));
+
 /// A target by its name, which is also that of its folder in `corpus`.
-pub const TARGETS: [(&str, fn(&[u8])); 3] = [
+pub const TARGETS: [Target; 3] = [
     ("npy", npy_file),
     ("input", input_file),
     ("arguments", arguments),

@@ -120,6 +120,8 @@ impl Curand {
             check("curandGenerateSeeds", set_up(handle))?;
         }
         Ok(move |to: u64| {
+            // The whole of it, so that it lives as long as this closure.
+            let generator: &Made = &generator;
             let (handle, to) = (generator.handle, to as *mut c_void);
             // SAFETY: the callers give the address of room for as many numbers.
             let code = unsafe {
