@@ -52,7 +52,9 @@ impl Package {
         let library = workspace.join("host");
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-             [dependencies]\nwarpwright = {{ path = {library:?}, default-features = false }}\n\n\
+             [dependencies]\nwarpwright = {{ path = {library:?}, default-features = false }}\n\
+             # With the features that it has in the examples, so that what uses it is not built again.\n\
+             libm = \"0.2\"\n\n\
              [features]\ncuda = [\"warpwright/cuda\"]\n\n\
              [profile.dev]\nopt-level = 1\n\n[workspace]\n"
         );
