@@ -3,6 +3,10 @@
 //! [`record`] is what a run leaves behind; [`markdown`], [`html`] and [`compare`] are made from records, and need no GPU.
 //! With the feature `run`, [`run`](mod@run) makes one.
 
+pub mod compare;
+pub mod html;
+pub mod ladder;
+pub mod markdown;
 pub mod record;
 #[cfg(feature = "run")]
 pub mod run;

@@ -12,12 +12,18 @@ use warpwright_bench::run::{
     families::FAMILIES,
     peers::{Peers, survey},
 };
-use warpwright_bench::table;
+use warpwright_bench::{compare, html, ladder, table};
 
 /// Times the library beside CUB and the other peers that are installed here.
 #[derive(Parser)]
-#[command(name = "warpwright-bench", version)]
+#[command(
+    name = "warpwright-bench",
+    version,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Only the families whose names contain this.
     #[arg(long, value_name = "FAMILY")]
     family: Option<String>,
@@ -30,9 +36,37 @@ struct Arguments {
     /// List the cases and the peers, and do nothing.
     #[arg(long)]
     list: bool,
-    /// Write the record to DIR/<card>/<date>-bench.json, and a page with charts beside it.
+    /// Write the record to DIR/<card>/<date>-bench.json.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    /// Write a page with charts to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Compare two records of one card, and fail where something got slower.
+    Compare {
+        /// The record that was before.
+        #[arg(value_name = "OLD.json")]
+        old: PathBuf,
+        /// The record that is now.
+        #[arg(value_name = "NEW.json")]
+        new: PathBuf,
+        /// By how much a time may be longer: 0.05 for 5 %. What lies within the spread of a record passes too.
+        #[arg(long, default_value_t = 0.05)]
+        tolerance: f64,
+    },
+    /// Write the page with charts of a record.
+    Page {
+        /// The record.
+        #[arg(value_name = "RECORD.json")]
+        record: PathBuf,
+        /// The page.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,7 +78,19 @@ enum PeersOption {
 }
 
 fn main() -> ExitCode {
-    match start(&Arguments::parse()) {
+    let arguments = Arguments::parse();
+    let done = match &arguments.command {
+        None => start(&arguments),
+        Some(Command::Compare {
+            old,
+            new,
+            tolerance,
+        }) => compared(old, new, *tolerance),
+        Some(Command::Page { record, output }) => read(record)
+            .and_then(|found| write(output, &html::page(&found, &ladders(record))))
+            .map(|()| true),
+    };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -82,7 +128,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         let mut bench = Bench::new(device, scale, Mode::List, peers, |row| {
             println!("{}", row.name())
         });
-        families.iter().try_for_each(|(_, run)| run(&mut bench))?;
+        families.iter().for_each(|(_, run)| run(&mut bench));
         println!();
         survey()
             .iter()
@@ -111,7 +157,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         }
         println!("{}", table::row(row, &shown));
     });
-    families.iter().try_for_each(|(_, run)| run(&mut bench))?;
+    families.iter().for_each(|(_, run)| run(&mut bench));
     let peers = bench.peers().list();
     let rows = bench.into_rows();
     let right = run::ours_are_right(&rows);
@@ -132,16 +178,49 @@ fn start(arguments: &Arguments) -> Result<bool> {
         seconds: start.elapsed().as_secs_f64(),
     };
     println!("\n{}", table::foot(&record));
+    let mut beside = PathBuf::from("benches/record")
+        .join(record.card.folder())
+        .join("bench.json");
     if let Some(folder) = &arguments.record {
         let folder = folder.join(record.card.folder());
         fs::create_dir_all(&folder)
             .map_err(|error| format!("creating {}: {error}", folder.display()))?;
-        write(
-            &folder.join(format!("{}-bench.json", record.date)),
-            &record.to_text(),
-        )?;
+        beside = folder.join(format!("{}-bench.json", record.date));
+        write(&beside, &record.to_text())?;
+    }
+    if let Some(path) = &arguments.html {
+        write(path, &html::page(&record, &ladders(&beside)))?;
     }
     Ok(right)
+}
+
+/// Whether nothing got slower.
+fn compared(old: &Path, new: &Path, tolerance: f64) -> Result<bool> {
+    let changes = compare::changes(&read(old)?, &read(new)?, tolerance)?;
+    print!("{}", compare::text(&changes));
+    Ok(!changes.iter().any(|(_, change)| change.is_worse()))
+}
+
+fn read(path: &Path) -> Result<Record> {
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("reading {}: {error}", path.display()))?;
+    Ok(Record::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+/// The newest ladders beside a record; none where there are none.
+fn ladders(record: &Path) -> Vec<ladder::Ladder> {
+    let entries = record.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let newest = paths
+        .filter(|path| path.to_string_lossy().ends_with("-ladder.txt"))
+        .max();
+    let text = newest.and_then(|path| fs::read_to_string(path).ok());
+    text.and_then(|text| ladder::Record::parse(&text).ok())
+        .map_or_else(Vec::new, |record| record.ladders)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

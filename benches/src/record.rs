@@ -162,7 +162,7 @@ pub struct Row {
     pub elements: u64,
     /// Bytes that must be read and written at least.
     pub bytes: u64,
-    /// Floating-point operations; 0 where they do not count.
+    /// Arithmetic operations; 0 where they are not counted.
     #[serde(default)]
     pub operations: u64,
     /// What limits it.
@@ -323,5 +323,160 @@ impl Record {
             }
         }
         names
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Times around a median of so many microseconds.
+    fn times(microseconds: f64) -> Outcome {
+        let at = |part: f64| part * microseconds * 1e-6;
+        Outcome::Timed(Times {
+            median: at(1.0),
+            low: at(0.99),
+            high: at(1.01),
+            least: at(0.98),
+            samples: 9,
+            repeats: 2,
+        })
+    }
+
+    /// A row of the work `work`, ours and CUB's median in microseconds.
+    pub fn row(work: &str, ours: f64, peer: f64) -> Row {
+        let contender = |name: &str, outcome| Contender {
+            name: name.to_owned(),
+            ratio_aim: None,
+            outcome,
+        };
+        Row {
+            family: "reduce".to_owned(),
+            work: work.to_owned(),
+            size: "2^20".to_owned(),
+            elements: 1 << 20,
+            bytes: 4 << 20,
+            operations: 1 << 20,
+            bound: Bound::Read,
+            sets: 2,
+            aim: Aim {
+                share: Some(0.97),
+                ratio: Some(1.0),
+            },
+            results: vec![
+                contender(OURS, times(ours)),
+                contender("CUB", times(peer)),
+                contender(
+                    "PyTorch",
+                    Outcome::Missing("no <torch> & no GPU".to_owned()),
+                ),
+            ],
+        }
+    }
+
+    /// A record of two sizes of one work, and of one product.
+    pub fn record() -> Record {
+        let ceiling = |bound, rate| Ceiling {
+            bound,
+            rate,
+            how: "measured".to_owned(),
+            by_size: vec![(64 << 20, rate)],
+        };
+        let large = Row {
+            size: "2^24".to_owned(),
+            elements: 1 << 24,
+            bytes: 64 << 20,
+            ..row("sum f32", 22.0, 23.1)
+        };
+        let product = Row {
+            family: "gemm".to_owned(),
+            size: "1024^3".to_owned(),
+            operations: 1 << 31,
+            bound: Bound::FmaF32,
+            ..row("product f32", 60.0, 45.0)
+        };
+        Record {
+            format: FORMAT,
+            command: "warpwright-bench".to_owned(),
+            date: "2026-11-21".to_owned(),
+            version: "0.1.0".to_owned(),
+            quick: false,
+            card: Card {
+                name: "NVIDIA H100 80GB HBM3".to_owned(),
+                compute_capability: "9.0".to_owned(),
+                cuda: "13.0".to_owned(),
+                multiprocessors: 132,
+                memory_bytes: 80 << 30,
+                l2_bytes: 50 << 20,
+            },
+            ceilings: vec![
+                ceiling(Bound::Read, 3.1e12),
+                ceiling(Bound::Copy, 3e12),
+                ceiling(Bound::FmaF32, 6e13),
+            ],
+            peers: vec![
+                Peer {
+                    name: "CUB".to_owned(),
+                    found: Some("13.0".to_owned()),
+                    missing: None,
+                },
+                Peer {
+                    name: "PyTorch".to_owned(),
+                    found: None,
+                    missing: Some("no <torch> & no GPU".to_owned()),
+                },
+            ],
+            rows: vec![row("sum f32", 4.0, 3.0), large, product],
+            seconds: 12.5,
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_from_its_text() {
+        let record = record();
+        assert_eq!(Record::parse(&record.to_text()).unwrap(), record);
+    }
+
+    #[test]
+    fn another_format_and_other_text_are_refused() {
+        let other = record()
+            .to_text()
+            .replacen("\"format\": 1", "\"format\": 99", 1);
+        assert!(Record::parse(&other).unwrap_err().contains("given 99"));
+        assert!(Record::parse("{}").is_err());
+        assert!(Record::parse("sum: x").unwrap_err().contains("required"));
+    }
+
+    #[test]
+    fn rates_and_ratios() {
+        let record = record();
+        let [small, large, product] = &record.rows[..] else {
+            panic!()
+        };
+        let cub = small.peers().next().unwrap();
+        assert_eq!(small.ratio(cub), Some(0.75));
+        assert_eq!(small.ratio_met(cub), Some(false));
+        assert_eq!(large.ratio_met(large.peers().next().unwrap()), Some(true));
+        // A peer that is missing has no ratio.
+        assert_eq!(small.ratio(small.peers().nth(1).unwrap()), None);
+        let share = record.share(large).unwrap();
+        assert!((share - (64 << 20) as f64 / 22e-6 / 3.1e12).abs() < 1e-9);
+        assert_eq!(record.share_met(large), Some(true));
+        assert!((product.rate(60e-6) - f64::from(1 << 30) * 2.0 / 60e-6).abs() < 1.0);
+        assert_eq!(record.families(), ["reduce", "gemm"]);
+    }
+
+    #[test]
+    fn cards_have_folders() {
+        let folder = |name: &str| {
+            Card {
+                name: name.to_owned(),
+                ..record().card
+            }
+            .folder()
+        };
+        assert_eq!(folder("NVIDIA H100 80GB HBM3"), "h100");
+        assert_eq!(folder("NVIDIA GeForce RTX 4090"), "rtx4090");
+        assert_eq!(folder(""), "card");
     }
 }

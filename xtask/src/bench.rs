@@ -46,6 +46,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.list {
         command.arg("--list");
     }
+    command
+        .arg("--html")
+        .arg(project::target_dir().join("bench.html"));
     if arguments.record {
         command
             .arg("--record")

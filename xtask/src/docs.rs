@@ -2,17 +2,26 @@
 //!
 //! `benches/record/<card>/<date>-ladder.txt` is what `warpwright ladder` printed there, below two lines that
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
+<<<<<<< HEAD
 //! of `best` become the README's table. The records of `warpwright ulp` become `docs/ULP.md`.
 
 mod ulp;
+=======
+//! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
+//! newest of each card become the tables of `docs/PERFORMANCE.md`.
+>>>>>>> a0f0981 (The benchmark's page, its comparison of records, the tables of docs/PERFORMANCE.md, and NPP's histogram)
 
 use std::collections::BTreeMap;
 use std::fs;
+
+use warpwright_bench::ladder::Record;
+use warpwright_bench::{markdown, record};
 
 use crate::{Result, project};
 
 const PAGE: &str = "docs/LADDER.md";
 const README: &str = "README.md";
+const PERFORMANCE: &str = "docs/PERFORMANCE.md";
 /// What the README's table is between.
 const MARKS: [&str; 2] = [
     "<!-- ladder: `cargo xtask docs` writes this table -->\n",
@@ -35,7 +44,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &records("-ladder.txt")?,
         &fs::read_to_string(root.join(README))?,
     )?;
+<<<<<<< HEAD
     pages.push((ulp::PAGE, ulp::page(&records(ulp::SUFFIX)?)?));
+=======
+    let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
+    let filled = markdown::fill(&performance, &benchmarks()?)
+        .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
+    pages.push((PERFORMANCE, filled));
+>>>>>>> a0f0981 (The benchmark's page, its comparison of records, the tables of docs/PERFORMANCE.md, and NPP's histogram)
     for (path, text) in pages {
         let file = root.join(path);
         if fs::read_to_string(&file).is_ok_and(|now| now.replace('\r', "") == text) {
@@ -61,8 +77,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+<<<<<<< HEAD
 /// The newest record with this suffix of each device: its path, and its text.
 fn records(suffix: &str) -> Result<Vec<(String, String)>> {
+=======
+/// The newest benchmark of each card.
+fn benchmarks() -> Result<Vec<(String, record::Record)>> {
+    let read = |(path, text): (String, String)| {
+        let record = record::Record::parse(&text).map_err(|error| format!("{path}: {error}"))?;
+        Ok((path, record))
+    };
+    records("-bench.json")?.into_iter().map(read).collect()
+}
+
+/// The newest record of each card whose name ends like this: its path, and its text.
+fn records(ending: &str) -> Result<Vec<(String, String)>> {
+>>>>>>> a0f0981 (The benchmark's page, its comparison of records, the tables of docs/PERFORMANCE.md, and NPP's histogram)
     let folder = project::root().join("benches/record");
     let mut newest = BTreeMap::new();
     for card in fs::read_dir(&folder)? {
@@ -70,7 +100,11 @@ fn records(suffix: &str) -> Result<Vec<(String, String)>> {
         let mut names: Vec<String> = fs::read_dir(card.path())?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<std::io::Result<_>>()?;
+<<<<<<< HEAD
         names.retain(|name| name.ends_with(suffix));
+=======
+        names.retain(|name| name.ends_with(ending));
+>>>>>>> a0f0981 (The benchmark's page, its comparison of records, the tables of docs/PERFORMANCE.md, and NPP's histogram)
         if let Some(name) = names.into_iter().max() {
             let text = fs::read_to_string(card.path().join(&name))?;
             let card = card.file_name().to_string_lossy().into_owned();
@@ -125,106 +159,6 @@ fn pages(records: &[(String, String)], readme: &str) -> Result<Vec<(&'static str
     Ok(vec![(PAGE, page), (README, readme)])
 }
 
-/// A run of `warpwright ladder`.
-#[derive(Debug, PartialEq, Eq)]
-struct Record {
-    command: String,
-    card: String,
-    ladders: Vec<Ladder>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Ladder {
-    family: String,
-    problem: String,
-    titles: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Record {
-    fn parse(text: &str) -> Result<Self> {
-        let mut notes = text.lines().filter_map(|line| line.strip_prefix("# "));
-        let (Some(command), Some(card)) = (notes.next(), notes.next()) else {
-            return Err("two lines with `# ` required: the command, and the card".into());
-        };
-        let mut ladders: Vec<Ladder> = Vec::new();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            if let Some(row) = line.strip_prefix("  ") {
-                let ladder = ladders.last_mut().ok_or("a row before the first family")?;
-                let cells = cells(row);
-                if ladder.titles.is_empty() {
-                    ladder.titles = cells;
-                } else {
-                    ladder.rows.push(cells);
-                }
-            } else if let Some((family, problem)) = line.split_once(": ") {
-                ladders.push(Ladder {
-                    family: family.to_owned(),
-                    problem: problem.to_owned(),
-                    titles: Vec::new(),
-                    rows: Vec::new(),
-                });
-            } else if !line.trim().is_empty() {
-                return Err(format!("a family or a row required, given `{line}`").into());
-            }
-        }
-        Ok(Self {
-            command: command.to_owned(),
-            card: card.to_owned(),
-            ladders,
-        })
-    }
-}
-
-/// The cells of a row: two spaces and more lie between them, and one within.
-fn cells(row: &str) -> Vec<String> {
-    let cells = row.split("  ").map(str::trim);
-    cells
-        .filter(|cell| !cell.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-impl Ladder {
-    fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(&self.titles);
-        text += "| --- |";
-        text += &" ---: |".repeat(self.titles.len().saturating_sub(1));
-        text.push('\n');
-        for row in &self.rows {
-            let mut row = row.clone();
-            // A rung that was not timed says why instead.
-            row.resize(self.titles.len().max(row.len()), String::new());
-            if let Some(name) = row.first_mut() {
-                *name = format!("`{name}`");
-            }
-            text += &line(&row);
-        }
-        text
-    }
-
-    /// The row of `best` for the README.
-    fn best(&self) -> Result<String> {
-        let best = self
-            .rows
-            .iter()
-            .rfind(|row| row.first().is_some_and(|name| name == "best"));
-        let best = best.ok_or_else(|| format!("{}: a row `best` required", self.family))?;
-        let problem = self.problem.split([';', ',']).next().unwrap_or_default();
-        let problem = problem.split(" on cuda").next().unwrap_or_default();
-        let cell = |index: usize| best.get(index).map_or("", String::as_str);
-        let unit = self.titles.get(2).map_or("", String::as_str);
-        Ok(format!(
-            "| {} | {problem} | {} | {} {unit} | {} |\n",
-            self.family,
-            cell(1),
-            cell(2),
-            cell(3)
-        ))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,30 +167,6 @@ mod tests {
                         variant     time    GB/s    of copy\n  naive    2.59 ms     829     27.6 %\n  \
                         best      1 us     3    93 %\n\nmax: 8 u8 on cuda:0; a copy: 3 GB/s\n  variant     \
                         time    GB/s    of copy\n  best      cannot: why\n";
-
-    #[test]
-    fn a_record_becomes_tables() {
-        let record = Record::parse(TEXT).unwrap();
-        assert_eq!(
-            (record.card.as_str(), record.ladders.len()),
-            ("A card, a date", 2)
-        );
-        let sum = &record.ladders[0];
-        assert_eq!(sum.rows[0], ["naive", "2.59 ms", "829", "27.6 %"]);
-        assert!(sum.markdown().contains("| `best` | 1 us | 3 | 93 % |\n"));
-        assert_eq!(
-            sum.best().unwrap(),
-            "| sum | 16 f32 | 1 us | 3 GB/s | 93 % |\n"
-        );
-        assert!(
-            record.ladders[1]
-                .markdown()
-                .contains("| `best` | cannot: why |  |  |\n")
-        );
-        assert!(Record::parse("sum: x\n").is_err());
-        assert!(Record::parse("# a\n# b\n  row\n").is_err());
-        assert!(Record::parse("# a\n# b\nnonsense\n").is_err());
-    }
 
     #[test]
     fn pages_are_written_between_the_marks() {

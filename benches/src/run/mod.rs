@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use warpwright::{Device, Element, Vector};
 
-use crate::record::{self, Aim, Bound, Outcome, Row};
+use crate::record::{self, Aim, Bound, OURS, Outcome, Row};
 use peers::Peers;
 
 /// What functions here give.
@@ -227,11 +227,7 @@ impl Bench {
     }
 
     /// Does one case, unless the cases are only listed: `make` makes the contenders ready.
-    pub fn case<'a>(
-        &mut self,
-        spec: Spec,
-        make: impl FnOnce() -> Result<Contest<'a>>,
-    ) -> Result<()> {
+    pub fn case<'a>(&mut self, spec: Spec, make: impl FnOnce() -> Result<Contest<'a>>) {
         let mut row = Row {
             family: spec.family.to_owned(),
             work: spec.work,
@@ -245,13 +241,20 @@ impl Bench {
             results: Vec::new(),
         };
         if self.mode != Mode::List {
-            let contest = make().map_err(|error| format!("{}: {error}", row.name()))?;
-            row.sets = contest.sets;
-            row.results = timing::run(&self.device, self.mode, self.scale, contest)?;
+            match make() {
+                Ok(contest) => {
+                    row.sets = contest.sets;
+                    row.results = timing::run(&self.device, self.mode, self.scale, contest);
+                }
+                // The other cases may do.
+                Err(error) => {
+                    row.results
+                        .push(contender(OURS, None, Outcome::Failed(error.to_string())))
+                }
+            }
         }
         (self.report)(&row);
         self.rows.push(row);
-        Ok(())
     }
 }
 

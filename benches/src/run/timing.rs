@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use warpwright::Device;
 
-use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
+use super::{Absent, Contender, Contest, Mode, Rival, Scale, contender};
 use crate::record::{self, OURS, Outcome};
 use crate::stats::Times;
 
@@ -36,7 +36,7 @@ pub(super) fn run(
     mode: Mode,
     scale: Scale,
     contest: Contest<'_>,
-) -> Result<Vec<record::Contender>> {
+) -> Vec<record::Contender> {
     let Contest { sets, ours, rivals } = contest;
     let ours = Rival {
         name: OURS,
@@ -74,10 +74,10 @@ pub(super) fn run(
             }
         }
     }
-    Ok(runners
+    runners
         .into_iter()
         .map(|runner| runner.finished(mode))
-        .collect())
+        .collect()
 }
 
 /// How many samples to take where the longest takes so many seconds.

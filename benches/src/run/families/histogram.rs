@@ -35,7 +35,7 @@ const KINDS: [Kind; 4] = [
     }),
 ];
 
-pub(super) fn run(bench: &mut Bench) -> Result<()> {
+pub(super) fn run(bench: &mut Bench) {
     let len = bench.scale().pick(1 << 30, 1 << 28, 1 << 12);
     for (name, ratio, byte) in KINDS {
         let make = move |at: usize, hash| byte(at % len, len, hash);
@@ -49,7 +49,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         };
         of(bench, work, make, usize::from, |device, values| {
             counter!(device.histogram_request(values, 256).prepare()?)
-        })?;
+        });
     }
     for bins in bench
         .scale()
@@ -77,9 +77,8 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
                     .histogram_range_request(values, bins, 0.0, 1.0)
                     .prepare()?
             )
-        })?;
+        });
     }
-    Ok(())
 }
 
 /// A picture's bytes: areas of a few neighbouring values, with a gradient over all and grain.
@@ -113,7 +112,7 @@ fn of<T: Element>(
     make: impl Fn(usize, u64) -> T + Sync,
     bin: impl Fn(T) -> usize + Sync,
     prepare: impl for<'v> Fn(&Device, &'v Vector<T>) -> Result<Counter<'v>>,
-) -> Result<()> {
+) {
     let Work {
         name,
         element,
@@ -172,19 +171,30 @@ fn of<T: Element>(
         );
         let mut rivals = Vec::new();
         if peers.wanted() {
-            let cub = peers.cub().and_then(|cub| {
-                let cub = cub.histogram(element, len, bins, range)?;
-                let counts: Vector<u32> = device.zeros(bins)?;
+            // Counts of 32 bits, which every peer here makes.
+            let counted = |work: Box<dyn FnMut(u64, u64) -> Result<()>>| {
+                let (counts, truth) = (device.zeros::<u32>(bins)?, truth.clone());
                 Ok(local(
-                    (cub, counts),
-                    |(cub, counts), set| cub(inputs[set].view().device_pointer(), pointer(counts)),
+                    (work, counts),
+                    |(work, counts), set| {
+                        work(inputs[set].view().device_pointer(), pointer(counts))
+                    },
                     move |(_, counts), set| {
                         let found: Vec<u64> = counts.to_vec()?.into_iter().map(u64::from).collect();
                         Ok(equal(&truth(set), &found))
                     },
                 ))
-            });
+            };
+            let cub = peers
+                .cub()
+                .and_then(|cub| counted(Box::new(cub.histogram(element, len, bins, range)?)));
             rivals.push(rival("CUB", cub));
+            if element == "u8" {
+                let npp = peers
+                    .npp()
+                    .and_then(|npp| counted(Box::new(npp.histogram(len)?)));
+                rivals.push(rival("NPP", npp));
+            }
         }
         Ok(Contest { sets, ours, rivals })
     })

@@ -12,7 +12,7 @@ mod transpose;
 use super::{Bench, Result};
 
 /// A family's name, and what does its cases.
-type Family = (&'static str, fn(&mut Bench) -> Result<()>);
+type Family = (&'static str, fn(&mut Bench));
 
 /// The families, in the order of a run.
 pub const FAMILIES: &[Family] = &[

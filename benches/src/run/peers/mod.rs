@@ -5,6 +5,7 @@ pub mod cublas;
 pub mod curand;
 pub mod frameworks;
 mod library;
+pub mod npp;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use cub::Cub;
 use cublas::Cublas;
 use curand::Curand;
 use frameworks::Frameworks;
+use npp::Npp;
 
 /// Which peers a run has.
 pub struct Peers {
@@ -25,6 +27,7 @@ pub struct Peers {
     cub: OnceCell<Result<Cub, String>>,
     cublas: OnceCell<Result<Cublas, String>>,
     curand: OnceCell<Result<Curand, String>>,
+    npp: OnceCell<Result<Npp, String>>,
     frameworks: OnceCell<Result<Frameworks, String>>,
 }
 
@@ -37,6 +40,7 @@ impl Peers {
             cub: OnceCell::new(),
             cublas: OnceCell::new(),
             curand: OnceCell::new(),
+            npp: OnceCell::new(),
             frameworks: OnceCell::new(),
         }
     }
@@ -68,6 +72,14 @@ impl Peers {
     /// That it is missing.
     pub fn curand(&self) -> Result<&Curand, Absent> {
         opened(self.curand.get_or_init(|| Curand::open(&self.device)))
+    }
+
+    /// NPP, opened.
+    ///
+    /// # Errors
+    /// That it is missing.
+    pub fn npp(&self) -> Result<&Npp, Absent> {
+        opened(self.npp.get_or_init(|| Npp::open(&self.device)))
     }
 
     /// PyTorch and CuPy, started.
@@ -109,6 +121,7 @@ impl Peers {
             told("CUB", self.cub().map(Cub::version).map_err(reason)),
             told("cuBLAS", self.cublas().map(Cublas::version).map_err(reason)),
             told("cuRAND", self.curand().map(Curand::version).map_err(reason)),
+            told("NPP", self.npp().map(Npp::version).map_err(reason)),
         ];
         for name in frameworks::NAMES {
             let version = self
@@ -130,6 +143,7 @@ pub fn survey() -> Vec<Peer> {
         told("CUB", compiled),
         told("cuBLAS", library::find(&cublas::NAMES)),
         told("cuRAND", library::find(&curand::NAMES)),
+        told("NPP", library::find(&npp::NAMES)),
     ];
     peers.extend(frameworks::NAMES.map(|name| told(name, asked())));
     peers

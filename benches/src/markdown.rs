@@ -1,0 +1,298 @@
+//! Records as tables in a page, between marks that the page has.
+
+use crate::record::{Record, Row};
+use crate::table;
+
+/// What a page has in front of a table; the name is a family's, or `card`.
+const BEGIN: (&str, &str) = ("<!-- bench ", ": `cargo xtask docs` writes this -->\n");
+/// What a page has behind a table.
+const END: &str = "<!-- end of bench -->\n";
+/// What stands where no record has anything to say.
+const NONE: &str = "No record yet.\n";
+
+/// The page with what the records say between its marks. A record comes with its path below the page's project.
+///
+/// # Errors
+/// A line that says what is wrong with the marks.
+pub fn fill(page: &str, records: &[(String, Record)]) -> Result<String, String> {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some(at) = rest.find(BEGIN.0) {
+        let name_at = at + BEGIN.0.len();
+        let name_end = rest[name_at..]
+            .find(BEGIN.1)
+            .ok_or_else(|| format!("`{}` required behind `{}`", BEGIN.1.trim(), BEGIN.0))?;
+        let name = &rest[name_at..name_at + name_end];
+        let body = name_at + name_end + BEGIN.1.len();
+        let end = rest[body..]
+            .find(END)
+            .ok_or_else(|| format!("`{}` required behind the mark of {name}", END.trim()))?;
+        text += &rest[..body];
+        text.push('\n');
+        text += &section(name, records);
+        text.push('\n');
+        text += END;
+        rest = &rest[body + end + END.len()..];
+    }
+    Ok(text + rest)
+}
+
+fn section(name: &str, records: &[(String, Record)]) -> String {
+    let parts: Vec<String> = records
+        .iter()
+        .map(|(path, record)| {
+            if name == "card" {
+                run(path, record)
+            } else {
+                family(name, record)
+            }
+        })
+        .filter(|part| !part.is_empty())
+        .collect();
+    if parts.is_empty() {
+        NONE.to_owned()
+    } else {
+        parts.join("\n")
+    }
+}
+
+/// What a run was: the card, its ceilings, the peers.
+fn run(path: &str, record: &Record) -> String {
+    let mut text = format!(
+        "`{}`, {}, [record](../{path}){}.\n\n{}.\n\n",
+        record.command,
+        record.date,
+        if record.quick {
+            ", with fewer sizes and samples"
+        } else {
+            ""
+        },
+        table::card(&record.card)
+    );
+    text += "| ceiling | rate | measured by |\n| --- | ---: | --- |\n";
+    for ceiling in &record.ceilings {
+        text += &line(&[
+            ceiling.bound.name().to_owned(),
+            table::rate(ceiling.bound, ceiling.rate),
+            ceiling.how.clone(),
+        ]);
+    }
+    text += "\n| peer | |\n| --- | --- |\n";
+    for peer in &record.peers {
+        let said = match (&peer.found, &peer.missing) {
+            (Some(found), _) => found.clone(),
+            (None, reason) => format!("missing: {}", reason.as_deref().unwrap_or("not looked for")),
+        };
+        text += &line(&[peer.name.clone(), said]);
+    }
+    text
+}
+
+/// The tables of a family: each work at its largest size, and the ratios at the others.
+fn family(name: &str, record: &Record) -> String {
+    let rows: Vec<&Row> = record
+        .rows
+        .iter()
+        .filter(|row| row.family == name)
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut peers: Vec<&str> = Vec::new();
+    for peer in rows.iter().flat_map(|row| row.peers()) {
+        if !peers.contains(&peer.name.as_str()) {
+            peers.push(&peer.name);
+        }
+    }
+    let mut titles = ["work", "size", "time", "rate", "of ceiling", "spread"]
+        .map(str::to_owned)
+        .to_vec();
+    titles.extend(
+        peers
+            .iter()
+            .flat_map(|peer| [(*peer).to_owned(), "ratio".to_owned()]),
+    );
+    let mut text = format!("{}, {}:\n\n", record.card.name, record.date);
+    text += &line(&titles);
+    text += &format!("| --- | --- |{}\n", " ---: |".repeat(titles.len() - 2));
+    for row in rows.iter().filter(|row| is_largest(row, &rows)) {
+        text += &line(&cells(record, row, &peers));
+    }
+    for peer in &peers {
+        text += &by_size(&rows, peer);
+    }
+    text
+}
+
+/// Whether no other row of the same work is larger.
+pub(crate) fn is_largest(row: &Row, rows: &[&Row]) -> bool {
+    !rows.iter().any(|other| {
+        other.work == row.work && other.elements > row.elements && is_sized(row, other)
+    })
+}
+
+/// Whether two rows are of one problem in two sizes, not of two shapes: `2^12` and `2^28`, not `3 x 5`.
+fn is_sized(row: &Row, other: &Row) -> bool {
+    !row.size.contains(" x ") && !other.size.contains(" x ")
+}
+
+fn cells(record: &Record, row: &Row, peers: &[&str]) -> Vec<String> {
+    let mut cells = vec![row.work.clone(), row.size.clone()];
+    let times = row.ours().and_then(|ours| ours.outcome.times());
+    match times {
+        Some(times) => {
+            let share = record.share(row).map_or_else(String::new, |share| {
+                let text = format!("{:.1} % of {}", 100.0 * share, row.bound.name());
+                aimed(text, record.share_met(row))
+            });
+            cells.extend([
+                table::time(times.median),
+                table::rate(row.bound, row.rate(times.median)),
+                share,
+                format!("{:.1} %", 100.0 * times.spread()),
+            ]);
+        }
+        None => {
+            let reason = row
+                .ours()
+                .and_then(|ours| ours.outcome.reason())
+                .unwrap_or_default();
+            cells.extend([reason, String::new(), String::new(), String::new()]);
+        }
+    }
+    for name in peers {
+        let peer = row.peers().find(|peer| peer.name == *name);
+        cells.extend(match peer.map(|peer| (peer, peer.outcome.times())) {
+            Some((peer, Some(times))) => {
+                let ratio = row.ratio(peer).map_or_else(String::new, |ratio| {
+                    aimed(format!("{ratio:.2}"), row.ratio_met(peer))
+                });
+                [table::time(times.median), ratio]
+            }
+            Some((peer, None)) => [peer.outcome.reason().unwrap_or_default(), String::new()],
+            None => [String::new(), String::new()],
+        });
+    }
+    cells
+}
+
+/// The ratios to a peer by size, of works that have several.
+fn by_size(rows: &[&Row], peer: &str) -> String {
+    let mut sizes: Vec<(u64, &str)> = Vec::new();
+    let mut works: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| {
+        rows.iter()
+            .any(|other| other.work == row.work && other.size != row.size && is_sized(row, other))
+    }) {
+        if !sizes.contains(&(row.elements, &row.size)) {
+            sizes.push((row.elements, &row.size));
+        }
+        if !works.contains(&row.work.as_str()) {
+            works.push(&row.work);
+        }
+    }
+    if sizes.is_empty() {
+        return String::new();
+    }
+    sizes.sort_unstable();
+    let mut titles = vec![format!("time of {peer} / ours")];
+    titles.extend(sizes.iter().map(|(_, size)| (*size).to_owned()));
+    let mut text = format!(
+        "\n{}| --- |{}\n",
+        line(&titles),
+        " ---: |".repeat(sizes.len())
+    );
+    for work in works {
+        let mut cells = vec![work.to_owned()];
+        for (_, size) in &sizes {
+            let row = rows
+                .iter()
+                .find(|row| row.work == work && row.size == *size);
+            let cell = row.and_then(|row| {
+                let peer = row.peers().find(|it| it.name == peer)?;
+                Some(aimed(
+                    format!("{:.2}", row.ratio(peer)?),
+                    row.ratio_met(peer),
+                ))
+            });
+            cells.push(cell.unwrap_or_default());
+        }
+        text += &line(&cells);
+    }
+    text
+}
+
+/// A figure that missed its aim stands out.
+fn aimed(text: String, met: Option<bool>) -> String {
+    if met == Some(false) {
+        format!("**{text}**")
+    } else {
+        text
+    }
+}
+
+fn line(cells: &[String]) -> String {
+    let cells: Vec<String> = cells
+        .iter()
+        .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
+        .collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    const PAGE: &str = "# P\n<!-- bench card: `cargo xtask docs` writes this -->\nold\n<!-- end of bench -->\nprose\n\
+                        <!-- bench reduce: `cargo xtask docs` writes this -->\n<!-- end of bench -->\nend\n";
+
+    #[test]
+    fn a_page_is_filled_between_its_marks() {
+        let records = [("benches/record/h100/a-bench.json".to_owned(), record())];
+        let page = fill(PAGE, &records).unwrap();
+        assert!(
+            page.starts_with("# P\n")
+                && page.ends_with("end\n")
+                && page.contains("\nprose\n")
+                && !page.contains("old")
+        );
+        assert!(
+            page.contains("| CUB | 13.0 |")
+                && page.contains("| PyTorch | missing: no <torch> & no GPU |"),
+            "{page}"
+        );
+        // The largest size in full, the others as ratios; what missed its aim stands out.
+        assert!(
+            page.contains("| sum f32 | 2^24 | 22.00 us |")
+                && !page.contains("| sum f32 | 2^20 | 4"),
+            "{page}"
+        );
+        assert!(
+            page.contains("| time of CUB / ours | 2^20 | 2^24 |"),
+            "{page}"
+        );
+        assert!(page.contains("| sum f32 | **0.75** | 1.05 |"), "{page}");
+        // Filled again, it stays.
+        assert_eq!(fill(&page, &records).unwrap(), page);
+    }
+
+    #[test]
+    fn without_a_record_the_page_says_so() {
+        let page = fill(PAGE, &[]).unwrap();
+        assert_eq!(page.matches("No record yet.").count(), 2);
+    }
+
+    #[test]
+    fn a_mark_without_its_end_is_an_error() {
+        assert!(
+            fill(
+                "<!-- bench reduce: `cargo xtask docs` writes this -->\n",
+                &[]
+            )
+            .unwrap_err()
+            .contains("end of bench")
+        );
+        assert!(fill("<!-- bench reduce", &[]).is_err());
+    }
+}

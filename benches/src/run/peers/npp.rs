@@ -1,0 +1,187 @@
+//! NPP: its histogram of bytes.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::rc::Rc;
+
+use libloading::Library;
+use warpwright::Device;
+
+use super::super::Result;
+use super::{Absent, Room, library};
+
+/// The names to look for.
+pub const NAMES: [&str; 3] = ["libnppist.so.13", "libnppist.so.12", "libnppist.so"];
+
+/// `CU_DEVICE_ATTRIBUTE_…`, which NPP wants to be told.
+const MAX_THREADS_PER_BLOCK: c_int = 1;
+const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
+const MAX_THREADS_PER_MULTIPROCESSOR: c_int = 39;
+
+/// The library of NPP's statistics of images.
+pub struct Npp {
+    library: Rc<Library>,
+    path: String,
+    device: Device,
+    context: Context,
+}
+
+/// `NppStreamContext` of `nppdefs.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    stream: *mut c_void,
+    device: c_int,
+    multiprocessors: c_int,
+    threads_per_multiprocessor: c_int,
+    threads_per_block: c_int,
+    shared_bytes: usize,
+    major: c_int,
+    minor: c_int,
+    stream_flags: c_uint,
+    reserved: c_int,
+}
+
+/// `NppiSize`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    width: c_int,
+    height: c_int,
+}
+
+type BufferSize = unsafe extern "C" fn(Size, c_int, *mut usize, Context) -> c_int;
+type Histogram = unsafe extern "C" fn(
+    *const u8,
+    c_int,
+    Size,
+    *mut i32,
+    c_int,
+    i32,
+    i32,
+    *mut u8,
+    Context,
+) -> c_int;
+
+impl Npp {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Why it is missing.
+    pub fn open(device: &Device) -> Result<Self, String> {
+        let stream = device.cuda_stream().ok_or("a CUDA device required")?;
+        let (library, path) = library::open(&NAMES)?;
+        let info = device.info();
+        let (major, minor) = info.compute_capability.unwrap_or_default();
+        let context = Context {
+            stream,
+            device: 0,
+            multiprocessors: info.multiprocessors as c_int,
+            threads_per_multiprocessor: attribute(MAX_THREADS_PER_MULTIPROCESSOR)?,
+            threads_per_block: attribute(MAX_THREADS_PER_BLOCK)?,
+            shared_bytes: attribute(MAX_SHARED_MEMORY_PER_BLOCK)? as usize,
+            major: major as c_int,
+            minor: minor as c_int,
+            // CU_STREAM_NON_BLOCKING, as the library's streams are.
+            stream_flags: 1,
+            reserved: 0,
+        };
+        Ok(Self {
+            library: Rc::new(library),
+            path,
+            device: device.clone(),
+            context,
+        })
+    }
+
+    /// Where it is.
+    pub fn version(&self) -> String {
+        format!("from {}", self.path)
+    }
+
+    /// A histogram of `len` bytes in 256 bins. It takes the addresses of the bytes and of the counts, which have
+    /// 32 bits.
+    ///
+    /// # Errors
+    /// That it could not be made ready.
+    pub fn histogram(
+        &self,
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        Ok(self.prepared(len)?)
+    }
+
+    fn prepared(&self, len: usize) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>> {
+        // An image of that many bytes, whose rows follow each other.
+        let width = len.min(1 << (len.max(1).ilog2() / 2));
+        if width == 0 || len % width != 0 {
+            return Err(
+                format!("a number of bytes that makes an image required, given {len}").into(),
+            );
+        }
+        let size = Size {
+            width: c_int::try_from(width)?,
+            height: c_int::try_from(len / width)?,
+        };
+        // SAFETY: the signatures are those of `nppi_statistics_functions.h`.
+        let (buffer_size, histogram) = unsafe {
+            let buffer_size: BufferSize = *self
+                .library
+                .get(b"nppiHistogramEvenGetBufferSize_8u_C1R_Ctx\0")?;
+            let histogram: Histogram = *self.library.get(b"nppiHistogramEven_8u_C1R_Ctx\0")?;
+            (buffer_size, histogram)
+        };
+        let (context, library) = (self.context, self.library.clone());
+        let (mut bytes, levels) = (0, 257);
+        // SAFETY: the function writes one size.
+        check(unsafe { buffer_size(size, levels, &mut bytes, context) })?;
+        let mut room = Room::new(&self.device, bytes)?;
+        Ok(move |from: u64, to: u64| {
+            let _open = &library;
+            // SAFETY: the callers give the addresses of as many bytes and of 256 counts; the room is as large as
+            // was asked for.
+            check(unsafe {
+                let room = room.pointer() as *mut u8;
+                histogram(
+                    from as *const u8,
+                    size.width,
+                    size,
+                    to as *mut i32,
+                    levels,
+                    0,
+                    256,
+                    room,
+                    context,
+                )
+            })
+        })
+    }
+}
+
+/// An attribute of the first device, which the benchmark runs on.
+fn attribute(number: c_int) -> Result<c_int, String> {
+    let mut value = 0;
+    // SAFETY: the driver's library is loaded already; the signature is that of `cuda.h`, and writes one int.
+    let code = unsafe {
+        let driver = Library::new("libcuda.so.1").map_err(|error| error.to_string())?;
+        let get = driver
+            .get::<unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_uint>(
+                b"cuDeviceGetAttribute\0",
+            )
+            .map_err(|error| error.to_string())?;
+        get(&mut value, number, 0)
+    };
+    match code {
+        0 => Ok(value),
+        _ => Err(format!(
+            "cuDeviceGetAttribute: error {code} of the CUDA driver"
+        )),
+    }
+}
+
+fn check(code: c_int) -> Result<()> {
+    // Positive ones are warnings.
+    if code >= 0 {
+        return Ok(());
+    }
+    Err(format!("status {code} of NPP").into())
+}
