@@ -73,13 +73,34 @@ impl Card {
 pub struct Ceiling {
     /// Which one.
     pub bound: Bound,
-    /// Bytes or operations per second.
+    /// Bytes or operations per second: of the largest buffer, where it is bytes.
     pub rate: f64,
     /// How it was measured.
     pub how: String,
     /// Rates on smaller buffers, for those that move bytes: bytes moved, and the rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_size: Vec<(u64, f64)>,
+}
+
+impl Ceiling {
+    /// The rate that work which moves so many bytes can reach: little work cannot reach what much work does.
+    /// Between two sizes that were measured it changes evenly with the size's logarithm.
+    pub fn rate_for(&self, bytes: u64) -> f64 {
+        let (Some(first), Some(last)) = (self.by_size.first(), self.by_size.last()) else {
+            return self.rate;
+        };
+        if bytes <= first.0 || bytes >= last.0 {
+            return if bytes <= first.0 { first.1 } else { last.1 };
+        }
+        let above = self.by_size.iter().position(|(size, _)| bytes < *size);
+        let Some([(low, slow), (high, fast)]) =
+            above.and_then(|above| self.by_size.get(above - 1..=above))
+        else {
+            return last.1;
+        };
+        let part = (bytes as f64 / *low as f64).ln() / (*high as f64 / *low as f64).ln();
+        slow + part * (fast - slow)
+    }
 }
 
 /// What limits a case.
@@ -250,6 +271,13 @@ impl Row {
         amount as f64 / seconds
     }
 
+    /// Our rate as a part of the ceiling for as many bytes; none where one is not known.
+    pub fn share(&self, ceilings: &[Ceiling]) -> Option<f64> {
+        let ours = self.ours()?.outcome.times()?;
+        let ceiling = ceilings.iter().find(|it| it.bound == self.bound)?;
+        Some(self.rate(ours.median) / ceiling.rate_for(self.bytes))
+    }
+
     /// A peer's median time as a multiple of ours; none where one was not timed.
     pub fn ratio(&self, peer: &Contender) -> Option<f64> {
         let ours = self.ours()?.outcome.times()?;
@@ -303,10 +331,9 @@ impl Record {
         )
     }
 
-    /// Our rate in a row as a part of its ceiling.
+    /// Our rate in a row as a part of its ceiling for as many bytes.
     pub fn share(&self, row: &Row) -> Option<f64> {
-        let ours = row.ours()?.outcome.times()?;
-        Some(row.rate(ours.median) / self.ceiling(row.bound)?)
+        row.share(&self.ceilings)
     }
 
     /// Whether the share is what was wanted; none where nothing was, or nothing is known.

@@ -88,10 +88,7 @@ pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
         );
     };
     let found = row.rate(times.median);
-    let share = ceilings
-        .iter()
-        .find(|ceiling| ceiling.bound == row.bound)
-        .map(|ceiling| found / ceiling.rate);
+    let share = row.share(ceilings);
     let share = share.map_or_else(String::new, |share| {
         let mark = mark(row.aim.share.map(|aim| share >= aim));
         format!("{:.1} % {}{mark}", 100.0 * share, row.bound.name())

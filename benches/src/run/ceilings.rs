@@ -14,8 +14,16 @@ use super::{Result, Scale, pointer};
 use crate::record::{Bound, Ceiling};
 use crate::stats::Times;
 
-/// The sizes of the buffers in bytes; the rate on the last one is the ceiling.
-const SIZES: [usize; 3] = [64 << 20, 256 << 20, 1 << 30];
+/// The sizes of the buffers in bytes: a case's ceiling is that for as many bytes as it moves.
+const SIZES: [usize; 7] = [
+    1 << 20,
+    4 << 20,
+    16 << 20,
+    32 << 20,
+    64 << 20,
+    256 << 20,
+    1 << 30,
+];
 /// Shapes that are tried: threads per block, blocks per multiprocessor, words of 16 bytes in flight.
 const SHAPES: [(u32, u32, usize); 5] = [
     (256, 8, 4),
@@ -54,15 +62,22 @@ pub fn measure(device: &Device, scale: Scale) -> Result<Vec<Ceiling>> {
             let (time, shape) = match bound {
                 Bound::Copy => {
                     let time = timed(device, samples, |turn| {
-                        driver.copy(to[turn], from[turn], bytes)
+                        let (set, past) = place(turn, bytes);
+                        driver.copy(to[set] + past, from[set] + past, bytes)
                     })?;
                     (time, "the driver's copy within the device".to_owned())
                 }
                 Bound::Read => driver.best(device, samples, "read", |kernel, shape, turn| {
-                    driver.launch(kernel, shape, &[from[turn], (bytes / 16) as u64, sink])
+                    let (set, past) = place(turn, bytes);
+                    driver.launch(
+                        kernel,
+                        shape,
+                        &[from[set] + past, (bytes / 16) as u64, sink],
+                    )
                 })?,
                 _ => driver.best(device, samples, "write", |kernel, shape, turn| {
-                    driver.launch(kernel, shape, &[to[turn], (bytes / 16) as u64, sink])
+                    let (set, past) = place(turn, bytes);
+                    driver.launch(kernel, shape, &[to[set] + past, (bytes / 16) as u64, sink])
                 })?,
             };
             let moved = if bound == Bound::Copy {
@@ -70,7 +85,7 @@ pub fn measure(device: &Device, scale: Scale) -> Result<Vec<Ceiling>> {
             } else {
                 bytes
             };
-            by_size.push((bytes as u64, moved as f64 / time));
+            by_size.push((moved as u64, moved as f64 / time));
             how = shape;
         }
         let rate = by_size.last().map_or(0.0, |(_, rate)| *rate);
@@ -114,20 +129,33 @@ fn buffer(device: &Device, bytes: usize) -> Result<Vector<u32>> {
     Ok(device.upload(&sample::values(bytes / 4, 3, |hash| hash as u32))?)
 }
 
-/// The median time of one piece of work, in seconds.
+/// Which of two sets of the largest size a turn uses, and how far into it: the next turns use other bytes,
+/// so that none of them are in the cache.
+fn place(turn: usize, bytes: usize) -> (usize, u64) {
+    let places = SIZES[SIZES.len() - 1] / bytes;
+    (turn % 2, (turn / 2 % places * bytes) as u64)
+}
+
+/// The median time of one piece of work, in seconds; it is told how often it was done before.
 fn timed(
     device: &Device,
     samples: usize,
     mut work: impl FnMut(usize) -> Result<()>,
 ) -> Result<f64> {
-    let mut times = Vec::new();
+    /// Pieces in a sample.
+    const PIECES: usize = 8;
+    let (mut times, mut turn) = (Vec::new(), 0);
     for _ in 0..samples {
-        work(1)?;
-        let (done, time) = device.time(|| Ok((0..4).try_for_each(|turn| work(turn % 2))))?;
+        work(turn)?;
+        let (done, time) =
+            device.time(|| Ok((turn + 1..turn + 1 + PIECES).try_for_each(&mut work)))?;
         done?;
-        times.push(time.as_secs_f64() / 4.0);
+        times.push(time.as_secs_f64() / PIECES as f64);
+        turn += 1 + PIECES;
     }
-    Ok(Times::of(&times, 4).ok_or("times above 0 required")?.median)
+    Ok(Times::of(&times, PIECES as u32)
+        .ok_or("times above 0 required")?
+        .median)
 }
 
 /// The driver's functions that are needed here, in the library's context and stream.
