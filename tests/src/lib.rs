@@ -10,7 +10,6 @@ pub mod cases;
 pub mod compare;
 pub mod convolution;
 pub mod data;
-pub mod defects;
 pub mod device_library;
 pub mod devices;
 pub mod exact;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use cuda_std::cpu::{Checks, Fault, LaunchError, Options, Order};
+use defects::harness::{ORDERS, expected, launch_on_cpu, markers};
 use defects::{DEFECTS, Defect};
-use warpwright_tests::defects::{ORDERS, expected, launch_on_cpu, markers};
 
 fn fault(defect: &Defect, options: Options) -> Result<Fault, String> {
     match launch_on_cpu(defect, true, options) {
@@ -147,7 +147,7 @@ fn the_corpus_covers_every_family_and_every_check() {
 
 #[test]
 fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
-    let defect = warpwright_tests::defects::find("histogram_plain_merge").unwrap();
+    let defect = defects::harness::find("histogram_plain_merge").unwrap();
     let options = Options {
         order: Order::Seeded(7),
         checks: Checks::RACE,

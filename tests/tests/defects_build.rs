@@ -2,7 +2,7 @@
 //! without the device tools gets them: nothing here is skipped.
 
 use defects::DEFECTS;
-use warpwright_tests::defects::build;
+use defects::harness::build;
 
 #[test]
 fn every_defect_compiles_for_the_gpu() {

@@ -58,7 +58,7 @@ fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
 }
 
 /// Shapes that `best` takes in its different ways.
-const SHAPES: [(usize, usize); 4] = [(70, 130), (50, 32), (2, 70_003), (37, 5)];
+const SHAPES: [(usize, usize); 5] = [(70, 130), (50, 32), (2, 70_003), (37, 5), (40, 9001)];
 
 #[test]
 fn queued_again_every_variant_gives_the_same() {

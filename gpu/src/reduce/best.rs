@@ -14,7 +14,7 @@ use crate::block;
 /// The grid strides over the aligned middle of the input, 16 bytes per load and four loads per thread
 /// before the first is used; the ends that are not aligned go to the first threads one by one. Each
 /// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
-/// results in their order, so that the result does not depend on who came last.
+/// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.
 ///
 /// Launch: as many blocks of 256 threads as fill the device, fewer for short inputs; static shared memory
 /// of 64 partial results. Reads every element once.
@@ -35,6 +35,12 @@ pub unsafe fn reduce_best<R: Reduction>(
 
     let last = shared![u32; 1];
     let tid = thread::thread_idx_x();
+    if thread::grid_dim_x() == 1 {
+        if tid == 0 {
+            result.set(0, value);
+        }
+        return;
+    }
     if tid == 0 {
         partials.set(thread::block_idx_x() as usize, value);
         // The partial result has to be visible before the ticket is.

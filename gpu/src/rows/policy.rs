@@ -15,6 +15,9 @@ pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 pub const BEST_UNROLL: usize = 4;
 /// Bytes of a row that a block of `best` takes at least where several share one: two rounds of loads.
 pub const BEST_LEAST_BYTES: usize = BEST_BLOCK * BEST_UNROLL * 16 * 2;
+/// Bytes from which a row has a block of its own, also where there are rows for every thread: on an H100 warps that go
+/// from row to row were slower.
+pub const BEST_ROW_BYTES: usize = BEST_LEAST_BYTES;
 /// The part of the device's threads that rows of so many threads have to fill; else blocks share rows.
 /// A quarter has twice as many loads in flight as the latency of an H100's memory takes to be hidden.
 pub const BEST_LEAST_FILLING: usize = 4;

@@ -3,8 +3,8 @@
 use warpwright_gpu::rows::{
     FAMILY,
     policy::{
-        BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_LEAST_BYTES, BEST_LEAST_FILLING, CHUNK,
-        ROW_BLOCK, RUNG_BLOCK, elements_per_block, lanes_log2,
+        BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_LEAST_BYTES, BEST_LEAST_FILLING,
+        BEST_ROW_BYTES, CHUNK, ROW_BLOCK, RUNG_BLOCK, elements_per_block, lanes_log2,
     },
 };
 
@@ -70,7 +70,8 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
     let bytes = width * kernels.element_bytes;
     let lanes_log2 = lanes_log2(bytes);
     let filling = strided(kernel, 1, usize::MAX)? * BEST_BLOCK;
-    if height << lanes_log2 < filling / BEST_LEAST_FILLING && bytes >= 2 * BEST_LEAST_BYTES {
+    let few = height << lanes_log2 < filling / BEST_LEAST_FILLING;
+    if few && bytes >= 2 * BEST_LEAST_BYTES || bytes >= BEST_ROW_BYTES {
         let filling = strided(kernels.long, 1, usize::MAX)?;
         let elements = elements_per_block(height, width, kernels.element_bytes, filling);
         let blocks = width.div_ceil(elements);

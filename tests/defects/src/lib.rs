@@ -16,6 +16,8 @@
 pub mod columns;
 pub mod convolution;
 pub mod gemm;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod harness;
 pub mod histogram;
 pub mod map;
 pub mod random;

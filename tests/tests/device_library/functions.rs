@@ -6,7 +6,7 @@ use cuda_std_device_tests::functions;
 use warpwright::{Device, DeviceKind, LaunchConfig, Result};
 use warpwright_tests::devices;
 
-use super::{assert_defined, everywhere, from_to, module, same_everywhere};
+use super::{assert_defined, everywhere, from_to, module, noise, same_everywhere};
 
 #[test]
 fn conversions() {
@@ -32,6 +32,28 @@ fn conversions() {
         })
         .collect();
     assert_defined(what, &floats, &expected);
+}
+
+#[test]
+fn permutations_of_bytes() {
+    let lanes = 1 << 12;
+    let words = noise::<u32>(3 * lanes);
+    let what = "byte_permute";
+    let config = LaunchConfig::linear(lanes as u32 / 256, 256);
+    let found = from_to::<functions::Permutations, u32, u32>(what, config, &words, lanes);
+    for (found, given) in found.iter().zip(words.chunks_exact(3)) {
+        let expected = (0..4).fold(0, |expected, i| {
+            let digit = given[2] >> (4 * i) & 15;
+            let byte = given[(digit as usize & 7) / 4] >> (digit % 4 * 8) & 0xff;
+            let byte = match (digit < 8, byte >> 7) {
+                (true, _) => byte,
+                (false, 0) => 0,
+                (false, _) => 0xff,
+            };
+            expected | byte << (8 * i)
+        });
+        assert_eq!(*found, expected, "{what} of {given:x?}");
+    }
 }
 
 #[test]

@@ -57,6 +57,14 @@ pub unsafe fn conversions(halves: Global<u16>, results: GlobalMut<f32>) {
     results.set(i, convert::f16_to_f32(halves.get(i)));
 }
 
+/// A lane takes three words: low, high and selector.
+#[kernel]
+pub unsafe fn permutations(words: Global<u32>, results: GlobalMut<u32>) {
+    let i = thread::index_1d_wide();
+    let word = |k: usize| words.get(3 * i + k);
+    results.set(i, misc::byte_permute(word(0), word(1), word(2)));
+}
+
 /// The number of results that [`approximations`] has for a lane.
 pub const APPROXIMATIONS: usize = 11;
 

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::{DEFECTS, Defect, Shape, for_each_defect};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 use cuda_std::{
     cpu::{self, Checks, Fault, LaunchError, Options, memory},
     kernel::LaunchConfig,
 };
-use defects::{DEFECTS, Defect, Shape, for_each_defect};
 use warpwright::{Device, Module};
 
 /// Orders of blocks and lanes that every defect is run in.
@@ -180,7 +180,7 @@ pub unsafe fn launch_on(
         ($($module:ident: $name:ident $marker:ident $shape:ident;)*) => {
             match defect.name {
                 $(stringify!($name) => {
-                    use ::defects::$module::$marker;
+                    use crate::$module::$marker;
                     let args = (&input, &mut output, &mut scratch, shape.n);
                     // SAFETY: by the contract.
                     unsafe {
@@ -208,10 +208,10 @@ pub fn find(name: &str) -> Option<&'static Defect> {
 /// # Errors
 /// What the builder reports.
 pub fn build() -> Result<PathBuf, CudaBuilderError> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    CudaBuilder::new(root.join("tests/defects"))
+    CudaBuilder::new(env!("CARGO_MANIFEST_DIR"))
         .arch(NvvmArch::Compute75)
         .install_tools(true)
         .target_dir(target.join("cuda-builder"))

@@ -21,9 +21,9 @@ use std::{
 };
 
 use cuda_std::cpu::{Checks, LaunchError, Options, Order};
+use defects::harness::{ORDERS, expected, find, launch_on, launch_on_cpu, markers, ptx};
 use defects::{DEFECTS, Defect};
 use warpwright::{Device, Module};
-use warpwright_tests::defects::{ORDERS, expected, find, launch_on, launch_on_cpu, markers, ptx};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
