@@ -106,7 +106,7 @@ impl<'a, T: Element> Arg<'a, Global<T>> for &'a Matrix<T> {
 impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
         to.raw.view(self.address(), self.len());
-        to.owners.push(self.owner());
+        to.owners.push(self.device());
     }
 }
 
@@ -171,13 +171,14 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] for more threads
-    /// than its `launch_bounds` or less shared memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an
-    /// argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
+    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] if its parameters
+    /// there have other sizes than in this program, for more threads than its `launch_bounds`, or less shared
+    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
     /// [`Error::Driver`] if the driver refuses the launch.
     ///
     /// # Safety
-    /// What the kernel's own `# Safety` section asks for.
+    /// What the kernel's own `# Safety` section asks for; and the module is built from the source that this
+    /// program has the kernel from.
     pub unsafe fn launch<'a, K: Kernel>(
         &self,
         module: &Module,
@@ -186,7 +187,7 @@ impl Device {
     ) -> Result<()> {
         const OPERATION: &str = "launch";
         let kernel = const { &K::DESCRIPTOR };
-        module.require(kernel.name, OPERATION)?;
+        module.require(kernel, OPERATION)?;
         if kernel.max_threads > 0 && config.threads() > u64::from(kernel.max_threads) {
             return Err(Error::invalid(
                 OPERATION,

@@ -82,6 +82,12 @@ impl CudaError {
             _ => CudaErrorKind::Other,
         }
     }
+
+    /// Whether this says that the machine has no CUDA device, rather than one that cannot be used: there is
+    /// no driver, a stub in its place (34), or no device that the process is shown (100).
+    pub(crate) fn means_no_device(&self) -> bool {
+        self.kind() == CudaErrorKind::NoDriver || matches!(self.code, 34 | 100)
+    }
 }
 
 impl fmt::Display for CudaError {

@@ -408,7 +408,7 @@ impl RandomGenerator {
     where
         D::Out: Element,
     {
-        self.device.require_same(OPERATION, output.owner())?;
+        self.device.require_same(OPERATION, output.device())?;
         let choice = self.choice()?;
         if output.is_empty() {
             return Ok(());
@@ -460,7 +460,7 @@ impl RandomGenerator {
             grid_size(&FAMILY, choice, blocks)?,
             shared_bytes,
             &args,
-            output.owner(),
+            output.device(),
         )?;
         self.position = end;
         if let Some(states) = &mut self.states {

@@ -157,14 +157,14 @@ impl<T: Element> PreparedTranspose<'_, T> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let (input, output) = (self.input.as_vector(), self.output.as_vector_mut());
+        let (input, mut output) = (self.input.as_vector(), self.output.as_vector_mut());
         match self.work {
             Work::Nothing => Ok(()),
-            Work::Copy => copy("transpose", input, &mut output.view_mut()),
+            Work::Copy => copy("transpose", input, &mut output),
             Work::Launch(kernel, config) => {
                 let mut args = RawArgs::default();
                 args.view(input.address(), input.len())
-                    .view(output.view_mut().address(), output.len())
+                    .view(output.address(), output.len())
                     .value(self.input.width())
                     .value(self.input.height());
                 let params = args.pointers();

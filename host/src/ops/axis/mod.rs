@@ -15,7 +15,7 @@ use warpwright_gpu::{
 
 pub(super) use plan::{Argument, Plan, Problem};
 
-use super::{Choice, ChosenBy, choose, columns, rows};
+use super::{Choice, ChosenBy, choose, columns, rows, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector},
     device::Device,
@@ -27,7 +27,7 @@ use crate::{
 use plan::Room;
 
 /// An element that can be reduced along an axis: `u8 u16 i32 u32 f32 f64`.
-pub trait AxisReducible: Element + fmt::Debug + fmt::Display {
+pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
     /// The type of sums: `u64` for unsigned and `i64` for signed integers; `f32` for `f32`, `f64` for `f64`.
     type Sum: Element + fmt::Debug + fmt::Display;
     /// The most elements along the axis whose sum surely fits, whatever they are: more are refused. For
