@@ -48,7 +48,17 @@ impl Memory {
     }
 }
 
-/// The alignment in bytes that [`Memory`] has at least.
+/// The alignment in bytes that [`Memory`] has at least. Elements that need more do not compile:
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// #[repr(C, align(512))]
+/// struct Far([u8; 512]);
+/// unsafe impl bytemuck::Zeroable for Far {}
+/// unsafe impl bytemuck::Pod for Far {}
+///
+/// let _ = warpwright::Device::cpu().zeros::<Far>(1);
+/// ```
 pub(crate) const DEVICE_ALIGN: usize = 256;
 /// The alignment in bytes that [`Pinned`] memory has at least.
 pub(crate) const PINNED_ALIGN: usize = 64;

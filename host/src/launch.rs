@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_std::{
     Global, GlobalMut,
-    kernel::{ByValue, Kernel, LaunchConfig, Params, Signature},
+    kernel::{ByValue, Kernel, KernelDescriptor, LaunchConfig, Params, Signature},
 };
 
 use crate::{
@@ -160,6 +160,32 @@ args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 
 args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11);
 
 impl Device {
+    /// Queues a launch of one of the library's kernels, in order with the work of the `owners` of its arrays.
+    ///
+    /// # Safety
+    /// As for [`Executor::launch`](crate::executor::Executor::launch).
+    pub(crate) unsafe fn queue(
+        &self,
+        operation: &'static str,
+        (kernel, config): (&KernelDescriptor, LaunchConfig),
+        args: &RawArgs,
+        owners: &[&Device],
+    ) -> Result<()> {
+        let launch = Launch {
+            operation,
+            kernel,
+            config,
+            params: &args.pointers(),
+            module: None,
+            constants: &[],
+        };
+        let owners: Vec<_> = owners.iter().map(|owner| &owner.executor).collect();
+        ordered(&self.executor, &owners, || {
+            // SAFETY: by the contract.
+            unsafe { self.executor.launch(&launch) }
+        })
+    }
+
     /// Launches the kernel `K`, which `module` holds, with `args`.
     ///
     /// The launch is queued; reading a result waits for it. On the CPU executor it runs at once, lane by

@@ -8,7 +8,6 @@ use crate::{
     buffer::{Element, Vector, VectorView, host_vec},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
 };
 
@@ -356,21 +355,10 @@ where
                 if let Some(copies_log2) = copies_log2 {
                     args.value(copies_log2);
                 }
-                let params = args.pointers();
-                let launch = Launch {
-                    operation: "histogram",
-                    kernel,
-                    config,
-                    params: &params,
-                    module: None,
-                    constants: &[],
-                };
-                let owners = [&self.input.device().executor];
-                ordered(&self.device.executor, &owners, || {
-                    // SAFETY: the counts are this request's own, one per bin; the
-                    // plan keeps to the kernel's shared memory and to 2^32 values per block.
-                    unsafe { self.device.executor.launch(&launch) }
-                })
+                let (launch, owners) = ((kernel, config), [self.input.device()]);
+                // SAFETY: the counts are this request's own, one per bin; the plan keeps to the kernel's shared
+                // memory and to 2^32 values per block.
+                unsafe { self.device.queue("histogram", launch, &args, &owners) }
             }
         }
     }

@@ -13,7 +13,6 @@ use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
 };
 
@@ -235,7 +234,7 @@ impl RandomGenerator {
             Error::invalid(
                 OPERATION,
                 format!(
-                    "a place among the stream's 2^64 words, of which {} are left",
+                    "a place among the stream's 2^64 words, {} further on at most",
                     u64::MAX - self.position
                 ),
                 format!("{words} further on"),
@@ -499,22 +498,10 @@ impl RandomGenerator {
         args: &RawArgs,
         owner: &Device,
     ) -> Result<()> {
-        let launch = Launch {
-            operation: OPERATION,
-            kernel,
-            config: LaunchConfig {
-                shared_bytes,
-                ..LaunchConfig::linear(blocks, policy::BLOCK as u32)
-            },
-            params: &args.pointers(),
-            module: None,
-            constants: &[],
-        };
-        ordered(&self.device.executor, &[&owner.executor], || {
-            // SAFETY: the output is borrowed to be written, the states are this generator's own and at the
-            // place that the kernel goes on from, the grid covers them, and the stream's end was checked.
-            unsafe { self.device.executor.launch(&launch) }
-        })
+        let config = LaunchConfig::linear(blocks, policy::BLOCK as u32).with_shared(shared_bytes);
+        // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
+        // that the kernel goes on from, the grid covers them, and the stream's end was checked.
+        unsafe { self.device.queue(OPERATION, (kernel, config), args, &[owner]) }
     }
 }
 

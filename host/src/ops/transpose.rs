@@ -8,7 +8,6 @@ use crate::{
     buffer::{Element, copy},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
     matrix::{Matrix, MatrixView},
 };
@@ -167,20 +166,10 @@ impl<T: Element> PreparedTranspose<'_, T> {
                     .view(output.address(), output.len())
                     .value(self.input.width())
                     .value(self.input.height());
-                let params = args.pointers();
-                let launch = Launch {
-                    operation: "transpose",
-                    kernel,
-                    config,
-                    params: &params,
-                    module: None,
-                    constants: &[],
-                };
-                ordered(&self.device.executor, &[&input.device().executor], || {
-                    // SAFETY: both have `width * height` elements of the kernel's word size, the output
-                    // is a new allocation, and the grid has a block per tile.
-                    unsafe { self.device.executor.launch(&launch) }
-                })
+                let (launch, owners) = ((kernel, config), [input.device()]);
+                // SAFETY: both have `width * height` elements of the kernel's word size, the output is a new
+                // allocation, and the grid has a block per tile.
+                unsafe { self.device.queue("transpose", launch, &args, &owners) }
             }
         }
     }
