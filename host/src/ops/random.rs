@@ -501,7 +501,10 @@ impl RandomGenerator {
         let config = LaunchConfig::linear(blocks, policy::BLOCK as u32).with_shared(shared_bytes);
         // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
         // that the kernel goes on from, the grid covers them, and the stream's end was checked.
-        unsafe { self.device.queue(OPERATION, (kernel, config), args, &[owner]) }
+        unsafe {
+            self.device
+                .queue(OPERATION, (kernel, config), args, &[owner])
+        }
     }
 }
 
