@@ -108,10 +108,12 @@ extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> u32 {
     expect(stream as usize == 0x2000)
 }
 
-/// A code of newer drivers, for which this one has a name and `cust` none.
+/// Returns the code that `WARPWRIGHT_FAKE_SYNCHRONIZE` names, else one of newer drivers, for which this one has
+/// a name and `cust` none.
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> u32 {
-    226
+    let code = std::env::var("WARPWRIGHT_FAKE_SYNCHRONIZE");
+    code.map_or(226, |code| code.parse().unwrap_or(WRONG))
 }
 
 #[unsafe(no_mangle)]

@@ -110,9 +110,11 @@ impl<T: Element> PinnedVec<T> {
 
 impl<T> Drop for PinnedVec<T> {
     fn drop(&mut self) {
-        if self.wait().or_else(|_| self.wait()).is_err() {
-            // The error is the device's, and comes again with its next call. The copy may go on, and so the
-            // memory is not given back.
+        // An error of the device's comes again with its next call. Another one may be the waiting's alone, and
+        // then the copy may go on: the memory is not given back.
+        if let Err(error) = self.wait().or_else(|_| self.wait())
+            && !error.is_device_fault()
+        {
             std::mem::forget(std::mem::replace(&mut self.memory, Pinned::none()));
         }
     }

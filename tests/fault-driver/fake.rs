@@ -479,6 +479,23 @@ pub unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
     })
 }
 
+/// Knows the kind of memory (2) alone: 1 for pinned memory, 2 for a device's, else 0.
+pub unsafe fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *mut c_int,
+    values: *mut *mut c_void,
+    pointer: u64,
+) -> u32 {
+    in_context(|fake, _| {
+        if count != 1 || unsafe { *attributes } != 2 {
+            return invalid("an attribute of memory that is not its kind", INVALID_VALUE);
+        }
+        let kind = fake.block(pointer, 1).map_or(0, |block| 1 + c_uint::from(block.device.is_some()));
+        unsafe { *(*values).cast::<c_uint>() = kind };
+        0
+    })
+}
+
 pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) -> u32 {
     in_context(|fake, ordinal| {
         let checked = fake
