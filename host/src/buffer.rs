@@ -283,7 +283,9 @@ impl<'a, T: Element> VectorView<'a, T> {
                 std::mem::size_of_val(to),
             )
         };
-        let done = self.device.synchronize();
+        // Tried once more where it fails: `to` is the caller's again after this.
+        let wait = || self.device.synchronize();
+        let done = wait().or_else(|error| wait().and(Err(error)));
         copied.and(done)
     }
 }

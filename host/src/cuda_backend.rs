@@ -233,7 +233,9 @@ impl CudaBackend {
             // from pinned memory is waited for.
             unsafe { self.stream.copy_to_device(to, from, bytes) }?;
             if pinned {
-                self.stream.synchronize()?;
+                // Tried once more where it fails: the memory is the caller's again after this.
+                let wait = || self.stream.synchronize();
+                wait().or_else(|error| wait().and(Err(error)))?;
             }
             Ok(())
         };
