@@ -10,7 +10,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use values::{DeviceChoice, MapOp, Mask, Size};
 
 /// The most bins that the library counts.
-const MAX_BINS: u64 = u32::MAX as u64 - 1;
+const MAX_BINS: u64 = warpwright::ops::histogram::MOST_BINS as u64;
 
 /// GPU kernels written in Rust, for .npy files and pictures.
 ///

@@ -30,7 +30,7 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::cpu::constant::Table;
-use crate::view::Wide;
+use crate::{Plain, view::Wide};
 
 /// A table in constant memory: see the [module](self) and [`constant!`](crate::constant!).
 pub struct Constant<T: 'static, const N: usize> {
@@ -41,7 +41,7 @@ pub struct Constant<T: 'static, const N: usize> {
     table: Table<T>,
 }
 
-impl<T: Copy + 'static, const N: usize> Constant<T, N> {
+impl<T: Plain, const N: usize> Constant<T, N> {
     #[doc(hidden)]
     #[cfg(target_arch = "nvptx64")]
     pub const fn __new(name: &'static str, address: fn() -> *const T) -> Self {
@@ -100,8 +100,8 @@ impl<T: Copy + 'static, const N: usize> Constant<T, N> {
         #[cfg(target_arch = "nvptx64")]
         {
             let start = (self.address)();
-            // SAFETY: the address is that of the module's table; that `i` is within is the kernel's
-            // promise.
+            // SAFETY: the address is that of the module's table, whose bits are some element whether they were
+            // set or not; that `i` is within is the kernel's promise.
             unsafe {
                 crate::imp::assume_constant(start.cast());
                 start.add(i).read()
@@ -181,7 +181,7 @@ trait AnyTable: Sync {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-impl<T: Copy + Send + Sync + 'static, const N: usize> AnyTable for Constant<T, N> {
+impl<T: Plain + Send + Sync, const N: usize> AnyTable for Constant<T, N> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -268,7 +268,8 @@ impl core::fmt::Debug for ConstantValues<'_> {
 /// Declares a table in constant memory: `constant! { pub static NAME: [f32; 64]; }` makes a
 /// [`Constant<f32, 64>`](crate::constant::Constant).
 ///
-/// The name is the variable's in the PTX module, so it is one of a kind in the crate.
+/// The name is the variable's in the PTX module, so it is one of a kind in the crate. The elements are
+/// [`Plain`](crate::Plain): a table that was not set is all zeros.
 #[macro_export]
 macro_rules! constant {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: [$ty:ty; $len:expr];)*) => { $(

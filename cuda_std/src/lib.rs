@@ -37,6 +37,7 @@ pub mod mem;
 pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
+mod plain;
 pub mod ptr;
 pub mod random;
 pub mod shared;
@@ -52,6 +53,7 @@ use nvptx as imp;
 pub use float::GpuFloat;
 pub use half;
 pub use half::{bf16, f16};
+pub use plain::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 pub use view::{Global, GlobalMut, Shared};
@@ -69,7 +71,7 @@ pub trait __Parameter<const INDEX: usize> {
 /// What a kernel's file needs most: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
-    pub use crate::{f16, kernel, shared, shared_array, thread, warp};
+    pub use crate::{Plain, f16, kernel, shared, shared_array, thread, warp};
 }
 
 #[cfg(all(doctest, not(target_arch = "nvptx64")))]

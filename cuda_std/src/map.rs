@@ -53,7 +53,11 @@ pub unsafe trait MapFn: Copy + 'static {
 }
 
 /// What a [`MapFn`] takes for one position: `()`, an element, or a pair of elements.
-pub trait MapInput: Copy + 'static {
+///
+/// # Safety
+/// `join` calls `first` only where `ARRAYS` is 1 or 2, and `second` only where it is 2: there are no elements
+/// otherwise.
+pub unsafe trait MapInput: Copy + 'static {
     /// The elements of the first array; where there is none, any type.
     type First: Copy + 'static;
     /// The elements of the second array; where there is none, any type.
@@ -65,7 +69,8 @@ pub trait MapInput: Copy + 'static {
     fn join(first: impl FnOnce() -> Self::First, second: impl FnOnce() -> Self::Second) -> Self;
 }
 
-impl MapInput for () {
+// SAFETY: calls neither.
+unsafe impl MapInput for () {
     type First = u8;
     type Second = u8;
     const ARRAYS: usize = 0;
@@ -76,7 +81,8 @@ impl MapInput for () {
 
 macro_rules! single_inputs {
     ($($ty:ty),*) => { $(
-        impl MapInput for $ty {
+        // SAFETY: calls the first alone.
+        unsafe impl MapInput for $ty {
             type First = Self;
             type Second = u8;
             const ARRAYS: usize = 1;
@@ -103,7 +109,8 @@ single_inputs!(
     half::bf16
 );
 
-impl<A: Copy + 'static, B: Copy + 'static> MapInput for (A, B) {
+// SAFETY: there are two arrays.
+unsafe impl<A: Copy + 'static, B: Copy + 'static> MapInput for (A, B) {
     type First = A;
     type Second = B;
     const ARRAYS: usize = 2;
@@ -142,8 +149,13 @@ impl<F> Passed<F> {
 unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}
 
 /// A function with a kernel of its own: what [`map_kernel!`](crate::map_kernel!) implements.
+///
+/// # Safety
+/// The kernel takes a [`Passed`] function of this type, a [`Global`] of the first and one of the second
+/// elements, and a [`GlobalMut`] of the results; it writes the results within their bounds, and reads as many
+/// elements of the arrays that the function takes.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait MapKernel: MapFn {
+pub unsafe trait MapKernel: MapFn {
     /// The kernel.
     const KERNEL: &'static crate::kernel::KernelDescriptor;
 }
@@ -241,7 +253,7 @@ fn in_chunks<F: MapFn, const N: usize>(
     };
     let store = |at: usize, a: Option<[First<F>; N]>, b: Option<[Second<F>; N]>| {
         let x = written_out::<F::In, N>(|i| {
-            // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, which are there.
+            // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
             F::In::join(
                 || unsafe { a.unwrap_unchecked() }[i],
                 || unsafe { b.unwrap_unchecked() }[i],
@@ -306,7 +318,8 @@ macro_rules! map_kernel {
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl $crate::map::MapKernel for $function {
+            // SAFETY: the kernel above, whose body keeps within the output.
+            unsafe impl $crate::map::MapKernel for $function {
                 const KERNEL: &'static $crate::kernel::KernelDescriptor =
                     &<Marker as $crate::kernel::Kernel>::DESCRIPTOR;
             }

@@ -1,6 +1,6 @@
 //! Shared memory: static arrays, and the dynamic allocation that a launch sizes.
 
-use crate::{imp, view::Shared};
+use crate::{Plain, imp, view::Shared};
 
 /// A static array in the block's shared memory, as a raw pointer: `shared_array![f32; 256]` is a
 /// `*mut f32`. Every lane of the block gets the same address; the contents start undefined.
@@ -18,17 +18,27 @@ macro_rules! shared_array {
     };
 }
 
-/// A static array in the block's shared memory, as a [`Shared`] view: `shared![f32; 256]`.
+/// A static array in the block's shared memory, as a [`Shared`] view: `shared![f32; 256]`. The elements are
+/// [`Plain`](crate::Plain), since the contents start undefined.
 ///
 /// What [`shared_array!`](crate::shared_array!) says of places and loops holds here too.
 #[macro_export]
 macro_rules! shared {
     [$ty:ty; $len:expr] => {
-        // SAFETY: the pointer is to an array of this very length.
-        unsafe {
-            $crate::view::Shared::<$ty>::from_raw_parts($crate::shared_array![$ty; $len], $len)
-        }
+        // SAFETY: the pointer is to an array of this very length, which every lane of the block may use.
+        unsafe { $crate::shared::__plain_view::<$ty>($crate::shared_array![$ty; $len], $len) }
     };
+}
+
+/// A view of shared memory whose contents are some bits or other.
+///
+/// # Safety
+/// As for [`Shared::from_raw_parts`].
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn __plain_view<T: Plain>(pointer: *mut T, len: usize) -> Shared<T> {
+    // SAFETY: by the contract; any contents are elements.
+    unsafe { Shared::from_raw_parts(pointer, len) }
 }
 
 /// The address of the static array that belongs to `site` and `A`.
@@ -94,12 +104,12 @@ impl DynamicShared {
     /// The next array: `len` elements, aligned for `T`.
     #[inline(always)]
     #[track_caller]
-    pub fn carve<T: Copy>(&mut self, len: usize) -> Shared<T> {
+    pub fn carve<T: Plain>(&mut self, len: usize) -> Shared<T> {
         let offset = self.layout.offset_of_next::<T>();
         self.layout = self.layout.array::<T>(len);
         imp::check_dynamic_shared(self.layout.bytes());
-        // SAFETY: `new`'s caller vouched for the size; the layout keeps the alignment.
-        unsafe { Shared::from_raw_parts(imp::dynamic_shared().add(offset).cast(), len) }
+        // SAFETY: `new`'s caller vouched for the size; the layout keeps the alignment, and its arrays apart.
+        unsafe { __plain_view(imp::dynamic_shared().add(offset).cast(), len) }
     }
 
     /// An array of `len` elements that begins at byte `offset`, where the host's
@@ -110,7 +120,7 @@ impl DynamicShared {
     /// other array there at the same time.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn carve_at<T: Copy>(&mut self, offset: usize, len: usize) -> Shared<T> {
+    pub unsafe fn carve_at<T: Plain>(&mut self, offset: usize, len: usize) -> Shared<T> {
         if let Ok(layout) = self.layout.array_at::<T>(offset, len) {
             self.layout = layout;
         } else {
@@ -118,8 +128,9 @@ impl DynamicShared {
             unsafe { imp::misaligned_shared(offset, align_of::<T>()) }
         }
         imp::check_dynamic_shared(self.layout.bytes());
-        // SAFETY: the callers of `new` and of this function vouched for the size and the alignment.
-        unsafe { Shared::from_raw_parts(imp::dynamic_shared().add(offset).cast(), len) }
+        // SAFETY: the callers of `new` and of this function vouched for the size, the alignment, and that no
+        // other array is in use there.
+        unsafe { __plain_view(imp::dynamic_shared().add(offset).cast(), len) }
     }
 }
 

@@ -19,7 +19,7 @@
 
 use core::marker::PhantomData;
 
-use cuda_std::{GlobalMut, atomic::Atomic};
+use cuda_std::{GlobalMut, Plain, atomic::Atomic};
 
 use crate::reduce::{self, Accumulator, Max, Min, Reduction};
 
@@ -29,7 +29,7 @@ pub const CHUNK: usize = 256;
 /// A reduction along an axis. The partial results of [`Reduction`] are the totals.
 pub trait Along: Reduction {
     /// The narrow accumulator.
-    type Part: Copy + 'static;
+    type Part: Plain;
     /// A result.
     type Out: Copy + 'static;
     /// What changes nothing when an element is added to it.

@@ -18,16 +18,21 @@ const WRONG: u32 = 1;
 
 static CURRENT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static INITS: AtomicU32 = AtomicU32::new(0);
+static HOST_FREES: AtomicU32 = AtomicU32::new(0);
 static DYNAMIC_SHARED: AtomicU32 = AtomicU32::new(49152);
 
 fn expect(right: bool) -> u32 {
     if right { 0 } else { WRONG }
 }
 
+/// Returns the code that `WARPWRIGHT_FAKE_INIT` names, if it is there.
 #[unsafe(no_mangle)]
 extern "C" fn cuInit(flags: c_uint) -> u32 {
     INITS.fetch_add(1, SeqCst);
-    expect(flags == 0)
+    match std::env::var("WARPWRIGHT_FAKE_INIT") {
+        Ok(code) => code.parse().unwrap_or(WRONG),
+        Err(_) => expect(flags == 0),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -103,10 +108,12 @@ extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> u32 {
     expect(stream as usize == 0x2000)
 }
 
-/// A code of newer drivers, for which this one has a name and `cust` none.
+/// Returns the code that `WARPWRIGHT_FAKE_SYNCHRONIZE` names, else one of newer drivers, for which this one has
+/// a name and `cust` none.
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(_stream: *mut c_void) -> u32 {
-    226
+    let code = std::env::var("WARPWRIGHT_FAKE_SYNCHRONIZE");
+    code.map_or(226, |code| code.parse().unwrap_or(WRONG))
 }
 
 #[unsafe(no_mangle)]
@@ -128,6 +135,38 @@ unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(pointer: u64) -> u32 {
     expect(pointer == 0x3000)
+}
+
+/// Never given back, so that a test may look at it whenever it likes: [`cuMemFreeHost`] counts.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> u32 {
+    let memory = vec![0u128; bytes.div_ceil(16)].leak();
+    unsafe { *pointer = memory.as_mut_ptr().cast() };
+    expect(flags == 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeHost(_: *mut c_void) -> u32 {
+    HOST_FREES.fetch_add(1, SeqCst);
+    0
+}
+
+/// Memory is pinned if its first byte is 0xfa.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *const c_int,
+    values: *const *mut c_void,
+    pointer: u64,
+) -> u32 {
+    let first = unsafe { *(pointer as *const u8) };
+    unsafe { *(*values).cast::<c_uint>() = c_uint::from(first == 0xfa) };
+    expect(count == 1 && unsafe { *attributes } == 2)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, _: *const c_void, _: usize, stream: *mut c_void) -> u32 {
+    expect(to == 0x3000 && stream as usize == 0x2000)
 }
 
 #[unsafe(no_mangle)]
@@ -257,6 +296,12 @@ extern "C" fn cuTexRefSetMipmapLevelClamp(
         i13 as f64, f14, f64::from(i15), f16, i17 as f64, f18, i19 as f64, f20,
     ];
     all.iter().zip(1..).find(|(value, number)| **value != f64::from(*number)).map_or(0, |(_, n)| n)
+}
+
+/// Not the real signature either: how often `cuMemFreeHost` was called.
+#[unsafe(no_mangle)]
+extern "C" fn cuProfilerStart() -> u32 {
+    HOST_FREES.load(SeqCst)
 }
 
 /// Not the real signature either: how often `cuInit` was called.

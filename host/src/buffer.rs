@@ -1,9 +1,8 @@
-//! Typed memory on a device: vectors, views of them, and pinned host memory.
+//! Typed memory on a device: vectors, and views of them.
 
 use std::{
     marker::PhantomData,
     ops::{Bound, RangeBounds},
-    sync::Arc,
 };
 
 use bytemuck::Pod;
@@ -11,7 +10,7 @@ use bytemuck::Pod;
 use crate::{
     device::Device,
     error::{Error, Result},
-    executor::{Executor, Memory, ordered},
+    executor::{DEVICE_ALIGN, Memory, ordered},
 };
 
 /// A type that can live on a device: plain data, valid with any bits, of at least one byte.
@@ -36,6 +35,21 @@ pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> 
                 format!("{len} elements of {} bytes", size_of::<T>()),
             )
         })
+}
+
+/// `len` times `value` in the host's memory.
+pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfMemory {
+            operation,
+            device: crate::DeviceKind::Cpu,
+            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
+            available: "the host has not that much".to_owned(),
+        })?;
+    values.resize(len, value);
+    Ok(values)
 }
 
 /// An array on a device.
@@ -102,6 +116,12 @@ pub(crate) fn resolve(
 impl<T: Element> Vector<T> {
     /// An array of `len` elements with some contents or other.
     pub(crate) fn uninit(device: &Device, operation: &'static str, len: usize) -> Result<Self> {
+        const {
+            assert!(
+                align_of::<T>() <= DEVICE_ALIGN,
+                "elements are aligned to 256 bytes at most"
+            )
+        };
         let bytes = bytes_of::<T>(operation, len)?;
         let memory = device.executor.allocate(operation, bytes)?;
         Ok(Self {
@@ -160,11 +180,7 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the array.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VectorViewMut<'_, T>> {
-        let (start, end) = resolve("slice_mut", range, self.len)?;
-        let mut view = self.view_mut();
-        view.address += (start * size_of::<T>()) as u64;
-        view.len = end - start;
-        Ok(view)
+        self.view_mut().into_slice(range)
     }
 
     /// A copy of the elements on the host; waits for the work that makes them.
@@ -189,43 +205,6 @@ impl<T: Element> Vector<T> {
     /// [`Error::Invalid`] if `from` has another length, [`Error::Driver`] if the copy failed.
     pub fn upload(&mut self, from: &[T]) -> Result<()> {
         self.view_mut().upload(from)
-    }
-
-    /// Queues a copy of the elements into pinned memory, and returns at once: see [`PinnedVec`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
-    pub fn download_pinned(&self, to: &mut PinnedVec<T>) -> Result<()> {
-        to.start_copy(
-            "download_pinned",
-            self.len,
-            &self.device,
-            |pinned, device| {
-                let bytes = size_of::<T>() * self.len;
-                // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
-                unsafe {
-                    device
-                        .executor
-                        .copy_out(pinned, self.memory.address(), bytes)
-                }
-            },
-        )
-    }
-
-    /// Queues a copy of pinned memory over the elements, and returns at once: see [`PinnedVec`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if `from` has another length or belongs to another device, [`Error::Driver`].
-    pub fn upload_pinned(&mut self, from: &mut PinnedVec<T>) -> Result<()> {
-        from.start_copy("upload_pinned", self.len, &self.device, |pinned, device| {
-            let bytes = size_of::<T>() * self.len;
-            // SAFETY: as for `download_pinned`; `&mut self` keeps others away from the elements.
-            unsafe {
-                device
-                    .executor
-                    .copy_in(self.memory.address(), pinned, bytes)
-            }
-        })
     }
 }
 
@@ -285,16 +264,7 @@ impl<'a, T: Element> VectorView<'a, T> {
     /// # Errors
     /// [`Error::Driver`] if that work or the copy failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = Vec::new();
-        values
-            .try_reserve_exact(self.len)
-            .map_err(|_| Error::OutOfMemory {
-                operation: "to_vec",
-                device: crate::DeviceKind::Cpu,
-                requested: (self.len * size_of::<T>()) as u64,
-                available: "the host has not that much".to_owned(),
-            })?;
-        values.resize(self.len, T::zeroed());
+        let mut values = host_vec("to_vec", self.len, T::zeroed())?;
         self.download(&mut values)?;
         Ok(values)
     }
@@ -320,16 +290,14 @@ impl<'a, T: Element> VectorView<'a, T> {
                 std::mem::size_of_val(to),
             )
         };
-        let done = self.device.synchronize();
+        // Tried once more where it fails: `to` is the caller's again after this.
+        let wait = || self.device.synchronize();
+        let done = wait().or_else(|error| wait().and(Err(error)));
         copied.and(done)
     }
 }
 
 impl<'a, T: Element> VectorViewMut<'a, T> {
-    pub(crate) fn owner(&self) -> &'a Device {
-        self.device
-    }
-
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
@@ -341,7 +309,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
     }
 
     /// The handle that the array was made with.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &'a Device {
         self.device
     }
 
@@ -365,6 +333,24 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         }
     }
 
+    /// The elements of `range`, to write, for as long as this view is not used.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the range does not lie within the view.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VectorViewMut<'_, T>> {
+        self.reborrow().into_slice(range)
+    }
+
+    /// [`slice_mut`](Self::slice_mut) for as long as the elements are borrowed.
+    pub(crate) fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let (start, end) = resolve("slice_mut", range, self.len)?;
+        Ok(Self {
+            address: self.address + (start * size_of::<T>()) as u64,
+            len: end - start,
+            ..self
+        })
+    }
+
     /// The same elements, to read.
     pub fn as_view(&self) -> VectorView<'_, T> {
         VectorView::from_parts(self.address, self.len, self.device)
@@ -382,7 +368,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
                 format!("{}", from.len()),
             ));
         }
-        // SAFETY: as many elements on both sides; `from` is not pinned, so it is read before the return.
+        // SAFETY: as many elements on both sides.
         unsafe {
             self.device.executor.copy_in(
                 self.address,
@@ -425,127 +411,6 @@ impl Device {
         let mut vector = Vector::uninit(self, "zeros", len)?;
         vector.view_mut().clear()?;
         Ok(vector)
-    }
-
-    /// Host memory of `len` elements that this device copies to and from without the host's help; all its
-    /// bytes are nought. On the CPU it is plain memory.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] if the system has not that much to pin, [`Error::Driver`].
-    pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedVec<T>> {
-        let bytes = bytes_of::<T>("pinned", len)?;
-        let memory = match &*self.executor {
-            Executor::Cpu(backend) => PinnedBytes::Cpu(backend.allocate("pinned", bytes)?),
-            #[cfg(warpwright_cuda)]
-            Executor::Cuda(backend) => PinnedBytes::Cuda(backend.allocate_pinned(bytes)?),
-        };
-        Ok(PinnedVec {
-            memory,
-            len,
-            device: self.clone(),
-            busy: None,
-            marker: PhantomData,
-        })
-    }
-}
-
-#[derive(Debug)]
-enum PinnedBytes {
-    Cpu(crate::cpu::HostMemory),
-    #[cfg(warpwright_cuda)]
-    Cuda(crate::cuda::PinnedMemory),
-}
-
-impl PinnedBytes {
-    fn pointer(&self) -> *mut u8 {
-        match self {
-            Self::Cpu(memory) => memory.address() as *mut u8,
-            #[cfg(warpwright_cuda)]
-            Self::Cuda(memory) => memory.pointer().as_ptr(),
-        }
-    }
-}
-
-/// Host memory that a device copies to and from by itself: copies overlap with other work, and return
-/// before they are done. Reading or writing the memory waits for them.
-#[derive(Debug)]
-pub struct PinnedVec<T> {
-    memory: PinnedBytes,
-    len: usize,
-    device: Device,
-    /// The handle on whose stream the latest copy was queued.
-    busy: Option<Device>,
-    marker: PhantomData<T>,
-}
-
-impl<T: Element> PinnedVec<T> {
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Waits for the copy that is under way.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] if it failed.
-    pub fn wait(&mut self) -> Result<()> {
-        if let Some(device) = &self.busy {
-            // Where that fails, the copy may still be under way.
-            device.synchronize()?;
-            self.busy = None;
-        }
-        Ok(())
-    }
-
-    /// The elements; waits for the copy that is under way.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] if it failed.
-    pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
-        self.wait()?;
-        // SAFETY: `len` elements of plain data, set to nought when allocated; no copy is under way.
-        Ok(unsafe { std::slice::from_raw_parts_mut(self.memory.pointer().cast(), self.len) })
-    }
-
-    fn start_copy(
-        &mut self,
-        operation: &'static str,
-        len: usize,
-        device: &Device,
-        copy: impl FnOnce(*mut u8, &Device) -> Result<()>,
-    ) -> Result<()> {
-        self.device.require_same(operation, device)?;
-        if len != self.len {
-            return Err(Error::invalid(
-                operation,
-                format!("pinned memory of {len} elements"),
-                format!("{}", self.len),
-            ));
-        }
-        if self
-            .busy
-            .as_ref()
-            .is_some_and(|busy| !Arc::ptr_eq(&busy.executor, &device.executor))
-        {
-            self.wait()?;
-        }
-        self.busy = Some(device.clone());
-        copy(self.memory.pointer(), device)
-    }
-}
-
-impl<T> Drop for PinnedVec<T> {
-    fn drop(&mut self) {
-        if let Some(device) = self.busy.take() {
-            // An error of the copy is the device's, and comes again with its next call; one of the waiting
-            // is not, and the memory must not go before the copy is done.
-            let _ = device.synchronize().or_else(|_| device.synchronize());
-        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     error::{Error, Result},
     executor::{Launch, Mark},
     module::{self, Module},
+    ptx,
 };
 
 /// A CUDA device with one stream.
@@ -28,7 +29,7 @@ pub(crate) struct CudaBackend {
 }
 
 /// Kernels by device and name.
-type Functions = HashMap<(usize, String), Arc<CudaFunction>>;
+type Functions = HashMap<(usize, &'static str), Arc<CudaFunction>>;
 
 /// The library's kernels that a device has loaded; they stay loaded like the context.
 fn loaded() -> &'static Mutex<Functions> {
@@ -55,29 +56,21 @@ pub(crate) fn list() -> Vec<DeviceInfo> {
     crate::cuda::devices().iter().map(device_info).collect()
 }
 
-/// The ordinal of the first device of a supported kind; none where there is no driver, or no device that
-/// may be used.
+/// The ordinal of the first device of a supported kind; none where the machine has no CUDA device.
 ///
 /// # Errors
 /// What else the driver returns.
 pub(crate) fn first_supported() -> Result<Option<usize>> {
-    let none_or = |ordinal| {
-        move |error: CudaError| match error.kind() {
-            CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => Ok(None),
-            _ => Err(driver_error("auto", DeviceKind::Cuda { ordinal }, error)),
-        }
-    };
+    let failed = |ordinal| move |error| driver_error("auto", DeviceKind::Cuda { ordinal }, error);
     let count = match crate::cuda::device_count() {
         Ok(count) => count,
-        Err(error) => return none_or(0)(error),
+        Err(error) if error.means_no_device() => 0,
+        Err(error) => return Err(failed(0)(error)),
     };
     for ordinal in 0..count {
-        match crate::cuda::device_info(ordinal) {
-            Ok(info) if supported(&device_info(&info)) => return Ok(Some(ordinal)),
-            Ok(_) => {}
-            Err(error) => {
-                none_or(ordinal)(error)?;
-            }
+        let info = crate::cuda::device_info(ordinal).map_err(failed(ordinal))?;
+        if supported(&device_info(&info)) {
+            return Ok(Some(ordinal));
         }
     }
     Ok(None)
@@ -144,6 +137,10 @@ impl CudaBackend {
         &self.info
     }
 
+    pub fn ordinal(&self) -> usize {
+        self.context.info().ordinal
+    }
+
     fn error(&self, operation: &'static str) -> impl Fn(CudaError) -> Error + use<> {
         let kind = self.info.kind;
         move |error| driver_error(operation, kind, error)
@@ -195,15 +192,15 @@ impl CudaBackend {
         })
     }
 
-    pub fn allocate_pinned(&self, bytes: usize) -> Result<PinnedMemory> {
+    pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<PinnedMemory> {
         PinnedMemory::allocate(&self.context, bytes).map_err(|error| match error.kind() {
             CudaErrorKind::OutOfMemory => Error::OutOfMemory {
-                operation: "pinned",
+                operation,
                 device: self.info.kind,
                 requested: bytes as u64,
                 available: "the host has no more memory to pin".to_owned(),
             },
-            _ => driver_error("pinned", self.info.kind, error),
+            _ => driver_error(operation, self.info.kind, error),
         })
     }
 
@@ -230,8 +227,26 @@ impl CudaBackend {
     /// # Safety
     /// As for `Executor::copy_in`.
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        let copy = || {
+            let pinned = bytes > 0 && self.context.is_pinned(from)?;
+            // SAFETY: by the contract; memory that is not pinned has been read when this returns, and a copy
+            // from pinned memory is waited for.
+            unsafe { self.stream.copy_to_device(to, from, bytes) }?;
+            if pinned {
+                // Tried once more where it fails: the memory is the caller's again after this.
+                let wait = || self.stream.synchronize();
+                wait().or_else(|error| wait().and(Err(error)))?;
+            }
+            Ok(())
+        };
+        copy().map_err(self.error("upload"))
+    }
+
+    /// # Safety
+    /// As for `Executor::copy_in_pinned`.
+    pub unsafe fn copy_in_pinned(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         // SAFETY: by the contract.
-        unsafe { self.stream.copy_to_device(to, from, bytes) }.map_err(self.error("upload"))
+        unsafe { self.stream.copy_to_device(to, from, bytes) }.map_err(self.error("upload_pinned"))
     }
 
     /// # Safety
@@ -279,24 +294,33 @@ impl CudaBackend {
 
     fn function(&self, launch: &Launch<'_>) -> Result<Arc<CudaFunction>> {
         match launch.module {
-            Some(module) => module.function(self, launch.kernel.name, launch.operation),
-            None => self.own_function(launch.kernel.name, launch.operation),
+            Some(module) => module.function(self, launch.kernel, launch.operation),
+            None => self.own_function(launch.kernel, launch.operation),
         }
     }
 
     /// One of the library's kernels, compiled at its first use on the device.
-    fn own_function(&self, name: &str, operation: &'static str) -> Result<Arc<CudaFunction>> {
-        let key = (self.context.info().ordinal, name.to_owned());
+    fn own_function(
+        &self,
+        kernel: &KernelDescriptor,
+        operation: &'static str,
+    ) -> Result<Arc<CudaFunction>> {
+        let name = kernel.name;
+        let key = (self.ordinal(), name);
         let mut loaded = loaded().lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = loaded.get(&key) {
             return Ok(function.clone());
         }
         let capability = self.info.compute_capability.unwrap_or_default();
-        let ptx = module::own_kernel(name, capability).ok_or_else(|| Error::UnknownKernel {
+        let unknown = || Error::UnknownKernel {
             operation,
             kernel: name.to_owned(),
             hint: "; rebuild it with `cargo xtask build-ptx`",
-        })?;
+        };
+        let ptx = module::own_kernel(name, capability).ok_or_else(unknown)?;
+        let entries = ptx::entries(&ptx);
+        let entry = entries.iter().find(|entry| entry.name == name);
+        module::check_params(entry.ok_or_else(unknown)?, kernel, operation)?;
         let function = self.load(&ptx, name, operation)?;
         loaded.insert(key, function.clone());
         Ok(function)
@@ -309,7 +333,7 @@ impl CudaBackend {
         threads: u32,
         shared_bytes: u32,
     ) -> Result<u32> {
-        self.own_function(kernel.name, operation)?
+        self.own_function(kernel, operation)?
             .max_active_blocks(threads, shared_bytes)
             .map_err(self.error(operation))
     }

@@ -4,7 +4,7 @@ use std::{ffi::c_void, fmt, sync::Arc, time::Duration};
 
 use crate::{
     error::{Error, Result},
-    executor::{Executor, Mark},
+    executor::Executor,
 };
 
 /// Which device.
@@ -65,8 +65,8 @@ impl Device {
     /// The first CUDA device that works, else the CPU.
     ///
     /// # Errors
-    /// [`Error::Driver`] if there is a CUDA device of a supported kind and it fails: a broken GPU is not
-    /// silently replaced.
+    /// [`Error::Driver`] or [`Error::NoDevice`] if there is a driver and it fails in any other way than by
+    /// finding no device, or if the device fails: a broken GPU is not silently replaced.
     pub fn auto() -> Result<Self> {
         match Executor::first_supported()? {
             Some(ordinal) => Self::cuda(ordinal),
@@ -149,11 +149,6 @@ impl Device {
         let value = work()?;
         let end = self.executor.mark()?;
         Ok((value, end.since(&start)?))
-    }
-
-    /// A point in the handle's stream, for timings.
-    pub(crate) fn _mark(&self) -> Result<Mark> {
-        self.executor.mark()
     }
 
     /// The driver's stream (a `CUstream`) in which this handle's work is queued, for other libraries' work

@@ -105,6 +105,15 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Whether the device's context is lost: no work goes on there.
+    pub(crate) fn is_device_fault(&self) -> bool {
+        #[cfg(warpwright_cuda)]
+        if let Self::Driver { code, .. } = self {
+            return crate::cuda::is_device_fault(*code);
+        }
+        false
+    }
+
     pub(crate) fn invalid(
         operation: &'static str,
         required: impl Into<String>,

@@ -38,12 +38,51 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// The address of the first byte, aligned to 256 bytes.
+    /// The address of the first byte, aligned to [`DEVICE_ALIGN`].
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
             #[cfg(warpwright_cuda)]
             Self::Cuda(memory) => memory.pointer(),
+        }
+    }
+}
+
+/// The alignment in bytes that [`Memory`] has at least. Elements that need more do not compile:
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// #[repr(C, align(512))]
+/// struct Far([u8; 512]);
+/// unsafe impl bytemuck::Zeroable for Far {}
+/// unsafe impl bytemuck::Pod for Far {}
+///
+/// let _ = warpwright::Device::cpu().zeros::<Far>(1);
+/// ```
+pub(crate) const DEVICE_ALIGN: usize = 256;
+/// The alignment in bytes that [`Pinned`] memory has at least.
+pub(crate) const PINNED_ALIGN: usize = 64;
+
+/// Host memory that a device copies to and from by itself. Starts out as zeros.
+#[derive(Debug)]
+pub(crate) enum Pinned {
+    Cpu(cpu::HostMemory),
+    #[cfg(warpwright_cuda)]
+    Cuda(cuda::PinnedMemory),
+}
+
+impl Pinned {
+    /// No bytes.
+    pub fn none() -> Self {
+        Self::Cpu(cpu::HostMemory::none())
+    }
+
+    /// The address of the first byte.
+    pub fn pointer(&self) -> *mut u8 {
+        match self {
+            Self::Cpu(memory) => memory.pointer(),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(memory) => memory.pointer().as_ptr(),
         }
     }
 }
@@ -63,8 +102,7 @@ impl Mark {
             (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
             #[cfg(warpwright_cuda)]
             (Self::Cuda(end, kind), Self::Cuda(start, _)) => end
-                .synchronize()
-                .and_then(|()| end.elapsed_since(start))
+                .elapsed_since(start)
                 .map_err(|error| crate::cuda_backend::driver_error("time", *kind, error)),
             #[cfg(warpwright_cuda)]
             _ => Err(Error::invalid(
@@ -195,6 +233,15 @@ impl Executor {
         }
     }
 
+    /// Pinned memory of `bytes` bytes.
+    pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<Pinned> {
+        match self {
+            Self::Cpu(backend) => backend.allocate(operation, bytes).map(Pinned::Cpu),
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.allocate_pinned(operation, bytes).map(Pinned::Cuda),
+        }
+    }
+
     /// Queues setting `bytes` bytes at `to` to `value`.
     ///
     /// # Safety
@@ -212,11 +259,11 @@ impl Executor {
         }
     }
 
-    /// Queues a copy from the host. On return `from` may be changed, unless it is pinned memory.
+    /// Queues a copy from the host, whose memory is no longer needed on return. From pinned memory the copy
+    /// is waited for.
     ///
     /// # Safety
-    /// As for [`fill`](Self::fill) at `to`; `from` is readable, and if it is pinned it stays so and
-    /// unchanged until the copy is done.
+    /// As for [`fill`](Self::fill) at `to`; `from` is readable.
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -230,6 +277,23 @@ impl Executor {
         }
     }
 
+    /// Queues a copy from pinned memory, and returns at once.
+    ///
+    /// # Safety
+    /// As for [`copy_in`](Self::copy_in); `from` stays readable and unchanged until the copy is done.
+    pub unsafe fn copy_in_pinned(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(backend) => {
+                // SAFETY: by the contract.
+                unsafe { backend.copy_in(to, from, bytes) };
+                Ok(())
+            }
+            #[cfg(warpwright_cuda)]
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => unsafe { backend.copy_in_pinned(to, from, bytes) },
+        }
+    }
+
     /// Queues a copy to the host.
     ///
     /// # Safety
@@ -237,9 +301,9 @@ impl Executor {
     /// copy is done.
     pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
         match self {
-            Self::Cpu(_) => {
+            Self::Cpu(backend) => {
                 // SAFETY: by the contract.
-                unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
+                unsafe { backend.copy_out(to, from, bytes) };
                 Ok(())
             }
             #[cfg(warpwright_cuda)]
@@ -337,6 +401,9 @@ impl Executor {
 }
 
 /// Runs `work` on `user`'s stream, ordered after what `owners` have queued and before what they queue later.
+///
+/// Where an owner cannot be told to wait, the work is waited for here: the owner may free its memory, or
+/// overwrite it, as soon as this returns.
 pub(crate) fn ordered<T>(
     user: &Arc<Executor>,
     owners: &[&Arc<Executor>],
@@ -347,12 +414,14 @@ pub(crate) fn ordered<T>(
         user.wait_for(owner)?;
     }
     let value = work();
+    let mut waits = Ok(());
     for owner in others() {
-        // What is not in order on the device is waited for here.
         if let Err(error) = owner.wait_for(user) {
-            user.synchronize()?;
-            return value.and(Err(error));
+            // Its own error would come again with the next call.
+            let _ = user.synchronize();
+            waits = waits.and(Err(error));
         }
     }
-    value
+    let value = value?;
+    waits.map(|()| value)
 }

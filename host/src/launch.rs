@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_std::{
     Global, GlobalMut,
-    kernel::{ByValue, Kernel, LaunchConfig, Params, Signature},
+    kernel::{ByValue, Kernel, KernelDescriptor, LaunchConfig, Params, Signature},
 };
 
 use crate::{
@@ -106,7 +106,7 @@ impl<'a, T: Element> Arg<'a, Global<T>> for &'a Matrix<T> {
 impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
         to.raw.view(self.address(), self.len());
-        to.owners.push(self.owner());
+        to.owners.push(self.device());
     }
 }
 
@@ -160,6 +160,32 @@ args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 
 args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11);
 
 impl Device {
+    /// Queues a launch of one of the library's kernels, in order with the work of the `owners` of its arrays.
+    ///
+    /// # Safety
+    /// As for [`Executor::launch`](crate::executor::Executor::launch).
+    pub(crate) unsafe fn queue(
+        &self,
+        operation: &'static str,
+        (kernel, config): (&KernelDescriptor, LaunchConfig),
+        args: &RawArgs,
+        owners: &[&Device],
+    ) -> Result<()> {
+        let launch = Launch {
+            operation,
+            kernel,
+            config,
+            params: &args.pointers(),
+            module: None,
+            constants: &[],
+        };
+        let owners: Vec<_> = owners.iter().map(|owner| &owner.executor).collect();
+        ordered(&self.executor, &owners, || {
+            // SAFETY: by the contract.
+            unsafe { self.executor.launch(&launch) }
+        })
+    }
+
     /// Launches the kernel `K`, which `module` holds, with `args`.
     ///
     /// The launch is queued; reading a result waits for it. On the CPU executor it runs at once, lane by
@@ -171,13 +197,14 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] for more threads
-    /// than its `launch_bounds` or less shared memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an
-    /// argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
+    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] if its parameters
+    /// there have other sizes than in this program, for more threads than its `launch_bounds`, or less shared
+    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
     /// [`Error::Driver`] if the driver refuses the launch.
     ///
     /// # Safety
-    /// What the kernel's own `# Safety` section asks for.
+    /// What the kernel's own `# Safety` section asks for; and the module is built from the source that this
+    /// program has the kernel from.
     pub unsafe fn launch<'a, K: Kernel>(
         &self,
         module: &Module,
@@ -186,7 +213,7 @@ impl Device {
     ) -> Result<()> {
         const OPERATION: &str = "launch";
         let kernel = const { &K::DESCRIPTOR };
-        module.require(kernel.name, OPERATION)?;
+        module.require(kernel, OPERATION)?;
         if kernel.max_threads > 0 && config.threads() > u64::from(kernel.max_threads) {
             return Err(Error::invalid(
                 OPERATION,

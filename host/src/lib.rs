@@ -35,10 +35,11 @@ mod launch;
 mod matrix;
 mod module;
 pub mod ops;
+mod pinned;
 mod ptx;
 mod rect;
 
-pub use buffer::{Element, PinnedVec, Vector, VectorView, VectorViewMut};
+pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
 pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
 pub use error::{Error, Result};
@@ -47,6 +48,7 @@ pub use matrix::{Matrix, MatrixView};
 pub use module::Module;
 pub use ops::random::{Generator, RandomGenerator};
 pub use ops::{convolution::Boundary, histogram::Histogram};
+pub use pinned::PinnedVec;
 pub use rect::{MatrixRect, MatrixRectMut};
 pub use warpwright_gpu::{Family, Variant};
 

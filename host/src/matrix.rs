@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 
 use crate::{
-    buffer::{Element, Vector, VectorView, resolve},
+    buffer::{Element, Vector, VectorView, VectorViewMut, resolve},
     device::Device,
     error::{Error, Result},
 };
@@ -83,9 +83,9 @@ impl<T: Element> Matrix<T> {
         &self.elements
     }
 
-    /// The elements, row by row, to write.
-    pub fn as_vector_mut(&mut self) -> &mut Vector<T> {
-        &mut self.elements
+    /// The elements, row by row, to write. A view: a matrix keeps the number of elements that it has.
+    pub fn as_vector_mut(&mut self) -> VectorViewMut<'_, T> {
+        self.elements.view_mut()
     }
 
     /// The elements, row by row, without the shape.
@@ -212,11 +212,7 @@ impl Device {
         width: usize,
     ) -> Result<Matrix<T>> {
         check_shape("upload_matrix", values.len(), height, width)?;
-        Ok(Matrix {
-            elements: self.upload(values)?,
-            height,
-            width,
-        })
+        Matrix::from_vector(self.upload(values)?, height, width)
     }
 
     /// A matrix all of whose bytes are nought.
@@ -225,10 +221,6 @@ impl Device {
     /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
     pub fn zeros_matrix<T: Element>(&self, height: usize, width: usize) -> Result<Matrix<T>> {
         let elements = self.zeros(elements("zeros_matrix", height, width)?)?;
-        Ok(Matrix {
-            elements,
-            height,
-            width,
-        })
+        Matrix::from_vector(elements, height, width)
     }
 }

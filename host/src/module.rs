@@ -12,7 +12,7 @@ use std::{
     sync::{MutexGuard, PoisonError},
 };
 
-use cuda_std::constant::ConstantValues;
+use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
 #[cfg(warpwright_cuda)]
 use crate::{
@@ -50,6 +50,7 @@ pub struct Module {
 #[derive(Debug)]
 struct Inner {
     ptx: String,
+    entries: Vec<ptx::Entry>,
     #[cfg(warpwright_cuda)]
     loaded: Mutex<HashMap<usize, Loaded>>,
     #[cfg(not(warpwright_cuda))]
@@ -82,7 +83,8 @@ impl Module {
                 format!("{} bytes without one", ptx.len()),
             ));
         }
-        if !ptx.contains(".entry ") {
+        let entries = ptx::entries(&ptx);
+        if entries.is_empty() {
             return Err(Error::invalid(
                 "Module::from_ptx",
                 "a kernel (`.entry`)",
@@ -92,6 +94,7 @@ impl Module {
         Ok(Self {
             inner: Arc::new(Inner {
                 ptx,
+                entries,
                 loaded: Mutex::default(),
             }),
         })
@@ -104,35 +107,36 @@ impl Module {
 
     /// The names of the kernels in it, in the text's order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.inner.ptx.lines().filter_map(ptx::entry_name)
+        self.inner.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    pub(crate) fn require(&self, kernel: &'static str, operation: &'static str) -> Result<()> {
-        if self.kernels().any(|name| name == kernel) {
-            return Ok(());
+    /// Whether the module holds `kernel`, with the parameters that this program passes to it.
+    pub(crate) fn require(&self, kernel: &KernelDescriptor, operation: &'static str) -> Result<()> {
+        let mut entries = self.inner.entries.iter();
+        match entries.find(|entry| entry.name == kernel.name) {
+            Some(entry) => check_params(entry, kernel, operation),
+            None => Err(Error::UnknownKernel {
+                operation,
+                kernel: kernel.name.to_owned(),
+                hint: "; is the PTX built from the crate that this program was compiled with?",
+            }),
         }
-        Err(Error::UnknownKernel {
-            operation,
-            kernel: kernel.to_owned(),
-            hint: "; is the PTX built from the crate that this program was compiled with?",
-        })
     }
 
     #[cfg(warpwright_cuda)]
     pub(crate) fn function(
         &self,
         backend: &CudaBackend,
-        kernel: &'static str,
+        kernel: &KernelDescriptor,
         operation: &'static str,
     ) -> Result<Arc<CudaFunction>> {
         let mut loaded = self.loaded();
         let on_device = self.loaded_on(&mut loaded, backend)?;
-        if let Some(function) = on_device.functions.get(kernel) {
+        if let Some(function) = on_device.functions.get(kernel.name) {
             return Ok(function.clone());
         }
-        self.require(kernel, operation)?;
-        let function = backend.function_of(&on_device.module, kernel, operation)?;
-        on_device.functions.insert(kernel, function.clone());
+        let function = backend.function_of(&on_device.module, kernel.name, operation)?;
+        on_device.functions.insert(kernel.name, function.clone());
         Ok(function)
     }
 
@@ -155,10 +159,7 @@ impl Module {
         loaded: &'a mut HashMap<usize, Loaded>,
         backend: &CudaBackend,
     ) -> Result<&'a mut Loaded> {
-        let crate::device::DeviceKind::Cuda { ordinal } = backend.info().kind else {
-            unreachable!()
-        };
-        Ok(match loaded.entry(ordinal) {
+        Ok(match loaded.entry(backend.ordinal()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let module = backend.load_module(self)?;
@@ -205,6 +206,42 @@ impl Device {
     pub fn load(&self, module: &Module) -> Result<()> {
         self.executor.load(module)
     }
+}
+
+/// Whether the kernel's parameters in the PTX are those that this program passes, as far as sizes tell: PTX of
+/// another version of the source would read past them.
+pub(crate) fn check_params(
+    entry: &ptx::Entry,
+    kernel: &KernelDescriptor,
+    operation: &'static str,
+) -> Result<()> {
+    // A value of less than 32 bits may have been widened to that; what is passed has 8 bytes at least.
+    let fits = |(wanted, given): (usize, usize)| wanted == given || (wanted < 4 && given == 4);
+    let wanted: Vec<usize> = kernel
+        .params
+        .iter()
+        .flat_map(|raw| raw.iter())
+        .map(|raw| raw.size)
+        .collect();
+    let given = entry.params.as_deref();
+    if given.is_some_and(|given| {
+        given.len() == wanted.len() && wanted.iter().copied().zip(given.iter().copied()).all(fits)
+    }) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        operation,
+        format!(
+            "a kernel `{}` with parameters of {wanted:?} bytes",
+            kernel.name
+        ),
+        match given {
+            Some(given) => {
+                format!("one with {given:?} in the PTX: it is built from another source")
+            }
+            None => "one in the PTX whose parameters cannot be told".to_owned(),
+        },
+    ))
 }
 
 /// The PTX of one of the library's kernels, for a device of this compute capability: what the kernel
@@ -384,6 +421,54 @@ mod tests {
         assert!(kernel("family_a", (7, 5)).is_some());
         assert_eq!(kernel("family_b", (7, 5)), None);
         assert_eq!(kernel("family_a", (7, 0)), None);
+    }
+
+    #[test]
+    fn parameters_are_read() {
+        let params = |list: &str| {
+            let text = format!(".visible .entry k({list})\n{{\n\tret;\n}}\n");
+            let entries = ptx::entries(&text);
+            assert_eq!((entries.len(), entries[0].name.as_str()), (1, "k"));
+            entries[0].params.clone()
+        };
+        assert_eq!(params(""), Some(vec![]));
+        assert_eq!(
+            params("\n\t.param .u64 .ptr .align 1 a,\n\t.param .u8 b\n"),
+            Some(vec![8, 1])
+        );
+        assert_eq!(
+            params(
+                ".param .u64 .ptr .global .align 16 a, .param .align 4 .b8 k_param_1[12], .param .f32 c"
+            ),
+            Some(vec![8, 12, 4])
+        );
+        for bad in [
+            ".param a",
+            ".param .u64 a,",
+            ".reg .u64 a",
+            ".param .b8 a[x]",
+        ] {
+            assert_eq!(params(bad), None, "{bad}");
+        }
+        assert_eq!(ptx::entries(".entry k\n{ ret; }\n")[0].params, Some(vec![]));
+        assert_eq!(ptx::entries(".entry k(.param .u64 a\n")[0].params, None);
+    }
+
+    #[test]
+    fn every_kernel_of_the_library_has_parameters_that_can_be_told() {
+        for packed in OWN {
+            let text = miniz_oxide::inflate::decompress_to_vec(packed.text).unwrap();
+            let entries = ptx::entries(std::str::from_utf8(&text).unwrap());
+            assert_eq!(entries.len(), packed.kernels.len());
+            for entry in entries {
+                let params = entry.params.expect(&entry.name);
+                assert!(
+                    params.iter().all(|bytes| (1..=4096).contains(bytes)),
+                    "{}",
+                    entry.name
+                );
+            }
+        }
     }
 
     #[test]

@@ -10,6 +10,70 @@ pub(crate) fn entry_name(line: &str) -> Option<&str> {
     Some(&rest[..end])
 }
 
+/// A kernel of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub name: String,
+    /// The sizes of the parameters in bytes; none where the text does not tell.
+    pub params: Option<Vec<usize>>,
+}
+
+/// The kernels of a module, in the text's order.
+pub(crate) fn entries(ptx: &str) -> Vec<Entry> {
+    let mut start = 0;
+    let mut entries = Vec::new();
+    for line in ptx.split_inclusive('\n') {
+        if let Some(name) = entry_name(line) {
+            let from_name = &ptx[start + line.find(name).unwrap_or(0)..];
+            entries.push(Entry {
+                name: name.to_owned(),
+                params: params(&from_name[name.len()..]),
+            });
+        }
+        start += line.len();
+    }
+    entries
+}
+
+/// The sizes of the parameters in a kernel's text behind its name.
+fn params(text: &str) -> Option<Vec<usize>> {
+    let Some(list) = text.trim_start().strip_prefix('(') else {
+        return Some(Vec::new());
+    };
+    let (list, _) = list.split_once(')')?;
+    if list.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    list.split(',').map(param_bytes).collect()
+}
+
+/// The size of a parameter: `.param .u64 .ptr .align 1 name` has 8 bytes, `.param .align 4 .b8 name[12]` 12.
+fn param_bytes(text: &str) -> Option<usize> {
+    let mut words = text.split_whitespace();
+    if words.next()? != ".param" {
+        return None;
+    }
+    let mut bytes = None;
+    let mut name = "";
+    while let Some(word) = words.next() {
+        match word {
+            ".align" => drop(words.next()?),
+            _ if bytes.is_none() && word.starts_with('.') => {
+                let bits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+                bytes = Some(bits.parse::<usize>().ok()? / 8);
+            }
+            // What a pointer is to.
+            _ if word.starts_with('.') => {}
+            _ => name = word,
+        }
+    }
+    let count = match name.split_once('[') {
+        Some((_, count)) => count.strip_suffix(']')?.parse().ok()?,
+        None => 1,
+    };
+    bytes?.checked_mul(count)
+}
+
 /// A module's text without its kernels, and each kernel's name and text, in order.
 pub(crate) fn split(ptx: &str) -> (String, Vec<(&str, String)>) {
     let mut shared = String::new();

@@ -181,7 +181,7 @@ impl<T: Element> Matrix<T> {
         let stride = self.width();
         let place = place(rows, columns, [self.height(), self.width(), stride])?;
         Ok(MatrixRectMut {
-            elements: self.as_vector_mut().slice_mut(place.elements)?,
+            elements: self.as_vector_mut().into_slice(place.elements)?,
             height: place.height,
             width: place.width,
             stride,
@@ -210,7 +210,7 @@ impl<'a, T: Element> From<&'a mut Matrix<T>> for MatrixRectMut<'a, T> {
     fn from(matrix: &'a mut Matrix<T>) -> Self {
         let (height, width) = (matrix.height(), matrix.width());
         Self {
-            elements: matrix.as_vector_mut().view_mut(),
+            elements: matrix.as_vector_mut(),
             height,
             width,
             stride: width,

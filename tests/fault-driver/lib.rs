@@ -85,6 +85,12 @@ functions! {
         Role::Makes(Kind::Pinned), *pointer as u64;
     fn cuMemFreeHost(pointer: *mut c_void) Role::GivesBack(Kind::Pinned), pointer as u64;
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) Role::Plain, 0;
+    fn cuPointerGetAttributes(
+        count: c_uint,
+        attributes: *mut c_int,
+        values: *mut *mut c_void,
+        pointer: u64,
+    ) Role::Plain, 0;
     fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) Role::Plain, 0;
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Handle)
         Role::Plain, 0;

@@ -227,6 +227,19 @@ fn buffers() -> Vec<Operation> {
             vector.upload_pinned(&mut pinned)?;
             Ok(got ^ read(&vector)?.rotate_left(1))
         }),
+        named(
+            "pinned memory, uploaded as any other and then changed",
+            |device| {
+                let mut vector = device.zeros::<u32>(LEN)?;
+                let mut pinned = device.pinned::<u32>(LEN)?;
+                pinned.as_mut_slice()?.copy_from_slice(&words());
+                vector.upload(pinned.as_mut_slice()?)?;
+                pinned.as_mut_slice()?.fill(3);
+                let got = vector.to_vec()?;
+                assert!(got == words(), "what was uploaded is what it was then");
+                Ok(bits(&got))
+            },
+        ),
         named("pinned memory, dropped while it is copied", |device| {
             let mut vector = device.zeros::<u32>(LEN)?;
             let mut pinned = device.pinned::<u32>(LEN)?;

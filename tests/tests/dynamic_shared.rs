@@ -127,7 +127,10 @@ pub unsafe fn carves_too_much(output: GlobalMut<f32>) {
 #[test]
 fn on_the_cpu_carving_too_much_is_an_error_even_where_the_kernel_states_no_size() {
     let cpu = devices::cpu();
-    let module = Module::from_ptx(".version 7.0\n.visible .entry carves_too_much(\n").unwrap();
+    let module = Module::from_ptx(
+        ".version 7.0\n.visible .entry carves_too_much(.param .u64 a, .param .u64 b)\n{ ret; }\n",
+    )
+    .unwrap();
     let mut output = cpu.zeros::<f32>(1).unwrap();
     let config = LaunchConfig::linear(1, 1).with_shared(3999);
     // SAFETY: one element.

@@ -69,7 +69,9 @@ fn with_room(what: &str, bytes: usize, work: impl Fn(&Device)) {
 /// The bytes of [`pattern`], made on the device.
 fn filled(device: &Device, len: usize) -> Vector<u8> {
     let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
-    let values = device.map_positions(len, module.map_function(Pattern(0.0)));
+    // SAFETY: the module is built from the crate that has the function.
+    let pattern = unsafe { module.map_function(Pattern(0.0)) };
+    let values = device.map_positions(len, pattern);
     values.unwrap()
 }
 
@@ -108,7 +110,9 @@ fn map() {
         let values = filled(device, LEN);
         assert_every("positions", values.view(), pattern);
         let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
-        let brighter = device.map(&values, module.map_function(Brighten(150.0)));
+        // SAFETY: as above.
+        let brighten = unsafe { module.map_function(Brighten(150.0)) };
+        let brighter = device.map(&values, brighten);
         assert_every("bytes", brighter.unwrap().view(), |i| {
             pattern(i).saturating_add(150)
         });

@@ -235,6 +235,40 @@ fn a_kernel_that_the_module_does_not_hold_is_refused() {
     }
 }
 
+/// PTX of another version of the source: the kernel would read what is not passed.
+#[test]
+fn a_kernel_that_takes_other_parameters_is_refused() {
+    let ptx = PTX.replace("\t.param .u32 add\n", "\t.param .u64 add\n");
+    assert_ne!(ptx, PTX);
+    let module = Module::from_ptx(ptx).unwrap();
+    for device in devices::all() {
+        let input = device.upload(&[1_u32]).unwrap();
+        let mut output = device.zeros::<u32>(1).unwrap();
+        let config = LaunchConfig::linear(1, 1);
+        // SAFETY: both have an element.
+        let launched =
+            unsafe { device.launch::<AddToAll>(&module, config, (&input, &mut output, 1)) };
+        let error = launched.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Invalid {
+                    operation: "launch",
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        let text = error.to_string();
+        assert!(
+            text.contains("`add_to_all` with parameters of [8, 8, 8, 8, 4] bytes"),
+            "{text}"
+        );
+        assert!(text.contains("[8, 8, 8, 8, 8]"), "{text}");
+        assert_eq!(output.to_vec().unwrap(), [0]);
+    }
+}
+
 #[test]
 fn text_that_is_no_module_is_refused() {
     for text in ["", "something else", ".version 7.0\n.target sm_75\n"] {

@@ -299,9 +299,12 @@ fn rolled_and_best_do_all_the_work_whatever_the_shape() {
 #[test]
 fn direct_alone_leaves_out_what_has_no_thread() {
     let device = devices::cpu();
-    let module =
-        Module::from_ptx(".version 6.3\n.entry map_direct__neg()\n.entry map_rolled__neg()\n")
-            .unwrap();
+    let entry = |name: &str| {
+        let views = ".param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u64 e, .param .u64 f";
+        format!(".entry {name}(.param .align 1 .b8 function[1], {views})\n{{ ret; }}\n")
+    };
+    let entries = entry("map_direct__neg") + &entry("map_rolled__neg");
+    let module = Module::from_ptx(format!(".version 6.3\n{entries}")).unwrap();
     let x = device.upload(&[1.0_f32; 100]).unwrap();
     let none = device.zeros::<u8>(0).unwrap();
     let config = LaunchConfig::linear(2, 32);
@@ -383,9 +386,39 @@ fn what_cannot_be_done_is_refused() {
         }
         let other = Module::from_ptx(".version 6.3\n.entry something()\n").unwrap();
         let x = device.zeros::<i32>(3).unwrap();
-        let error = device.map(&x, other.map_function(Halve)).unwrap_err();
+        // SAFETY: the kernel is not there, and so it is not run.
+        let function = unsafe { other.map_function(Halve) };
+        let error = device.map(&x, function).unwrap_err();
         assert!(matches!(error, Error::UnknownKernel { .. }), "{error:?}");
         assert!(error.to_string().contains("map_halve"), "{error}");
+        // The function had no fields once, and a parameter more: what is read behind the parameters that are
+        // passed would be anything.
+        for params in [
+            "",
+            ".param .u64 a",
+            ".param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u64 e, .param .u64 f, .param .u64 g",
+        ] {
+            let stale = format!(".version 6.3\n.entry map_halve({params})\n{{ ret; }}\n");
+            // SAFETY: a kernel with such parameters is not run.
+            let function = unsafe { Module::from_ptx(stale).unwrap().map_function(Halve) };
+            let error = device.map(&x, function).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    Error::Invalid {
+                        operation: "map",
+                        ..
+                    }
+                ),
+                "{error:?}"
+            );
+            assert!(
+                error
+                    .to_string()
+                    .contains("`map_halve` with parameters of [1, 8,"),
+                "{error}"
+            );
+        }
     }
 }
 
@@ -393,6 +426,13 @@ fn what_cannot_be_done_is_refused() {
 #[test]
 fn functions_of_a_user() {
     let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
+    // `function` of the module.
+    macro_rules! of_module {
+        ($function:expr) => {
+            // SAFETY: the module is built from the crate that has the functions.
+            unsafe { module.map_function($function) }
+        };
+    }
     assert_eq!(Halve::KERNEL.name, "map_halve");
     for device in devices::all() {
         for (len, offset) in [
@@ -426,13 +466,13 @@ fn functions_of_a_user() {
             let v = device.upload(&whole).unwrap();
 
             let got = device
-                .map_positions(len, module.map_function(Position(5.0)))
+                .map_positions(len, of_module!(Position(5.0)))
                 .unwrap();
             let wanted: Vec<u64> = (5..5 + len as u64).collect();
             compare::same_bits(&got.to_vec().unwrap(), &wanted)
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Position")));
 
-            let function = module.map_function(Brighten(100.0));
+            let function = of_module!(Brighten(100.0));
             let got = device.map(x.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<u8> = bytes[offset..]
                 .iter()
@@ -441,7 +481,7 @@ fn functions_of_a_user() {
             compare::same_bits(&got.to_vec().unwrap(), &wanted)
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Brighten")));
 
-            let function = module.map_function(Widen(0.5));
+            let function = of_module!(Widen(0.5));
             let got = device.map(x.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<f32> = bytes[offset..]
                 .iter()
@@ -450,22 +490,20 @@ fn functions_of_a_user() {
             compare::same_bits(&got.to_vec().unwrap(), &wanted)
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Widen")));
 
-            let function = module.map_function(Narrow(0.5));
+            let function = of_module!(Narrow(0.5));
             let got = device.map(z.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<u8> = doubles[offset..].iter().map(|x| (x * 0.5) as u8).collect();
             compare::same_bits(&got.to_vec().unwrap(), &wanted)
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Narrow")));
 
-            let function = module.map_function(Halve);
+            let function = of_module!(Halve);
             let got = device.map(v.slice(offset..).unwrap(), function).unwrap();
             let wanted: Vec<i32> = whole[offset..].iter().map(|x| x / 2).collect();
             compare::same_bits(&got.to_vec().unwrap(), &wanted)
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Halve")));
 
             let (a, b) = (z.slice(offset..).unwrap(), y.slice(..len).unwrap());
-            let got = device
-                .map_pairs(a, b, module.map_function(Mixed(1.5)))
-                .unwrap();
+            let got = device.map_pairs(a, b, of_module!(Mixed(1.5))).unwrap();
             let pairs = doubles[offset..].iter().zip(&words).enumerate();
             let wanted: Vec<f64> = pairs
                 .map(|(i, (a, b))| a * 1.5 + f64::from(*b) + i as f64)
@@ -474,9 +512,7 @@ fn functions_of_a_user() {
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Mixed")));
 
             let (a, b) = (w.slice(offset..).unwrap(), w.slice(..len).unwrap());
-            let got = device
-                .map_pairs(a, b, module.map_function(Angle(3.0)))
-                .unwrap();
+            let got = device.map_pairs(a, b, of_module!(Angle(3.0))).unwrap();
             let pairs = singles[offset..].iter().zip(&singles);
             let wanted: Vec<f32> = pairs
                 .map(|(x, y)| accurate::sin(x * 3.0) + accurate::exp(*y))
@@ -485,9 +521,7 @@ fn functions_of_a_user() {
                 .unwrap_or_else(|error| panic!("{}: {error:?}", own("Angle")));
         }
         let x = device.zeros::<i32>(3).unwrap();
-        let request = device
-            .map_request(&x, module.map_function(Halve))
-            .variant("rolled");
+        let request = device.map_request(&x, of_module!(Halve)).variant("rolled");
         let error = request.run().unwrap_err();
         assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
     }

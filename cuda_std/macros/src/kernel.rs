@@ -6,7 +6,7 @@
 //! can come from a user's `macro_rules!`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
     Error, Expr, FnArg, GenericParam, ItemFn, Pat, Path, Result, ReturnType, Token, Type,
     parenthesized,
@@ -456,6 +456,21 @@ impl Spec {
             .parameters
             .iter()
             .map(|parameter| parameter.name.to_string());
+        // The entry in the PTX was written by the type's name, and the launch passes what the type says.
+        let checks = self.parameters.iter().zip(&types).map(|(parameter, ty)| {
+            let Parameter { name, view } = parameter;
+            let (raw, message) = if *view {
+                (2usize, format!("`{name}`: a type called `Global` or `GlobalMut` must be cuda_std's view"))
+            } else {
+                (1, format!("`{name}`: write a view as `Global<…>` or `GlobalMut<…>`, not by another name"))
+            };
+            quote_spanned! {name.span()=>
+                const _: () = assert!(
+                    <#ty as ::cuda_std::kernel::Param>::RAW.len() == #raw,
+                    #message
+                );
+            }
+        });
 
         quote! {
             #[cfg(target_arch = "nvptx64")]
@@ -470,6 +485,8 @@ impl Spec {
                 #[unsafe(export_name = #bounds_name)]
                 static BOUNDS: [u32; 2] = [#max_threads, #min_blocks];
             };
+
+            #(#[cfg(not(target_arch = "nvptx64"))] #checks)*
 
             #[cfg(not(target_arch = "nvptx64"))]
             impl ::cuda_std::kernel::Kernel for #marker #arguments {

@@ -97,7 +97,7 @@ mod sealed {
 /// A type with atomic operations: `u32 i32 u64 i64 f32 f64`.
 ///
 /// The methods are the views': [`GlobalMut::atomic_add`] and so on.
-pub trait Atomic: Copy + sealed::Sealed {
+pub trait Atomic: crate::Plain + sealed::Sealed {
     /// # Safety
     /// `ptr` is to an element in the space that `how` tells, aligned, and in use through atomic
     /// operations only while other lanes may touch it.

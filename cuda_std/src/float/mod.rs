@@ -34,7 +34,7 @@ mod sealed {
 /// same to the bit, and within about one unit in the last place (two for `f64`'s `powf`, `tan`, the
 /// hyperbolic functions and their inverses), but they are slow on the GPU: they branch, and some use tables
 /// and local memory. Where an approximation will do, [`approx`] is faster.
-pub trait GpuFloat: Copy + PartialOrd + sealed::Sealed {
+pub trait GpuFloat: crate::Plain + PartialOrd + sealed::Sealed {
     /// The greatest integer that is not greater.
     fn floor(self) -> Self;
     /// The least integer that is not less.

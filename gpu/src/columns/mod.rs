@@ -57,7 +57,10 @@ mod launch {
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernels of one reduction.
-    pub trait Kernels: Along {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Along {
         /// The kernel of every variant, in the catalogue's order.
         const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()];
         /// The last pass of `best`.
@@ -66,7 +69,8 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            impl Kernels for $along {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $along {
                 const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &ColumnsColumnPerThread::<$along>::DESCRIPTOR,
                     &ColumnsFourColumnsPerThread::<$along>::DESCRIPTOR,

@@ -75,7 +75,10 @@ mod launch {
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernels of an element type.
-    pub trait Kernels: Sample {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Sample {
         /// Elements that take 16 bytes when they are as wide as a sum.
         const CHUNK: usize;
         /// One per variant, in the catalogue's order.
@@ -86,7 +89,8 @@ mod launch {
 
     macro_rules! kernels {
         ($($ty:ident: $chunk:literal;)*) => { $(
-            impl Kernels for $ty {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $ty {
                 const CHUNK: usize = $chunk;
                 const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &ConvolutionBasic::<$ty>::DESCRIPTOR,

@@ -1,6 +1,6 @@
 //! The element types.
 
-use cuda_std::{GpuFloat, constant, constant::Constant};
+use cuda_std::{GpuFloat, Plain, constant, constant::Constant};
 
 use super::policy::MOST_CONSTANTS;
 
@@ -38,7 +38,7 @@ weights! {
 }
 
 /// An element type of the input and the output.
-pub trait Sample: Copy + 'static {
+pub trait Sample: Plain {
     /// The type of the mask and the sum.
     type Sum: Weight;
     /// The element that lies outside with [`Boundary::Zero`](super::Boundary::Zero).

@@ -59,14 +59,18 @@ mod launch {
     use cuda_std::kernel::{ByValue, Kernel, KernelDescriptor};
 
     /// An element type, with its kernels.
-    pub trait Kernels: Real + ByValue {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Real + ByValue {
         /// The kernels in the catalogue's order, by whether A and whether B is transposed.
         const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()];
     }
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident),*) => { $(
-            impl Kernels for $ty {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $ty {
                 const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()] = [
                     [[&GemmNaive::<$ty>::DESCRIPTOR; 2]; 2],
                     [[&GemmTiled::<$ty>::DESCRIPTOR; 2]; 2],

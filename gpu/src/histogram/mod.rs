@@ -81,14 +81,18 @@ mod launch {
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernels of a binning: one per variant, in the catalogue's order; none for `serial`.
-    pub trait Kernels: Binning {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Binning {
         /// The kernels.
         const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()];
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($binning:ty),)*) => { $(
-            impl Kernels for $binning {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $binning {
                 const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()] = [
                     None,
                     Some(&HistogramGlobalAtomic::<$binning>::DESCRIPTOR),

@@ -48,7 +48,10 @@ mod launch {
     };
 
     /// A function of the library, with its kernels.
-    pub trait LibraryFn: MapFn {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait LibraryFn: MapFn {
         /// The kernels, in the catalogue's order.
         const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
 
@@ -69,7 +72,8 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($function:ty),)*) => {
-            $(impl LibraryFn for $function {
+            // SAFETY: instances for this type.
+            $(unsafe impl LibraryFn for $function {
                 const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &MapDirect::<$function>::DESCRIPTOR,
                     &MapRolled::<$function>::DESCRIPTOR,

@@ -92,7 +92,10 @@ mod launch {
     pub const SETUP: &KernelDescriptor = &RandomSetup::DESCRIPTOR;
 
     /// The kernels of a distribution: one per variant, in the catalogue's order.
-    pub trait Kernels: Distribution {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Distribution {
         /// By Philox4x32-10.
         const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()];
         /// By XORWOW.
@@ -101,7 +104,8 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($distribution:ty),)*) => { $(
-            impl Kernels for $distribution {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $distribution {
                 const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &RandomPerThreadPhilox::<$distribution>::DESCRIPTOR,
                     &RandomBestPhilox::<$distribution>::DESCRIPTOR,

@@ -79,7 +79,10 @@ mod launch {
     use crate::reduce::*;
 
     /// The kernels of one reduction.
-    pub trait Kernels: Reduction {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Kernels: Reduction {
         /// The first pass of every variant, in the catalogue's order.
         const FIRST: [&'static KernelDescriptor; FAMILY.variants.len()];
         /// The later passes of `folding` and `folding_shared`.
@@ -90,7 +93,8 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($reduction:ty),)*) => { $(
-            impl Kernels for $reduction {
+            // SAFETY: instances for this type.
+            unsafe impl Kernels for $reduction {
                 const FIRST: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &ReduceInterleavedDivergent::<$reduction>::DESCRIPTOR,
                     &ReduceInterleavedStrided::<$reduction>::DESCRIPTOR,

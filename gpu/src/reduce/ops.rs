@@ -12,7 +12,7 @@ use core::{
     ops::{Add, Mul},
 };
 
-use cuda_std::{bf16, convert::f16_to_f32, f16, warp::Shuffle};
+use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, warp::Shuffle};
 
 /// A reduction: how an element enters, and how two partial results become one.
 ///
@@ -21,7 +21,7 @@ pub trait Reduction: 'static {
     /// The element's type.
     type In: Copy + 'static;
     /// The type of partial results.
-    type Acc: Copy + Shuffle + 'static;
+    type Acc: Plain + Shuffle;
     /// What changes nothing when combined.
     const IDENTITY: Self::Acc;
 
@@ -46,7 +46,7 @@ pub struct ArgMin<T>(PhantomData<T>);
 pub struct ArgMax<T>(PhantomData<T>);
 
 /// An accumulator of sums and products.
-pub trait Accumulator: Copy + Shuffle + 'static {
+pub trait Accumulator: Plain + Shuffle {
     /// Nought.
     const ZERO: Self;
     /// One.
@@ -82,7 +82,7 @@ accumulators! {
 }
 
 /// An ordered key of an element.
-pub trait Key: Copy + Ord + Shuffle + 'static {
+pub trait Key: Plain + Ord + Shuffle {
     /// No key is greater.
     const GREATEST: Self;
     /// No key is less.
@@ -267,6 +267,9 @@ pub struct Found<K> {
     /// The element's position; `u64::MAX` where there is none.
     pub index: u64,
 }
+
+// SAFETY: plain fields.
+unsafe impl<K: Plain> Plain for Found<K> {}
 
 impl<K: Shuffle> Shuffle for Found<K> {
     #[inline(always)]

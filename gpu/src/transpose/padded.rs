@@ -18,7 +18,7 @@ use super::{policy::RUNG_TILE, tile_origin};
         b1: (u8, 20), b2: (u16, 18), b4: (u32, 17), b8: (u64, 17), b16: (u128, 17)
     )
 )]
-pub unsafe fn transpose_padded<T: Copy, const PITCH: usize>(
+pub unsafe fn transpose_padded<T: Plain, const PITCH: usize>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,

@@ -16,7 +16,7 @@ use super::{policy::RUNG_TILE, tile_origin};
     launch_bounds(256),
     instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64), b16: (u128))
 )]
-pub unsafe fn transpose_tiled<T: Copy>(
+pub unsafe fn transpose_tiled<T: Plain>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,

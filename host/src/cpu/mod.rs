@@ -7,11 +7,8 @@ use cuda_std::cpu::{Checks, Options, Order, memory as told};
 use crate::{
     device::{CpuOptions, DeviceInfo, DeviceKind},
     error::{Error, Result},
-    executor::Launch,
+    executor::{DEVICE_ALIGN, Launch},
 };
-
-/// Alignment of allocations in bytes, as on a CUDA device.
-const ALIGN: usize = 256;
 
 /// The CPU as a device. It does everything at once: there is nothing to wait for.
 #[derive(Debug, Clone)]
@@ -34,6 +31,17 @@ unsafe impl Send for HostMemory {}
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
+    /// No bytes, at an address that is aligned and not null.
+    pub fn none() -> Self {
+        let layout = Layout::from_size_align(0, DEVICE_ALIGN).expect("no bytes");
+        let start = NonNull::new(std::ptr::without_provenance_mut(DEVICE_ALIGN)).expect("not null");
+        Self { start, layout }
+    }
+
+    pub fn pointer(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
     pub fn address(&self) -> u64 {
         self.start.as_ptr().expose_provenance() as u64
     }
@@ -78,9 +86,7 @@ impl CpuBackend {
 
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<HostMemory> {
         if bytes == 0 {
-            let layout = Layout::from_size_align(0, ALIGN).expect("no bytes");
-            let start = NonNull::new(std::ptr::without_provenance_mut(ALIGN)).expect("not null");
-            return Ok(HostMemory { start, layout });
+            return Ok(HostMemory::none());
         }
         // The system promises more memory than it has, and ends a program that takes it at its word.
         let available = self.free_memory();
@@ -93,7 +99,7 @@ impl CpuBackend {
         if bytes as u64 > available {
             return Err(refuse());
         }
-        let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| refuse())?;
+        let layout = Layout::from_size_align(bytes, DEVICE_ALIGN).map_err(|_| refuse())?;
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
@@ -119,6 +125,15 @@ impl CpuBackend {
         // SAFETY: by the contract.
         unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes) };
         told::written(to as usize, bytes);
+    }
+
+    /// Copies to the host.
+    ///
+    /// # Safety
+    /// As for `Executor::copy_out`.
+    pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) {
+        // SAFETY: by the contract.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
     }
 
     /// Copies within the device.

@@ -26,24 +26,12 @@ pub(crate) struct CudaDeviceInfo {
     pub(crate) compute_capability: (u32, u32),
     /// Major and minor CUDA version that the driver supports.
     pub(crate) driver_version: (u32, u32),
-    /// The highest clock of the multiprocessors in kHz.
-    pub(crate) clock_khz: u32,
-    /// The highest clock of the memory in kHz; data moves twice per cycle.
-    pub(crate) memory_clock_khz: u32,
-    /// The width of the memory bus in bits.
-    pub(crate) memory_bus_bits: u32,
     /// The size of the L2 cache in bytes.
     pub(crate) l2_bytes: u32,
-    /// The most threads a block can have.
-    pub(crate) max_threads_per_block: u32,
-    /// The most threads a multiprocessor holds at a time.
-    pub(crate) max_threads_per_multiprocessor: u32,
     /// The most shared memory in bytes that a block has without asking for more.
     pub(crate) shared_bytes_per_block: u32,
     /// The most shared memory in bytes that a block can ask for.
     pub(crate) shared_bytes_per_block_optin: u32,
-    /// Shared memory of a multiprocessor in bytes.
-    pub(crate) shared_bytes_per_multiprocessor: u32,
     /// Whether memory can be allocated in stream order.
     pub(crate) memory_pools: bool,
 }
@@ -110,19 +98,11 @@ pub(crate) fn device_info(ordinal: usize) -> Result<CudaDeviceInfo> {
             attribute(DeviceAttribute::ComputeCapabilityMinor)?,
         ),
         driver_version: version,
-        clock_khz: attribute(DeviceAttribute::ClockRate)?,
-        memory_clock_khz: attribute(DeviceAttribute::MemoryClockRate)?,
-        memory_bus_bits: attribute(DeviceAttribute::GlobalMemoryBusWidth)?,
         l2_bytes: attribute(DeviceAttribute::L2CacheSize)?,
-        max_threads_per_block: attribute(DeviceAttribute::MaxThreadsPerBlock)?,
-        max_threads_per_multiprocessor: attribute(DeviceAttribute::MaxThreadsPerMultiprocessor)?,
         shared_bytes_per_block: attribute(DeviceAttribute::MaxSharedMemoryPerBlock)?,
         shared_bytes_per_block_optin: attribute_or_zero(
             &device,
             MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-        )?,
-        shared_bytes_per_multiprocessor: attribute(
-            DeviceAttribute::MaxSharedMemoryPerMultiprocessor,
         )?,
         memory_pools: attribute_or_zero(&device, MEMORY_POOLS_SUPPORTED)? != 0,
     })

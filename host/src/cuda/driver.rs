@@ -65,6 +65,12 @@ unsafe extern "C" {
     pub(super) fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, flags: c_uint) -> u32;
     pub(super) fn cuMemFreeHost(pointer: *mut c_void) -> u32;
     pub(super) fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32;
+    pub(super) fn cuPointerGetAttributes(
+        count: c_uint,
+        attributes: *mut c_int,
+        values: *mut *mut c_void,
+        pointer: CUdeviceptr,
+    ) -> u32;
     pub(super) fn cuMemsetD8Async(
         to: CUdeviceptr,
         value: u8,

@@ -78,10 +78,21 @@ impl CudaError {
             200 | 209 | 218 | 220..=223 | 300..=303 => CudaErrorKind::Module,
             701 | 720 => CudaErrorKind::LaunchLimits,
             driver::INVALID_VALUE if self.call == "cuLaunchKernel" => CudaErrorKind::LaunchLimits,
-            214 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 => CudaErrorKind::DeviceFault,
+            code if is_device_fault(code) => CudaErrorKind::DeviceFault,
             _ => CudaErrorKind::Other,
         }
     }
+
+    /// Whether this says that the machine has no CUDA device, rather than one that cannot be used: there is
+    /// no driver, a stub in its place (34), or no device that the process is shown (100).
+    pub(crate) fn means_no_device(&self) -> bool {
+        self.kind() == CudaErrorKind::NoDriver || matches!(self.code, 34 | 100)
+    }
+}
+
+/// Whether the code says that a kernel failed, with which the context and all work in it end.
+pub(crate) fn is_device_fault(code: u32) -> bool {
+    matches!(code, 214 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
 }
 
 impl fmt::Display for CudaError {

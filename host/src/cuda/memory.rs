@@ -5,12 +5,11 @@
 //! passed to the driver.
 
 use super::context::CudaContext;
-use super::driver::driver;
-use super::driver::{self, check};
+use super::driver::{self, driver};
 use super::error::{CudaError, Result};
 use super::stream::CudaStream;
 use cust::sys::CUdeviceptr;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_uint, c_void};
 use std::fmt;
 use std::num::NonZero;
 use std::ptr::{self, NonNull};
@@ -21,6 +20,9 @@ pub(crate) const DEVICE_ALIGN: usize = 256;
 
 /// Stands for the address of no bytes: aligned, not null, never used.
 const NO_ADDRESS: NonZero<usize> = NonZero::new(DEVICE_ALIGN).unwrap();
+
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
+const POINTER_MEMORY_TYPE: c_int = 2;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: pinned for every device.
 const HOST_PORTABLE: u32 = 1;
@@ -45,7 +47,7 @@ impl CudaMemory {
     /// the allocation tried once more.
     ///
     /// # Errors
-    /// `CudaErrorKind::OutOfMemory`, saying how much was asked for and how much is free.
+    /// `CudaErrorKind::OutOfMemory`; what else the driver returns.
     pub(crate) fn allocate(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaMemory> {
         let context = stream.context();
         let pooled = context.has_pool();
@@ -66,15 +68,7 @@ impl CudaMemory {
             context.trim_pool()?;
             attempt = allocate_once(stream, bytes, pooled);
         }
-        memory.pointer = attempt.map_err(|error| match context.mem_get_info() {
-            Ok((free, total)) if error.code == driver::OUT_OF_MEMORY => error.with(format_args!(
-                "{} were asked for, {} of {} are free",
-                Bytes(bytes as u64),
-                Bytes(free),
-                Bytes(total)
-            )),
-            _ => error,
-        })?;
+        memory.pointer = attempt?;
         memory.bytes = bytes;
         Ok(memory)
     }
@@ -147,7 +141,7 @@ impl PinnedMemory {
     /// an address that is aligned to 256 and not null.
     ///
     /// # Errors
-    /// `CudaErrorKind::OutOfMemory`, saying how much was asked for.
+    /// `CudaErrorKind::OutOfMemory`; what else the driver returns.
     pub(crate) fn allocate(context: &Arc<CudaContext>, bytes: usize) -> Result<PinnedMemory> {
         let context = context.clone();
         if bytes == 0 {
@@ -161,13 +155,7 @@ impl PinnedMemory {
         context.make_current()?;
         let mut raw: *mut c_void = ptr::null_mut();
         // SAFETY: the function writes one pointer.
-        let code = unsafe { driver::cuMemHostAlloc(&mut raw, bytes, HOST_PORTABLE) };
-        check("cuMemHostAlloc", code).map_err(|error| {
-            error.with(format_args!(
-                "{} of pinned host memory were asked for",
-                Bytes(bytes as u64)
-            ))
-        })?;
+        unsafe { driver!(cuMemHostAlloc(&mut raw, bytes, HOST_PORTABLE)) }?;
         let pointer = NonNull::new(raw.cast::<u8>())
             .ok_or_else(|| CudaError::new("cuMemHostAlloc", driver::OUT_OF_MEMORY))?;
         // SAFETY: `bytes` bytes were just allocated there. The driver does not promise zeros.
@@ -206,6 +194,31 @@ impl Drop for PinnedMemory {
 impl fmt::Debug for PinnedMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PinnedMemory({:p}, {} bytes)", self.pointer, self.bytes)
+    }
+}
+
+impl CudaContext {
+    /// Whether the driver knows the host memory at `address`, pinned by whomever: it reads such memory when a
+    /// copy runs, and not when the copy is queued.
+    ///
+    /// # Errors
+    /// What the driver returns.
+    pub(crate) fn is_pinned(&self, address: *const u8) -> Result<bool> {
+        self.make_current()?;
+        let mut memory_type: c_uint = 0;
+        let mut attribute = POINTER_MEMORY_TYPE;
+        let mut value = (&raw mut memory_type).cast::<c_void>();
+        // SAFETY: one attribute, whose value is an unsigned int; any address may be asked about. Memory that
+        // the driver does not know leaves nought, and is no error as it is for `cuPointerGetAttribute`.
+        unsafe {
+            driver!(cuPointerGetAttributes(
+                1,
+                &mut attribute,
+                &mut value,
+                address.addr() as CUdeviceptr
+            ))
+        }?;
+        Ok(memory_type != 0)
     }
 }
 
@@ -282,22 +295,5 @@ impl CudaStream {
         self.context().make_current()?;
         // SAFETY: the caller's promise.
         unsafe { driver!(cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw())) }
-    }
-}
-
-/// A number of bytes for people: exact below 1 MiB, else in MiB or GiB.
-struct Bytes(u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MIB: f64 = 1048576.0;
-        let mib = self.0 as f64 / MIB;
-        if mib < 1.0 {
-            write!(f, "{} bytes", self.0)
-        } else if mib < 1024.0 {
-            write!(f, "{mib:.1} MiB")
-        } else {
-            write!(f, "{:.1} GiB", mib / 1024.0)
-        }
     }
 }

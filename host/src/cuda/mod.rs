@@ -29,7 +29,7 @@ mod tests;
 
 pub(crate) use context::CudaContext;
 pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
-pub(crate) use error::{CudaError, CudaErrorKind};
+pub(crate) use error::{CudaError, CudaErrorKind, is_device_fault};
 pub(crate) use memory::{CudaMemory, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule};
 pub(crate) use stream::{CudaEvent, CudaStream};

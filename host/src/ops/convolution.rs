@@ -4,9 +4,9 @@ use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 pub use warpwright_gpu::convolution::Boundary;
 use warpwright_gpu::convolution::{FAMILY, Kernels, Sample, Weight, policy};
 
-use super::{Choice, ChosenBy, choose, grid_size};
+use super::{Choice, ChosenBy, choose, grid_size, sealed::Sealed};
 use crate::{
-    buffer::{Element, Vector, VectorView},
+    buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
     error::{Error, Result},
     executor::{Launch, ordered},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// An element type that can be convolved: `u8`, `f32`, `f64`.
-pub trait Convolvable: Element {
+pub trait Convolvable: Element + Sealed {
     /// The type of the mask's weights, in which sums are made too: `f32` for `u8` and `f32`, `f64` for
     /// `f64`.
     type Mask: Element + Weight + std::fmt::Debug;
@@ -38,7 +38,7 @@ convolvable! {
 }
 
 /// What a request convolves: a vector, or the rows of a matrix.
-pub trait Signal<'a>: Copy {
+pub trait Signal<'a>: Copy + Sealed {
     /// The elements.
     type Element: Convolvable;
     /// The result: a vector or a matrix of the same shape.
@@ -49,8 +49,11 @@ pub trait Signal<'a>: Copy {
     #[doc(hidden)]
     fn output(self, device: &Device) -> Result<Self::Output>;
     #[doc(hidden)]
-    fn elements(output: &mut Self::Output) -> &mut Vector<Self::Element>;
+    fn elements(output: &mut Self::Output) -> VectorViewMut<'_, Self::Element>;
 }
+
+impl<T> Sealed for VectorView<'_, T> {}
+impl<T> Sealed for MatrixView<'_, T> {}
 
 impl<'a, T: Convolvable> Signal<'a> for VectorView<'a, T> {
     type Element = T;
@@ -64,8 +67,8 @@ impl<'a, T: Convolvable> Signal<'a> for VectorView<'a, T> {
         Vector::uninit(device, OPERATION, self.len())
     }
 
-    fn elements(output: &mut Vector<T>) -> &mut Vector<T> {
-        output
+    fn elements(output: &mut Vector<T>) -> VectorViewMut<'_, T> {
+        output.view_mut()
     }
 }
 
@@ -81,7 +84,7 @@ impl<'a, T: Convolvable> Signal<'a> for MatrixView<'a, T> {
         Matrix::uninit(device, OPERATION, self.height(), self.width())
     }
 
-    fn elements(output: &mut Matrix<T>) -> &mut Vector<T> {
+    fn elements(output: &mut Matrix<T>) -> VectorViewMut<'_, T> {
         output.as_vector_mut()
     }
 }
@@ -409,7 +412,7 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
             return Ok(());
         };
         let (input, _, width) = self.input.parts();
-        let output = S::elements(&mut self.output).view_mut();
+        let output = S::elements(&mut self.output);
         let mut args = RawArgs::default();
         args.view(input.address(), input.len());
         let constants = match &self.weights {

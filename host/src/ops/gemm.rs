@@ -11,7 +11,6 @@ use crate::{
     buffer::Element,
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
     matrix::Matrix,
     rect::{MatrixRect, MatrixRectMut},
@@ -355,26 +354,12 @@ impl<T: GemmElement, C: Claimed<T>> PreparedGemm<'_, T, C> {
             .value(self.problem)
             .value(self.alpha)
             .value(self.beta);
-        let params = args.pointers();
-        let launch = Launch {
-            operation: OPERATION,
-            kernel: self.kernel,
-            config: self.config,
-            params: &params,
-            module: None,
-            constants: &[],
-        };
-        let owners = [
-            &self.a.device().executor,
-            &self.b.device().executor,
-            &c.device().executor,
-        ];
-        ordered(&self.device.executor, &owners, || {
-            // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is
-            // borrowed mutably or owned, so it overlaps neither A nor B; the kernel is the one for these
-            // transposes; the grid has a block per tile.
-            unsafe { self.device.executor.launch(&launch) }
-        })
+        let launch = (self.kernel, self.config);
+        let owners = [self.a.device(), self.b.device(), c.device()];
+        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is borrowed
+        // mutably or owned, so it overlaps neither A nor B; the kernel is the one for these transposes; the
+        // grid has a block per tile.
+        unsafe { self.device.queue(OPERATION, launch, &args, &owners) }
     }
 
     /// The result of the work queued last.

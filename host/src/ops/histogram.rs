@@ -3,14 +3,16 @@
 use cuda_std::kernel::{ByValue, KernelDescriptor, LaunchConfig};
 use warpwright_gpu::histogram::{BinNumber, Binning, EvenRange, FAMILY, Kernels, policy};
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size};
+use super::{Choice, ChosenBy, Strided, choose, grid_size, sealed::Sealed};
 use crate::{
-    buffer::{Element, Vector, VectorView},
+    buffer::{Element, Vector, VectorView, host_vec},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
 };
+
+/// The most bins that a histogram has: 2^32 - 2. One number more stands for the values that fall into none.
+pub const MOST_BINS: usize = u32::MAX as usize - 1;
 
 /// The counts of a histogram.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,7 @@ impl Histogram {
 }
 
 /// A value that is a bin's number: `u8`, `u16`, `u32`.
-pub trait BinValue: Element {
+pub trait BinValue: Element + Sealed {
     #[doc(hidden)]
     type Rule: Kernels<In = Self> + ByValue;
     #[doc(hidden)]
@@ -38,7 +40,7 @@ pub trait BinValue: Element {
 }
 
 /// A value of a range that bins divide: `f32`, `f64`.
-pub trait RangeValue: Element + PartialOrd + std::fmt::Display {
+pub trait RangeValue: Element + PartialOrd + std::fmt::Display + Sealed {
     #[doc(hidden)]
     type Rule: Kernels<In = Self> + ByValue;
     #[doc(hidden)]
@@ -69,8 +71,8 @@ impl Device {
     /// Counts how often each of the numbers `0..bins` comes among `values`.
     ///
     /// A value that is not below `bins` is not counted, and is part of
-    /// [`outside`](Histogram::outside). Any number of values, also none; 1 to 2^32 - 1 bins. Exact: every
-    /// variant gives the same counts on every device. Waits for the result.
+    /// [`outside`](Histogram::outside). Any number of values, also none; 1 to [`MOST_BINS`] bins. Exact:
+    /// every variant gives the same counts on every device. Waits for the result.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `bins` is 0 or too many, [`Error::DeviceMismatch`], [`Error::OutOfMemory`],
@@ -187,10 +189,10 @@ where
             rule,
             variant,
         } = self;
-        if bins == 0 || bins >= u32::MAX as usize {
+        if bins == 0 || bins > MOST_BINS {
             return Err(Error::invalid(
                 "histogram",
-                format!("1 to {} bins", u32::MAX - 1),
+                format!("1 to {MOST_BINS} bins"),
                 format!("{bins}"),
             ));
         }
@@ -343,7 +345,7 @@ where
     pub fn enqueue(&mut self) -> Result<()> {
         match self.work {
             Work::Host => {
-                let counts = serial(self.rule, &self.input.to_vec()?, self.bins);
+                let counts = serial(self.rule, &self.input.to_vec()?, self.bins)?;
                 self.counts.upload(&counts)
             }
             Work::Launch {
@@ -359,21 +361,10 @@ where
                 if let Some([copies_log2, slice]) = best {
                     args.value(copies_log2).value(slice);
                 }
-                let params = args.pointers();
-                let launch = Launch {
-                    operation: "histogram",
-                    kernel,
-                    config,
-                    params: &params,
-                    module: None,
-                    constants: &[],
-                };
-                let owners = [&self.input.device().executor];
-                ordered(&self.device.executor, &owners, || {
-                    // SAFETY: the counts are this request's own, one per bin; the
-                    // plan keeps to the kernel's shared memory and to 2^32 values per block.
-                    unsafe { self.device.executor.launch(&launch) }
-                })
+                let (launch, owners) = ((kernel, config), [self.input.device()]);
+                // SAFETY: the counts are this request's own, one per bin; the plan keeps to the kernel's shared
+                // memory and to 2^32 values per block.
+                unsafe { self.device.queue("histogram", launch, &args, &owners) }
             }
         }
     }
@@ -390,12 +381,12 @@ where
 }
 
 /// The reference: one pass on the host.
-fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Vec<u64> {
-    let mut counts = vec![0; bins];
+fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Result<Vec<u64>> {
+    let mut counts = host_vec("histogram", bins, 0)?;
     for value in values {
         if let Some(count) = counts.get_mut(rule.bin(*value, bins as u32) as usize) {
             *count += 1;
         }
     }
-    counts
+    Ok(counts)
 }

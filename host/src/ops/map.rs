@@ -26,7 +26,7 @@ use crate::{
 
 /// A function that can be mapped: one of the library's, such as [`Sin`], or one of a user's module, by
 /// [`Module::map_function`].
-pub trait Function: Clone {
+pub trait Function: Clone + sealed::Sealed {
     /// The function on the device.
     type Map: MapFn;
 
@@ -39,6 +39,13 @@ pub trait Function: Clone {
     fn module(&self) -> Option<&Module>;
     #[doc(hidden)]
     fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
+}
+
+mod sealed {
+    /// Keeps other crates from implementing [`Function`](super::Function), whose kernels are trusted.
+    pub trait Sealed {}
+    impl<F: super::LibraryFn> Sealed for F {}
+    impl<F> Sealed for super::ModuleFunction<F> {}
 }
 
 impl<F: LibraryFn> Function for F {
@@ -72,9 +79,16 @@ impl Module {
     /// `function`, whose kernel is in this module, for [`Device::map`] and the other maps.
     ///
     /// ```ignore
-    /// let y = device.map(&x, module.map_function(Degrees { zero: 0.5 }))?;
+    /// // SAFETY: the module is built from the crate that has `Degrees`.
+    /// let degrees = unsafe { module.map_function(Degrees { zero: 0.5 }) };
+    /// let y = device.map(&x, degrees)?;
     /// ```
-    pub fn map_function<F: MapKernel>(&self, function: F) -> ModuleFunction<F> {
+    ///
+    /// # Safety
+    /// What the module has under the kernel's name is that kernel: `cuda_builder` has made it from the source
+    /// that this program has the function from. (A kernel that is not there, or takes other parameters, is an
+    /// error of the map; another body cannot be told.)
+    pub unsafe fn map_function<F: MapKernel>(&self, function: F) -> ModuleFunction<F> {
         ModuleFunction {
             function,
             module: self.clone(),
@@ -126,8 +140,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if a user's module does not hold the function's kernel,
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
+    /// [`Error::UnknownKernel`] if a user's module does not hold the function's kernel, [`Error::Invalid`] if
+    /// the kernel takes other parameters there, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
     pub fn map<'a, T: Element + MapInput<First = T>, F: Function>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -313,7 +327,7 @@ impl<'a, F: Function> MapRequest<'a, F> {
             reason: "a function of a user's module has a kernel for `best` alone".to_owned(),
         })?;
         if let Some(module) = function.module() {
-            module.require(kernel.name, "map")?;
+            module.require(kernel, "map")?;
         }
         let config = match shape {
             _ if len == 0 => LaunchConfig::linear(0, 0),

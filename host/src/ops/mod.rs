@@ -23,6 +23,17 @@ use crate::{
     error::{Error, Result},
 };
 
+/// Traits of types whose kernels this library has: what they say of a type reaches the kernels unchecked.
+mod sealed {
+    /// Keeps other crates from implementing a trait.
+    pub trait Sealed {}
+
+    macro_rules! sealed {
+        ($($ty:ty),*) => { $(impl Sealed for $ty {})* };
+    }
+    sealed!(u8, u16, u32, i32, f32, f64);
+}
+
 /// Who chose the variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChosenBy {

@@ -13,7 +13,6 @@ use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
 };
 
@@ -235,7 +234,7 @@ impl RandomGenerator {
             Error::invalid(
                 OPERATION,
                 format!(
-                    "a place among the stream's 2^64 words, of which {} are left",
+                    "a place among the stream's 2^64 words, {} further on at most",
                     u64::MAX - self.position
                 ),
                 format!("{words} further on"),
@@ -408,7 +407,7 @@ impl RandomGenerator {
     where
         D::Out: Element,
     {
-        self.device.require_same(OPERATION, output.owner())?;
+        self.device.require_same(OPERATION, output.device())?;
         let choice = self.choice()?;
         if output.is_empty() {
             return Ok(());
@@ -460,7 +459,7 @@ impl RandomGenerator {
             grid_size(&FAMILY, choice, blocks)?,
             shared_bytes,
             &args,
-            output.owner(),
+            output.device(),
         )?;
         self.position = end;
         if let Some(states) = &mut self.states {
@@ -499,22 +498,13 @@ impl RandomGenerator {
         args: &RawArgs,
         owner: &Device,
     ) -> Result<()> {
-        let launch = Launch {
-            operation: OPERATION,
-            kernel,
-            config: LaunchConfig {
-                shared_bytes,
-                ..LaunchConfig::linear(blocks, policy::BLOCK as u32)
-            },
-            params: &args.pointers(),
-            module: None,
-            constants: &[],
-        };
-        ordered(&self.device.executor, &[&owner.executor], || {
-            // SAFETY: the output is borrowed to be written, the states are this generator's own and at the
-            // place that the kernel goes on from, the grid covers them, and the stream's end was checked.
-            unsafe { self.device.executor.launch(&launch) }
-        })
+        let config = LaunchConfig::linear(blocks, policy::BLOCK as u32).with_shared(shared_bytes);
+        // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
+        // that the kernel goes on from, the grid covers them, and the stream's end was checked.
+        unsafe {
+            self.device
+                .queue(OPERATION, (kernel, config), args, &[owner])
+        }
     }
 }
 

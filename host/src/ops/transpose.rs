@@ -8,7 +8,6 @@ use crate::{
     buffer::{Element, copy},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
     launch::RawArgs,
     matrix::{Matrix, MatrixView},
 };
@@ -157,30 +156,20 @@ impl<T: Element> PreparedTranspose<'_, T> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let (input, output) = (self.input.as_vector(), self.output.as_vector_mut());
+        let (input, mut output) = (self.input.as_vector(), self.output.as_vector_mut());
         match self.work {
             Work::Nothing => Ok(()),
-            Work::Copy => copy("transpose", input, &mut output.view_mut()),
+            Work::Copy => copy("transpose", input, &mut output),
             Work::Launch(kernel, config) => {
                 let mut args = RawArgs::default();
                 args.view(input.address(), input.len())
-                    .view(output.view_mut().address(), output.len())
+                    .view(output.address(), output.len())
                     .value(self.input.width())
                     .value(self.input.height());
-                let params = args.pointers();
-                let launch = Launch {
-                    operation: "transpose",
-                    kernel,
-                    config,
-                    params: &params,
-                    module: None,
-                    constants: &[],
-                };
-                ordered(&self.device.executor, &[&input.device().executor], || {
-                    // SAFETY: both have `width * height` elements of the kernel's word size, the output
-                    // is a new allocation, and the grid has a block per tile.
-                    unsafe { self.device.executor.launch(&launch) }
-                })
+                let (launch, owners) = ((kernel, config), [input.device()]);
+                // SAFETY: both have `width * height` elements of the kernel's word size, the output is a new
+                // allocation, and the grid has a block per tile.
+                unsafe { self.device.queue("transpose", launch, &args, &owners) }
             }
         }
     }

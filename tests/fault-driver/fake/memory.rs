@@ -1,6 +1,6 @@
 //! Memory, and copies.
 
-use super::{OUT_OF_MEMORY, Work, code, in_context};
+use super::{INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
 use crate::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -74,6 +74,23 @@ pub unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
     in_context(|fake, ordinal| {
         let used = fake.used.get(&ordinal).copied().unwrap_or_default();
         unsafe { (*free, *total) = ((fake.memory - used) as usize, fake.memory as usize) };
+        0
+    })
+}
+
+/// Knows the kind of memory (2) alone: 1 for pinned memory, 2 for a device's, else 0.
+pub unsafe fn cuPointerGetAttributes(
+    count: c_uint,
+    attributes: *mut c_int,
+    values: *mut *mut c_void,
+    pointer: u64,
+) -> u32 {
+    in_context(|fake, _| {
+        if count != 1 || unsafe { *attributes } != 2 {
+            return invalid("an attribute of memory that is not its kind", INVALID_VALUE);
+        }
+        let kind = fake.block(pointer, 1).map_or(0, |block| 1 + c_uint::from(block.device.is_some()));
+        unsafe { *(*values).cast::<c_uint>() = kind };
         0
     })
 }

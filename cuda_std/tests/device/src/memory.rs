@@ -28,7 +28,7 @@ pub unsafe fn constants(results: GlobalMut<f32>) {
     h1: (u16, 1), h8: (u16, 8), w1: (u32, 1), w2: (u32, 2), w4: (u32, 4), f4: (f32, 4),
     l1: (u64, 1), l2: (u64, 2), d2: (f64, 2), q1: (u128, 1), odd: (u32, 3)
 ))]
-pub unsafe fn chunks<T: Copy, const N: usize>(input: Global<T>, output: GlobalMut<T>) {
+pub unsafe fn chunks<T: Plain, const N: usize>(input: Global<T>, output: GlobalMut<T>) {
     // Lane `t` moves chunks 4 t to 4 t + 3, each in another way, and has neighbours read them.
     let tile = shared![T; 1024];
     let lanes = thread::block_dim_x() as usize;

@@ -211,10 +211,6 @@ fn errors_of_the_real_driver() {
     };
     let error = CudaMemory::allocate(&stream, 1 << 50).expect_err("a petabyte");
     assert_eq!(error.kind(), CudaErrorKind::OutOfMemory, "{error}");
-    assert!(
-        error.message.contains("1048576.0 GiB were asked for"),
-        "{error}"
-    );
     let error = CudaModule::from_ptx(&context, ".version 6.3\n.target sm_75\nnonsense\n")
         .expect_err("nonsense");
     assert_eq!(error.kind(), CudaErrorKind::Module, "{error}");

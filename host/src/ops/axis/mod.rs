@@ -1,8 +1,9 @@
 //! Reductions along an axis of a matrix: the request that columns and rows share.
 
 mod plan;
+mod prepared;
 
-use std::{fmt, marker::PhantomData};
+use std::fmt;
 
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{
@@ -14,20 +15,18 @@ use warpwright_gpu::{
 };
 
 pub(super) use plan::{Argument, Plan, Problem};
+pub use prepared::PreparedAxis;
 
-use super::{Choice, ChosenBy, choose, columns, rows};
+use super::{choose, columns, rows, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
-    launch::RawArgs,
     matrix::MatrixView,
 };
-use plan::Room;
 
 /// An element that can be reduced along an axis: `u8 u16 i32 u32 f32 f64`.
-pub trait AxisReducible: Element + fmt::Debug + fmt::Display {
+pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
     /// The type of sums: `u64` for unsigned and `i64` for signed integers; `f32` for `f32`, `f64` for `f64`.
     type Sum: Element + fmt::Debug + fmt::Display;
     /// The most elements along the axis whose sum surely fits, whatever they are: more are refused. For
@@ -387,119 +386,7 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
             workspace,
             ready: false,
             output,
-            marker: PhantomData,
         })
-    }
-}
-
-/// A reduction along an axis whose variant is chosen and whose results have their place.
-#[derive(Debug)]
-pub struct PreparedAxis<'a, T, O> {
-    device: Device,
-    input: MatrixView<'a, T>,
-    operation: &'static str,
-    choice: Choice,
-    plan: Plan,
-    identity: [u8; 8],
-    workspace: Vector<u8>,
-    /// Whether the workspace is as the kernels want it and leave it.
-    ready: bool,
-    output: Vector<O>,
-    marker: PhantomData<T>,
-}
-
-impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
-    /// The variant that runs.
-    pub fn variant(&self) -> &'static str {
-        self.choice.variant()
-    }
-
-    /// Who chose it.
-    pub fn chosen_by(&self) -> ChosenBy {
-        self.choice.chosen_by()
-    }
-
-    /// Bytes of device memory that it takes beside the results.
-    pub fn workspace_bytes(&self) -> usize {
-        self.plan.bytes
-    }
-
-    /// Queues the work.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn enqueue(&mut self) -> Result<()> {
-        if self.plan.passes.is_empty() {
-            return self.output.view_mut().clear();
-        }
-        if !self.ready {
-            self.make_ready()?;
-        }
-        // Until the work is queued as a whole.
-        self.ready = false;
-        let executor = &self.device.executor;
-        let input = self.input.as_vector();
-        let workspace = self.workspace.view().address();
-        let output = (self.output.view().address(), self.output.len());
-        ordered(executor, &[&input.device().executor], || {
-            for pass in &self.plan.passes {
-                let mut args = RawArgs::default();
-                for argument in &pass.arguments {
-                    match *argument {
-                        Argument::Input => args.view(input.address(), input.len()),
-                        Argument::Output => args.view(output.0, output.1),
-                        Argument::Nothing => args.view(output.0, 0),
-                        Argument::Workspace(room) => {
-                            args.view(workspace + room.offset as u64, room.len)
-                        }
-                        Argument::Number(number) => args.value(number),
-                        Argument::Word(word) => args.value(word),
-                    };
-                }
-                let launch = Launch {
-                    operation: self.operation,
-                    kernel: pass.kernel,
-                    config: pass.config,
-                    params: &args.pointers(),
-                    constants: &[],
-                    module: None,
-                };
-                // SAFETY: the plan keeps each kernel's contract: the parts of the workspace, which is
-                // this request's own, do not overlap, and tickets and totals are what they have to be.
-                unsafe { executor.launch(&launch)? };
-            }
-            Ok(())
-        })?;
-        self.ready = true;
-        Ok(())
-    }
-
-    /// Sets what the kernels find in the workspace and leave there.
-    fn make_ready(&mut self) -> Result<()> {
-        let Room { offset, len } = self.plan.tickets;
-        let bytes = offset..offset + len * size_of::<u32>();
-        self.workspace.slice_mut(bytes)?.clear()?;
-        if let Some((Room { offset, len }, size)) = self.plan.identities {
-            let identities = self.identity[..size].repeat(len);
-            let bytes = offset..offset + len * size;
-            self.workspace.slice_mut(bytes)?.upload(&identities)?;
-        }
-        Ok(())
-    }
-
-    /// The results of the work queued last.
-    pub fn output(&self) -> &Vector<O> {
-        &self.output
-    }
-
-    /// The results of the work queued last, to keep.
-    pub fn into_output(self) -> Vector<O> {
-        self.output
-    }
-
-    fn run(mut self) -> Result<Vector<O>> {
-        self.enqueue()?;
-        Ok(self.into_output())
     }
 }
 

@@ -1,0 +1,154 @@
+//! Pinned host memory: copies that go on by themselves.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use crate::{
+    buffer::{Element, Vector, bytes_of},
+    device::Device,
+    error::{Error, Result},
+    executor::{PINNED_ALIGN, Pinned},
+};
+
+/// Host memory that a device copies to and from by itself: copies overlap with other work, and return
+/// before they are done. Reading or writing the memory waits for them.
+#[derive(Debug)]
+pub struct PinnedVec<T> {
+    memory: Pinned,
+    len: usize,
+    device: Device,
+    /// The handle on whose stream the latest copy was queued.
+    busy: Option<Device>,
+    marker: PhantomData<T>,
+}
+
+impl Device {
+    /// Host memory of `len` elements that this device copies to and from without the host's help; all its
+    /// bytes are nought. On the CPU it is plain memory.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the system has not that much to pin, [`Error::Driver`].
+    pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedVec<T>> {
+        const {
+            assert!(
+                align_of::<T>() <= PINNED_ALIGN,
+                "pinned elements are aligned to 64 bytes at most"
+            )
+        };
+        let bytes = bytes_of::<T>("pinned", len)?;
+        Ok(PinnedVec {
+            memory: self.executor.allocate_pinned("pinned", bytes)?,
+            len,
+            device: self.clone(),
+            busy: None,
+            marker: PhantomData,
+        })
+    }
+}
+
+impl<T> PinnedVec<T> {
+    /// Waits for the copy that is under way.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if it failed, or the driver cannot tell: the memory stays out of reach then.
+    pub fn wait(&mut self) -> Result<()> {
+        if let Some(device) = &self.busy {
+            device.synchronize()?;
+            self.busy = None;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element> PinnedVec<T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements; waits for the copy that is under way.
+    ///
+    /// # Errors
+    /// As for [`wait`](Self::wait).
+    pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
+        self.wait()?;
+        // SAFETY: `len` elements of plain data, aligned and set to nought when allocated; no copy is under
+        // way.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.memory.pointer().cast(), self.len) })
+    }
+
+    fn start_copy(
+        &mut self,
+        operation: &'static str,
+        len: usize,
+        device: &Device,
+        copy: impl FnOnce(*mut u8, &Device) -> Result<()>,
+    ) -> Result<()> {
+        self.device.require_same(operation, device)?;
+        if len != self.len {
+            return Err(Error::invalid(
+                operation,
+                format!("pinned memory of {len} elements"),
+                format!("{}", self.len),
+            ));
+        }
+        if self
+            .busy
+            .as_ref()
+            .is_some_and(|busy| !Arc::ptr_eq(&busy.executor, &device.executor))
+        {
+            self.wait()?;
+        }
+        self.busy = Some(device.clone());
+        copy(self.memory.pointer(), device)
+    }
+}
+
+impl<T> Drop for PinnedVec<T> {
+    fn drop(&mut self) {
+        // An error of the device's comes again with its next call. Another one may be the waiting's alone, and
+        // then the copy may go on: the memory is not given back.
+        if let Err(error) = self.wait().or_else(|_| self.wait())
+            && !error.is_device_fault()
+        {
+            std::mem::forget(std::mem::replace(&mut self.memory, Pinned::none()));
+        }
+    }
+}
+
+impl<T: Element> Vector<T> {
+    /// Queues a copy of the elements into pinned memory, and returns at once: see [`PinnedVec`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
+    pub fn download_pinned(&self, to: &mut PinnedVec<T>) -> Result<()> {
+        let from = self.view();
+        to.start_copy(
+            "download_pinned",
+            self.len(),
+            self.device(),
+            |pinned, device| {
+                let bytes = size_of::<T>() * from.len();
+                // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
+                unsafe { device.executor.copy_out(pinned, from.address(), bytes) }
+            },
+        )
+    }
+
+    /// Queues a copy of pinned memory over the elements, and returns at once: see [`PinnedVec`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `from` has another length or belongs to another device, [`Error::Driver`].
+    pub fn upload_pinned(&mut self, from: &mut PinnedVec<T>) -> Result<()> {
+        let to = self.view_mut();
+        from.start_copy("upload_pinned", to.len(), to.device(), |pinned, device| {
+            let bytes = size_of::<T>() * to.len();
+            // SAFETY: as for `download_pinned`; `&mut self` keeps others away from the elements.
+            unsafe { device.executor.copy_in_pinned(to.address(), pinned, bytes) }
+        })
+    }
+}
