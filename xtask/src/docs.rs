@@ -4,8 +4,11 @@
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
 //! newest of each card become the tables of `docs/PERFORMANCE.md`. The records of `warpwright ulp` become
-//! `docs/ULP.md`.
+//! `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
+//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`.
 
+mod agreement;
+mod counts;
 mod ulp;
 
 use std::collections::BTreeMap;
@@ -42,6 +45,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &fs::read_to_string(root.join(README))?,
     )?;
     pages.push((ulp::PAGE, ulp::page(&records(ulp::SUFFIX)?)?));
+    let agreement = agreement::page(&records(agreement::SUFFIX)?)?;
+    pages.push((agreement::PAGE, agreement));
+    pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
     let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
     let filled = markdown::fill(&performance, &benchmarks()?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;

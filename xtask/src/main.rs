@@ -3,6 +3,7 @@
 mod bench;
 mod build_ptx;
 mod bundle;
+mod counts;
 mod demo;
 mod docs;
 mod doctor;
@@ -51,6 +52,8 @@ enum Command {
     Sanitize(sanitize::Arguments),
     /// Profile one kernel on the GPU with Nsight Compute.
     Profile(profile::Arguments),
+    /// Print how many cases, orders, planted defects and injected faults the project's proofs have.
+    Counts(counts::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
     Docs(docs::Arguments),
     /// Run tests of the host crates under AddressSanitizer.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Counts(arguments) => counts::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Asan => instrumented::asan(),
         Command::Fuzz(arguments) => instrumented::fuzz(&arguments),

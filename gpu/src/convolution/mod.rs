@@ -18,6 +18,9 @@
 //! (but for the payload of a NaN). For `u8` the sum is rounded to the nearest integer, of two to the even
 //! one, and limited to 0 to 255; NaN gives 0.
 //!
+//! For short masks `tiled` is no faster than `basic`: the first-level cache holds the neighbours too, and needs no
+//! barrier.
+//!
 //! Every element is read once and written once: `2 * n * size` bytes, and `2 * n * width` operations.
 //!
 //! Blocks form a one-dimensional grid, row by row, so that no number of rows meets the limit of 65535

@@ -5,18 +5,24 @@ use cuda_std::{
     prelude::*,
 };
 
-use super::{functions::*, instances::with_functions, policy::BLOCK, wave::Wave};
+use super::{
+    functions::*,
+    instances::with_functions,
+    policy::{BEST_RESIDENT, BLOCK},
+    wave::Wave,
+};
 
 /// Applies the function to chunks of elements, 16 bytes of the largest type in each, two chunks per thread
 /// in flight: see [`map_wide`].
 ///
-/// Launch: a block of 256 threads for 512 chunks; any other shape gives the same result. No shared memory.
+/// Launch: a block of 256 threads for 512 chunks, five of which are resident at once (for which `pow_pairs` spills 16
+/// bytes on compute capability 8.0, and nothing else does); any other shape gives the same result. No shared memory.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`
 /// once. The bits depend on the function and the elements alone.
 ///
 /// # Safety
 /// The inputs that the function takes are as long as `output`, and do not overlap it.
-#[kernel(launch_bounds(BLOCK as u32), instances = with_functions)]
+#[kernel(launch_bounds(BLOCK as u32, BEST_RESIDENT), instances = with_functions)]
 pub unsafe fn map_best<F: MapFn>(
     function: Passed<F>,
     first: Global<First<F>>,

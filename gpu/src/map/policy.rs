@@ -14,6 +14,9 @@ pub enum Cut {
 
 /// Threads of a block: of every variant, and of a user's own map.
 pub const BLOCK: usize = cuda_std::map::BLOCK;
+/// Blocks of `best` that have to be resident at once: with four, warps that wait for memory leave the arithmetic of the
+/// sine idle.
+pub const BEST_RESIDENT: u32 = 5;
 /// Blocks per multiprocessor, at most: enough for all its threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 

@@ -31,7 +31,7 @@ mod sealed {
     macro_rules! sealed {
         ($($ty:ty),*) => { $(impl Sealed for $ty {})* };
     }
-    sealed!(u8, u16, u32, i32, f32, f64);
+    sealed!(u8, u16, u32, i32, u64, i64, half::f16, half::bf16, f32, f64);
 }
 
 /// Who chose the variant.

@@ -54,6 +54,11 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
         "it compiles programs",
     ),
     (
+        "warpwright-cli",
+        Some("mutations"),
+        "it reads the corpus in the source tree",
+    ),
+    (
         "warpwright-tests",
         Some("compile_fail"),
         "it compiles programs",

@@ -6,11 +6,11 @@ use warpwright_gpu::reduce::{
     Sum,
 };
 
-use super::Operator;
+use super::{super::sealed::Sealed, Operator};
 use crate::buffer::Element;
 
 /// An element that can be reduced: `u8 u16 u32 i32 u64 i64 f32 f64 f16 bf16`.
-pub trait Reducible: Element + GpuElement {
+pub trait Reducible: Element + GpuElement + Sealed {
     /// The type of sums and products: `u64` for unsigned and `i64` for signed integers, which wrap modulo
     /// 2^64; `f64` for `f64`, and `f32` for the other floats.
     type Sum: Element + std::fmt::Debug + std::fmt::Display;
