@@ -162,8 +162,10 @@ pub unsafe trait MapKernel: MapFn {
 
 /// Threads of a block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
-/// Chunks that a thread of [`map_wide`] has in flight.
-pub const CHUNKS: usize = 2;
+/// Chunks that a thread of [`map_wide`] takes at a time: so many that two loads are in flight, where there are any.
+pub const fn chunks<F: MapFn>() -> usize {
+    if F::In::ARRAYS == 1 { 2 } else { 1 }
+}
 
 /// The function's result for position `i`.
 #[inline(always)]
@@ -267,20 +269,23 @@ fn in_chunks<F: MapFn, const N: usize>(
         && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
         && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
     let chunks = if aligned { output.len() / N } else { 0 };
-    const { assert!(CHUNKS == 2, "as many as are written out here") };
     // A block takes chunks that lie side by side, however many it takes: memory is fastest so.
     let threads = thread::block_dim_x() as usize;
-    let tile = CHUNKS * threads;
+    let tile = const { self::chunks::<F>() } * threads;
+    let stride = thread::grid_dim_x() as usize * tile;
     let mut chunk = thread::block_idx_x() as usize * tile + thread::thread_idx_x() as usize;
-    while chunk + threads < chunks {
-        let (now, next) = (load(chunk * N), load((chunk + threads) * N));
-        store(chunk * N, now.0, now.1);
-        store((chunk + threads) * N, next.0, next.1);
-        chunk += thread::grid_dim_x() as usize * tile;
+    if const { self::chunks::<F>() == 2 } {
+        while chunk + threads < chunks {
+            let (now, next) = (load(chunk * N), load((chunk + threads) * N));
+            store(chunk * N, now.0, now.1);
+            store((chunk + threads) * N, next.0, next.1);
+            chunk += stride;
+        }
     }
-    if chunk < chunks {
+    while chunk < chunks {
         let (a, b) = load(chunk * N);
         store(chunk * N, a, b);
+        chunk += stride;
     }
     let thread = thread::index_1d_wide();
     let stride = thread::grid_stride();

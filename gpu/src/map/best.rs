@@ -13,10 +13,11 @@ use super::{
 };
 
 /// Applies the function to chunks of elements, 16 bytes of the largest type in each, two chunks per thread
-/// in flight: see [`map_wide`].
+/// in flight where there is one input, else one: see [`map_wide`].
 ///
-/// Launch: a block of 256 threads for 512 chunks, five of which are resident at once (for which `pow_pairs` spills 16
-/// bytes on compute capability 8.0, and nothing else does); any other shape gives the same result. No shared memory.
+/// Launch: a block of 256 threads for as many chunks as they take at once; any other shape gives the same
+/// result. No shared memory. Five blocks are resident at once by the launch bounds, for which the sine and the cosine
+/// spill 8 bytes on compute capability 8.0; on 7.5 and 9.0 nothing does.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`
 /// once. The bits depend on the function and the elements alone.
 ///

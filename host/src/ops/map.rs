@@ -5,7 +5,7 @@ use std::fmt;
 use cuda_std::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
-    map::{CHUNKS, MapFn, MapInput, MapKernel, Passed, chunk_len},
+    map::{MapFn, MapInput, MapKernel, Passed, chunk_len, chunks},
 };
 use warpwright_gpu::map::{
     FAMILY,
@@ -332,7 +332,13 @@ impl<'a, F: Function> MapRequest<'a, F> {
         let config = match shape {
             _ if len == 0 => LaunchConfig::linear(0, 0),
             Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
-            None => own_shape(&device, choice, kernel, chunk_len::<F::Map>(), len)?,
+            None => own_shape(
+                &device,
+                choice,
+                kernel,
+                chunks::<F::Map>() * chunk_len::<F::Map>(),
+                len,
+            )?,
         };
         let output = Vector::uninit(&device, "map", len)?;
         Ok(PreparedMap {
@@ -367,12 +373,12 @@ fn given_shape(choice: Choice, blocks: u32, threads: u32, len: usize) -> Result<
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
-/// The launch for `len` elements, at least one; `best` moves `chunk` of them at once.
+/// The launch for `len` elements, at least one; a thread of `best` takes `per_thread` of them.
 fn own_shape(
     device: &Device,
     choice: Choice,
     kernel: &'static KernelDescriptor,
-    chunk: usize,
+    per_thread: usize,
     len: usize,
 ) -> Result<LaunchConfig> {
     let blocks = match CUTS[choice.index] {
@@ -385,7 +391,7 @@ fn own_shape(
             least_per_block: BLOCK,
         }
         .blocks(device, "map", len)?,
-        Cut::Tiled => len.div_ceil(BLOCK * CHUNKS * chunk),
+        Cut::Tiled => len.div_ceil(BLOCK * per_thread),
     };
     Ok(LaunchConfig::linear(
         grid_size(&FAMILY, choice, blocks)?,
