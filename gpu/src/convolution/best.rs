@@ -29,8 +29,8 @@ use super::{
 ///
 /// Launch: blocks of [`best_threads`](super::policy::best_threads) threads, one per `3 * CHUNK` outputs of
 /// a row each, along x and row by row; dynamic shared memory of
-/// [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `3072 + mask_width` four-byte elements
-/// per 3072 outputs. Sums in the order of the window, each weight by one fused multiply-add: the same bits on
+/// [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `1536 + mask_width` four-byte elements
+/// per 1536 outputs. Sums in the order of the window, each weight by one fused multiply-add: the same bits on
 /// every device.
 ///
 /// # Safety

@@ -6,14 +6,15 @@ pub const RUNG_BLOCK: usize = 256;
 /// Weights that the mask's table in constant memory has room for: 4 KiB of `f32`, 8 KiB of `f64`.
 pub const MOST_CONSTANTS: usize = 1024;
 
-/// Threads of a block of `best`, at most; a short row gets fewer, in full warps.
-pub const BEST_BLOCK: usize = 256;
+/// Threads of a block of `best`, at most; a short row gets fewer, in full warps. A block loads, computes and
+/// stores in turn, so that these overlap between blocks only: many small ones rather than few large ones.
+pub const BEST_BLOCK: usize = 128;
 
 /// Blocks of `best` that a multiprocessor is to hold at once, where it holds as many threads: 48 registers
-/// per thread, and weights in uniform registers. With 4 blocks `ptxas` loads them into every lane.
-pub const BEST_RESIDENT: u32 = 5;
+/// per thread, and weights in uniform registers. With 8 blocks `ptxas` loads them into every lane.
+pub const BEST_RESIDENT: u32 = 10;
 /// The same for a mask that is not in constant memory.
-pub const BEST_LONG_RESIDENT: u32 = 2;
+pub const BEST_LONG_RESIDENT: u32 = 4;
 
 /// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
 /// neighbouring lanes, which shared memory serves at once, lie in different banks.

@@ -87,15 +87,15 @@ fn accumulate<R: Reduction>(input: Global<R::In>) -> R::Acc {
             input.get_wide_streaming(head + (wide + round * stride) * lanes)
         });
         let [a, b, c, d] = loaded;
-        value = add_wide::<R>(value, a, head + wide * lanes);
-        value = add_wide::<R>(value, b, head + (wide + stride) * lanes);
-        value = add_wide::<R>(value, c, head + (wide + 2 * stride) * lanes);
-        value = add_wide::<R>(value, d, head + (wide + 3 * stride) * lanes);
+        value = R::add_wide(value, a, head + wide * lanes);
+        value = R::add_wide(value, b, head + (wide + stride) * lanes);
+        value = R::add_wide(value, c, head + (wide + 2 * stride) * lanes);
+        value = R::add_wide(value, d, head + (wide + 3 * stride) * lanes);
         wide += BEST_UNROLL * stride;
     }
     while wide < wides {
         let first = head + wide * lanes;
-        value = add_wide::<R>(value, input.get_wide_streaming(first), first);
+        value = R::add_wide(value, input.get_wide_streaming(first), first);
         wide += stride;
     }
     if thread < head {
@@ -105,11 +105,4 @@ fn accumulate<R: Reduction>(input: Global<R::In>) -> R::Acc {
         value = R::combine(value, R::load(input.get(tail + thread), tail + thread));
     }
     value
-}
-
-#[inline(always)]
-fn add_wide<R: Reduction>(value: R::Acc, wide: Wide<R::In>, first: usize) -> R::Acc {
-    wide.fold(value, |value, element, lane| {
-        R::combine(value, R::load(element, first + lane))
-    })
 }

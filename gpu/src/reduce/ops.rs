@@ -12,7 +12,7 @@ use core::{
     ops::{Add, Mul},
 };
 
-use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, warp::Shuffle};
+use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle};
 
 /// A reduction: how an element enters, and how two partial results become one.
 ///
@@ -30,6 +30,15 @@ pub trait Reduction: 'static {
 
     /// The partial result of two.
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+
+    /// The partial result of `value` and the elements of `wide`, whose first is at `first`.
+    #[inline(always)]
+    #[track_caller]
+    fn add_wide(value: Self::Acc, wide: Wide<Self::In>, first: usize) -> Self::Acc {
+        wide.fold(value, |value, element, lane| {
+            Self::combine(value, Self::load(element, first + lane))
+        })
+    }
 }
 
 /// Sum of elements of type `T`.
@@ -109,6 +118,20 @@ pub trait Element: Copy + 'static {
     fn widen(self) -> Self::Acc;
     /// Its key, where the least is wanted (`LEAST`) or the greatest: a NaN is the most wanted of all.
     fn key<const LEAST: bool>(self) -> Self::Key;
+    /// The most wanted key of all elements of `wide`, by the same `LEAST`.
+    #[inline(always)]
+    #[track_caller]
+    fn key_of_wide<const LEAST: bool>(wide: Wide<Self>) -> Self::Key {
+        let worst = if LEAST {
+            Self::Key::GREATEST
+        } else {
+            Self::Key::LEAST
+        };
+        wide.fold(worst, |best, element, _| {
+            let key = element.key::<LEAST>();
+            if LEAST { best.min(key) } else { best.max(key) }
+        })
+    }
     /// The element that has this key, by the same `LEAST`; NaNs come back as the one quiet NaN.
     fn from_key<const LEAST: bool>(key: Self::Key) -> Self;
 }
@@ -178,7 +201,7 @@ floats! {
 }
 
 macro_rules! half_floats {
-    ($($ty:ty: $widen:expr;)*) => { $(
+    ($($ty:ty: $infinity:literal, $widen:expr;)*) => { $(
         impl Element for $ty {
             type Acc = f32;
             type Key = i32;
@@ -191,6 +214,12 @@ macro_rules! half_floats {
                 self.widen().key::<LEAST>()
             }
             #[inline(always)]
+            #[track_caller]
+            fn key_of_wide<const LEAST: bool>(wide: Wide<Self>) -> i32 {
+                Self::from_bits(most_wanted_bits::<LEAST, $infinity>(wide.to_array().map(<$ty>::to_bits)))
+                    .key::<LEAST>()
+            }
+            #[inline(always)]
             fn from_key<const LEAST: bool>(key: i32) -> Self {
                 <$ty>::from_f32(f32::from_key::<LEAST>(key))
             }
@@ -198,8 +227,61 @@ macro_rules! half_floats {
     )* };
 }
 half_floats! {
-    f16: f16_to_f32;
-    bf16: |bits: u16| f32::from_bits(u32::from(bits) << 16);
+    f16: 0x7c00, f16_to_f32;
+    bf16: 0x7f80, |bits: u16| f32::from_bits(u32::from(bits) << 16);
+}
+
+/// The bits of the least, or else the greatest, of eight floats of 16 bits; of a NaN where there is one.
+///
+/// No float is made into a key for it. By their bits the floats lie on a circle: +0 to +infinity, +NaN,
+/// -0 to -infinity, -NaN, and again +0. An extreme of the bits, as they are, is the answer where there is a
+/// number of the sign that is preferred, and shows a NaN of that sign. The bits moved on by as many as there are NaNs of
+/// a sign have the NaNs of the other sign at the end where the other extreme is the answer.
+///
+/// A word's upper element is compared together with the lower one: it decides, but among equals. The lower
+/// one carries into the upper one only where it is a NaN of negative sign, which either extreme shows.
+#[inline(always)]
+#[track_caller]
+fn most_wanted_bits<const LEAST: bool, const INFINITY: u32>(bits: [u16; 8]) -> u16 {
+    let nans = 0x7fff - INFINITY;
+    // As unsigned and as signed numbers, for the least; for the greatest the other way round.
+    let (mut plain, mut moved) = if LEAST {
+        (0, i32::MAX as u32)
+    } else {
+        (i32::MIN as u32, u32::MAX)
+    };
+    for i in 0..4 {
+        let word = u32::from(bits[2 * i]) | u32::from(bits[2 * i + 1]) << 16;
+        let on = word.wrapping_add(nans * 0x1_0001);
+        for (word, on) in [(word, on), (word << 16, on << 16)] {
+            if LEAST {
+                plain = plain.max(word);
+                moved = (moved as i32).min(on as i32) as u32;
+            } else {
+                plain = (plain as i32).max(word as i32) as u32;
+                moved = moved.min(on);
+            }
+        }
+    }
+    let (plain, moved) = (plain >> 16, moved >> 16);
+    let (preferred, nan) = if LEAST {
+        (
+            plain >= 0x8000,
+            plain > 0x8000 + INFINITY || (moved >= 0x8000 && moved < 0x8000 + nans),
+        )
+    } else {
+        (
+            plain < 0x8000,
+            (plain > INFINITY && plain < 0x8000) || moved < nans,
+        )
+    };
+    if nan {
+        0x7fff
+    } else if preferred {
+        plain as u16
+    } else {
+        (moved - nans) as u16
+    }
 }
 
 impl<T: Element> Reduction for Sum<T> {
@@ -242,6 +324,11 @@ impl<T: Element> Reduction for Min<T> {
     fn combine(a: T::Key, b: T::Key) -> T::Key {
         a.min(b)
     }
+    #[inline(always)]
+    #[track_caller]
+    fn add_wide(value: T::Key, wide: Wide<T>, _first: usize) -> T::Key {
+        value.min(T::key_of_wide::<true>(wide))
+    }
 }
 
 impl<T: Element> Reduction for Max<T> {
@@ -255,6 +342,11 @@ impl<T: Element> Reduction for Max<T> {
     #[inline(always)]
     fn combine(a: T::Key, b: T::Key) -> T::Key {
         a.max(b)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn add_wide(value: T::Key, wide: Wide<T>, _first: usize) -> T::Key {
+        value.max(T::key_of_wide::<false>(wide))
     }
 }
 
@@ -294,6 +386,23 @@ macro_rules! arg_reductions {
             #[inline(always)]
             fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc {
                 if a.key $better b.key || (a.key == b.key && a.index < b.index) { a } else { b }
+            }
+            // The best of all by their keys alone; its position only where it is the best so far, which becomes rare.
+            #[inline(always)]
+            #[track_caller]
+            fn add_wide(value: Self::Acc, wide: Wide<T>, first: usize) -> Self::Acc {
+                let key = T::key_of_wide::<$least>(wide);
+                let first = first as u64;
+                if key $better value.key || (key == value.key && first < value.index) {
+                    // The first that has it stays: those before it have another.
+                    let (lane, _) = wide.fold((0, false), |(lane, found), element, _| {
+                        let found = found || element.key::<$least>() == key;
+                        (lane + u32::from(!found), found)
+                    });
+                    Found { key, index: first + u64::from(lane) }
+                } else {
+                    value
+                }
             }
         }
     )* };
