@@ -216,7 +216,7 @@ macro_rules! half_floats {
             #[inline(always)]
             #[track_caller]
             fn key_of_wide<const LEAST: bool>(wide: Wide<Self>) -> i32 {
-                Self::from_bits(most_wanted_bits::<LEAST, $infinity>(wide.to_array().map(<$ty>::to_bits)))
+                Self::from_bits(most_wanted_bits::<Self, LEAST, $infinity>(wide, Self::to_bits))
                     .key::<LEAST>()
             }
             #[inline(always)]
@@ -242,27 +242,34 @@ half_floats! {
 /// one carries into the upper one only where it is a NaN of negative sign, which either extreme shows.
 #[inline(always)]
 #[track_caller]
-fn most_wanted_bits<const LEAST: bool, const INFINITY: u32>(bits: [u16; 8]) -> u16 {
+fn most_wanted_bits<T: Copy, const LEAST: bool, const INFINITY: u32>(
+    wide: Wide<T>,
+    bits: impl Fn(T) -> u16,
+) -> u16 {
     let nans = 0x7fff - INFINITY;
     // As unsigned and as signed numbers, for the least; for the greatest the other way round.
-    let (mut plain, mut moved) = if LEAST {
+    let start = if LEAST {
         (0, i32::MAX as u32)
     } else {
         (i32::MIN as u32, u32::MAX)
     };
-    for i in 0..4 {
-        let word = u32::from(bits[2 * i]) | u32::from(bits[2 * i + 1]) << 16;
-        let on = word.wrapping_add(nans * 0x1_0001);
-        for (word, on) in [(word, on), (word << 16, on << 16)] {
-            if LEAST {
-                plain = plain.max(word);
-                moved = (moved as i32).min(on as i32) as u32;
-            } else {
-                plain = (plain as i32).max(word as i32) as u32;
-                moved = moved.min(on);
-            }
+    let extremes = |(plain, moved): (u32, u32), word: u32, on: u32| {
+        if LEAST {
+            (plain.max(word), (moved as i32).min(on as i32) as u32)
+        } else {
+            ((plain as i32).max(word as i32) as u32, moved.min(on))
         }
-    }
+    };
+    let ((plain, moved), _) = wide.fold((start, 0), |(so_far, lower), element, lane| {
+        let element = u32::from(bits(element));
+        if lane % 2 == 0 {
+            return (so_far, element);
+        }
+        let word = lower | element << 16;
+        let on = word.wrapping_add(nans * 0x1_0001);
+        let so_far = extremes(so_far, word, on);
+        (extremes(so_far, word << 16, on << 16), 0)
+    });
     let (plain, moved) = (plain >> 16, moved >> 16);
     let (preferred, nan) = if LEAST {
         (
