@@ -35,10 +35,22 @@ pub trait Reduction: 'static {
     #[inline(always)]
     #[track_caller]
     fn add_wide(value: Self::Acc, wide: Wide<Self::In>, first: usize) -> Self::Acc {
-        wide.fold(value, |value, element, lane| {
-            Self::combine(value, Self::load(element, first + lane))
-        })
+        one_by_one::<Self>(value, wide, first)
     }
+}
+
+#[inline(always)]
+#[track_caller]
+fn one_by_one<R: Reduction + ?Sized>(value: R::Acc, wide: Wide<R::In>, first: usize) -> R::Acc {
+    wide.fold(value, |value, element, lane| {
+        R::combine(value, R::load(element, first + lane))
+    })
+}
+
+/// Whether 16 bytes have so many elements of this type that they are better taken together: on an H100 four and two
+/// were slower so.
+const fn is_narrow<T>() -> bool {
+    size_of::<T>() <= 2
 }
 
 /// Sum of elements of type `T`.
@@ -333,7 +345,10 @@ impl<T: Element> Reduction for Min<T> {
     }
     #[inline(always)]
     #[track_caller]
-    fn add_wide(value: T::Key, wide: Wide<T>, _first: usize) -> T::Key {
+    fn add_wide(value: T::Key, wide: Wide<T>, first: usize) -> T::Key {
+        if const { !is_narrow::<T>() } {
+            return one_by_one::<Self>(value, wide, first);
+        }
         value.min(T::key_of_wide::<true>(wide))
     }
 }
@@ -352,7 +367,10 @@ impl<T: Element> Reduction for Max<T> {
     }
     #[inline(always)]
     #[track_caller]
-    fn add_wide(value: T::Key, wide: Wide<T>, _first: usize) -> T::Key {
+    fn add_wide(value: T::Key, wide: Wide<T>, first: usize) -> T::Key {
+        if const { !is_narrow::<T>() } {
+            return one_by_one::<Self>(value, wide, first);
+        }
         value.max(T::key_of_wide::<false>(wide))
     }
 }
@@ -398,6 +416,9 @@ macro_rules! arg_reductions {
             #[inline(always)]
             #[track_caller]
             fn add_wide(value: Self::Acc, wide: Wide<T>, first: usize) -> Self::Acc {
+                if const { !is_narrow::<T>() } {
+                    return one_by_one::<Self>(value, wide, first);
+                }
                 let key = T::key_of_wide::<$least>(wide);
                 let first = first as u64;
                 if key $better value.key || (key == value.key && first < value.index) {
