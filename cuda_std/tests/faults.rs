@@ -58,6 +58,9 @@ fn a_read_out_of_bounds_names_parameter_index_and_line() {
         ) && text.contains("faults.rs"),
         "{text}"
     );
+    // The README shows this one.
+    let shown = text.split("; again").next().unwrap_or(&text);
+    assert!(include_str!("../README.md").contains(shown), "{shown}");
 
     // An index that would wrap around the address space is no way past the check.
     for shift in [usize::MAX - 3, usize::MAX / 4, 1 << 62] {

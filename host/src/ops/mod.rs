@@ -1,7 +1,11 @@
 //! The operations: from a problem to a launch.
 //!
 //! Each operation is a method of [`Device`] that takes the best variant, and a request
-//! with options behind it. Two questions are kept apart: which variant is wanted, and whether it can do
+//! with options behind it. An operation that does one thing is named after it, and its request ends in
+//! `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`; `.run()` runs it. One that
+//! takes its operator last is itself the request: `reduce(…).sum()`, `reduce_columns(…).max()`; `sum`,
+//! `column_sums` and others are short for it. So is `gemm(…)`, with `.run()`, which `matmul` is short for. Every request has
+//! `variant(name)` and a form that is prepared once and queued again and again. Two questions are kept apart: which variant is wanted, and whether it can do
 //! the problem. A variant that the caller forces is checked like any other.
 
 pub mod axis;
