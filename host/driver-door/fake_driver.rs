@@ -10,9 +10,9 @@
 
 #![allow(non_snake_case)]
 
-use std::sync::{Mutex, PoisonError};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 
 /// Where a wrong argument was noticed.
 const WRONG: u32 = 1;
