@@ -18,3 +18,12 @@ impl Device {
         Ok(1 << 30)
     }
 }
+
+/// What the arguments of the program ask of the library's operations.
+pub mod ops {
+    /// Of histograms.
+    pub mod histogram {
+        /// The most bins that the library counts.
+        pub const MOST_BINS: usize = u32::MAX as usize - 1;
+    }
+}
