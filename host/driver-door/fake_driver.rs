@@ -145,7 +145,9 @@ unsafe extern "C" fn cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, fla
     unsafe { *pointer = memory.as_mut_ptr().cast() };
     // In a list, so that a leak checker takes it for what it is.
     static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+    KEPT.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(memory);
     expect(flags == 1)
 }
 
@@ -169,7 +171,12 @@ unsafe extern "C" fn cuPointerGetAttributes(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, _: *const c_void, _: usize, stream: *mut c_void) -> u32 {
+extern "C" fn cuMemcpyHtoDAsync_v2(
+    to: u64,
+    _: *const c_void,
+    _: usize,
+    stream: *mut c_void,
+) -> u32 {
     expect(to == 0x3000 && stream as usize == 0x2000)
 }
 

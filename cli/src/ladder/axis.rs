@@ -71,8 +71,8 @@ where
     })
 }
 
-/// The sums of whole numbers, exact in `f64`.
-fn sums<T: AxisReducible + Into<f64>>(values: &[T], width: usize, axis: Axis) -> Vec<f64> {
+/// The sum of each column or row of a matrix of whole numbers so wide, exact in `f64`.
+pub fn sums<T: AxisReducible + Into<f64>>(values: &[T], width: usize, axis: Axis) -> Vec<f64> {
     let rows = values.par_chunks(width);
     match axis {
         Axis::Rows => rows

@@ -12,6 +12,7 @@ mod transpose;
 
 use std::time::Duration;
 
+pub use axis::sums as axis_sums;
 use warpwright::{Device, DeviceKind, Element, Error, Matrix, Result};
 
 /// The timings of one family's rungs for one problem.

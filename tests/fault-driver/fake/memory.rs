@@ -89,7 +89,9 @@ pub unsafe fn cuPointerGetAttributes(
         if count != 1 || unsafe { *attributes } != 2 {
             return invalid("an attribute of memory that is not its kind", INVALID_VALUE);
         }
-        let kind = fake.block(pointer, 1).map_or(0, |block| 1 + c_uint::from(block.device.is_some()));
+        let kind = fake
+            .block(pointer, 1)
+            .map_or(0, |block| 1 + c_uint::from(block.device.is_some()));
         unsafe { *(*values).cast::<c_uint>() = kind };
         0
     })
@@ -104,20 +106,37 @@ pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) 
     })
 }
 
+/// Queues a copy between a device's memory and the host's, at these two addresses; one of pinned memory is late.
+fn copy_with_host(
+    work: Work,
+    [device, host]: [u64; 2],
+    bytes: usize,
+    stream: Handle,
+    what: &str,
+) -> u32 {
+    in_context(|fake, ordinal| {
+        let checked = fake
+            .stream(stream, ordinal)
+            .and_then(|()| fake.on_device(device, bytes, what));
+        let pinned = fake.block(host, bytes).is_some();
+        code(checked.map(|()| fake.queue(work, !pinned)))
+    })
+}
+
 pub unsafe fn cuMemcpyHtoDAsync_v2(
     to: u64,
     from: *const c_void,
     bytes: usize,
     stream: Handle,
 ) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(to, bytes, "copy to a device"));
-        let from = from as u64;
-        let pinned = fake.block(from, bytes).is_some();
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
-    })
+    let from = from as u64;
+    copy_with_host(
+        Work::Copy { to, from, bytes },
+        [to, from],
+        bytes,
+        stream,
+        "copy to a device",
+    )
 }
 
 pub unsafe fn cuMemcpyDtoHAsync_v2(
@@ -126,14 +145,14 @@ pub unsafe fn cuMemcpyDtoHAsync_v2(
     bytes: usize,
     stream: Handle,
 ) -> u32 {
-    in_context(|fake, ordinal| {
-        let checked = fake
-            .stream(stream, ordinal)
-            .and_then(|()| fake.on_device(from, bytes, "copy to the host"));
-        let to = to as u64;
-        let pinned = fake.block(to, bytes).is_some();
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, !pinned)))
-    })
+    let to = to as u64;
+    copy_with_host(
+        Work::Copy { to, from, bytes },
+        [from, to],
+        bytes,
+        stream,
+        "copy to the host",
+    )
 }
 
 pub unsafe fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> u32 {

@@ -3,10 +3,10 @@
 use std::cell::LazyCell;
 use std::rc::Rc;
 
-use rayon::prelude::*;
 use serde_json::json;
 use warpwright::Vector;
 use warpwright::ops::axis::{Axis, AxisReducible};
+use warpwright_cli::ladder::axis_sums;
 use warpwright_cli::sample;
 
 use super::super::peers::rival;
@@ -82,7 +82,7 @@ fn of<T: AxisReducible + Into<f64>>(
     });
     bench.case(spec, || {
         let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-        let expected = |set: usize| sums(&values[set * elements..][..elements], width, axis);
+        let expected = |set: usize| axis_sums(&values[set * elements..][..elements], width, axis);
         let expected = Rc::new([expected(0), expected(sets - 1)]);
         let check = move |set: usize, found: Vec<T::Sum>| {
             let found: Vec<f64> = found.into_iter().map(number).collect();
@@ -122,28 +122,4 @@ fn of<T: AxisReducible + Into<f64>>(
         rivals.extend(peers.framework_rivals(&[("PyTorch", torch), ("CuPy", None)], &request));
         Ok(Contest { sets, ours, rivals })
     })
-}
-
-/// The sums of whole numbers, exact in `f64`.
-fn sums<T: AxisReducible + Into<f64>>(values: &[T], width: usize, axis: Axis) -> Vec<f64> {
-    let rows = values.par_chunks(width);
-    match axis {
-        Axis::Rows => rows
-            .map(|row| row.iter().map(|&value| value.into()).sum())
-            .collect(),
-        Axis::Columns => {
-            let add = |mut sums: Vec<f64>, row: &[T]| {
-                sums.iter_mut()
-                    .zip(row)
-                    .for_each(|(sum, &value)| *sum += value.into());
-                sums
-            };
-            let merge = |mut a: Vec<f64>, b: Vec<f64>| {
-                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                a
-            };
-            let none = || vec![0.0; width];
-            rows.with_min_len(256).fold(none, add).reduce(none, merge)
-        }
-    }
 }

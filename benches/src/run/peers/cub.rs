@@ -138,11 +138,22 @@ impl Cub {
             .map_err(|error| Absent::Failed(error.to_string()))
     }
 
-    /// Room for the temporary storage that a call asks for.
-    fn room(&self, call: impl Fn(*mut c_void, *mut usize) -> c_int) -> Result<Room, Absent> {
+    /// What makes a call with the temporary storage that it asks for, from input and result addresses.
+    fn with_room<F: Fn(*mut c_void, *mut usize, u64, u64) -> c_int>(
+        &self,
+        call: F,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<F>, Absent> {
         let mut bytes = 0;
-        check(call(std::ptr::null_mut(), &mut bytes))?;
-        Ok(Room::new(&self.device, bytes)?)
+        check(call(std::ptr::null_mut(), &mut bytes, 0, 0))?;
+        let mut room = Room::new(&self.device, bytes)?;
+        Ok(move |from, to| {
+            Ok(check(call(
+                room.pointer() as *mut c_void,
+                &mut room.bytes,
+                from,
+                to,
+            ))?)
+        })
     }
 
     /// A reduction of `len` elements; `operation` as in the source. It takes the addresses of input and result.
@@ -161,7 +172,7 @@ impl Cub {
             self.stream,
         );
         // SAFETY: as the source says; the callers give addresses of as many elements, and of room for a result.
-        let call = move |room, bytes, from: u64, to: u64| unsafe {
+        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
             function(
                 operation,
                 room,
@@ -172,15 +183,7 @@ impl Cub {
                 stream,
             )
         };
-        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
-        Ok(move |from, to| {
-            Ok(check(call(
-                room.pointer() as *mut c_void,
-                &mut room.bytes,
-                from,
-                to,
-            ))?)
-        })
+        self.with_room(call)
     }
 
     /// The sums of the rows of a matrix. It takes the addresses of input and results.
@@ -197,7 +200,7 @@ impl Cub {
         let (height, width, stream) = (count(height)?, count(width)?, self.stream);
         count((height as usize).saturating_mul(width as usize))?;
         // SAFETY: as above.
-        let call = move |room, bytes, from: u64, to: u64| unsafe {
+        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
             function(
                 room,
                 bytes,
@@ -208,15 +211,7 @@ impl Cub {
                 stream,
             )
         };
-        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
-        Ok(move |from, to| {
-            Ok(check(call(
-                room.pointer() as *mut c_void,
-                &mut room.bytes,
-                from,
-                to,
-            ))?)
-        })
+        self.with_room(call)
     }
 
     /// A histogram of `len` values. It takes the addresses of input and counts, which have 32 bits.
@@ -233,7 +228,7 @@ impl Cub {
         let function = self.function::<Histogram>("histogram", element)?;
         let (len, bins, stream) = (count(len)?, count(bins)?, self.stream);
         // SAFETY: as above.
-        let call = move |room, bytes, from: u64, to: u64| unsafe {
+        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
             function(
                 room,
                 bytes,
@@ -246,15 +241,7 @@ impl Cub {
                 stream,
             )
         };
-        let mut room = self.room(|room, bytes| call(room, bytes, 0, 0))?;
-        Ok(move |from, to| {
-            Ok(check(call(
-                room.pointer() as *mut c_void,
-                &mut room.bytes,
-                from,
-                to,
-            ))?)
-        })
+        self.with_room(call)
     }
 }
 
