@@ -68,6 +68,15 @@ pub trait __Parameter<const INDEX: usize> {
     type Type;
 }
 
+/// A kernel's bounds; `#[kernel]` implements it for the launch marker.
+#[doc(hidden)]
+pub trait __Bounds {
+    /// Most threads of a block, and least blocks per multiprocessor; 0 where nothing is said.
+    const LAUNCH: [u32; 2];
+    /// Least bytes of dynamic shared memory.
+    const DYNAMIC_SHARED: usize;
+}
+
 /// What a kernel's file needs most: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};

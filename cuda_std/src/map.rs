@@ -162,9 +162,13 @@ pub unsafe trait MapKernel: MapFn {
 
 /// Threads of a block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
-/// Chunks that a thread of [`map_wide`] takes at a time: so many that two loads are in flight, where there are any.
+/// Chunks that a thread of [`map_wide`] takes at a time, for a function of 0, 1 and 2 arrays: so many that two loads are
+/// in flight, where there are any.
+pub const CHUNKS: [usize; 3] = [1, 2, 1];
+
+/// Chunks that a thread of [`map_wide`] takes at a time.
 pub const fn chunks<F: MapFn>() -> usize {
-    if F::In::ARRAYS == 1 { 2 } else { 1 }
+    CHUNKS[F::In::ARRAYS]
 }
 
 /// The function's result for position `i`.
@@ -215,12 +219,28 @@ pub fn map_wide<F: MapFn>(
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
+    match const { chunks::<F>() } {
+        2 => map_wide_by::<F, 2>(function, first, second, output),
+        _ => map_wide_by::<F, 1>(function, first, second, output),
+    }
+}
+
+/// [`map_wide`] with a thread that takes so many chunks at a time: 1 or 2.
+#[inline(always)]
+#[track_caller]
+pub fn map_wide_by<F: MapFn, const CHUNKS: usize>(
+    function: Passed<F>,
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    output: GlobalMut<F::Out>,
+) {
+    const { assert!(CHUNKS == 1 || CHUNKS == 2) };
     match const { chunk_len::<F>() } {
-        16 => in_chunks::<F, 16>(function, first, second, output),
-        8 => in_chunks::<F, 8>(function, first, second, output),
-        4 => in_chunks::<F, 4>(function, first, second, output),
-        2 => in_chunks::<F, 2>(function, first, second, output),
-        _ => in_chunks::<F, 1>(function, first, second, output),
+        16 => in_chunks::<F, CHUNKS, 16>(function, first, second, output),
+        8 => in_chunks::<F, CHUNKS, 8>(function, first, second, output),
+        4 => in_chunks::<F, CHUNKS, 4>(function, first, second, output),
+        2 => in_chunks::<F, CHUNKS, 2>(function, first, second, output),
+        _ => in_chunks::<F, CHUNKS, 1>(function, first, second, output),
     }
 }
 
@@ -242,7 +262,7 @@ fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R
 
 #[inline(always)]
 #[track_caller]
-fn in_chunks<F: MapFn, const N: usize>(
+fn in_chunks<F: MapFn, const CHUNKS: usize, const N: usize>(
     function: Passed<F>,
     first: Global<First<F>>,
     second: Global<Second<F>>,
@@ -271,10 +291,10 @@ fn in_chunks<F: MapFn, const N: usize>(
     let chunks = if aligned { output.len() / N } else { 0 };
     // A block takes chunks that lie side by side, however many it takes: memory is fastest so.
     let threads = thread::block_dim_x() as usize;
-    let tile = const { self::chunks::<F>() } * threads;
+    let tile = CHUNKS * threads;
     let stride = thread::grid_dim_x() as usize * tile;
     let mut chunk = thread::block_idx_x() as usize * tile + thread::thread_idx_x() as usize;
-    if const { self::chunks::<F>() == 2 } {
+    if CHUNKS == 2 {
         while chunk + threads < chunks {
             let (now, next) = (load(chunk * N), load((chunk + threads) * N));
             store(chunk * N, now.0, now.1);

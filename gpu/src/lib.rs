@@ -22,5 +22,6 @@ pub mod random;
 pub mod reduce;
 pub mod rows;
 pub mod transpose;
+pub mod tuning;
 
 pub use catalogue::{FAMILIES, Family, Variant, family};

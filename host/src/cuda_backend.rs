@@ -7,6 +7,7 @@ use std::{
 };
 
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
+use warpwright_gpu::tuning;
 
 use crate::{
     cuda::{
@@ -26,6 +27,8 @@ pub(crate) struct CudaBackend {
     info: DeviceInfo,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// Of the families' modules that run on the device.
+    architectures: Arc<OnceLock<Vec<(&'static str, u32)>>>,
 }
 
 /// Kernels by device and name.
@@ -130,6 +133,7 @@ impl CudaBackend {
             info: device_info(context.info()),
             context,
             stream,
+            architectures: Arc::default(),
         })
     }
 
@@ -160,6 +164,7 @@ impl CudaBackend {
             info: self.info.clone(),
             context: self.context.clone(),
             stream: Arc::new(stream),
+            architectures: self.architectures.clone(),
         })
     }
 
@@ -266,7 +271,7 @@ impl CudaBackend {
     /// # Safety
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        let function = self.function(launch)?;
+        let function = self.function(launch.kernel, launch.module, launch.operation)?;
         let LaunchShape {
             grid,
             block,
@@ -292,11 +297,27 @@ impl CudaBackend {
             .map_err(self.error("set_constant"))
     }
 
-    fn function(&self, launch: &Launch<'_>) -> Result<Arc<CudaFunction>> {
-        match launch.module {
-            Some(module) => module.function(self, launch.kernel, launch.operation),
-            None => self.own_function(launch.kernel, launch.operation),
+    fn function(
+        &self,
+        kernel: &KernelDescriptor,
+        module: Option<&Module>,
+        operation: &'static str,
+    ) -> Result<Arc<CudaFunction>> {
+        match module {
+            Some(module) => module.function(self, kernel, operation),
+            None => self.own_function(kernel, operation),
         }
+    }
+
+    /// The architecture of a family's module that runs here.
+    pub fn architecture(&self, family: &str) -> u32 {
+        let architectures = self.architectures.get_or_init(|| {
+            let capability = self.info.compute_capability.unwrap_or_default();
+            module::own_architectures(capability)
+        });
+        // Where there is none, no kernel of the family can be launched either.
+        let known = architectures.iter().find(|(name, _)| *name == family);
+        known.map_or(tuning::ARCHITECTURE, |(_, architecture)| *architecture)
     }
 
     /// One of the library's kernels, compiled at its first use on the device.
@@ -329,11 +350,11 @@ impl CudaBackend {
     pub fn resident_blocks(
         &self,
         operation: &'static str,
-        kernel: &KernelDescriptor,
+        (kernel, module): (&KernelDescriptor, Option<&Module>),
         threads: u32,
         shared_bytes: u32,
     ) -> Result<u32> {
-        self.own_function(kernel, operation)?
+        self.function(kernel, module, operation)?
             .max_active_blocks(threads, shared_bytes)
             .map_err(self.error(operation))
     }

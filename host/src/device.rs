@@ -5,6 +5,7 @@ use std::{ffi::c_void, fmt, sync::Arc, time::Duration};
 use crate::{
     error::{Error, Result},
     executor::Executor,
+    tuning::Tuning,
 };
 
 /// Which device.
@@ -59,6 +60,7 @@ pub struct DeviceInfo {
 #[derive(Debug, Clone)]
 pub struct Device {
     pub(crate) executor: Arc<Executor>,
+    pub(crate) tuning: Tuning,
 }
 
 impl Device {
@@ -82,6 +84,7 @@ impl Device {
     pub fn cuda(ordinal: usize) -> Result<Self> {
         Ok(Self {
             executor: Arc::new(Executor::cuda(ordinal)?),
+            tuning: Tuning::default(),
         })
     }
 
@@ -94,6 +97,7 @@ impl Device {
     pub fn cpu_with(options: CpuOptions) -> Self {
         Self {
             executor: Arc::new(Executor::cpu(options)),
+            tuning: Tuning::default(),
         }
     }
 
@@ -128,6 +132,7 @@ impl Device {
     pub fn new_stream(&self) -> Result<Self> {
         Ok(Self {
             executor: Arc::new(self.executor.new_stream()?),
+            tuning: self.tuning.clone(),
         })
     }
 

@@ -363,12 +363,24 @@ impl Executor {
         }
     }
 
-    /// Blocks of one of the library's kernels that a multiprocessor runs at once; none where there is no
-    /// such limit.
+    /// The architecture that a family's kernels are compiled for which run here: 75 for compute capability 7.5.
+    pub fn architecture(&self, family: &str) -> u32 {
+        match self {
+            Self::Cpu(_) => {
+                let _ = family;
+                warpwright_gpu::tuning::ARCHITECTURE
+            }
+            #[cfg(warpwright_cuda)]
+            Self::Cuda(backend) => backend.architecture(family),
+        }
+    }
+
+    /// Blocks of a kernel that a multiprocessor runs at once; none where there is no such limit. Without a module
+    /// it is one of the library's.
     pub fn resident_blocks(
         &self,
         operation: &'static str,
-        kernel: &KernelDescriptor,
+        kernel: (&KernelDescriptor, Option<&Module>),
         threads: u32,
         shared_bytes: u32,
     ) -> Result<Option<u32>> {

@@ -182,7 +182,7 @@ impl Device {
         let owners: Vec<_> = owners.iter().map(|owner| &owner.executor).collect();
         ordered(&self.executor, &owners, || {
             // SAFETY: by the contract.
-            unsafe { self.executor.launch(&launch) }
+            unsafe { self.launch_tuned(&launch) }
         })
     }
 

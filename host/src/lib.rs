@@ -38,6 +38,7 @@ pub mod ops;
 mod pinned;
 mod ptx;
 mod rect;
+mod tuning;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
@@ -50,6 +51,9 @@ pub use ops::random::{Generator, RandomGenerator};
 pub use ops::{convolution::Boundary, histogram::Histogram};
 pub use pinned::PinnedVec;
 pub use rect::{MatrixRect, MatrixRectMut};
+#[cfg(feature = "tuning")]
+#[doc(hidden)]
+pub use tuning::Candidate;
 pub use warpwright_gpu::{Family, Variant};
 
 /// All families of kernels with their variants.

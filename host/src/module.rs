@@ -253,15 +253,50 @@ pub(crate) fn check_params(
 /// looked for elsewhere.
 #[cfg_attr(not(warpwright_cuda), allow(dead_code))]
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
+    match given() {
+        None => packed_kernel(name, capability),
+        Some(given) => given_kernel(given, name, capability),
+    }
+}
+
+/// The modules of `WARPWRIGHT_PTX_DIR`, where that is set: architecture, family and text of each.
+fn given() -> Option<&'static [(String, String, String)]> {
     static GIVEN: OnceLock<Option<Vec<(String, String, String)>>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| {
         let folder = env::var_os("WARPWRIGHT_PTX_DIR").filter(|folder| !folder.is_empty())?;
         Some(modules_in(Path::new(&folder)))
     });
-    match given {
-        None => packed_kernel(name, capability),
-        Some(given) => given_kernel(given, name, capability),
-    }
+    given.as_deref()
+}
+
+/// The architectures of the modules that a device of this compute capability runs: what [`own_kernel`] takes its kernels
+/// from, for each family that has one.
+#[cfg_attr(not(warpwright_cuda), allow(dead_code))]
+pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u32)> {
+    let modules: Vec<(&str, &str)> = match given() {
+        // A kernel's name begins with its family's, and a group's kernels are of one.
+        None => OWN
+            .iter()
+            .filter_map(|packed| Some((packed.arch, *packed.kernels.first()?)))
+            .collect(),
+        Some(given) => given
+            .iter()
+            .map(|(arch, family, _)| (&**arch, &**family))
+            .collect(),
+    };
+    let families = warpwright_gpu::FAMILIES.iter();
+    families
+        .filter_map(|family| {
+            let of_family = modules.iter().filter(|(_, name)| {
+                name.strip_prefix(family.name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+            });
+            let newest = of_family
+                .filter_map(|(arch, _)| runs_on(arch, capability))
+                .max()?;
+            Some((family.name, newest.0))
+        })
+        .collect()
 }
 
 /// One of the compiled-in kernels, of the newest architecture that the device runs.
@@ -357,6 +392,17 @@ mod tests {
         assert!(text.contains(".version 7.0"));
         assert!(!text.contains("family_a__f32"));
         assert_eq!(ptx::slice(TEXT, "family_b"), None);
+    }
+
+    #[test]
+    fn every_family_has_a_module_whose_architecture_the_tables_are_read_for() {
+        for capability in [(7, 5), (9, 0), (12, 0)] {
+            let found = own_architectures(capability);
+            let families = warpwright_gpu::FAMILIES.iter();
+            let expected: Vec<_> = families.map(|family| (family.name, 75)).collect();
+            assert_eq!(found, expected, "{capability:?}");
+        }
+        assert!(own_architectures((7, 0)).is_empty());
     }
 
     #[test]

@@ -237,11 +237,8 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             };
             quote!(#parameter: #kind)
         });
-        let max_threads = &options.max_threads;
-        let min_blocks = &options.min_blocks;
-        let dynamic_shared = &options.dynamic_shared;
         let generic = !generics.params.is_empty();
-        quote!(@kernel #name #marker #generic [#max_threads] [#min_blocks] [#dynamic_shared] [#(#rows),*])
+        quote!(@kernel #name #marker #generic [#(#rows),*])
     };
     let is_generic = !generics.params.is_empty();
     let emit = match (&options.instances, is_generic) {
@@ -288,6 +285,12 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             }
         }
     });
+    // So are the bounds: they may depend on the generic parameters.
+    let (max_threads, min_blocks, dynamic_shared) = (
+        &options.max_threads,
+        &options.min_blocks,
+        &options.dynamic_shared,
+    );
     let marker_generics = generics.params.iter().map(|parameter| match parameter {
         GenericParam::Const(p) => {
             let (ident, ty) = (&p.ident, &p.ty);
@@ -322,6 +325,12 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         }
 
         #(#parameter_types)*
+
+        impl #impl_generics ::cuda_std::__Bounds for #marker #type_generics #where_clause {
+            const LAUNCH: [u32; 2] = [#max_threads, #min_blocks];
+            const DYNAMIC_SHARED: usize = #dynamic_shared;
+        }
+
         #emit
     })
 }
@@ -331,9 +340,6 @@ struct Spec {
     name: Ident,
     marker: Ident,
     generic: bool,
-    max_threads: TokenStream,
-    min_blocks: TokenStream,
-    dynamic_shared: TokenStream,
     parameters: Vec<Parameter>,
     instances: Vec<Instance>,
 }
@@ -357,19 +363,11 @@ impl Parse for Parameter {
 
 impl Parse for Spec {
     fn parse(input: ParseStream) -> Result<Self> {
-        fn bracketed(input: ParseStream) -> Result<TokenStream> {
-            let content;
-            syn::bracketed!(content in input);
-            content.parse()
-        }
         input.parse::<Token![@]>()?;
         input.parse::<Ident>()?;
         let name = input.parse()?;
         let marker = input.parse()?;
         let generic = input.parse::<syn::LitBool>()?.value;
-        let max_threads = bracketed(input)?;
-        let min_blocks = bracketed(input)?;
-        let dynamic_shared = bracketed(input)?;
         let content;
         syn::bracketed!(content in input);
         let parameters = Punctuated::<Parameter, Token![,]>::parse_terminated(&content)?;
@@ -378,9 +376,6 @@ impl Parse for Spec {
             name,
             marker,
             generic,
-            max_threads,
-            min_blocks,
-            dynamic_shared,
             parameters: parameters.into_iter().collect(),
             instances: instances.into_iter().collect(),
         })
@@ -413,16 +408,10 @@ pub fn instances(input: TokenStream) -> Result<TokenStream> {
 
 impl Spec {
     fn emit(&self, entry: &str, generic_arguments: Option<&TokenStream>) -> TokenStream {
-        let Self {
-            name,
-            marker,
-            max_threads,
-            min_blocks,
-            dynamic_shared,
-            ..
-        } = self;
+        let Self { name, marker, .. } = self;
         let arguments = generic_arguments.map(|arguments| quote!(<#arguments>));
         let turbofish = generic_arguments.map(|arguments| quote!(::<#arguments>));
+        let bounds = quote!(<#marker #arguments as ::cuda_std::__Bounds>);
         let bounds_name = format!("__launch_bounds__{entry}");
 
         let types: Vec<_> = (0..self.parameters.len())
@@ -483,7 +472,7 @@ impl Spec {
 
                 #[used]
                 #[unsafe(export_name = #bounds_name)]
-                static BOUNDS: [u32; 2] = [#max_threads, #min_blocks];
+                static BOUNDS: [u32; 2] = #bounds::LAUNCH;
             };
 
             #(#[cfg(not(target_arch = "nvptx64"))] #checks)*
@@ -493,9 +482,9 @@ impl Spec {
                 const DESCRIPTOR: ::cuda_std::kernel::KernelDescriptor =
                     ::cuda_std::kernel::KernelDescriptor::new::<Self>(
                         #entry,
-                        #max_threads,
-                        #min_blocks,
-                        #dynamic_shared,
+                        #bounds::LAUNCH[0],
+                        #bounds::LAUNCH[1],
+                        #bounds::DYNAMIC_SHARED,
                         &[#(#names),*],
                     );
             }

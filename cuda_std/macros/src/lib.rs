@@ -17,7 +17,8 @@ use proc_macro::TokenStream;
 /// types is a compile error, and the CPU executor runs the very same function.
 ///
 /// Options, all of them optional:
-/// - `launch_bounds(MAX_THREADS)` or `launch_bounds(MAX_THREADS, MIN_BLOCKS_PER_SM)`: constants;
+/// - `launch_bounds(MAX_THREADS)` or `launch_bounds(MAX_THREADS, MIN_BLOCKS_PER_SM)`: constants, of type `u32`, which may
+///   depend on the function's generic parameters: every instance has its own;
 /// - `instances(f32, f64)`: the types of a function with one generic parameter;
 /// - `instances(sum_f32: (Sum<f32>, 4), …)`: a suffix and the generic arguments in order;
 /// - `instances = path::to::macro`: a macro that is called as `macro! { callback }` and must expand to

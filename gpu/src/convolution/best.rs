@@ -8,12 +8,11 @@ use cuda_std::{
 
 use super::{
     boundary::{Boundary, Row},
-    policy::{
-        BEST_BLOCK, BEST_CHUNKS, BEST_LONG_RESIDENT, BEST_PASS, BEST_RESIDENT, best_pass_chunks,
-    },
+    policy::{BEST_CHUNKS, BEST_PASS, Policy, best_pass_chunks},
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
+use crate::tuning::shipped;
 
 /// Convolves each row of `width` elements of `input` with the mask in constant memory.
 ///
@@ -27,7 +26,7 @@ use super::{
 /// As windows start at aligned addresses, the mask starts up to a chunk later: the steps before its first
 /// weight are left out, and so are those behind its last.
 ///
-/// Launch: blocks of [`best_threads`](super::policy::best_threads) threads, one per `3 * CHUNK` outputs of
+/// Launch: blocks of [`threads`](super::policy::Policy::threads) threads, one per `3 * CHUNK` outputs of
 /// a row each, along x and row by row; dynamic shared memory of
 /// [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `1536 + mask_width` four-byte elements
 /// per 1536 outputs. Sums in the order of the window, each weight by one fused multiply-add: the same bits on
@@ -40,7 +39,7 @@ use super::{
 /// window), the sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of
 /// `CHUNK`.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, BEST_RESIDENT),
+    launch_bounds(shipped::<Policy, T>().block as u32, shipped::<Policy, T>().resident),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
@@ -66,7 +65,10 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
 /// # Safety
 /// As for [`convolution_best`], but for the table.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, BEST_LONG_RESIDENT),
+    launch_bounds(
+        shipped::<Policy, T>().block as u32,
+        shipped::<Policy, T>().long_resident
+    ),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(

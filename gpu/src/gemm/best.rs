@@ -4,9 +4,10 @@ use cuda_std::prelude::*;
 
 use super::{
     operand::*,
-    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD},
+    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD, Policy},
     problem::*,
 };
+use crate::tuning::{Shipped, Tuned, shipped};
 
 /// Warps of a block down its tile of C; the other two columns of warps are beside them.
 const WARPS_DOWN: usize = 4;
@@ -36,7 +37,7 @@ const LANES: [usize; 2] = [4, 8];
 /// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
 /// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, 2),
+    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, f32>().resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
@@ -52,15 +53,15 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     alpha: f32,
     beta: f32,
 ) {
-    product::<f32, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f32, Shipped<f32>, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
 }
 
-/// [`gemm_best`] in `f64`: the sums alone take 128 registers, so that one block fits a multiprocessor.
+/// [`gemm_best`] in `f64`.
 ///
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, 1),
+    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, f64>().resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),
@@ -76,12 +77,19 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     alpha: f64,
     beta: f64,
 ) {
-    product::<f64, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f64, Shipped<f64>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
 }
 
-/// The tile of C that belongs to this block.
+/// [`gemm_best`] by the numbers of a row: the tile of C that belongs to this block.
 #[inline(always)]
-fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+#[track_caller]
+pub fn product<
+    T: Real,
+    N: Tuned<Policy>,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
@@ -89,8 +97,48 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
     alpha: T,
     beta: T,
 ) {
-    let (tiles_a, tiles_b) = (shared![T; TILES], shared![T; TILES]);
-    let (top, left) = tile_origin(problem, BEST_TILE, BEST_TILE);
+    const STEPS: [usize; 2] = [BEST_STEP, 2 * BEST_STEP];
+    const { assert!(N::POLICY.step == STEPS[0] || N::POLICY.step == STEPS[1]) };
+    let group = const { N::POLICY.group };
+    if const { N::POLICY.step == STEPS[0] } {
+        let tiles = [
+            shared![T; const { tiles_len(STEPS[0]) }],
+            shared![T; const { tiles_len(STEPS[0]) }],
+        ];
+        product_by::<T, { STEPS[0] }, CHUNK, A_ALONG_K, B_ALONG_K>(
+            a, b, c, problem, alpha, beta, group, tiles,
+        );
+    } else {
+        let tiles = [
+            shared![T; const { tiles_len(STEPS[1]) }],
+            shared![T; const { tiles_len(STEPS[1]) }],
+        ];
+        product_by::<T, { STEPS[1] }, CHUNK, A_ALONG_K, B_ALONG_K>(
+            a, b, c, problem, alpha, beta, group, tiles,
+        );
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+fn product_by<
+    T: Real,
+    const STEP: usize,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: &Problem,
+    alpha: T,
+    beta: T,
+    group: u32,
+    [tiles_a, tiles_b]: [Shared<T>; 2],
+) {
+    let (top, left) = tile_origin(problem, group, BEST_TILE, BEST_TILE);
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / 32, thread % 32);
     let (lane_row, lane_column) = (lane / 16 * 2 + lane % 2, lane / 2 % LANES[1]);
@@ -98,7 +146,7 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
     let column = warp / WARPS_DOWN * LANES[1] * PER_THREAD + lane_column * CHUNK;
     let (row_stride, column_stride) = (LANES[0] * CHUNK, LANES[1] * CHUNK);
 
-    let a = Operand::<T, CHUNK, A_ALONG_K>::new(
+    let a = Operand::<T, STEP, CHUNK, A_ALONG_K>::new(
         a,
         if A_ALONG_K {
             problem.a.row
@@ -110,7 +158,7 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
         tiles_a,
         [row, row_stride],
     );
-    let b = Operand::<T, CHUNK, B_ALONG_K>::new(
+    let b = Operand::<T, STEP, CHUNK, B_ALONG_K>::new(
         b,
         if B_ALONG_K {
             problem.b.column
@@ -125,9 +173,9 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
     let mut sums = [[T::ZERO; PER_THREAD]; PER_THREAD];
     let mut done = 0;
     if a.is_whole() && b.is_whole() {
-        let tiles = problem.k / BEST_STEP;
+        let tiles = problem.k / STEP;
         accumulate_whole(&mut sums, a, b, tiles as u32);
-        done = tiles * BEST_STEP;
+        done = tiles * STEP;
     }
     accumulate_rest(&mut sums, a, b, done, problem.k);
 
@@ -163,10 +211,16 @@ fn product<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: 
 /// Adds the products of the first `tiles` tiles, which lie within the matrices and are aligned.
 #[inline(always)]
 #[track_caller]
-fn accumulate_whole<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+fn accumulate_whole<
+    T: Real,
+    const STEP: usize,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     sums: &mut [[T; PER_THREAD]; PER_THREAD],
-    a: Operand<T, CHUNK, A_ALONG_K>,
-    b: Operand<T, CHUNK, B_ALONG_K>,
+    a: Operand<T, STEP, CHUNK, A_ALONG_K>,
+    b: Operand<T, STEP, CHUNK, B_ALONG_K>,
     tiles: u32,
 ) {
     if tiles == 0 {
@@ -188,6 +242,12 @@ fn accumulate_whole<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_
         unrolled!(i < BEST_STEP => {
             multiply(sums, a.own(buffer, i), b.own(buffer, i));
         });
+        if STEP > BEST_STEP {
+            unrolled!(i < BEST_STEP => {
+                let i = BEST_STEP + i;
+                multiply(sums, a.own(buffer, i), b.own(buffer, i));
+            });
+        }
         buffer ^= 1;
         a.store(buffer, next.0);
         b.store(buffer, next.1);
@@ -198,10 +258,16 @@ fn accumulate_whole<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_
 /// Adds the products from `k` to `end`, wherever the bands and the last tile end.
 #[inline(always)]
 #[track_caller]
-fn accumulate_rest<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+fn accumulate_rest<
+    T: Real,
+    const STEP: usize,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     sums: &mut [[T; PER_THREAD]; PER_THREAD],
-    a: Operand<T, CHUNK, A_ALONG_K>,
-    b: Operand<T, CHUNK, B_ALONG_K>,
+    a: Operand<T, STEP, CHUNK, A_ALONG_K>,
+    b: Operand<T, STEP, CHUNK, B_ALONG_K>,
     mut k: usize,
     end: usize,
 ) {
@@ -213,8 +279,8 @@ fn accumulate_rest<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_A
     thread::sync_threads();
     let mut buffer = 0;
     while k < end {
-        let next = (a.load_part(k + BEST_STEP), b.load_part(k + BEST_STEP));
-        let count = (end - k).min(BEST_STEP) as u32;
+        let next = (a.load_part(k + STEP), b.load_part(k + STEP));
+        let count = (end - k).min(STEP) as u32;
         let mut i = 0;
         while i < count {
             multiply(sums, a.own(buffer, i as usize), b.own(buffer, i as usize));
@@ -224,7 +290,7 @@ fn accumulate_rest<T: Real, const CHUNK: usize, const A_ALONG_K: bool, const B_A
         a.store(buffer, next.0);
         b.store(buffer, next.1);
         thread::sync_threads();
-        k += BEST_STEP;
+        k += STEP;
     }
 }
 

@@ -23,6 +23,8 @@ pub mod policy;
 mod problem;
 mod tiled;
 
+#[doc(hidden)]
+pub use best::product;
 pub use best::{GemmBest, GemmBestDouble, gemm_best, gemm_best_double};
 pub use naive::{GemmNaive, gemm_naive};
 pub use problem::{Problem, Real, Strides};

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 use super::{
-    policy::{NAIVE_ROWS, RUNG_TILE},
+    policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
     problem::*,
 };
 
@@ -26,7 +26,7 @@ pub unsafe fn gemm_naive<T: Real>(
     alpha: T,
     beta: T,
 ) {
-    let (top, left) = tile_origin(&problem, NAIVE_ROWS, RUNG_TILE);
+    let (top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
     let row = top + thread::thread_idx_y() as usize;
     let column = left + thread::thread_idx_x() as usize;
     if row < problem.m && column < problem.n {

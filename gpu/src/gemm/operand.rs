@@ -4,7 +4,7 @@
 use cuda_std::prelude::*;
 
 use super::{
-    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD},
+    policy::{BEST_BLOCK, BEST_TILE, PER_THREAD},
     problem::Real,
 };
 
@@ -26,12 +26,11 @@ pub(super) use unrolled;
 /// From a row of a tile in shared memory to the next: longer than the tile is wide, so that the lanes of a
 /// warp that store chunks which lie along k meet no bank twice; a row's start stays a multiple of 16 bytes.
 const PITCH: usize = BEST_TILE + 4;
-/// Room for a tile.
-const TILE: usize = BEST_STEP * PITCH;
-/// Room for an operand's two tiles.
-pub(super) const TILES: usize = 2 * TILE;
-/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are
-/// never touched, and take no registers.
+/// Room for an operand's two tiles that go so far along k.
+pub(super) const fn tiles_len(step: usize) -> usize {
+    2 * step * PITCH
+}
+/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are never touched, and take no registers.
 const MOST_STAGED: usize = 8;
 
 /// Whether the rows of a matrix begin at multiples of 16 bytes.
@@ -51,7 +50,7 @@ pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
 /// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
 /// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.
 #[derive(Clone, Copy)]
-pub(super) struct Operand<T, const CHUNK: usize, const ALONG_K: bool> {
+pub(super) struct Operand<T, const STEP: usize, const CHUNK: usize, const ALONG_K: bool> {
     view: Global<T>,
     /// Leading dimension.
     ld: usize,
@@ -67,9 +66,13 @@ pub(super) struct Operand<T, const CHUNK: usize, const ALONG_K: bool> {
     own_stride: usize,
 }
 
-impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K> {
+impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
+    Operand<T, STEP, CHUNK, ALONG_K>
+{
+    /// Room for a tile.
+    const TILE: usize = STEP * PITCH;
     /// Chunks of a tile per thread.
-    const STAGED: usize = BEST_TILE * BEST_STEP / CHUNK / BEST_BLOCK;
+    const STAGED: usize = BEST_TILE * STEP / CHUNK / BEST_BLOCK;
 
     /// The operand whose band begins at `first` and has elements before `end` only.
     ///
@@ -85,7 +88,7 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
     ) -> Self {
         const {
             assert!(CHUNK * size_of::<T>() == 16);
-            assert!(Self::STAGED * CHUNK * BEST_BLOCK == BEST_TILE * BEST_STEP);
+            assert!(Self::STAGED * CHUNK * BEST_BLOCK == BEST_TILE * STEP);
             assert!(Self::STAGED <= MOST_STAGED);
             assert!((BEST_BLOCK / 2).is_multiple_of(BEST_TILE));
             assert!(BEST_BLOCK.is_multiple_of(BEST_TILE / CHUNK));
@@ -158,11 +161,7 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
     /// From a tile to the next.
     #[inline(always)]
     pub fn step(self) -> usize {
-        if ALONG_K {
-            BEST_STEP
-        } else {
-            BEST_STEP * self.ld
-        }
+        if ALONG_K { STEP } else { STEP * self.ld }
     }
 
     /// Loads this thread's share of the tile at `start`, which lies within the matrix and is aligned.
@@ -205,7 +204,7 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
     pub fn store(self, buffer: usize, Staged(staged): Staged<T, CHUNK>) {
         unrolled!(number < Self::STAGED => {
             let (across, along) = Self::place(number);
-            let at = buffer * TILE + along * PITCH + across;
+            let at = buffer * Self::TILE + along * PITCH + across;
             if ALONG_K {
                 unrolled!(i < CHUNK => {
                     self.tiles.set(at + i * PITCH, staged[number][i]);
@@ -221,7 +220,7 @@ impl<T: Real, const CHUNK: usize, const ALONG_K: bool> Operand<T, CHUNK, ALONG_K
     #[track_caller]
     pub fn own(self, buffer: usize, k: usize) -> [T; PER_THREAD] {
         let mut values = [T::ZERO; PER_THREAD];
-        let first = buffer * TILE + k * PITCH + self.own;
+        let first = buffer * Self::TILE + k * PITCH + self.own;
         unrolled!(number < PER_THREAD / CHUNK => {
             let chunk: [T; CHUNK] = self.tiles.get_chunk(first + number * self.own_stride);
             unrolled!(i < CHUNK => { values[number * CHUNK + i] = chunk[i]; });

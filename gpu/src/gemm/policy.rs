@@ -1,5 +1,7 @@
 //! Tuning of the matrix product, as data.
 
+use crate::tuning::{self, Choice};
+
 /// Side of a tile of `naive` (which only cuts C by it) and of `tiled`.
 pub const RUNG_TILE: usize = 32;
 /// Threads of a block of `naive` along y; along x there are [`RUNG_TILE`]. Each computes one element.
@@ -11,35 +13,70 @@ pub const BEST_BLOCK: usize = 256;
 pub const PER_THREAD: usize = 8;
 /// Side of `best`'s tile of C: 16 threads along either side.
 pub const BEST_TILE: usize = 16 * PER_THREAD;
-/// How far along `k` a tile of A or B of `best` goes.
+/// How far along `k` a tile of A or B of `best` goes at least.
 pub const BEST_STEP: usize = 8;
 
 /// How far along `k` `best` goes at most: it counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 
-/// Rows of tiles that neighbouring blocks go down before they turn to the next column.
-pub const GROUP: u32 = 16;
+/// Rows of tiles that neighbouring blocks of `naive` and `tiled` go down before they turn to the next column.
+pub const RUNG_GROUP: u32 = 16;
+
+/// The numbers of `best`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How far along `k` a tile of A or B goes: [`BEST_STEP`] or twice that.
+    pub step: usize,
+    /// Rows of tiles that neighbouring blocks go down before they turn to the next column.
+    pub group: u32,
+    /// Blocks that have to be resident at once.
+    pub resident: u32,
+}
+
+const fn policy(step: usize, group: u32, resident: u32) -> Policy {
+    Policy {
+        step,
+        group,
+        resident,
+    }
+}
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        policy(8, 16, 2),
+        // In f64 the sums alone take 128 registers, so that one block fits a multiprocessor.
+        policy(8, 16, 1),
+        policy(16, 16, 2),
+        policy(16, 16, 1),
+        policy(8, 8, 2),
+        policy(8, 8, 1),
+        policy(8, 32, 2),
+        policy(8, 32, 1),
+    ];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(4, 0), Choice::up_to(8, 1)];
+}
 
 /// How a variant cuts C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct Cut {
     /// Rows and columns of C that a block computes.
     pub tile: [usize; 2],
     /// Threads of a block along x and y.
     pub block: [u32; 2],
 }
 
-/// The policies in the catalogue's order.
-pub const POLICIES: [Policy; super::FAMILY.variants.len()] = [
-    Policy {
+/// The cuts in the catalogue's order.
+pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
+    Cut {
         tile: [NAIVE_ROWS, RUNG_TILE],
         block: [RUNG_TILE as u32, NAIVE_ROWS as u32],
     },
-    Policy {
+    Cut {
         tile: [RUNG_TILE, RUNG_TILE],
         block: [RUNG_TILE as u32, RUNG_TILE as u32],
     },
-    Policy {
+    Cut {
         tile: [BEST_TILE, BEST_TILE],
         block: [BEST_BLOCK as u32, 1],
     },

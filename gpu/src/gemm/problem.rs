@@ -3,8 +3,6 @@
 use core::ops::Mul;
 use cuda_std::{GpuFloat, prelude::*};
 
-use super::policy::GROUP;
-
 /// What an element type has to be for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait RealBase: GpuFloat + cuda_std::kernel::ByValue {}
@@ -83,17 +81,22 @@ pub(super) fn finished<T: Real>(alpha: T, sum: T, beta: T, old: impl FnOnce() ->
 /// The tile of C that belongs to this block: its first row and column.
 ///
 /// Blocks that run at the same time should share rows of A and columns of B in the second-level cache, so
-/// they go down `GROUP` rows of tiles before they go on to the next column.
+/// they go down `group` rows of tiles before they go on to the next column.
 #[inline(always)]
-pub(super) fn tile_origin(problem: &Problem, height: usize, width: usize) -> (usize, usize) {
+pub(super) fn tile_origin(
+    problem: &Problem,
+    group: u32,
+    height: usize,
+    width: usize,
+) -> (usize, usize) {
     let down = problem.m.div_ceil(height) as u32;
     let across = problem.n.div_ceil(width) as u32;
     let block = thread::block_idx_x();
     // No more than all blocks, whose number fits.
-    let group = GROUP.min(down) * across;
-    let first = block / group * GROUP;
-    let rows = (down - first).min(GROUP);
-    let within = block % group;
+    let blocks = group.min(down) * across;
+    let first = block / blocks * group;
+    let rows = (down - first).min(group);
+    let within = block % blocks;
     (
         (first + within % rows) as usize * height,
         (within / rows) as usize * width,

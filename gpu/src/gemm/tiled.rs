@@ -2,7 +2,10 @@
 
 use cuda_std::prelude::*;
 
-use super::{policy::RUNG_TILE, problem::*};
+use super::{
+    policy::{RUNG_GROUP, RUNG_TILE},
+    problem::*,
+};
 
 /// A tile's row with its padding, so that an operand that is read along its columns has no bank twice.
 const PITCH: usize = RUNG_TILE + 1;
@@ -28,7 +31,7 @@ pub unsafe fn gemm_tiled<T: Real>(
 ) {
     let tile_a = shared![T; RUNG_TILE * PITCH];
     let tile_b = shared![T; RUNG_TILE * PITCH];
-    let (top, left) = tile_origin(&problem, RUNG_TILE, RUNG_TILE);
+    let (top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

@@ -2,11 +2,8 @@
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
-use super::{
-    binning::*,
-    policy::{BEST_BLOCK, BEST_UNROLL},
-    with_binnings,
-};
+use super::{binning::*, policy::Policy, with_binnings};
+use crate::tuning::{Shipped, Tuned, shipped};
 
 /// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
 /// first; a value without a bin is not counted.
@@ -23,7 +20,7 @@ use super::{
 /// # Safety
 /// Nothing but the kernel touches `counts` while it runs; a block counts fewer than 2^32 values;
 /// `copies_log2` is at most 5; every slice has a bin.
-#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_binnings)]
+#[kernel(launch_bounds(shipped::<Policy, B::In>().block as u32), instances = with_binnings)]
 pub unsafe fn histogram_best<B: Binning>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
@@ -31,6 +28,20 @@ pub unsafe fn histogram_best<B: Binning>(
     copies_log2: u32,
     slice_bins: u32,
 ) {
+    count_all::<B, Shipped<B::In>>(input, counts, binning, copies_log2, slice_bins);
+}
+
+/// [`histogram_best`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+pub fn count_all<B: Binning, N: Tuned<Policy>>(
+    input: Global<B::In>,
+    counts: GlobalMut<u64>,
+    binning: B,
+    copies_log2: u32,
+    slice_bins: u32,
+) {
+    let block = const { N::POLICY.block };
     let bins = counts.len() as u32;
     let tid = thread::thread_idx_x() as usize;
     let first_bin = thread::block_idx_y() as usize * slice_bins as usize;
@@ -41,7 +52,7 @@ pub unsafe fn histogram_best<B: Binning>(
     let mut i = tid;
     while i < counters.len() {
         counters.set(i, 0);
-        i += BEST_BLOCK;
+        i += block;
     }
     thread::sync_threads();
 
@@ -54,33 +65,11 @@ pub unsafe fn histogram_best<B: Binning>(
         counters.atomic_add(((local << copies_log2) + copy) as usize, 1);
     };
 
-    let lanes = Wide::<B::In>::LEN;
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
-    let past = input.as_ptr().addr() % 16 / size_of::<B::In>();
-    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
-    let wides = (input.len() - head) / lanes;
-    let tail = head + wides * lanes;
-    let mut wide = thread;
-    while wide + (BEST_UNROLL - 1) * stride < wides {
-        let loaded: [Wide<B::In>; BEST_UNROLL] = core::array::from_fn(|round| {
-            input.get_wide_streaming(head + (wide + round * stride) * lanes)
-        });
-        let [a, b] = loaded;
-        a.fold((), |(), value, _| count(value));
-        b.fold((), |(), value, _| count(value));
-        wide += BEST_UNROLL * stride;
-    }
-    while wide < wides {
-        let loaded = input.get_wide_streaming(head + wide * lanes);
-        loaded.fold((), |(), value, _| count(value));
-        wide += stride;
-    }
-    if thread < head {
-        count(input.get(thread));
-    }
-    if tail + thread < input.len() {
-        count(input.get(tail + thread));
+    const { assert!(matches!(N::POLICY.unroll, 1 | 2 | 4)) };
+    match const { N::POLICY.unroll } {
+        1 => stride_over::<_, 1>(input, count),
+        2 => stride_over::<_, 2>(input, count),
+        _ => stride_over::<_, 4>(input, count),
     }
 
     thread::sync_threads();
@@ -95,6 +84,41 @@ pub unsafe fn histogram_best<B: Binning>(
         if total > 0 {
             counts.atomic_add(first_bin + bin, total);
         }
-        bin += BEST_BLOCK;
+        bin += block;
+    }
+}
+
+/// Calls `count` with this thread's share of the values, which the grid strides over: `UNROLL` wide loads at a time of the
+/// aligned middle, and the ends one by one.
+#[inline(always)]
+#[track_caller]
+fn stride_over<T: Copy, const UNROLL: usize>(input: Global<T>, count: impl Fn(T)) {
+    let lanes = Wide::<T>::LEN;
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let past = input.as_ptr().addr() % 16 / size_of::<T>();
+    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
+    let wides = (input.len() - head) / lanes;
+    let tail = head + wides * lanes;
+    let mut wide = thread;
+    while wide + (UNROLL - 1) * stride < wides {
+        let loaded: [Wide<T>; UNROLL] = core::array::from_fn(|round| {
+            input.get_wide_streaming(head + (wide + round * stride) * lanes)
+        });
+        for round in 0..UNROLL {
+            loaded[round].fold((), |(), value, _| count(value));
+        }
+        wide += UNROLL * stride;
+    }
+    while wide < wides {
+        let loaded = input.get_wide_streaming(head + wide * lanes);
+        loaded.fold((), |(), value, _| count(value));
+        wide += stride;
+    }
+    if thread < head {
+        count(input.get(thread));
+    }
+    if tail + thread < input.len() {
+        count(input.get(tail + thread));
     }
 }

@@ -20,6 +20,8 @@ pub mod policy;
 mod privatized;
 mod privatized_coarsened;
 
+#[doc(hidden)]
+pub use best::count_all;
 pub use best::{HistogramBest, histogram_best};
 pub use binning::{BinNumber, Binning, BinningCopy, EvenRange};
 pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};

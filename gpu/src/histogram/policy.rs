@@ -1,5 +1,7 @@
 //! Tuning of the histograms, as data.
 
+use crate::tuning::{self, Choice};
+
 /// Threads of a block of `global_atomic`, `privatized` and `privatized_coarsened`.
 pub const RUNG_BLOCK: usize = 256;
 /// Values that a block of `privatized` counts.
@@ -10,31 +12,8 @@ pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 /// shared memory that every device gives without asking.
 pub const RUNG_SLICE: usize = 48 * 1024 / 4;
 
-/// Threads of a block of `best`.
-pub const BEST_BLOCK: usize = 512;
-/// Blocks of `best` per multiprocessor, at most.
-pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Values that a thread of a striding variant counts at least, so that short inputs get few blocks.
+/// Values that a thread of a striding variant but `best` counts at least, so that short inputs get few blocks.
 pub const LEAST_PER_THREAD: usize = 16;
-/// 16-byte loads that a thread of `best` has in flight.
-pub const BEST_UNROLL: usize = 2;
-/// Shared memory of a block of `best` in bytes, at most, where the bins have room in it: several blocks are
-/// resident. With more bins a block takes all that the device gives to one.
-pub const BEST_SHARED_BYTES: usize = 48 * 1024;
-/// Sub-histograms of a block of `best`, at most: one per lane of a warp.
-pub const BEST_MOST_COPIES: usize = 32;
-
-/// Bins of one slice of `best`, for so many bins on a device that gives a block `most_bytes` of shared memory: all of
-/// them where they have room in [`BEST_SHARED_BYTES`], else as many as make as few slices of one size as there
-/// can be, because each slice reads every value.
-pub const fn best_slice(bins: usize, most_bytes: usize) -> usize {
-    // A counter for every bin and one more.
-    let few = BEST_SHARED_BYTES / 4 - 1;
-    if bins <= few || most_bytes <= BEST_SHARED_BYTES {
-        return if bins < few { bins } else { few };
-    }
-    bins.div_ceil(bins.div_ceil(most_bytes / 4 - 1))
-}
 /// Slices of bins of `privatized` and `privatized_coarsened`, at most.
 pub const MOST_SLICES: usize = 16;
 /// Slices of bins of `best`, at most: with more bins, every value goes to its counter by a global atomic.
@@ -43,13 +22,92 @@ pub const BEST_MOST_SLICES: usize = 6;
 /// A block counts in 32 bits, so it must not count more values than this.
 pub const MOST_VALUES_PER_BLOCK: usize = u32::MAX as usize;
 
-/// Sub-histograms of a block of `best` for so many bins: as many as there is room for, a power of two.
-pub const fn copies(bins: usize) -> usize {
-    let mut copies = BEST_MOST_COPIES;
-    while copies > 1 && best_shared_bytes(bins, copies) > BEST_SHARED_BYTES {
-        copies /= 2;
+/// The numbers of `best`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Threads of a block.
+    pub block: usize,
+    /// Blocks per multiprocessor, at most.
+    pub resident: u32,
+    /// 16-byte loads that a thread has in flight: 1, 2 or 4.
+    pub unroll: usize,
+    /// Shared memory of a block in bytes, at most, where the bins have room in it: several blocks are resident. With
+    /// more bins a block takes all that the device gives to one. No more than every device gives without asking.
+    pub shared_bytes: usize,
+    /// Sub-histograms of a block, at most: a power of two, 32 being one per lane of a warp.
+    pub copies: usize,
+    /// Values that a thread counts at least, so that short inputs get few blocks.
+    pub least_per_thread: usize,
+}
+
+impl Policy {
+    /// Bins of one slice, for so many bins on a device that gives a block `most_bytes` of shared memory: all of them
+    /// where they have room in [`shared_bytes`](Self::shared_bytes), else as many as make as few slices of one size as
+    /// there can be, because each slice reads every value.
+    pub const fn slice(&self, bins: usize, most_bytes: usize) -> usize {
+        // A counter for every bin and one more.
+        let few = self.shared_bytes / 4 - 1;
+        if bins <= few || most_bytes <= self.shared_bytes {
+            return if bins < few { bins } else { few };
+        }
+        bins.div_ceil(bins.div_ceil(most_bytes / 4 - 1))
     }
-    copies
+
+    /// Sub-histograms of a block for so many bins: as many as there is room for, a power of two.
+    pub const fn copies_for(&self, bins: usize) -> usize {
+        let mut copies = self.copies;
+        while copies > 1 && best_shared_bytes(bins, copies) > self.shared_bytes {
+            copies /= 2;
+        }
+        copies
+    }
+}
+
+const SHIPPED: Policy = Policy {
+    block: 512,
+    resident: 4,
+    unroll: 2,
+    shared_bytes: 48 * 1024,
+    copies: 32,
+    least_per_thread: 16,
+};
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        SHIPPED,
+        Policy {
+            unroll: 1,
+            ..SHIPPED
+        },
+        Policy {
+            unroll: 4,
+            ..SHIPPED
+        },
+        Policy {
+            block: 256,
+            resident: 8,
+            ..SHIPPED
+        },
+        Policy {
+            block: 1024,
+            resident: 2,
+            ..SHIPPED
+        },
+        Policy {
+            copies: 16,
+            ..SHIPPED
+        },
+        Policy {
+            copies: 8,
+            ..SHIPPED
+        },
+        Policy {
+            resident: 2,
+            ..SHIPPED
+        },
+    ];
+    const CHOICES: &'static [Choice] = &[Choice::always(0)];
 }
 
 /// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin

@@ -22,6 +22,8 @@ pub mod policy;
 mod rolled;
 mod wave;
 
+#[doc(hidden)]
+pub use best::apply_all;
 pub use best::{MapBest, map_best};
 pub use direct::{MapDirect, map_direct};
 #[cfg(not(target_arch = "nvptx64"))]

@@ -4,10 +4,11 @@ use cuda_std::{prelude::*, random::Philox4x32};
 
 use super::{
     distribution::*,
-    policy::BLOCK,
+    policy::Policy,
     source::{Part, by_number, by_sequence},
     with_distributions,
 };
+use crate::tuning::shipped;
 
 /// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
 /// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in a row. Where the elements of a quad are not aligned for
@@ -18,7 +19,13 @@ use super::{
 ///
 /// # Safety
 /// `first + output.len()` elements are fewer than 2^64 words.
-#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+#[kernel(
+    launch_bounds(
+        shipped::<Policy, D::Out>().block as u32,
+        shipped::<Policy, D::Out>().resident
+    ),
+    instances = with_distributions
+)]
 pub unsafe fn random_best_philox<D: Distribution>(
     output: GlobalMut<D::Out>,
     distribution: D,
@@ -47,7 +54,13 @@ pub unsafe fn random_best_philox<D: Distribution>(
 ///
 /// # Safety
 /// As for `random_per_thread_xorwow`.
-#[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
+#[kernel(
+    launch_bounds(
+        shipped::<Policy, D::Out>().block as u32,
+        shipped::<Policy, D::Out>().resident
+    ),
+    instances = with_distributions
+)]
 pub unsafe fn random_best_xorwow<D: Distribution>(
     output: GlobalMut<D::Out>,
     distribution: D,

@@ -2,11 +2,11 @@
 
 use cuda_std::prelude::*;
 
-use super::{load::accumulate, policy::BEST_BLOCK};
+use super::{load::accumulate, policy::Policy};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
-    block,
     reduce::{Max, Min},
+    tuning::{Shipped, Tuned, shipped},
 };
 
 /// Reduces each row by 1, 2, 4, 8, 16 or 32 lanes of a warp (`2^lanes_log2`), which load 16 bytes at a time
@@ -19,8 +19,20 @@ use crate::{
 ///
 /// # Safety
 /// `input` has `width` elements per element of `output`; they do not overlap; `lanes_log2` is at most 5.
-#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_axis_reductions)]
+#[kernel(launch_bounds(shipped::<Policy, A::In>().block as u32), instances = with_axis_reductions)]
 pub unsafe fn rows_best<A: Along>(
+    input: Global<A::In>,
+    output: GlobalMut<A::Out>,
+    width: usize,
+    lanes_log2: u32,
+) {
+    short::<A, Shipped<A::In>>(input, output, width, lanes_log2);
+}
+
+/// [`rows_best`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+pub fn short<A: Along, N: Tuned<Policy>>(
     input: Global<A::In>,
     output: GlobalMut<A::Out>,
     width: usize,
@@ -36,7 +48,7 @@ pub unsafe fn rows_best<A: Along>(
         let row = first + own;
         let mut total = A::IDENTITY;
         if row < output.len() {
-            total = accumulate::<A>(input, row * width, (row + 1) * width, lane, lanes);
+            total = accumulate::<A, N>(input, row * width, (row + 1) * width, lane, lanes);
         }
         let mut mask = lanes as u32 / 2;
         while mask > 0 {
@@ -63,7 +75,7 @@ pub unsafe fn rows_best<A: Along>(
 /// `input` has `width` elements per element of `output`; every block has an element; `totals` has one
 /// element per block, `tickets` one per row that is 0 (neither is needed for one block per row); no two
 /// launches that may run at once share them; nothing overlaps. The kernel leaves the tickets at 0.
-#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_axis_reductions)]
+#[kernel(launch_bounds(shipped::<Policy, A::In>().block as u32), instances = with_axis_reductions)]
 pub unsafe fn rows_best_long<A: Along>(
     input: Global<A::In>,
     totals: GlobalMut<A::Acc>,
@@ -73,6 +85,30 @@ pub unsafe fn rows_best_long<A: Along>(
     blocks: u32,
     elements_per_block: usize,
 ) {
+    long::<A, Shipped<A::In>>(
+        input,
+        totals,
+        tickets,
+        output,
+        width,
+        blocks,
+        elements_per_block,
+    );
+}
+
+/// [`rows_best_long`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+pub fn long<A: Along, N: Tuned<Policy>>(
+    input: Global<A::In>,
+    totals: GlobalMut<A::Acc>,
+    tickets: GlobalMut<u32>,
+    output: GlobalMut<A::Out>,
+    width: usize,
+    blocks: u32,
+    elements_per_block: usize,
+) {
+    let block = const { N::POLICY.block };
     let last = shared![u32; 1];
     let tid = thread::thread_idx_x() as usize;
     let row = (thread::block_idx_x() / blocks) as usize;
@@ -80,8 +116,8 @@ pub unsafe fn rows_best_long<A: Along>(
     let index = thread::block_idx_x() as usize - row * blocks;
     let from = row * width + index * elements_per_block;
     let to = ((row + 1) * width).min(from + elements_per_block);
-    let mut total = accumulate::<A>(input, from, to, tid, BEST_BLOCK);
-    total = block::reduce_shuffle::<A>(total);
+    let mut total = accumulate::<A, N>(input, from, to, tid, block);
+    total = crate::block::reduce_shuffle::<A>(total);
     if blocks > 1 {
         if tid == 0 {
             totals.set(row * blocks + index, total);
@@ -99,9 +135,9 @@ pub unsafe fn rows_best_long<A: Along>(
         let mut i = tid;
         while i < blocks {
             total = A::combine(total, totals.get(row * blocks + i));
-            i += BEST_BLOCK;
+            i += block;
         }
-        total = block::reduce_shuffle::<A>(total);
+        total = crate::block::reduce_shuffle::<A>(total);
         if tid == 0 {
             tickets.set(row, 0);
         }

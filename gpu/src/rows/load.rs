@@ -2,14 +2,34 @@
 
 use cuda_std::{Global, view::Wide};
 
-use super::policy::BEST_UNROLL;
-use crate::axis::{Along, CHUNK};
+use super::policy::Policy;
+use crate::{
+    axis::{Along, CHUNK},
+    tuning::Tuned,
+};
 
 /// The total of thread `thread`'s share of the elements `from..to`, of which `threads` threads take theirs:
-/// wide loads of the aligned middle, four of them before the first is used, and the ends one by one.
+/// wide loads of the aligned middle, several of them before the first is used, and the ends one by one.
 #[inline(always)]
 #[track_caller]
-pub fn accumulate<A: Along>(
+pub fn accumulate<A: Along, N: Tuned<Policy>>(
+    input: Global<A::In>,
+    from: usize,
+    to: usize,
+    thread: usize,
+    threads: usize,
+) -> A::Acc {
+    const { assert!(matches!(N::POLICY.unroll, 2 | 4 | 8)) };
+    match const { N::POLICY.unroll } {
+        2 => accumulate_by::<A, 2>(input, from, to, thread, threads),
+        4 => accumulate_by::<A, 4>(input, from, to, thread, threads),
+        _ => accumulate_by::<A, 8>(input, from, to, thread, threads),
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn accumulate_by<A: Along, const UNROLL: usize>(
     input: Global<A::In>,
     from: usize,
     to: usize,
@@ -41,16 +61,14 @@ pub fn accumulate<A: Along>(
         // As many wide loads as a part takes.
         let stop = wides.min(wide + CHUNK / lanes * threads);
         let mut part = A::EMPTY;
-        while wide + (BEST_UNROLL - 1) * threads < stop {
-            let loaded: [Wide<A::In>; BEST_UNROLL] = core::array::from_fn(|round| {
+        while wide + (UNROLL - 1) * threads < stop {
+            let loaded: [Wide<A::In>; UNROLL] = core::array::from_fn(|round| {
                 input.get_wide_streaming(body + (wide + round * threads) * lanes)
             });
-            let [a, b, c, d] = loaded;
-            part = add_wide::<A>(part, a);
-            part = add_wide::<A>(part, b);
-            part = add_wide::<A>(part, c);
-            part = add_wide::<A>(part, d);
-            wide += BEST_UNROLL * threads;
+            for round in 0..UNROLL {
+                part = add_wide::<A>(part, loaded[round]);
+            }
+            wide += UNROLL * threads;
         }
         while wide < stop {
             part = add_wide::<A>(part, input.get_wide_streaming(body + wide * lanes));

@@ -19,6 +19,8 @@ mod load;
 pub mod policy;
 
 pub use best::{RowsBest, RowsBestLong, rows_best, rows_best_long};
+#[doc(hidden)]
+pub use best::{long, short};
 pub use block_per_row::{RowsBlockPerRow, rows_block_per_row};
 pub use chunk_atomic::{
     RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,

@@ -1,5 +1,7 @@
 //! Tuning of the reductions of rows, as data.
 
+use crate::tuning::{self, Choice};
+
 /// Threads of a block of `chunk_atomic`, and of its last pass.
 pub const RUNG_BLOCK: usize = 256;
 /// Neighbouring elements that a thread of `chunk_atomic` adds.
@@ -7,37 +9,85 @@ pub const CHUNK: usize = 128;
 /// Threads of a block of `block_per_row`.
 pub const ROW_BLOCK: usize = 512;
 
-/// Threads of a block of `best`.
-pub const BEST_BLOCK: usize = 256;
-/// Blocks of `best` per multiprocessor: what 256 threads with at most 32 registers fill.
-pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
-/// 16-byte loads that a thread of `best` has in flight.
-pub const BEST_UNROLL: usize = 4;
-/// Bytes of a row that a block of `best` takes at least where several share one: two rounds of loads.
-pub const BEST_LEAST_BYTES: usize = BEST_BLOCK * BEST_UNROLL * 16 * 2;
-/// Bytes from which a row has a block of its own, also where there are rows for every thread: on an H100 warps that go
-/// from row to row were slower.
-pub const BEST_ROW_BYTES: usize = BEST_LEAST_BYTES;
-/// The part of the device's threads that rows of so many threads have to fill; else blocks share rows.
-/// A quarter has twice as many loads in flight as the latency of an H100's memory takes to be hidden.
-pub const BEST_LEAST_FILLING: usize = 4;
-
-/// Threads that share a row of `bytes` bytes, as a power of two: as many as have four wide loads each, up
-/// to a warp.
-pub fn lanes_log2(bytes: usize) -> u32 {
-    let wides = bytes.div_ceil(16);
-    wides
-        .div_ceil(BEST_UNROLL)
-        .clamp(1, 32)
-        .next_power_of_two()
-        .ilog2()
+/// The numbers of `best`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Threads of a block.
+    pub block: usize,
+    /// Blocks per multiprocessor, at most: 8 are what 256 threads with at most 32 registers fill.
+    pub resident: u32,
+    /// 16-byte loads that a thread has in flight: 2, 4 or 8.
+    pub unroll: usize,
+    /// Bytes of a row that a block takes at least where several share one.
+    pub least_bytes: usize,
+    /// Bytes from which a row has a block of its own, also where there are rows for every thread: on an H100 warps that
+    /// go from row to row were slower.
+    pub row_bytes: usize,
+    /// The part of the device's threads that rows of so many threads have to fill; else blocks share rows.
+    /// A quarter has twice as many loads in flight as the latency of an H100's memory takes to be hidden.
+    pub least_filling: usize,
 }
 
-/// Elements of a row that a block takes where several blocks share one, for rows of so many elements of
-/// `size` bytes: as many blocks as are resident at once (`filling`), and no more than there is work for.
-/// A multiple of 16 bytes.
-pub fn elements_per_block(height: usize, width: usize, size: usize, filling: usize) -> usize {
-    let most = (width.saturating_mul(size) / BEST_LEAST_BYTES).max(1);
-    let blocks = (filling / height).clamp(1, most);
-    width.div_ceil(blocks).next_multiple_of(16 / size)
+impl Policy {
+    /// Threads that share a row of `bytes` bytes, as a power of two: as many as have all their wide loads in flight, up
+    /// to a warp.
+    pub fn lanes_log2(&self, bytes: usize) -> u32 {
+        let wides = bytes.div_ceil(16);
+        wides
+            .div_ceil(self.unroll)
+            .clamp(1, 32)
+            .next_power_of_two()
+            .ilog2()
+    }
+
+    /// Elements of a row that a block takes where several blocks share one, for rows of so many elements of
+    /// `size` bytes: as many blocks as are resident at once (`filling`), and no more than there is work for.
+    /// A multiple of 16 bytes.
+    pub fn elements_per_block(
+        &self,
+        height: usize,
+        width: usize,
+        size: usize,
+        filling: usize,
+    ) -> usize {
+        let most = (width.saturating_mul(size) / self.least_bytes).max(1);
+        let blocks = (filling / height).clamp(1, most);
+        width.div_ceil(blocks).next_multiple_of(16 / size)
+    }
+}
+
+/// A row whose blocks take two rounds of loads of a row at least, and from there on whole rows.
+const fn policy(block: usize, resident: u32, unroll: usize) -> Policy {
+    let two_rounds = block * unroll * 16 * 2;
+    Policy {
+        block,
+        resident,
+        unroll,
+        least_bytes: two_rounds,
+        row_bytes: two_rounds,
+        least_filling: 4,
+    }
+}
+
+const SHIPPED: Policy = policy(256, 8, 4);
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        SHIPPED,
+        policy(256, 8, 2),
+        policy(256, 8, 8),
+        policy(128, 16, 4),
+        policy(512, 4, 4),
+        policy(1024, 2, 4),
+        Policy {
+            row_bytes: SHIPPED.row_bytes / 4,
+            ..SHIPPED
+        },
+        Policy {
+            row_bytes: SHIPPED.row_bytes * 4,
+            ..SHIPPED
+        },
+    ];
+    const CHOICES: &'static [Choice] = &[Choice::always(0)];
 }

@@ -2,7 +2,10 @@
 
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 pub use warpwright_gpu::convolution::Boundary;
-use warpwright_gpu::convolution::{FAMILY, Kernels, Sample, Weight, policy};
+use warpwright_gpu::convolution::{
+    FAMILY, Kernels, Sample, Weight,
+    policy::{self, Policy},
+};
 
 use super::{Choice, ChosenBy, choose, grid_size, sealed::Sealed};
 use crate::{
@@ -219,6 +222,7 @@ impl<'a, S: Signal<'a>> ConvolveRequest<'a, S> {
         device.require_same(OPERATION, view.device())?;
         let choice = choose(&FAMILY, variant.as_deref())?;
         let plan = plan::<<S::Element as Convolvable>::Sample>(
+            &device,
             choice,
             Problem {
                 address: view.address() as usize,
@@ -282,7 +286,11 @@ enum Placed<W> {
     },
 }
 
-fn plan<T: Kernels>(choice: Choice, problem: Problem<'_, T::Sum>) -> Result<Plan<T::Sum>> {
+fn plan<T: Kernels>(
+    device: &Device,
+    choice: Choice,
+    problem: Problem<'_, T::Sum>,
+) -> Result<Plan<T::Sum>> {
     let Problem {
         height,
         width,
@@ -295,13 +303,14 @@ fn plan<T: Kernels>(choice: Choice, problem: Problem<'_, T::Sum>) -> Result<Plan
     let weights = match choice.variant() {
         "basic" => Weights::Global,
         "best" => {
-            threads = policy::best_threads(width, T::CHUNK);
-            span = threads * policy::BEST_CHUNKS * T::CHUNK;
             let weights = copies::<T>(&problem);
             let long = matches!(weights, Weights::Global);
             if long {
                 kernel = T::LONG;
             }
+            let tuned: Policy = device.policy(kernel, size_of::<T>());
+            threads = tuned.threads(width, T::CHUNK);
+            span = threads * policy::BEST_CHUNKS * T::CHUNK;
             shared_bytes = policy::best_shared_bytes(threads, mask.len(), T::CHUNK, long);
             weights
         }
@@ -446,7 +455,7 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
             // SAFETY: the output is a new allocation with as many elements as the input, a multiple of the
             // row's width, which is not 0; the grid has a block per part of a row; the table holds the mask
             // as the kernel wants it, and the mask in global memory is this request's own.
-            unsafe { self.device.executor.launch(&launch) }
+            unsafe { self.device.launch_tuned(&launch) }
         })
     }
 

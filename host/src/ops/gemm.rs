@@ -3,7 +3,7 @@
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 use warpwright_gpu::gemm::{
     FAMILY, Kernels, Problem, Strides,
-    policy::{BEST_MOST_K, POLICIES},
+    policy::{BEST_MOST_K, CUTS},
 };
 
 use super::{Choice, ChosenBy, choose, grid_size};
@@ -276,10 +276,10 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
                 ),
             });
         }
-        let policy = POLICIES[choice.index];
-        let [height, width] = policy.tile;
+        let cut = CUTS[choice.index];
+        let [height, width] = cut.tile;
         let tiles = m.div_ceil(height).saturating_mul(n.div_ceil(width));
-        let [x, y] = policy.block;
+        let [x, y] = cut.block;
         let config = LaunchConfig {
             grid: [grid_size(&FAMILY, choice, tiles)?, 1, 1],
             block: [x, y, 1],

@@ -1,7 +1,10 @@
 //! Histogram: how many values fall into each bin.
 
 use cuda_std::kernel::{ByValue, KernelDescriptor, LaunchConfig};
-use warpwright_gpu::histogram::{BinNumber, Binning, EvenRange, FAMILY, Kernels, policy};
+use warpwright_gpu::histogram::{
+    BinNumber, Binning, EvenRange, FAMILY, Kernels,
+    policy::{self, Policy},
+};
 
 use super::{Choice, ChosenBy, Strided, choose, grid_size, sealed::Sealed};
 use crate::{
@@ -228,7 +231,8 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
     let Some(kernel) = B::KERNELS[choice.index] else {
         return Ok(Work::Host);
     };
-    let (rung, best) = (policy::RUNG_BLOCK as u32, policy::BEST_BLOCK as u32);
+    let rung = policy::RUNG_BLOCK as u32;
+    let tuned: Policy = device.policy(kernel, size_of::<B::In>());
     let slices_of = |slice: usize, most: usize| match bins.div_ceil(slice) {
         slices if slices <= most => Ok(slices as u32),
         _ => Err(Error::NotEligible {
@@ -240,8 +244,8 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
             ),
         }),
     };
-    let strided = |kernel, threads, shared_bytes, blocks_per_multiprocessor| {
-        let least_per_block = threads as usize * policy::LEAST_PER_THREAD;
+    let strided = |kernel, threads, shared_bytes, blocks_per_multiprocessor, least_per_thread| {
+        let least_per_block = threads as usize * least_per_thread;
         let strided = Strided {
             kernel,
             threads,
@@ -266,11 +270,17 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         })
     };
     let global = |kernel| {
-        let blocks = strided(kernel, rung, 0, policy::RUNG_BLOCKS_PER_MULTIPROCESSOR)?;
+        let blocks = strided(
+            kernel,
+            rung,
+            0,
+            policy::RUNG_BLOCKS_PER_MULTIPROCESSOR,
+            policy::LEAST_PER_THREAD,
+        )?;
         work(kernel, blocks, 1, rung, 0, None)
     };
     let rung_bytes = (bins.min(policy::RUNG_SLICE) * 4) as u32;
-    let slice = policy::best_slice(bins, device.info().shared_bytes_per_block);
+    let slice = tuned.slice(bins, device.info().shared_bytes_per_block);
     match choice.variant() {
         "global_atomic" => global(kernel),
         "privatized" => {
@@ -287,7 +297,8 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
         "privatized_coarsened" => {
             let slices = slices_of(policy::RUNG_SLICE, policy::MOST_SLICES)?;
             let per_multiprocessor = policy::RUNG_BLOCKS_PER_MULTIPROCESSOR;
-            let blocks = strided(kernel, rung, rung_bytes, per_multiprocessor)?;
+            let least = policy::LEAST_PER_THREAD;
+            let blocks = strided(kernel, rung, rung_bytes, per_multiprocessor, least)?;
             work(kernel, blocks, slices, rung, rung_bytes, None)
         }
         _ => match (
@@ -295,12 +306,12 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
             B::KERNELS[GLOBAL_ATOMIC],
         ) {
             (Ok(slices), _) => {
-                let copies = policy::copies(bins);
+                let copies = tuned.copies_for(bins);
                 let bytes = policy::best_shared_bytes(slice, copies) as u32;
-                let per_multiprocessor = policy::BEST_BLOCKS_PER_MULTIPROCESSOR;
-                let blocks = strided(kernel, best, bytes, per_multiprocessor)?;
+                let (threads, least) = (tuned.block as u32, tuned.least_per_thread);
+                let blocks = strided(kernel, threads, bytes, tuned.resident, least)?;
                 let of_best = [copies.ilog2(), slice as u32];
-                work(kernel, blocks, slices, best, bytes, Some(of_best))
+                work(kernel, blocks, slices, threads, bytes, Some(of_best))
             }
             // More bins than slices pay for: the values go straight to global memory.
             (Err(_), Some(kernel)) => global(kernel),

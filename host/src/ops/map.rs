@@ -9,7 +9,7 @@ use cuda_std::{
 };
 use warpwright_gpu::map::{
     FAMILY,
-    policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, CUTS, Cut},
+    policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, CUTS, Cut, Policy},
 };
 
 pub use warpwright_gpu::map::{LibraryFn, Wave, functions::*};
@@ -332,13 +332,18 @@ impl<'a, F: Function> MapRequest<'a, F> {
         let config = match shape {
             _ if len == 0 => LaunchConfig::linear(0, 0),
             Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
-            None => own_shape(
-                &device,
-                choice,
-                kernel,
-                chunks::<F::Map>() * chunk_len::<F::Map>(),
-                len,
-            )?,
+            None => {
+                let (block, chunks) = match function.module() {
+                    // What `map_kernel!` compiles.
+                    Some(_) => (BLOCK, chunks::<F::Map>()),
+                    None => {
+                        let policy: Policy = device.policy(kernel, size_of::<Out<F>>());
+                        (policy.block, policy.chunks[<F::Map as MapFn>::In::ARRAYS])
+                    }
+                };
+                let tile = (block, chunks * chunk_len::<F::Map>());
+                own_shape(&device, choice, kernel, tile, len)?
+            }
         };
         let output = Vector::uninit(&device, "map", len)?;
         Ok(PreparedMap {
@@ -373,14 +378,16 @@ fn given_shape(choice: Choice, blocks: u32, threads: u32, len: usize) -> Result<
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
-/// The launch for `len` elements, at least one; a thread of `best` takes `per_thread` of them.
+/// The launch for `len` elements, at least one. A block of `best` has so many threads, each of which takes so many
+/// elements.
 fn own_shape(
     device: &Device,
     choice: Choice,
     kernel: &'static KernelDescriptor,
-    per_thread: usize,
+    (threads, per_thread): (usize, usize),
     len: usize,
 ) -> Result<LaunchConfig> {
+    let mut block = BLOCK;
     let blocks = match CUTS[choice.index] {
         Cut::PerThread => len.div_ceil(BLOCK),
         Cut::Strided => Strided {
@@ -391,11 +398,14 @@ fn own_shape(
             least_per_block: BLOCK,
         }
         .blocks(device, "map", len)?,
-        Cut::Tiled => len.div_ceil(BLOCK * per_thread),
+        Cut::Tiled => {
+            block = threads;
+            len.div_ceil(block * per_thread)
+        }
     };
     Ok(LaunchConfig::linear(
         grid_size(&FAMILY, choice, blocks)?,
-        BLOCK as u32,
+        block as u32,
     ))
 }
 
@@ -465,7 +475,7 @@ where
             ordered(&self.device.executor, &owners, || {
                 // SAFETY: the inputs that the function takes have `len` elements, as the output has, which
                 // is a new allocation; the kernel touches no other input.
-                unsafe { self.device.executor.launch(&launch) }
+                unsafe { self.device.launch_tuned(&launch) }
             })
         })
     }

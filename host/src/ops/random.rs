@@ -5,7 +5,8 @@ use cuda_std::{
     random::{Poisson, PoissonTable},
 };
 use warpwright_gpu::random::{
-    Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform, policy,
+    Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform,
+    policy::{self, Policy},
 };
 
 use super::{Choice, Strided, choose, grid_size};
@@ -431,32 +432,36 @@ impl RandomGenerator {
         let mut args = RawArgs::default();
         args.view(output.address(), output.len())
             .value(distribution);
-        let (kernel, blocks) = match &self.states {
+        let (kernel, blocks, threads) = match &self.states {
             None => {
                 args.value(self.seed).value(self.sequence).value(first);
                 let kernel = D::PHILOX[choice.index];
+                let tuned = self.numbers(choice, kernel, size_of::<D::Out>());
                 let quads = output.len() / per_quad as usize + 2;
                 let strided = Strided {
                     kernel,
-                    threads: policy::BLOCK as u32,
+                    threads: tuned.block as u32,
                     shared_bytes,
-                    blocks_per_multiprocessor: policy::BLOCKS_PER_MULTIPROCESSOR,
-                    least_per_block: policy::BLOCK * policy::LEAST_PER_THREAD,
+                    blocks_per_multiprocessor: tuned.blocks_per_multiprocessor,
+                    least_per_block: tuned.block * tuned.least_per_thread,
                 };
-                (kernel, strided.blocks(&self.device, OPERATION, quads)?)
+                let blocks = strided.blocks(&self.device, OPERATION, quads)?;
+                (kernel, blocks, tuned.block)
             }
             Some(_) => {
                 let address = self.states_at(first / per_quad, choice)?;
                 args.view(address, policy::STATE_WORDS * policy::SEQUENCES)
                     .value(first);
-                (D::XORWOW[choice.index], policy::SEQUENCES / policy::BLOCK)
+                let kernel = D::XORWOW[choice.index];
+                let threads = self.numbers(choice, kernel, size_of::<D::Out>()).block;
+                (kernel, policy::SEQUENCES / threads, threads)
             }
         };
         // Should the launch fail, the states are those of no place.
         self.forget();
         self.launch(
             kernel,
-            grid_size(&FAMILY, choice, blocks)?,
+            [grid_size(&FAMILY, choice, blocks)?, threads as u32],
             shared_bytes,
             &args,
             output.device(),
@@ -466,6 +471,14 @@ impl RandomGenerator {
             states.at = Some(end / 4);
         }
         Ok(())
+    }
+
+    /// The numbers of the variant's kernel, for elements of `bytes` bytes.
+    fn numbers(&self, choice: Choice, kernel: &KernelDescriptor, bytes: usize) -> Policy {
+        if choice.variant() == "best" {
+            return self.device.policy(kernel, bytes);
+        }
+        policy::RUNG
     }
 
     /// The address of XORWOW's states, with the quads before `quad` used up.
@@ -485,7 +498,8 @@ impl RandomGenerator {
                 .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
                 .value(quad);
             let blocks = grid_size(&FAMILY, choice, policy::SEQUENCES / policy::BLOCK)?;
-            self.launch(SETUP, blocks, 0, &args, &self.device)?;
+            let shape = [blocks, policy::BLOCK as u32];
+            self.launch(SETUP, shape, 0, &args, &self.device)?;
         }
         Ok(address)
     }
@@ -493,12 +507,12 @@ impl RandomGenerator {
     fn launch(
         &self,
         kernel: &'static KernelDescriptor,
-        blocks: u32,
+        [blocks, threads]: [u32; 2],
         shared_bytes: u32,
         args: &RawArgs,
         owner: &Device,
     ) -> Result<()> {
-        let config = LaunchConfig::linear(blocks, policy::BLOCK as u32).with_shared(shared_bytes);
+        let config = LaunchConfig::linear(blocks, threads).with_shared(shared_bytes);
         // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
         // that the kernel goes on from, the grid covers them, and the stream's end was checked.
         unsafe {

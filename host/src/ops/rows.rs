@@ -2,10 +2,7 @@
 
 use warpwright_gpu::rows::{
     FAMILY,
-    policy::{
-        BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_LEAST_BYTES, BEST_LEAST_FILLING,
-        BEST_ROW_BYTES, CHUNK, ROW_BLOCK, RUNG_BLOCK, elements_per_block, lanes_log2,
-    },
+    policy::{CHUNK, Policy, ROW_BLOCK, RUNG_BLOCK},
 };
 
 use super::{
@@ -56,24 +53,25 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
         ..
     } = problem;
     let kernel = kernels.rows[problem.choice.index];
-    let threads = [BEST_BLOCK as u32, 1];
+    let policy: Policy = device.policy(kernel, kernels.element_bytes);
+    let threads = [policy.block as u32, 1];
     let strided = |kernel, least_per_block, len| {
         let strided = Strided {
             kernel,
-            threads: BEST_BLOCK as u32,
+            threads: policy.block as u32,
             shared_bytes: 0,
-            blocks_per_multiprocessor: BEST_BLOCKS_PER_MULTIPROCESSOR,
+            blocks_per_multiprocessor: policy.resident,
             least_per_block,
         };
         strided.blocks(device, FAMILY.name, len)
     };
     let bytes = width * kernels.element_bytes;
-    let lanes_log2 = lanes_log2(bytes);
-    let filling = strided(kernel, 1, usize::MAX)? * BEST_BLOCK;
-    let few = height << lanes_log2 < filling / BEST_LEAST_FILLING;
-    if few && bytes >= 2 * BEST_LEAST_BYTES || bytes >= BEST_ROW_BYTES {
+    let lanes_log2 = policy.lanes_log2(bytes);
+    let filling = strided(kernel, 1, usize::MAX)? * policy.block;
+    let few = height << lanes_log2 < filling / policy.least_filling;
+    if few && bytes >= 2 * policy.least_bytes || bytes >= policy.row_bytes {
         let filling = strided(kernels.long, 1, usize::MAX)?;
-        let elements = elements_per_block(height, width, kernels.element_bytes, filling);
+        let elements = policy.elements_per_block(height, width, kernels.element_bytes, filling);
         let blocks = width.div_ceil(elements);
         let totals = plan.room(height * blocks, kernels.total_bytes);
         let tickets = plan.tickets(height);
@@ -95,7 +93,7 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
             arguments,
         );
     }
-    let blocks = strided(kernel, BEST_BLOCK >> lanes_log2, height)?;
+    let blocks = strided(kernel, policy.block >> lanes_log2, height)?;
     let arguments = vec![Input, Output, Number(width), Word(lanes_log2)];
     plan.push(problem, kernel, blocks, threads, 0, arguments)
 }

@@ -5,7 +5,7 @@ mod problem;
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
 use warpwright::Error;
-use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, POLICIES};
+use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -13,8 +13,8 @@ use warpwright_tests::{
 
 fn problems() -> Vec<Gemm> {
     let mut sides = vec![0, 1, 33];
-    sides.extend(POLICIES.iter().flat_map(|policy| policy.tile));
-    let best = POLICIES[POLICIES.len() - 1].tile[0];
+    sides.extend(CUTS.iter().flat_map(|cut| cut.tile));
+    let best = CUTS[CUTS.len() - 1].tile[0];
     sides.extend([best - 1, best + 1]);
     sides.sort_unstable();
     sides.dedup();

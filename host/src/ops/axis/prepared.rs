@@ -87,7 +87,7 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
                 };
                 // SAFETY: the plan keeps each kernel's contract: the parts of the workspace, which is
                 // this request's own, do not overlap, and tickets and totals are what they have to be.
-                unsafe { executor.launch(&launch)? };
+                unsafe { self.device.launch_tuned(&launch)? };
             }
             Ok(())
         })?;

@@ -287,7 +287,7 @@ impl<T: Reducible> PreparedReduce<'_, T> {
                 };
                 // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
                 // to), in memory of this request alone, none overlapping another; the ticket is 0.
-                unsafe { executor.launch(&launch)? };
+                unsafe { self.device.launch_tuned(&launch)? };
             }
             Ok(())
         })

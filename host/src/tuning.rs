@@ -1,0 +1,149 @@
+//! Which row of a family's table a device's work is done with: see [`warpwright_gpu::tuning`].
+//!
+//! The chosen one, unless a handle was given a candidate, with the feature `tuning`. That is how `cargo xtask tune`
+//! runs any row through the operations of this library; it is no part of the library's interface.
+
+#[cfg(feature = "tuning")]
+use std::{any::Any, collections::HashMap, sync::Arc};
+
+use cuda_std::kernel::KernelDescriptor;
+use warpwright_gpu::tuning::{Policy, chosen};
+
+use crate::{device::Device, error::Result, executor::Launch, module::Module};
+
+/// What a handle does with the tables: nothing but to follow them, or to take one candidate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tuning {
+    #[cfg(feature = "tuning")]
+    candidate: Option<Arc<Candidate>>,
+}
+
+impl Tuning {
+    /// The kernel to launch in the place of one of the library's, and its module; none for the library's own.
+    #[cfg(feature = "tuning")]
+    fn instead(&self, kernel: &KernelDescriptor) -> Option<&Instead> {
+        self.candidate.as_ref()?.kernels.get(kernel.name)
+    }
+}
+
+#[cfg(feature = "tuning")]
+type Instead = (&'static KernelDescriptor, Option<Module>);
+
+/// A row of a family's table, with kernels that are made for it. Not for users.
+#[cfg(feature = "tuning")]
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Candidate {
+    policy: Box<dyn Any + Send + Sync>,
+    /// By the names of the library's kernels in whose place they are launched.
+    kernels: HashMap<&'static str, Instead>,
+}
+
+#[cfg(feature = "tuning")]
+impl Candidate {
+    /// The row `policy`, with the kernels that are launched in the place of the library's: pairs of the library's
+    /// kernel and the other. `ptx` is the text of the module that has the others; without it they run on the CPU
+    /// executor alone.
+    ///
+    /// # Errors
+    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) for a kernel that the module has not.
+    ///
+    /// # Safety
+    /// Each kernel is made for the policy, and its contract is that of the one that it replaces.
+    pub unsafe fn new<P: Policy>(
+        policy: P,
+        pairs: &[[&'static KernelDescriptor; 2]],
+        ptx: Option<&str>,
+    ) -> Result<Self> {
+        let mut kernels = HashMap::new();
+        for [own, other] in pairs {
+            let module = match ptx {
+                None => None,
+                Some(text) => {
+                    // The kernel alone: the driver compiles what is used.
+                    let text = crate::ptx::slice(text, other.name).unwrap_or_default();
+                    let module = Module::from_ptx(text)?;
+                    module.require(other, "tune")?;
+                    Some(module)
+                }
+            };
+            kernels.insert(own.name, (*other, module));
+        }
+        Ok(Self {
+            policy: Box::new(policy),
+            kernels,
+        })
+    }
+}
+
+impl Device {
+    /// The same handle, and the same stream, whose work is done with a candidate where it has kernels for it. Not for
+    /// users.
+    #[cfg(feature = "tuning")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_candidate(&self, candidate: Arc<Candidate>) -> Self {
+        Self {
+            executor: self.executor.clone(),
+            tuning: Tuning {
+                candidate: Some(candidate),
+            },
+        }
+    }
+
+    /// The numbers to launch `kernel` with, for elements of so many bytes.
+    pub(crate) fn policy<P: Policy>(&self, kernel: &KernelDescriptor, bytes: usize) -> P {
+        #[cfg(feature = "tuning")]
+        if let Some(candidate) = &self.tuning.candidate
+            && candidate.kernels.contains_key(kernel.name)
+            && let Some(policy) = candidate.policy.downcast_ref()
+        {
+            return *policy;
+        }
+        let _ = kernel;
+        chosen(self.executor.architecture(P::FAMILY), bytes)
+    }
+
+    /// Blocks of one of the library's kernels that a multiprocessor runs at once; none where there is no
+    /// such limit.
+    pub(crate) fn resident_blocks(
+        &self,
+        operation: &'static str,
+        kernel: &KernelDescriptor,
+        threads: u32,
+        shared_bytes: u32,
+    ) -> Result<Option<u32>> {
+        let own: (&KernelDescriptor, Option<&Module>) = (kernel, None);
+        #[cfg(feature = "tuning")]
+        let own = match self.tuning.instead(kernel) {
+            Some((other, module)) => (*other, module.as_ref()),
+            None => own,
+        };
+        self.executor
+            .resident_blocks(operation, own, threads, shared_bytes)
+    }
+
+    /// Queues a launch of one of the library's kernels, or of a user's module.
+    ///
+    /// # Safety
+    /// As for [`Executor::launch`](crate::executor::Executor::launch).
+    pub(crate) unsafe fn launch_tuned(&self, launch: &Launch<'_>) -> Result<()> {
+        #[cfg(feature = "tuning")]
+        if launch.module.is_none()
+            && let Some((kernel, module)) = self.tuning.instead(launch.kernel)
+        {
+            let instead = Launch {
+                operation: launch.operation,
+                kernel,
+                config: launch.config,
+                params: launch.params,
+                module: module.as_ref(),
+                constants: launch.constants,
+            };
+            // SAFETY: by the contract, and that of `Candidate::new`.
+            return unsafe { self.executor.launch(&instead) };
+        }
+        // SAFETY: by the contract.
+        unsafe { self.executor.launch(launch) }
+    }
+}
