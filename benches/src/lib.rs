@@ -12,3 +12,4 @@ pub mod record;
 pub mod run;
 pub mod stats;
 pub mod table;
+pub mod tuning;

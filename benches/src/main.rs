@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use warpwright::{Device, DeviceKind};
+use warpwright::Device;
 use warpwright_bench::record::{Card, FORMAT, Record};
 use warpwright_bench::run::{
     self, Bench, Mode, Result, Scale, ceilings,
     families::FAMILIES,
     peers::{Peers, survey},
+    tune::Tuning,
 };
-use warpwright_bench::{compare, html, ladder, table};
+use warpwright_bench::{compare, html, ladder, table, tuning};
 
 /// Times the library beside CUB and the other peers that are installed here.
 #[derive(Parser)]
@@ -58,6 +59,25 @@ enum Command {
         #[arg(long, default_value_t = 0.05)]
         tolerance: f64,
     },
+    /// Time every row of a family's table of tuning in turn, and say whether the row that ships is the fastest.
+    Tune {
+        /// The family, or `all`.
+        #[arg(value_name = "FAMILY")]
+        family: String,
+        /// The module with a kernel for every row, as `cargo xtask tune` and `cargo xtask bundle` build it; without
+        /// it, `tune.ptx` beside this program.
+        #[arg(long, value_name = "FILE")]
+        ptx: Option<PathBuf>,
+        /// Where: on the GPU, or, at sizes for a test of the sweep itself, on the CPU executor.
+        #[arg(long, value_enum, default_value_t = DeviceOption::Cuda)]
+        device: DeviceOption,
+        /// Fewer sizes and samples.
+        #[arg(long)]
+        quick: bool,
+        /// Write the record to DIR/<card>/<date>-tune.json.
+        #[arg(long, value_name = "DIR")]
+        record: Option<PathBuf>,
+    },
     /// Write the page with charts of a record.
     Page {
         /// The record.
@@ -77,6 +97,14 @@ enum PeersOption {
     None,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DeviceOption {
+    /// The first CUDA device.
+    Cuda,
+    /// The CPU executor.
+    Cpu,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.command {
@@ -86,6 +114,13 @@ fn main() -> ExitCode {
             new,
             tolerance,
         }) => compared(old, new, *tolerance),
+        Some(Command::Tune {
+            family,
+            ptx,
+            device,
+            quick,
+            record,
+        }) => tune(family, ptx.as_deref(), *device, *quick, record.as_deref()),
         Some(Command::Page { record, output }) => read(record)
             .and_then(|found| write(output, &html::page(&found, &ladders(record))))
             .map(|()| true),
@@ -136,8 +171,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let start = std::time::Instant::now();
-    let device =
-        Device::cuda(0).map_err(|error| format!("the benchmark needs a CUDA device: {error}"))?;
+    let device = cuda()?;
     let peers = Peers::new(device.clone(), arguments.peers == PeersOption::All);
     let card = card(&device);
     println!("{}", table::card(&card));
@@ -161,37 +195,140 @@ fn start(arguments: &Arguments) -> Result<bool> {
     let peers = bench.peers().list();
     let rows = bench.into_rows();
     let right = run::ours_are_right(&rows);
-    let date = time::OffsetDateTime::now_utc().date();
     let record = Record {
-        format: FORMAT,
-        command: std::iter::once("warpwright-bench".to_owned())
-            .chain(std::env::args().skip(1))
-            .collect::<Vec<_>>()
-            .join(" "),
-        date: date.to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         quick: arguments.quick,
-        card,
         ceilings,
         peers,
         rows,
-        seconds: start.elapsed().as_secs_f64(),
+        ..record(card, start)
     };
     println!("\n{}", table::foot(&record));
     let mut beside = PathBuf::from("benches/record")
         .join(record.card.folder())
         .join("bench.json");
     if let Some(folder) = &arguments.record {
-        let folder = folder.join(record.card.folder());
-        fs::create_dir_all(&folder)
-            .map_err(|error| format!("creating {}: {error}", folder.display()))?;
-        beside = folder.join(format!("{}-bench.json", record.date));
-        write(&beside, &record.to_text())?;
+        beside = put(&record, folder, "bench")?;
     }
     if let Some(path) = &arguments.html {
         write(path, &html::page(&record, &ladders(&beside)))?;
     }
     Ok(right)
+}
+
+/// Sweeps over a table; whether every row was right and every chosen row is justified.
+fn tune(
+    family: &str,
+    ptx: Option<&Path>,
+    device: DeviceOption,
+    quick: bool,
+    folder: Option<&Path>,
+) -> Result<bool> {
+    let start = std::time::Instant::now();
+    let (device, scale, text) = match device {
+        DeviceOption::Cpu if folder.is_some() => {
+            return Err(
+                "tune: a record of a card required, given --record with --device cpu".into(),
+            );
+        }
+        DeviceOption::Cpu => (Device::cpu(), Scale::Tiny, None),
+        DeviceOption::Cuda => {
+            let path = match ptx {
+                Some(path) => path.to_owned(),
+                None => std::env::current_exe()?.with_file_name("tune.ptx"),
+            };
+            let text = fs::read_to_string(&path)
+                .map_err(|error| format!("tune: reading {}: {error}", path.display()))?;
+            let scale = if quick { Scale::Quick } else { Scale::Full };
+            (cuda()?, scale, Some(text))
+        }
+    };
+    let rows = Tuning::new(&device, text.as_deref())?;
+    let known = rows.families();
+    if family != "all" && !known.contains(&family) {
+        return Err(format!(
+            "tune: all or one of the families {} required, given {family}",
+            known.join(", ")
+        )
+        .into());
+    }
+    let card = card(&device);
+    println!("{}", table::card(&card));
+    let ceilings = match scale {
+        Scale::Tiny => Vec::new(),
+        _ => ceilings::measure(&device, scale)?,
+    };
+    let shown = ceilings.clone();
+    let peers = Peers::new(device.clone(), false);
+    let mut bench = Bench::new(device, scale, Mode::Time, peers, move |row| {
+        println!("{}", table::sweep(row, &shown));
+    })
+    .sweep(rows);
+    for (_, run) in FAMILIES
+        .iter()
+        .filter(|(name, _)| known.contains(name) && (family == "all" || family == *name))
+    {
+        run(&mut bench);
+    }
+    let rows = bench.into_rows();
+    let right = run::all_are_right(&rows);
+    let record = Record {
+        quick,
+        ceilings,
+        rows,
+        ..record(card, start)
+    };
+    let mut justified = true;
+    for group in tuning::groups(&record) {
+        println!(
+            "{} {}: {}",
+            group.family,
+            group.element,
+            tuning::verdict(&group)
+        );
+        for (label, reason) in &group.failed {
+            println!("  {label}: {reason}");
+        }
+        justified &= group.is_justified();
+    }
+    println!("{} cases in {:.0} s", record.rows.len(), record.seconds);
+    if let Some(folder) = folder {
+        put(&record, folder, "tune")?;
+    }
+    // Times on the CPU executor mean nothing.
+    Ok(right && (justified || scale == Scale::Tiny))
+}
+
+fn cuda() -> Result<Device> {
+    Ok(Device::cuda(0).map_err(|error| format!("the benchmark needs a CUDA device: {error}"))?)
+}
+
+/// A record of nothing so far.
+fn record(card: Card, start: std::time::Instant) -> Record {
+    Record {
+        format: FORMAT,
+        command: std::iter::once("warpwright-bench".to_owned())
+            .chain(std::env::args().skip(1))
+            .collect::<Vec<_>>()
+            .join(" "),
+        date: time::OffsetDateTime::now_utc().date().to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        quick: false,
+        card,
+        ceilings: Vec::new(),
+        peers: Vec::new(),
+        rows: Vec::new(),
+        seconds: start.elapsed().as_secs_f64(),
+    }
+}
+
+/// Writes a record to the folder of its card, and gives its path.
+fn put(record: &Record, folder: &Path, kind: &str) -> Result<PathBuf> {
+    let folder = folder.join(record.card.folder());
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+    let path = folder.join(format!("{}-{kind}.json", record.date));
+    write(&path, &record.to_text())?;
+    Ok(path)
 }
 
 /// Whether nothing got slower.
@@ -234,7 +371,6 @@ fn card(device: &Device) -> Card {
     let version = |pair: Option<(u32, u32)>| {
         pair.map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
     };
-    debug_assert!(matches!(info.kind, DeviceKind::Cuda { .. }));
     Card {
         name: info.name.clone(),
         compute_capability: version(info.compute_capability),

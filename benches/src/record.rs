@@ -10,6 +10,9 @@ pub const FORMAT: u32 = 1;
 /// The name of ours among the contenders.
 pub const OURS: &str = "warpwright";
 
+/// What the name of a row of a table of tuning ends with where it is the one that ships.
+pub const CHOSEN: &str = " (chosen)";
+
 /// A run of the benchmark on one card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {

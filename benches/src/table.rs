@@ -119,6 +119,39 @@ pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
     text
 }
 
+/// A case of a sweep: what the library takes, then each row of the table.
+pub fn sweep(row: &Row, ceilings: &[Ceiling]) -> String {
+    let mut text = format!("{}\n", row.name());
+    let ours = row.ours().and_then(|ours| ours.outcome.times());
+    let ceiling = ceilings.iter().find(|it| it.bound == row.bound);
+    for contender in &row.results {
+        text += &match contender.outcome.times() {
+            None => format!(
+                "  {:<12} {}\n",
+                contender
+                    .outcome
+                    .reason()
+                    .unwrap_or_else(|| "right".to_owned()),
+                contender.name
+            ),
+            Some(times) => {
+                let share = ceiling.map_or_else(String::new, |it| {
+                    let share = row.rate(times.median) / it.rate_for(row.bytes);
+                    format!("{:.1} % {}", 100.0 * share, row.bound.name())
+                });
+                let ratio = ours.map_or(1.0, |ours| times.median / ours.median);
+                format!(
+                    "  {:>10} {share:>14} {ratio:>7.3} {:>5.1} %  {}\n",
+                    time(times.median),
+                    100.0 * times.spread(),
+                    contender.name
+                )
+            }
+        };
+    }
+    text
+}
+
 /// What stands behind a figure that had an aim and missed it.
 fn mark(met: Option<bool>) -> &'static str {
     if met == Some(false) { "!" } else { "" }

@@ -2,7 +2,7 @@
 
 use warpwright::Device;
 use warpwright_bench::record::Outcome;
-use warpwright_bench::run::{Bench, Mode, Scale, families::FAMILIES, peers::Peers};
+use warpwright_bench::run::{Bench, Mode, Scale, families::FAMILIES, peers::Peers, tune::Tuning};
 
 fn bench(scale: Scale, mode: Mode) -> Bench {
     let device = Device::cpu();
@@ -25,6 +25,31 @@ fn every_case_is_right_at_a_tiny_size() {
         for row in rows {
             let ours = row.ours().unwrap();
             assert_eq!(ours.outcome, Outcome::Verified, "{}", row.name());
+        }
+    }
+}
+
+#[test]
+fn every_row_of_the_tables_of_tuning_is_right_at_a_tiny_size() {
+    let device = Device::cpu();
+    let tuning = || Tuning::new(&device, None).unwrap();
+    for family in tuning().families() {
+        let mut bench = bench(Scale::Tiny, Mode::Verify).sweep(tuning());
+        let (_, run) = FAMILIES.iter().find(|(name, _)| *name == family).unwrap();
+        run(&mut bench);
+        let rows = bench.into_rows();
+        assert!(!rows.is_empty(), "{family}");
+        for row in rows {
+            assert!(row.peers().count() > 1, "{}", row.name());
+            for peer in row.peers() {
+                assert_eq!(
+                    peer.outcome,
+                    Outcome::Verified,
+                    "{}: {}",
+                    row.name(),
+                    peer.name
+                );
+            }
         }
     }
 }

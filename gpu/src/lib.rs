@@ -23,5 +23,6 @@ pub mod reduce;
 pub mod rows;
 pub mod transpose;
 pub mod tuning;
+mod unrolled;
 
 pub use catalogue::{FAMILIES, Family, Variant, family};

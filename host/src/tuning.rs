@@ -4,7 +4,14 @@
 //! runs any row through the operations of this library; it is no part of the library's interface.
 
 #[cfg(feature = "tuning")]
-use std::{any::Any, collections::HashMap, sync::Arc};
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::tuning::{Policy, chosen};
@@ -37,6 +44,7 @@ pub struct Candidate {
     policy: Box<dyn Any + Send + Sync>,
     /// By the names of the library's kernels in whose place they are launched.
     kernels: HashMap<&'static str, Instead>,
+    launches: AtomicU64,
 }
 
 #[cfg(feature = "tuning")]
@@ -72,7 +80,13 @@ impl Candidate {
         Ok(Self {
             policy: Box::new(policy),
             kernels,
+            launches: AtomicU64::new(0),
         })
+    }
+
+    /// How often one of its kernels was launched.
+    pub fn launches(&self) -> u64 {
+        self.launches.load(Ordering::Relaxed)
     }
 }
 
@@ -89,6 +103,14 @@ impl Device {
                 candidate: Some(candidate),
             },
         }
+    }
+
+    /// The architecture by which the rows of a family's table are chosen here: 75 for compute capability 7.5. Not for
+    /// users.
+    #[cfg(feature = "tuning")]
+    #[doc(hidden)]
+    pub fn table_architecture(&self, family: &str) -> u32 {
+        self.executor.architecture(family)
     }
 
     /// The numbers to launch `kernel` with, for elements of so many bytes.
@@ -132,6 +154,9 @@ impl Device {
         if launch.module.is_none()
             && let Some((kernel, module)) = self.tuning.instead(launch.kernel)
         {
+            if let Some(candidate) = &self.tuning.candidate {
+                candidate.launches.fetch_add(1, Ordering::Relaxed);
+            }
             let instead = Launch {
                 operation: launch.operation,
                 kernel,

@@ -3,7 +3,10 @@
 use cuda_std::cpu::Order;
 use rand::Rng;
 use warpwright::{Boundary, Device, Error, ops::ChosenBy};
-use warpwright_gpu::convolution::{Kernels, policy};
+use warpwright_gpu::{
+    convolution::{Kernels, policy},
+    tuning,
+};
 use warpwright_tests::{
     Number,
     cases::{self, OFFSETS, Problem},
@@ -38,7 +41,11 @@ impl Problem for Shape {
 /// Outputs of a block: of the rungs, and of `best` for short and long rows.
 fn blocks(chunk: usize) -> [usize; 3] {
     let span = chunk * policy::BEST_CHUNKS;
-    [policy::RUNG_BLOCK, 32 * span, policy::BEST_BLOCK * span]
+    [
+        policy::RUNG_BLOCK,
+        32 * span,
+        tuning::shipped::<policy::Policy, f32>().block * span,
+    ]
 }
 
 /// Widths of masks: small ones, those around a chunk, a pass of `best`, and what the table of constants

@@ -10,7 +10,10 @@ use warpwright::{
         histogram::{BinValue, RangeValue},
     },
 };
-use warpwright_gpu::histogram::policy;
+use warpwright_gpu::{
+    histogram::policy::{self, Policy},
+    tuning,
+};
 use warpwright_tests::{
     cases::{self, OFFSETS, Problem},
     compare::{self, Outcome},
@@ -70,7 +73,8 @@ fn problems() -> Vec<Values> {
                 offset,
             });
         };
-        let blocks = [policy::RUNG_BLOCK, policy::BEST_BLOCK, policy::CHUNK];
+        let best = tuning::shipped::<Policy, u8>().block;
+        let blocks = [policy::RUNG_BLOCK, best, policy::CHUNK];
         for len in cases::lengths(executor, &blocks) {
             push(Pattern::Uniform, 256, len, 0);
         }

@@ -76,8 +76,9 @@ fn float_sums_are_the_same_from_run_to_run_and_in_every_order_of_lanes() {
 
 #[test]
 fn rows_have_as_many_lanes_and_blocks_as_they_have_work_for() {
-    use warpwright_gpu::rows::policy::{BEST_LEAST_BYTES, elements_per_block, lanes_log2};
-    let lanes = [0, 1, 64, 65, 128, 129, 2048, 1 << 30].map(lanes_log2);
+    use warpwright_gpu::{rows::policy::Policy, tuning::shipped};
+    let policy = shipped::<Policy, u8>();
+    let lanes = [0, 1, 64, 65, 128, 129, 2048, 1 << 30].map(|bytes| policy.lanes_log2(bytes));
     assert_eq!(lanes, [0, 0, 0, 1, 1, 2, 5, 5]);
     for (height, width, size) in [
         (1, 1 << 30, 1),
@@ -85,7 +86,7 @@ fn rows_have_as_many_lanes_and_blocks_as_they_have_work_for() {
         (512, 65_536, 4),
         (7, 99_991, 8),
     ] {
-        let each = elements_per_block(height, width, size, 1056);
+        let each = policy.elements_per_block(height, width, size, 1056);
         let blocks = width.div_ceil(each);
         assert!(
             (each * size).is_multiple_of(16),
@@ -93,7 +94,7 @@ fn rows_have_as_many_lanes_and_blocks_as_they_have_work_for() {
         );
         assert!(height * blocks <= 1056, "{height} x {width}: {each}");
         assert!(
-            blocks == 1 || each * size >= BEST_LEAST_BYTES,
+            blocks == 1 || each * size >= policy.least_bytes,
             "{height} x {width}: {each}"
         );
     }

@@ -3,7 +3,8 @@
 //! `benches/record/<card>/<date>-ladder.txt` is what `warpwright ladder` printed there, below two lines that
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
-//! newest of each card become the tables of `docs/PERFORMANCE.md`. The records of `warpwright ulp` become
+//! newest of each card become the tables of `docs/PERFORMANCE.md`. `<date>-tune.json` is what `cargo xtask tune all --record`
+//! wrote, and becomes `docs/TUNING.md`. The records of `warpwright ulp` become
 //! `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
 //! compute-sanitizer `docs/COMPUTE-SANITIZER.md`.
 
@@ -15,13 +16,14 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use warpwright_bench::ladder::Record;
-use warpwright_bench::{markdown, record};
+use warpwright_bench::{markdown, record, tuning};
 
 use crate::{Result, project};
 
 const PAGE: &str = "docs/LADDER.md";
 const README: &str = "README.md";
 const PERFORMANCE: &str = "docs/PERFORMANCE.md";
+const TUNING: &str = "docs/TUNING.md";
 /// What the README's table is between.
 const MARKS: [&str; 2] = [
     "<!-- ladder: `cargo xtask docs` writes this table -->\n",
@@ -49,9 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     pages.push((agreement::PAGE, agreement));
     pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
     let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
-    let filled = markdown::fill(&performance, &benchmarks()?)
+    let filled = markdown::fill(&performance, &benchmarks("-bench.json")?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     pages.push((PERFORMANCE, filled));
+    pages.push((TUNING, tuning::page(&benchmarks("-tune.json")?)));
     for (path, text) in pages {
         let file = root.join(path);
         if fs::read_to_string(&file).is_ok_and(|now| now.replace('\r', "") == text) {
@@ -77,13 +80,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The newest benchmark of each card.
-fn benchmarks() -> Result<Vec<(String, record::Record)>> {
+/// The newest benchmark of each card, or the newest sweep.
+fn benchmarks(ending: &str) -> Result<Vec<(String, record::Record)>> {
     let read = |(path, text): (String, String)| {
         let record = record::Record::parse(&text).map_err(|error| format!("{path}: {error}"))?;
         Ok((path, record))
     };
-    records("-bench.json")?.into_iter().map(read).collect()
+    records(ending)?.into_iter().map(read).collect()
 }
 
 /// The newest record of each card whose name ends like this: its path, and its text.

@@ -15,6 +15,7 @@ mod sanitize;
 mod sass;
 mod sources;
 mod tidy;
+mod tune;
 mod usage;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Time every case beside the peers that are installed, on the GPU.
     Bench(bench::Arguments),
+    /// Time every row of the tables of tuning in turn, on the GPU.
+    Tune(tune::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Sass(arguments) => sass::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

@@ -4,13 +4,16 @@ pub mod ceilings;
 pub mod families;
 pub mod peers;
 mod timing;
+pub mod tune;
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use warpwright::{Device, Element, Vector};
 
 use crate::record::{self, Aim, Bound, OURS, Outcome, Row};
 use peers::Peers;
+use tune::{Candidates, Tuning};
 
 /// What functions here give.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
@@ -138,7 +141,7 @@ pub fn local<'a, S: 'a>(
 /// A peer in a case.
 pub struct Rival<'a> {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its aim, where it is not the case's own.
     pub ratio_aim: Option<f64>,
     /// What does the work, or why it is missing.
@@ -170,6 +173,7 @@ pub struct Bench {
     scale: Scale,
     mode: Mode,
     peers: Rc<Peers>,
+    tuning: Option<Tuning>,
     rows: Vec<Row>,
     report: Box<dyn FnMut(&Row)>,
 }
@@ -188,9 +192,22 @@ impl Bench {
             scale,
             mode,
             peers: Rc::new(peers),
+            tuning: None,
             rows: Vec::new(),
             report: Box::new(report),
         }
+    }
+
+    /// The same run as a sweep: only the cases that rows of the tables of tuning can do, with those as contenders.
+    #[must_use]
+    pub fn sweep(mut self, tuning: Tuning) -> Self {
+        self.tuning = Some(tuning);
+        self
+    }
+
+    /// The rows of a table that take part in a case; none where the run is no sweep.
+    pub fn candidates(&self, spec: &Spec) -> Candidates {
+        Candidates::of(self.tuning.as_ref(), spec)
     }
 
     /// The device.
@@ -228,6 +245,9 @@ impl Bench {
 
     /// Does one case, unless the cases are only listed: `make` makes the contenders ready.
     pub fn case<'a>(&mut self, spec: Spec, make: impl FnOnce() -> Result<Contest<'a>>) {
+        if self.tuning.is_some() && self.candidates(&spec).is_empty() {
+            return;
+        }
         let mut row = Row {
             family: spec.family.to_owned(),
             work: spec.work,
@@ -264,6 +284,12 @@ pub fn ours_are_right(rows: &[Row]) -> bool {
         row.ours()
             .is_some_and(|ours| matches!(ours.outcome, Outcome::Timed(_) | Outcome::Verified))
     })
+}
+
+/// Whether everybody was right.
+pub fn all_are_right(rows: &[Row]) -> bool {
+    let mut results = rows.iter().flat_map(|row| &row.results);
+    results.all(|it| matches!(it.outcome, Outcome::Timed(_) | Outcome::Verified))
 }
 
 /// A record's contender.

@@ -1,5 +1,6 @@
 //! Verifying and timing of a case's contenders, in turn.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use warpwright::Device;
@@ -15,7 +16,7 @@ const MOST_REPEATS: f64 = 512.0;
 
 /// One who is timed, and what came of it so far.
 struct Runner<'a> {
-    name: &'static str,
+    name: Cow<'static, str>,
     ratio_aim: Option<f64>,
     state: State<'a>,
 }
@@ -39,7 +40,7 @@ pub(super) fn run(
 ) -> Vec<record::Contender> {
     let Contest { sets, ours, rivals } = contest;
     let ours = Rival {
-        name: OURS,
+        name: OURS.into(),
         ratio_aim: None,
         contender: Ok(ours),
     };
@@ -165,6 +166,6 @@ impl<'a> Runner<'a> {
                 None => Outcome::Failed(format!("positive times required, given {samples:?}")),
             },
         };
-        contender(self.name, self.ratio_aim, outcome)
+        contender(&self.name, self.ratio_aim, outcome)
     }
 }

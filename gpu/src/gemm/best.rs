@@ -7,7 +7,10 @@ use super::{
     policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD, Policy},
     problem::*,
 };
-use crate::tuning::{Shipped, Tuned, shipped};
+use crate::{
+    tuning::{Shipped, Tuned, shipped},
+    unrolled::unrolled,
+};
 
 /// Warps of a block down its tile of C; the other two columns of warps are beside them.
 const WARPS_DOWN: usize = 4;

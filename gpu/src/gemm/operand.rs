@@ -7,21 +7,7 @@ use super::{
     policy::{BEST_BLOCK, BEST_TILE, PER_THREAD},
     problem::Real,
 };
-
-/// Writes `$body` out for `$i` = 0, 1, … below `$n`, which is at most 8: an array that a loop indexes stays
-/// in registers only if the loop is unrolled, and the compiler leaves loops as large as these as they are.
-macro_rules! unrolled {
-    ($i:ident < $n:expr => $body:block) => {
-        unrolled!(@ $i, $n, $body, 0 1 2 3 4 5 6 7)
-    };
-    (@ $i:ident, $n:expr, $body:block, $($at:literal)*) => { $(
-        if $at < $n {
-            let $i: usize = $at;
-            $body
-        }
-    )* };
-}
-pub(super) use unrolled;
+use crate::unrolled::unrolled;
 
 /// From a row of a tile in shared memory to the next: longer than the tile is wide, so that the lanes of a
 /// warp that store chunks which lie along k meet no bank twice; a row's start stays a multiple of 16 bytes.

@@ -3,7 +3,10 @@
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
 use super::{binning::*, policy::Policy, with_binnings};
-use crate::tuning::{Shipped, Tuned, shipped};
+use crate::{
+    tuning::{Shipped, Tuned, shipped},
+    unrolled::unrolled,
+};
 
 /// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
 /// first; a value without a bin is not counted.
@@ -105,9 +108,9 @@ fn stride_over<T: Copy, const UNROLL: usize>(input: Global<T>, count: impl Fn(T)
         let loaded: [Wide<T>; UNROLL] = core::array::from_fn(|round| {
             input.get_wide_streaming(head + (wide + round * stride) * lanes)
         });
-        for round in 0..UNROLL {
+        unrolled!(round < UNROLL => {
             loaded[round].fold((), |(), value, _| count(value));
-        }
+        });
         wide += UNROLL * stride;
     }
     while wide < wides {

@@ -6,6 +6,7 @@ use super::policy::Policy;
 use crate::{
     axis::{Along, CHUNK},
     tuning::Tuned,
+    unrolled::unrolled,
 };
 
 /// The total of thread `thread`'s share of the elements `from..to`, of which `threads` threads take theirs:
@@ -65,9 +66,9 @@ fn accumulate_by<A: Along, const UNROLL: usize>(
             let loaded: [Wide<A::In>; UNROLL] = core::array::from_fn(|round| {
                 input.get_wide_streaming(body + (wide + round * threads) * lanes)
             });
-            for round in 0..UNROLL {
+            unrolled!(round < UNROLL => {
                 part = add_wide::<A>(part, loaded[round]);
-            }
+            });
             wide += UNROLL * threads;
         }
         while wide < stop {

@@ -126,6 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let to = folder_of_kernels.join(format!("{}.ptx", arch.sm()));
         build::device_tests(*arch, &to)?;
     }
+    crate::tune::build(&folder.join("tune.ptx"))?;
     add_tools(folder)?;
     write(&folder.join("README.txt"), &read_me(&tests))?;
 
@@ -267,6 +268,7 @@ fn read_me(tests: &[&Executable]) -> String {
          \n\
          warpwright      the program; ./warpwright --help\n\
          warpwright-bench  times it beside its peers; ./warpwright-bench --help\n\
+         tune.ptx        kernels for ./warpwright-bench tune all: every row of the tables of tuning, timed\n\
          overlap         an example: copies that overlap\n\
          run.sh          runs the tests; with WARPWRIGHT_REQUIRE_CUDA=1 a machine without a CUDA\n\
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\

@@ -4,8 +4,8 @@ use std::cell::LazyCell;
 use std::rc::Rc;
 
 use serde_json::json;
-use warpwright::Vector;
 use warpwright::ops::axis::{Axis, AxisReducible};
+use warpwright::{Device, Vector};
 use warpwright_cli::ladder::axis_sums;
 use warpwright_cli::sample;
 
@@ -80,6 +80,7 @@ fn of<T: AxisReducible + Into<f64>>(
             Ok(device.upload_matrix(values, height, width)?)
         })
     });
+    let candidates = bench.candidates(&spec);
     bench.case(spec, || {
         let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
         let expected = |set: usize| axis_sums(&values[set * elements..][..elements], width, axis);
@@ -88,17 +89,20 @@ fn of<T: AxisReducible + Into<f64>>(
             let found: Vec<f64> = found.into_iter().map(number).collect();
             super::equal(&expected[usize::from(set > 0)], &found)
         };
-        let prepared: Result<Vec<_>> = inputs
-            .iter()
-            .map(|input| Ok(device.reduce_axis(input, axis).prepare_sum()?))
-            .collect();
-        let ours = check.clone();
-        let ours = local(
-            prepared?,
-            |prepared, set| Ok(prepared[set].enqueue()?),
-            move |prepared, set| Ok(ours(set, prepared[set].output().to_vec()?)),
-        );
-        let mut rivals = Vec::new();
+        let ours = |device: &Device| {
+            let prepared: Result<Vec<_>> = inputs
+                .iter()
+                .map(|input| Ok(device.reduce_axis(input, axis).prepare_sum()?))
+                .collect();
+            let check = check.clone();
+            Ok(local(
+                prepared?,
+                |prepared, set| Ok(prepared[set].enqueue()?),
+                move |prepared, set| Ok(check(set, prepared[set].output().to_vec()?)),
+            ))
+        };
+        let mut rivals = candidates.rivals(&ours);
+        let ours = ours(&device)?;
         if peers.wanted() && axis == Axis::Rows {
             let cub = peers.cub().and_then(|cub| {
                 let cub = cub.rows(name, height, width)?;

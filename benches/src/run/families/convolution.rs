@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 
 use rayon::prelude::*;
 use serde_json::json;
+use warpwright::Device;
 use warpwright_cli::sample;
 
 use super::super::{Bench, Contest, Result, Spec, local, power};
@@ -44,17 +45,31 @@ pub(super) fn run(bench: &mut Bench) {
                 ratio: Some(1.0),
             },
         };
+        let candidates = bench.candidates(&spec);
         bench.case(spec, || {
             let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-            let prepared: Result<Vec<_>> = inputs.iter().map(|input| Ok(device.convolve_request(input, &mask).prepare()?)).collect();
-            let ours = local(
-                prepared?,
-                |prepared, set| Ok(prepared[set].enqueue()?),
-                |prepared, set| Ok(check(&values[set * len..][..len], &mask, &prepared[set].output().to_vec()?)),
-            );
+            let ours = |device: &Device| {
+                let prepared: Result<Vec<_>> = inputs
+                    .iter()
+                    .map(|input| Ok(device.convolve_request(input, &mask).prepare()?))
+                    .collect();
+                Ok(local(
+                    prepared?,
+                    |prepared, set| Ok(prepared[set].enqueue()?),
+                    |prepared, set| {
+                        let found = prepared[set].output().to_vec()?;
+                        Ok(check(&values[set * len..][..len], &mask, &found))
+                    },
+                ))
+            };
             let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": sets});
-            let rivals = peers.framework_rivals(&[("PyTorch", None)], &request);
-            Ok(Contest { sets, ours, rivals })
+            let mut rivals = peers.framework_rivals(&[("PyTorch", None)], &request);
+            rivals.extend(candidates.rivals(ours));
+            Ok(Contest {
+                sets,
+                ours: ours(&device)?,
+                rivals,
+            })
         });
     }
 }

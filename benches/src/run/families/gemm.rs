@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 
 use rayon::prelude::*;
 use warpwright::ops::gemm::GemmElement;
-use warpwright::{Matrix, Vector};
+use warpwright::{Device, Matrix, Vector};
 use warpwright_cli::sample;
 
 use super::super::peers::cublas::Blas;
@@ -57,6 +57,7 @@ fn of<T: GemmElement + Blas + Into<f64>>(
         })
     };
     let inputs = LazyCell::new(|| Ok::<_, String>([matrices(&values[0])?, matrices(&values[1])?]));
+    let candidates = bench.candidates(&spec);
     bench.case(spec, || {
         let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
         let [a, b] = inputs;
@@ -65,18 +66,20 @@ fn of<T: GemmElement + Blas + Into<f64>>(
             let part = set * elements..(set + 1) * elements;
             check(&values[0][part.clone()], &values[1][part], &found, side)
         };
-        let prepared: Result<Vec<_>> = a
-            .iter()
-            .zip(b)
-            .map(|(a, b)| Ok(device.gemm(a, b).prepare()?))
-            .collect();
-        let ours = check;
-        let ours = local(
-            prepared?,
-            |prepared, set| Ok(prepared[set].enqueue()?),
-            move |prepared, set| Ok(ours(set, prepared[set].output().to_vec()?)),
-        );
-        let mut rivals = Vec::new();
+        let ours = |device: &Device| {
+            let prepared: Result<Vec<_>> = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| Ok(device.gemm(a, b).prepare()?))
+                .collect();
+            Ok(local(
+                prepared?,
+                |prepared, set| Ok(prepared[set].enqueue()?),
+                move |prepared, set| Ok(check(set, prepared[set].output().to_vec()?)),
+            ))
+        };
+        let mut rivals = candidates.rivals(ours);
+        let ours = ours(&device)?;
         if peers.wanted() {
             let cublas = peers.cublas().and_then(|cublas| {
                 let product = cublas.product::<T>(side)?;

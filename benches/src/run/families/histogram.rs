@@ -144,6 +144,7 @@ fn of<T: Element>(
             .collect()
     });
     let inputs = LazyCell::new(|| uploaded(&values, sets, |values| Ok(device.upload(values)?)));
+    let candidates = bench.candidates(&spec);
     bench.case(spec, || {
         let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
         let counted = |set: usize| counts(&values[set * len..][..len], bins, &bin);
@@ -155,20 +156,22 @@ fn of<T: Element>(
                 counted[1].clone()
             }
         });
-        let prepared: Result<Vec<Counter<'_>>> =
-            inputs.iter().map(|input| prepare(&device, input)).collect();
-        let expected = truth.clone();
-        let ours = local(
-            prepared?,
-            |prepared, set| (prepared[set].enqueue)(),
-            move |prepared, set| {
-                let found = (prepared[set].finish)()?;
-                Ok(match found.outside {
-                    0 => equal(&expected(set), &found.counts),
-                    outside => Err(format!("expected none outside, found {outside}")),
-                })
-            },
-        );
+        let ours = |device: &Device| {
+            let prepared: Result<Vec<Counter<'_>>> =
+                inputs.iter().map(|input| prepare(device, input)).collect();
+            let expected = truth.clone();
+            Ok(local(
+                prepared?,
+                |prepared, set| (prepared[set].enqueue)(),
+                move |prepared, set| {
+                    let found = (prepared[set].finish)()?;
+                    Ok(match found.outside {
+                        0 => equal(&expected(set), &found.counts),
+                        outside => Err(format!("expected none outside, found {outside}")),
+                    })
+                },
+            ))
+        };
         let mut rivals = Vec::new();
         if peers.wanted() {
             // Counts of 32 bits, which every peer here makes.
@@ -196,7 +199,12 @@ fn of<T: Element>(
                 rivals.push(rival("NPP", npp));
             }
         }
-        Ok(Contest { sets, ours, rivals })
+        rivals.extend(candidates.rivals(ours));
+        Ok(Contest {
+            sets,
+            ours: ours(&device)?,
+            rivals,
+        })
     })
 }
 

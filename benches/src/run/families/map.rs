@@ -4,9 +4,9 @@ use std::cell::LazyCell;
 
 use rayon::prelude::*;
 use serde_json::json;
-use warpwright::Vector;
 use warpwright::cuda_std::map::MapFn;
 use warpwright::ops::map::{Function, LibraryFn, Sin, Sqrt};
+use warpwright::{Device, Vector};
 use warpwright_cli::sample;
 
 use super::super::{Bench, Contender, Contest, Result, Spec, local, power};
@@ -36,20 +36,27 @@ pub(super) fn run(bench: &mut Bench) {
                 ratio: Some(1.0),
             },
         };
+        let candidates = bench.candidates(&spec);
         bench.case(spec, || {
             let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-            let ours = match name {
-                "sin" => ours(inputs, &values, Sin, f64::sin)?,
-                _ => ours(inputs, &values, Sqrt, f64::sqrt)?,
+            let ours = |device: &Device| match name {
+                "sin" => ours(device, inputs, &values, Sin, f64::sin),
+                _ => ours(device, inputs, &values, Sqrt, f64::sqrt),
             };
             let request = json!({"work": name, "shape": [len], "element": "f4", "sets": sets});
-            let rivals = peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request);
-            Ok(Contest { sets, ours, rivals })
+            let mut rivals = peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request);
+            rivals.extend(candidates.rivals(ours));
+            Ok(Contest {
+                sets,
+                ours: ours(&device)?,
+                rivals,
+            })
         });
     }
 }
 
 fn ours<'a, F>(
+    device: &Device,
     inputs: &'a [Vector<f32>],
     values: &'a [f32],
     function: F,
@@ -60,7 +67,7 @@ where
 {
     let prepared: Result<Vec<_>> = inputs
         .iter()
-        .map(|input| Ok(input.device().map_request(input, function).prepare()?))
+        .map(|input| Ok(device.map_request(input, function).prepare()?))
         .collect();
     Ok(local(
         prepared?,

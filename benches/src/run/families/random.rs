@@ -1,7 +1,7 @@
 //! Random numbers, beside cuRAND.
 
 use rayon::prelude::*;
-use warpwright::{Element, Generator, RandomGenerator, Vector, VectorViewMut};
+use warpwright::{Device, Element, Generator, RandomGenerator, Vector, VectorViewMut};
 
 use super::super::peers::curand::Numbers;
 use super::super::peers::rival;
@@ -123,18 +123,22 @@ fn of<T: Random>(
             ratio: Some(ratio),
         },
     };
+    let candidates = bench.candidates(&spec);
     bench.case(spec, || {
         let outputs = || {
             (0..sets)
                 .map(|_| Ok(device.zeros::<T>(len)?))
                 .collect::<Result<Vec<Vector<T>>>>()
         };
-        let ours = local(
-            (device.generator(generator, SEED)?, outputs()?),
-            move |(random, outputs), set| T::fill(random, numbers, outputs[set].view_mut()),
-            move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, numbers)),
-        );
-        let mut rivals = Vec::new();
+        let ours = |device: &Device| {
+            Ok(local(
+                (device.generator(generator, SEED)?, outputs()?),
+                move |(random, outputs), set| T::fill(random, numbers, outputs[set].view_mut()),
+                move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, numbers)),
+            ))
+        };
+        let mut rivals = candidates.rivals(ours);
+        let ours = ours(&device)?;
         if peers.wanted() {
             let curand = peers.curand().and_then(|curand| {
                 let curand = curand.numbers(generator, numbers, len)?;

@@ -103,7 +103,7 @@ impl Peers {
                     .frameworks()
                     .and_then(|frameworks| frameworks.case(name, request.clone()));
                 Rival {
-                    name,
+                    name: name.into(),
                     ratio_aim,
                     contender: contender.map(|it| it as Box<dyn Contender + 'a>),
                 }
@@ -172,7 +172,7 @@ pub fn rival<'a>(
     contender: Result<Box<dyn Contender + 'a>, Absent>,
 ) -> Rival<'a> {
     Rival {
-        name,
+        name: name.into(),
         ratio_aim: None,
         contender,
     }

@@ -1,0 +1,297 @@
+//! What a sweep over the tables of tuning says of the rows that ship.
+//!
+//! A sweep's record is one of the benchmark whose peers are rows of a table. A table chooses a row for a family and a
+//! size of element, so the cases of a family with one type of element are one [`Group`].
+
+use crate::record::{CHOSEN, Outcome, Record, Row};
+
+/// By how much the chosen row may be slower than the fastest, in the mean of a group.
+pub const TOLERANCE: f64 = 0.02;
+
+/// Types of elements, as the names of cases have them.
+const ELEMENTS: [&str; 3] = ["u8", "f32", "f64"];
+
+/// The cases for which a table chooses one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// The family.
+    pub family: String,
+    /// The type of the elements.
+    pub element: String,
+    /// The names of the cases, each its work and its size.
+    pub cases: Vec<String>,
+    /// The rows, the fastest first.
+    pub rows: Vec<Measured>,
+    /// Rows that were wrong or failed, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// A row that was timed in every case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Its numbers.
+    pub label: String,
+    /// Whether it is the one that ships.
+    pub chosen: bool,
+    /// The geometric mean, the least and the greatest of its times as multiples of the chosen row's.
+    pub mean: f64,
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub greatest: f64,
+}
+
+impl Group {
+    /// The chosen row's mean time as a multiple of the fastest row's; none where it was not timed.
+    pub fn behind(&self) -> Option<f64> {
+        let chosen = self.rows.iter().find(|row| row.chosen)?;
+        Some(chosen.mean / self.rows.first()?.mean)
+    }
+
+    /// Whether the chosen row is as fast as any, but for [`TOLERANCE`].
+    pub fn is_justified(&self) -> bool {
+        self.behind()
+            .is_some_and(|behind| behind <= 1.0 + TOLERANCE)
+    }
+
+    fn of(family: &str, element: &str, rows: &[&Row]) -> Self {
+        let mut group = Self {
+            family: family.to_owned(),
+            element: element.to_owned(),
+            cases: rows
+                .iter()
+                .map(|row| format!("{}, {}", row.work, row.size))
+                .collect(),
+            rows: Vec::new(),
+            failed: Vec::new(),
+        };
+        let chosen: Vec<Option<f64>> = rows
+            .iter()
+            .map(|row| {
+                let chosen = row.peers().find(|it| it.name.ends_with(CHOSEN))?;
+                Some(chosen.outcome.times()?.median)
+            })
+            .collect();
+        let mut names: Vec<&str> = Vec::new();
+        for contender in rows.iter().flat_map(|row| row.peers()) {
+            if !names.contains(&contender.name.as_str()) {
+                names.push(&contender.name);
+            }
+        }
+        for name in names {
+            let outcomes = rows
+                .iter()
+                .map(|row| row.peers().find(|it| it.name == name).map(|it| &it.outcome));
+            let ratios: Option<Vec<f64>> = outcomes
+                .clone()
+                .zip(&chosen)
+                .map(|(outcome, chosen)| Some(outcome?.times()?.median / (*chosen)?))
+                .collect();
+            let label = name.strip_suffix(CHOSEN).unwrap_or(name).to_owned();
+            match ratios {
+                Some(ratios) => group.rows.push(Measured {
+                    chosen: name.ends_with(CHOSEN),
+                    label,
+                    mean: (ratios.iter().map(|it| it.ln()).sum::<f64>() / ratios.len() as f64)
+                        .exp(),
+                    least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+                    greatest: ratios.iter().copied().fold(0.0, f64::max),
+                }),
+                None => {
+                    let reason = outcomes.flatten().find_map(Outcome::reason);
+                    let reason = reason.unwrap_or_else(|| "not timed in every case".to_owned());
+                    group.failed.push((label, reason));
+                }
+            }
+        }
+        group.rows.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+        group
+    }
+}
+
+/// The groups of a sweep, in the order of its cases.
+pub fn groups(record: &Record) -> Vec<Group> {
+    let key = |row: &Row| {
+        let element = row
+            .work
+            .split([' ', ','])
+            .find(|word| ELEMENTS.contains(word));
+        (row.family.clone(), element.unwrap_or("any").to_owned())
+    };
+    let mut keys = Vec::new();
+    for row in &record.rows {
+        if !keys.contains(&key(row)) {
+            keys.push(key(row));
+        }
+    }
+    let of = |wanted: &(String, String)| {
+        let rows: Vec<&Row> = record
+            .rows
+            .iter()
+            .filter(|row| key(row) == *wanted)
+            .collect();
+        Group::of(&wanted.0, &wanted.1, &rows)
+    };
+    keys.iter().map(of).collect()
+}
+
+/// What there is to say of a group in a line.
+pub fn verdict(group: &Group) -> String {
+    match (group.behind(), group.rows.first()) {
+        (Some(behind), _) if behind == 1.0 => "the chosen row is the fastest".to_owned(),
+        (Some(behind), _) if group.is_justified() => format!(
+            "the chosen row is within {:.0} % of the fastest: {behind:.3} of its time",
+            100.0 * TOLERANCE
+        ),
+        (Some(behind), Some(fastest)) => format!(
+            "NOT JUSTIFIED: the chosen row takes {behind:.3} of the time of `{}`",
+            fastest.label
+        ),
+        _ => "NOT JUSTIFIED: the chosen row was not timed".to_owned(),
+    }
+}
+
+/// The page of the newest sweep of each card: the paths of the records, and the records.
+pub fn page(records: &[(String, Record)]) -> String {
+    let mut page = String::from(
+        "# The tables of tuning, measured\n\nWritten by `cargo xtask docs` from the records of `cargo xtask tune all \
+         --record`. A family's numbers (threads of a block,\nloads in flight, blocks per multiprocessor and the like) are \
+         rows of a table, `gpu/src/<family>/policy.rs`. The sweep\ncompiles a kernel for every row, verifies each \
+         row's answers, and times all rows in turn in one process, through the\nlibrary's own operations. A table \
+         chooses a row for a size of element, over all sizes of problems: so times are means over\nthe cases of a type, \
+         as multiples of the chosen row's time in the same case.\n",
+    );
+    if records.is_empty() {
+        page += "\nNo sweep is recorded yet.\n";
+    }
+    for (path, record) in records {
+        page += &format!(
+            "\n## {}\n\n`{}`, {}, [record](../{path})\n",
+            record.card.name, record.command, record.date
+        );
+        for group in groups(record) {
+            page += &format!(
+                "\n### {} {}\n\n{}.\n\n",
+                group.family,
+                group.element,
+                capitalised(&verdict(&group))
+            );
+            page += "| numbers | mean | least | greatest |\n| --- | ---: | ---: | ---: |\n";
+            for row in &group.rows {
+                page += &format!(
+                    "| {}{} | {:.3} | {:.3} | {:.3} |\n",
+                    row.label,
+                    if row.chosen { " **(chosen)**" } else { "" },
+                    row.mean,
+                    row.least,
+                    row.greatest
+                );
+            }
+            for (label, reason) in &group.failed {
+                page += &format!("| {label} | {reason} | | |\n");
+            }
+            page += &format!("\nCases: {}.\n", group.cases.join("; "));
+        }
+    }
+    page
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Aim, Bound, Card, Contender, FORMAT, OURS};
+    use crate::stats::Times;
+
+    fn record(times: &[(&str, &str, &[(&str, f64)])]) -> Record {
+        let contender = |name: &str, seconds: f64| Contender {
+            name: name.to_owned(),
+            ratio_aim: None,
+            outcome: match Times::of(&[seconds], 1) {
+                Some(times) => Outcome::Timed(times),
+                None => Outcome::Wrong("why".to_owned()),
+            },
+        };
+        Record {
+            format: FORMAT,
+            command: "c".to_owned(),
+            date: "2026-11-21".to_owned(),
+            version: "0".to_owned(),
+            quick: false,
+            card: Card {
+                name: "A card".to_owned(),
+                compute_capability: "9.0".to_owned(),
+                cuda: "13.0".to_owned(),
+                multiprocessors: 1,
+                memory_bytes: 1,
+                l2_bytes: 1,
+            },
+            ceilings: Vec::new(),
+            peers: Vec::new(),
+            rows: times
+                .iter()
+                .map(|(work, size, results)| Row {
+                    family: "rows".to_owned(),
+                    work: (*work).to_owned(),
+                    size: (*size).to_owned(),
+                    elements: 1,
+                    bytes: 1,
+                    operations: 0,
+                    bound: Bound::Read,
+                    sets: 1,
+                    aim: Aim::default(),
+                    results: std::iter::once((OURS, 1.0))
+                        .chain(results.iter().copied())
+                        .map(|(name, seconds)| contender(name, seconds))
+                        .collect(),
+                })
+                .collect(),
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_row_is_chosen_for_a_type_over_all_its_cases() {
+        let found = record(&[
+            ("sums u8", "1", &[("a (chosen)", 2.0), ("b", 1.0)]),
+            ("sums u8", "2", &[("a (chosen)", 1.0), ("b", 2.02)]),
+            ("sums f32", "1", &[("a (chosen)", 1.0), ("b", 0.9)]),
+        ]);
+        let groups = groups(&found);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0].cases, ["sums u8, 1", "sums u8, 2"]);
+        assert!(groups[0].is_justified() && groups[0].rows[0].chosen);
+        let other = &groups[0].rows[1];
+        assert!((other.mean - 1.01_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((other.least, other.greatest), (0.5, 2.02));
+        assert!(!groups[1].is_justified());
+        assert!(verdict(&groups[1]).starts_with("NOT JUSTIFIED"));
+        let page = page(&[("p".to_owned(), found)]);
+        assert!(page.contains("### rows f32\n\nNOT JUSTIFIED: the chosen row takes 1.111"));
+        assert!(page.contains("| a **(chosen)** | 1.000 |"));
+    }
+
+    #[test]
+    fn a_row_that_was_wrong_is_told_and_a_chosen_one_is_not_justified() {
+        let found = record(&[("sums u8", "1", &[("a (chosen)", 1.0), ("b", f64::NAN)])]);
+        let group = &groups(&found)[0];
+        assert!(group.is_justified());
+        assert_eq!(group.failed, [("b".to_owned(), "wrong: why".to_owned())]);
+        let found = record(&[("sums u8", "1", &[("a (chosen)", f64::NAN), ("b", 1.0)])]);
+        assert!(!groups(&found)[0].is_justified());
+    }
+
+    #[test]
+    fn within_the_tolerance_a_row_is_justified() {
+        let found = record(&[("sums u8", "1", &[("a (chosen)", 1.019), ("b", 1.0)])]);
+        assert!(groups(&found)[0].is_justified());
+        let found = record(&[("sums u8", "1", &[("a (chosen)", 1.021), ("b", 1.0)])]);
+        assert!(!groups(&found)[0].is_justified());
+    }
+}

@@ -1,0 +1,56 @@
+//! Kernels for every row of the tables of tuning ([`warpwright_gpu::tuning`]), for the element types that the sweep
+//! takes.
+//!
+//! `cargo xtask tune` compiles them, runs them through the library's own operations, and times them in turn. They are
+//! in no module that ships. A kernel is the library's, by the numbers of another row: the body, or where the numbers
+//! are launch bounds alone, the kernel itself.
+#![cfg_attr(
+    target_arch = "nvptx64",
+    no_std,
+    feature(abi_ptx, asm_experimental_arch)
+)]
+
+pub mod convolution;
+pub mod gemm;
+pub mod histogram;
+pub mod map;
+pub mod random;
+pub mod rows;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod candidate {
+    use cuda_std::kernel::KernelDescriptor;
+
+    /// A row of a family's table, with its kernels for one kind of element.
+    #[derive(Debug, Clone)]
+    pub struct Candidate<P> {
+        /// What the kernels are for: a word of the names of the benchmark's cases, such as `f32` or `sin`.
+        pub key: &'static str,
+        /// The row's position among the candidates of the table.
+        pub row: usize,
+        /// Its numbers.
+        pub policy: P,
+        /// The library's kernels, and those to launch in their place.
+        pub pairs: Vec<[&'static KernelDescriptor; 2]>,
+    }
+
+    impl<P> Candidate<P> {
+        /// Bytes of an element of the kernels' type: all other keys are of `f32`.
+        pub fn bytes(&self) -> usize {
+            match self.key {
+                "u8" => 1,
+                "f64" => 8,
+                _ => 4,
+            }
+        }
+    }
+
+    /// The key of an instance: its suffix without the number of the row.
+    pub(crate) fn key(suffix: &'static str) -> &'static str {
+        suffix.rsplit_once('_').map_or(suffix, |(key, _)| key)
+    }
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use candidate::Candidate;
+#[cfg(not(target_arch = "nvptx64"))]
+use candidate::key;

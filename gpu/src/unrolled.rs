@@ -1,0 +1,16 @@
+//! Loops that are written out.
+
+/// Writes `$body` out for `$i` = 0, 1, … below `$n`, which is at most 8: an array that a loop indexes stays
+/// in registers only if the loop is unrolled, and the compiler leaves loops as large as these as they are.
+macro_rules! unrolled {
+    ($i:ident < $n:expr => $body:block) => {
+        unrolled!(@ $i, $n, $body, 0 1 2 3 4 5 6 7)
+    };
+    (@ $i:ident, $n:expr, $body:block, $($at:literal)*) => { $(
+        if $at < $n {
+            let $i: usize = $at;
+            $body
+        }
+    )* };
+}
+pub(crate) use unrolled;

@@ -1,0 +1,270 @@
+//! Every row of every table of tuning gives what a rung of the ladder gives, on the CPU executor with all its checks.
+
+use std::{fmt::Debug, sync::Arc};
+
+use warpwright::{
+    Boundary, Candidate, Device, Generator, Matrix, Vector,
+    ops::map::{Sin, Sqrt},
+};
+use warpwright_gpu::tuning::{ARCHITECTURE, Choice, Policy, chosen, row};
+use warpwright_tests::devices;
+use warpwright_tune as tune;
+
+/// Calls `check` with each row's key and a handle that takes the row, whose kernels have to be launched.
+fn each<P: Policy>(candidates: Vec<tune::Candidate<P>>, check: impl Fn(&str, &Device)) {
+    assert!(!candidates.is_empty());
+    for it in candidates {
+        // SAFETY: the kernels are made for this row, with the contracts of those that they replace.
+        let candidate = unsafe { Candidate::new(it.policy, &it.pairs, None) };
+        let candidate = Arc::new(candidate.unwrap());
+        check(it.key, &devices::cpu().with_candidate(candidate.clone()));
+        assert!(candidate.launches() > 0, "{} {:?}", it.key, it.policy);
+    }
+}
+
+#[track_caller]
+fn same<T: PartialEq + Debug>(device: &Device, what: &str, expected: &[T], found: &[T]) {
+    assert_eq!(expected.len(), found.len(), "{what}: {device:?}");
+    let wrong = expected.iter().zip(found).position(|(a, b)| a != b);
+    if let Some(at) = wrong {
+        panic!(
+            "{what}, at {at}: expected {:?}, found {:?}: {device:?}",
+            expected[at], found[at]
+        );
+    }
+}
+
+fn bits(values: Vec<f32>) -> Vec<u32> {
+    values.into_iter().map(f32::to_bits).collect()
+}
+
+fn floats(len: usize) -> Vec<f32> {
+    (0..len)
+        .map(|i| ((i * 7919) % 2003) as f32 / 16.0)
+        .collect()
+}
+
+#[test]
+fn maps() {
+    each(tune::map::candidates(), |key, device| {
+        for len in [1, 5, 1024, 2049, 6007] {
+            for offset in [0, 1] {
+                let x = device.upload(&floats(len + offset)).unwrap();
+                let x = x.slice(offset..).unwrap();
+                let by = |variant: &str| -> Vector<f32> {
+                    match key {
+                        "sin" => device.map_request(x, Sin).variant(variant).run(),
+                        _ => device.map_request(x, Sqrt).variant(variant).run(),
+                    }
+                    .unwrap()
+                };
+                let [expected, found] =
+                    ["direct", "best"].map(|name| bits(by(name).to_vec().unwrap()));
+                same(
+                    device,
+                    &format!("{key} of {len} at {offset}"),
+                    &expected,
+                    &found,
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn histograms() {
+    each(tune::histogram::candidates(), |key, device| {
+        for (len, bins) in [(1, 1), (37, 256), (4099, 10), (30_011, 256), (9000, 20_000)] {
+            let by = |variant: &str| match key {
+                "u8" => {
+                    let values: Vec<u8> = (0..len).map(|i| (i * i / 3) as u8).collect();
+                    let values = device.upload(&values[len.min(3) - 1..]).unwrap();
+                    device
+                        .histogram_request(&values, bins)
+                        .variant(variant)
+                        .run()
+                }
+                _ => {
+                    let values = device.upload(&floats(len)[len.min(3) - 1..]).unwrap();
+                    device
+                        .histogram_range_request(&values, bins, 3.0, 100.0)
+                        .variant(variant)
+                        .run()
+                }
+            };
+            let [expected, found] = ["serial", "best"].map(|name| by(name).unwrap());
+            let what = format!("{key}, {len} in {bins} bins");
+            same(device, &what, &expected.counts, &found.counts);
+            assert_eq!(expected.outside, found.outside, "{what}");
+        }
+    });
+}
+
+#[test]
+fn sums_of_rows() {
+    each(tune::rows::candidates(), |key, device| {
+        for (height, width) in [(1, 1), (3, 5), (70, 33), (5, 1030), (2, 70_001)] {
+            for offset in [0, 1] {
+                // Whole numbers, whose sums are exact in any order.
+                let len = height * width + offset;
+                let number = |i: usize| (i * 31 % 17) as u8;
+                let by = |variant: &str| match key {
+                    "u8" => {
+                        let values: Vec<u8> = (0..len).map(number).collect();
+                        let values = device.upload(&values).unwrap();
+                        let view = values.slice(offset..).unwrap();
+                        let view =
+                            warpwright::MatrixView::from_vector(view, height, width).unwrap();
+                        let sums = device.reduce_rows(view).variant(variant).sum().unwrap();
+                        sums.to_vec().unwrap()
+                    }
+                    _ => {
+                        let values: Vec<f32> = (0..len).map(|i| f32::from(number(i))).collect();
+                        let values = device.upload(&values).unwrap();
+                        let view = values.slice(offset..).unwrap();
+                        let view =
+                            warpwright::MatrixView::from_vector(view, height, width).unwrap();
+                        let sums = device.reduce_rows(view).variant(variant).sum().unwrap();
+                        sums.to_vec()
+                            .unwrap()
+                            .into_iter()
+                            .map(|sum| sum as u64)
+                            .collect()
+                    }
+                };
+                let [expected, found] = ["block_per_row", "best"].map(by);
+                let what = format!("{key}, {height} x {width} at {offset}");
+                same(device, &what, &expected, &found);
+            }
+        }
+    });
+}
+
+#[test]
+fn convolutions() {
+    each(tune::convolution::candidates(), |_, device| {
+        for (len, width) in [(1, 1), (100, 3), (1537, 8), (6151, 31), (3000, 1500)] {
+            let input = device.upload(&floats(len)).unwrap();
+            let mask = floats(width);
+            let by = |variant: &str| {
+                let request = device.convolve_request(&input, &mask);
+                let request = request.boundary(Boundary::Clamp).variant(variant);
+                bits(request.run().unwrap().to_vec().unwrap())
+            };
+            let [expected, found] = ["basic", "best"].map(by);
+            same(device, &format!("{len} with {width}"), &expected, &found);
+        }
+    });
+}
+
+#[test]
+fn random_numbers() {
+    each(tune::random::candidates(), |key, device| {
+        for generator in [Generator::Philox, Generator::Xorwow] {
+            let by = |variant: &str| {
+                let mut random = device.generator(generator, 5).unwrap().variant(variant);
+                [1, 4099, 70_001].map(|len| {
+                    let numbers: Vector<f32> = match key {
+                        "uniform" => random.uniform(len).unwrap(),
+                        _ => random.normal(len, 1.0, 2.0).unwrap(),
+                    };
+                    bits(numbers.to_vec().unwrap())
+                })
+            };
+            let [expected, found] = ["per_thread", "best"].map(by);
+            for (expected, found) in expected.iter().zip(&found) {
+                same(device, &format!("{key}, {generator:?}"), expected, found);
+            }
+        }
+    });
+}
+
+#[test]
+fn products() {
+    each(tune::gemm::candidates(), |key, device| {
+        for (m, n, k) in [(1, 1, 1), (33, 17, 9), (128, 256, 32), (130, 132, 44)] {
+            let by = |variant: &str| {
+                let values = |len: usize| floats(len);
+                if key == "f32" {
+                    let a = device.upload_matrix(&values(m * k), m, k).unwrap();
+                    let b = device.upload_matrix(&values(k * n), k, n).unwrap();
+                    let c: Matrix<f32> = device.gemm(&a, &b).variant(variant).run().unwrap();
+                    let c = c.to_vec().unwrap().into_iter();
+                    c.map(|value| u64::from(value.to_bits()))
+                        .collect::<Vec<_>>()
+                } else {
+                    let wide =
+                        |len| -> Vec<f64> { values(len).into_iter().map(f64::from).collect() };
+                    let a = device.upload_matrix(&wide(m * k), m, k).unwrap();
+                    let b = device.upload_matrix(&wide(k * n), k, n).unwrap();
+                    let c: Matrix<f64> = device.gemm(&a, &b).variant(variant).run().unwrap();
+                    c.to_vec().unwrap().into_iter().map(f64::to_bits).collect()
+                }
+            };
+            let [expected, found] = ["naive", "best"].map(by);
+            same(
+                device,
+                &format!("{key}, {m} x {n} x {k}"),
+                &expected,
+                &found,
+            );
+        }
+    });
+}
+
+#[test]
+fn a_table_chooses_by_architecture_and_by_size() {
+    // From the newest architecture down, and from the smallest elements up.
+    let choices = [
+        Choice {
+            architecture: 90,
+            bytes: 4,
+            row: 2,
+        },
+        Choice::up_to(1, 1),
+        Choice::always(0),
+    ];
+    for (architecture, bytes, expected) in [
+        (75, 1, 1),
+        (75, 4, 0),
+        (89, 1, 1),
+        (90, 1, 2),
+        (90, 4, 2),
+        (90, 8, 0),
+        (120, 2, 2),
+    ] {
+        let found = row(&choices, architecture, bytes);
+        assert_eq!(found, expected, "sm_{architecture}, {bytes} bytes");
+    }
+}
+
+/// That kernels and plans are made by one row: the launch bounds are in the descriptors.
+#[test]
+fn the_kernels_that_ship_are_made_by_the_chosen_rows() {
+    use cuda_std::kernel::Kernel;
+    use warpwright_gpu::{gemm, map, random, rows};
+
+    let rows: rows::policy::Policy = chosen(ARCHITECTURE, 4);
+    let found = rows::RowsBest::<warpwright_gpu::axis::Sum<f32>>::DESCRIPTOR;
+    assert_eq!(found.max_threads as usize, rows.block);
+    let map: map::policy::Policy = chosen(ARCHITECTURE, 4);
+    let found = map::MapBest::<Sin>::DESCRIPTOR;
+    assert_eq!(
+        (found.max_threads as usize, found.min_blocks),
+        (map.block, map.resident)
+    );
+    let [single, double]: [gemm::policy::Policy; 2] =
+        [4, 8].map(|bytes| chosen(ARCHITECTURE, bytes));
+    assert_ne!(single, double);
+    assert_eq!(
+        gemm::GemmBest::<true, true>::DESCRIPTOR.min_blocks,
+        single.resident
+    );
+    assert_eq!(
+        gemm::GemmBestDouble::<true, true>::DESCRIPTOR.min_blocks,
+        double.resident
+    );
+    let random: random::policy::Policy = chosen(ARCHITECTURE, 4);
+    let found = random::RandomBestPhilox::<random::Uniform<f32>>::DESCRIPTOR;
+    assert_eq!(found.max_threads as usize, random.block);
+}

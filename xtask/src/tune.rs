@@ -1,0 +1,84 @@
+//! `tune`: builds a kernel for every row of the tables of tuning, and the program that times them, and runs it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda_builder::{CudaBuilder, Module};
+
+use crate::{Result, project};
+
+/// What to sweep over.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The family, or `all`.
+    #[arg(value_name = "FAMILY")]
+    family: String,
+    /// Put the record into benches/record, in the folder of the card.
+    #[arg(long)]
+    record: bool,
+    /// Fewer sizes and samples.
+    #[arg(long)]
+    quick: bool,
+    /// Verify every row at small sizes on the CPU executor, and time nothing of use.
+    #[arg(long, conflicts_with = "record")]
+    cpu: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--package=warpwright-bench",
+        "--",
+        "tune",
+        &arguments.family,
+    ]);
+    if arguments.cpu {
+        command.args(["--device", "cpu"]);
+    } else {
+        let to = project::target_dir().join("tune.ptx");
+        build(&to)?;
+        command.arg("--ptx").arg(to);
+    }
+    if arguments.quick {
+        command.arg("--quick");
+    }
+    if arguments.record {
+        command
+            .arg("--record")
+            .arg(project::root().join("benches/record"));
+    }
+    let status = command
+        .current_dir(project::root())
+        .status()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err("tune: a row is wrong, or a chosen row is not the fastest: see above".into())
+}
+
+/// Builds the module of all rows.
+pub fn build(to: &Path) -> Result<()> {
+    // The crate brings the library's own kernels with it.
+    let modules = [Module::family("tune"), Module::new("own").prefix("")];
+    let built = CudaBuilder::new(project::root().join("benches/tune"))
+        .target_dir(project::target_dir().join("cuda-builder"))
+        .install_tools(true)
+        .verbose(true)
+        .modules(modules)
+        .only(["tune"])
+        .build_modules()?;
+    let path: PathBuf = built
+        .into_iter()
+        .next()
+        .ok_or("tune: a module required, given none")?
+        .path;
+    std::fs::copy(&path, to).map_err(|error| format!("writing {}: {error}", to.display()))?;
+    Ok(())
+}
