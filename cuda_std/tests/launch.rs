@@ -246,6 +246,16 @@ pub unsafe fn described<T: Copy>(
 ) {
 }
 
+#[kernel(launch_bounds(32 * N, size_of::<T>() as u32), instances(small: (u8, 1), large: (f64, 4)))]
+pub unsafe fn bounded<T: Copy, const N: u32>(_input: Global<T>) {}
+
+#[test]
+fn every_instance_has_its_own_launch_bounds() {
+    let bounds = [Bounded::<u8, 1>::DESCRIPTOR, Bounded::<f64, 4>::DESCRIPTOR]
+        .map(|it| (it.max_threads, it.min_blocks));
+    assert_eq!(bounds, [(32, 1), (128, 8)]);
+}
+
 #[test]
 fn descriptors_say_what_a_launch_needs() {
     let narrow = Described::<f32>::DESCRIPTOR;
