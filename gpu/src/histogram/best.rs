@@ -44,6 +44,23 @@ pub fn count_all<B: Binning, N: Tuned<Policy>>(
     copies_log2: u32,
     slice_bins: u32,
 ) {
+    const { assert!(matches!(N::POLICY.unroll, 1 | 2 | 4)) };
+    match const { N::POLICY.unroll } {
+        1 => count_by::<B, N, 1>(input, counts, binning, copies_log2, slice_bins),
+        2 => count_by::<B, N, 2>(input, counts, binning, copies_log2, slice_bins),
+        _ => count_by::<B, N, 4>(input, counts, binning, copies_log2, slice_bins),
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
+    input: Global<B::In>,
+    counts: GlobalMut<u64>,
+    binning: B,
+    copies_log2: u32,
+    slice_bins: u32,
+) {
     let block = const { N::POLICY.block };
     let bins = counts.len() as u32;
     let tid = thread::thread_idx_x() as usize;
@@ -68,44 +85,16 @@ pub fn count_all<B: Binning, N: Tuned<Policy>>(
         counters.atomic_add(((local << copies_log2) + copy) as usize, 1);
     };
 
-    const { assert!(matches!(N::POLICY.unroll, 1 | 2 | 4)) };
-    match const { N::POLICY.unroll } {
-        1 => stride_over::<_, 1>(input, count),
-        2 => stride_over::<_, 2>(input, count),
-        _ => stride_over::<_, 4>(input, count),
-    }
-
-    thread::sync_threads();
-    let mut bin = tid;
-    while bin < slice {
-        let mut total = 0_u64;
-        for i in 0..copies {
-            // Neighbouring threads start at different copies, so that they read different banks.
-            let copy = (i + tid) & (copies - 1);
-            total += u64::from(counters.get((bin << copies_log2) + copy));
-        }
-        if total > 0 {
-            counts.atomic_add(first_bin + bin, total);
-        }
-        bin += block;
-    }
-}
-
-/// Calls `count` with this thread's share of the values, which the grid strides over: `UNROLL` wide loads at a time of the
-/// aligned middle, and the ends one by one.
-#[inline(always)]
-#[track_caller]
-fn stride_over<T: Copy, const UNROLL: usize>(input: Global<T>, count: impl Fn(T)) {
-    let lanes = Wide::<T>::LEN;
+    let lanes = Wide::<B::In>::LEN;
     let thread = thread::index_1d_wide();
     let stride = thread::grid_stride();
-    let past = input.as_ptr().addr() % 16 / size_of::<T>();
+    let past = input.as_ptr().addr() % 16 / size_of::<B::In>();
     let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
     let wides = (input.len() - head) / lanes;
     let tail = head + wides * lanes;
     let mut wide = thread;
     while wide + (UNROLL - 1) * stride < wides {
-        let loaded: [Wide<T>; UNROLL] = core::array::from_fn(|round| {
+        let loaded: [Wide<B::In>; UNROLL] = core::array::from_fn(|round| {
             input.get_wide_streaming(head + (wide + round * stride) * lanes)
         });
         unrolled!(round < UNROLL => {
@@ -123,5 +112,20 @@ fn stride_over<T: Copy, const UNROLL: usize>(input: Global<T>, count: impl Fn(T)
     }
     if tail + thread < input.len() {
         count(input.get(tail + thread));
+    }
+
+    thread::sync_threads();
+    let mut bin = tid;
+    while bin < slice {
+        let mut total = 0_u64;
+        for i in 0..copies {
+            // Neighbouring threads start at different copies, so that they read different banks.
+            let copy = (i + tid) & (copies - 1);
+            total += u64::from(counters.get((bin << copies_log2) + copy));
+        }
+        if total > 0 {
+            counts.atomic_add(first_bin + bin, total);
+        }
+        bin += block;
     }
 }
