@@ -162,10 +162,6 @@ pub unsafe trait MapKernel: MapFn {
 
 /// Threads of a block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
-/// Chunks that a thread of [`map_wide`] takes at a time: so many that two loads are in flight, where there are any.
-pub const fn chunks<F: MapFn>() -> usize {
-    if F::In::ARRAYS == 1 { 2 } else { 1 }
-}
 
 /// The function's result for position `i`.
 #[inline(always)]
@@ -201,11 +197,11 @@ pub const fn chunk_len<F: MapFn>() -> usize {
     }
 }
 
-/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses with
-/// several in flight per thread: the body of a map's kernel.
+/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses: the body of a
+/// map's kernel.
 ///
-/// Any launch shape gives the same result, and `BLOCK` threads per block, as many blocks as are resident at
-/// once, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
+/// Any launch shape gives the same result, and `BLOCK` threads per block, a thread for each chunk of [`chunk_len`]
+/// elements, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
 /// element by element.
 #[inline(always)]
 #[track_caller]
@@ -269,26 +265,14 @@ fn in_chunks<F: MapFn, const N: usize>(
         && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
         && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
     let chunks = if aligned { output.len() / N } else { 0 };
-    // A block takes chunks that lie side by side, however many it takes: memory is fastest so.
-    let threads = thread::block_dim_x() as usize;
-    let tile = const { self::chunks::<F>() } * threads;
-    let stride = thread::grid_dim_x() as usize * tile;
-    let mut chunk = thread::block_idx_x() as usize * tile + thread::thread_idx_x() as usize;
-    if const { self::chunks::<F>() == 2 } {
-        while chunk + threads < chunks {
-            let (now, next) = (load(chunk * N), load((chunk + threads) * N));
-            store(chunk * N, now.0, now.1);
-            store((chunk + threads) * N, next.0, next.1);
-            chunk += stride;
-        }
-    }
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let mut chunk = thread;
     while chunk < chunks {
         let (a, b) = load(chunk * N);
         store(chunk * N, a, b);
         chunk += stride;
     }
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
     let mut i = chunks * N + thread;
     while i < output.len() {
         output.set_streaming(i, apply(function, first, second, i));

@@ -5,12 +5,57 @@ pub const RUNG_BLOCK: usize = 256;
 /// Blocks per multiprocessor of the rungs that stride over the whole grid: enough for all its threads.
 pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// Threads of a block of `best`.
-pub const BEST_BLOCK: usize = 256;
+/// How `best` cuts an input: into as many blocks, each of which takes neighbouring elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Best {
+    /// For inputs of at least so many bytes.
+    pub from_bytes: usize,
+    /// Threads of a block: a power of two from 256 to [`BEST_MOST_THREADS`].
+    pub threads: usize,
+    /// Blocks per multiprocessor, at most.
+    pub blocks_per_multiprocessor: u32,
+}
+
+impl Best {
+    /// Bytes that a block takes at least: what its threads have in flight.
+    pub const fn least_bytes(self) -> usize {
+        self.threads * BEST_UNROLL * 16
+    }
+
+    const fn new(from_bytes: usize, threads: usize, blocks_per_multiprocessor: u32) -> Self {
+        Self {
+            from_bytes,
+            threads,
+            blocks_per_multiprocessor,
+        }
+    }
+}
+
+/// The cuts of values, for ever larger inputs. Small blocks come to an end sooner; for long inputs blocks of which more
+/// wait than run even out what some of them lose.
+pub const BEST_VALUES: [Best; 3] = [
+    Best::new(0, 256, 2),
+    Best::new(8 << 20, 512, 2),
+    Best::new(256 << 20, 1024, 8),
+];
+/// The cuts where positions are looked for: their partial results are larger, and take longer to combine.
+pub const BEST_POSITIONS: [Best; 2] = [Best::new(0, 256, 2), Best::new(8 << 20, 512, 2)];
+
+/// How `best` cuts an input of so many bytes, for a value or for a position.
+pub fn best(bytes: usize, position: bool) -> Best {
+    let cuts: &[Best] = if position {
+        &BEST_POSITIONS
+    } else {
+        &BEST_VALUES
+    };
+    let fits = |cut: &&Best| cut.from_bytes <= bytes;
+    *cuts.iter().rfind(fits).unwrap_or(&cuts[0])
+}
+
+/// Threads of a block of `best`, at most.
+pub const BEST_MOST_THREADS: usize = 1024;
 /// 16-byte loads that a thread of `best` has in flight.
 pub const BEST_UNROLL: usize = 4;
-/// Blocks of `best` per multiprocessor: what 256 threads with at most 32 registers fill.
-pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Threads of a block of the last pass.
 pub const FINISH_BLOCK: usize = 512;
@@ -29,6 +74,8 @@ pub enum Cut {
         /// Elements that one block takes at least, so that short inputs get few blocks.
         least_per_block: usize,
     },
+    /// As [`best`] says, which combines the partial results in the same launch.
+    Best,
     /// Pass after pass over ever fewer elements.
     Folding {
         /// The factor by which a pass shrinks them.
@@ -54,10 +101,7 @@ pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
     STRIDED,
     Cut::Folding { by: 2 },
     Cut::Folding { by: FOLD_SPAN },
-    Cut::Strided {
-        blocks_per_multiprocessor: BEST_BLOCKS_PER_MULTIPROCESSOR,
-        least_per_block: BEST_BLOCK * 8,
-    },
+    Cut::Best,
 ];
 
 /// Elements that a block of `folding_shared` folds into one.

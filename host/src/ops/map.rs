@@ -5,7 +5,7 @@ use std::fmt;
 use cuda_std::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
-    map::{MapFn, MapInput, MapKernel, Passed, chunk_len, chunks},
+    map::{MapFn, MapInput, MapKernel, Passed, chunk_len},
 };
 use warpwright_gpu::map::{
     FAMILY,
@@ -332,13 +332,7 @@ impl<'a, F: Function> MapRequest<'a, F> {
         let config = match shape {
             _ if len == 0 => LaunchConfig::linear(0, 0),
             Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
-            None => own_shape(
-                &device,
-                choice,
-                kernel,
-                chunks::<F::Map>() * chunk_len::<F::Map>(),
-                len,
-            )?,
+            None => own_shape(&device, choice, kernel, chunk_len::<F::Map>(), len)?,
         };
         let output = Vector::uninit(&device, "map", len)?;
         Ok(PreparedMap {

@@ -2,13 +2,13 @@
 
 use cuda_std::{
     kernel::{ByValue, KernelDescriptor, LaunchConfig},
-    random::{Poisson, PoissonTable},
+    random::{Philox4x32, Poisson, PoissonTable},
 };
 use warpwright_gpu::random::{
     Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform, policy,
 };
 
-use super::{Choice, Strided, choose, grid_size};
+use super::{Choice, choose, grid_size};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
@@ -433,17 +433,17 @@ impl RandomGenerator {
             .value(distribution);
         let (kernel, blocks) = match &self.states {
             None => {
-                args.value(self.seed).value(self.sequence).value(first);
+                match choice.variant() {
+                    "best" => args.value(Philox4x32::round_keys(Philox4x32::key(self.seed))),
+                    _ => args.value(self.seed),
+                };
+                args.value(self.sequence).value(first);
                 let kernel = D::PHILOX[choice.index];
                 let quads = output.len() / per_quad as usize + 2;
-                let strided = Strided {
-                    kernel,
-                    threads: policy::BLOCK as u32,
-                    shared_bytes,
-                    blocks_per_multiprocessor: policy::BLOCKS_PER_MULTIPROCESSOR,
-                    least_per_block: policy::BLOCK * policy::LEAST_PER_THREAD,
-                };
-                (kernel, strided.blocks(&self.device, OPERATION, quads)?)
+                let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
+                let most = multiprocessors * policy::BLOCKS_PER_MULTIPROCESSOR as usize;
+                let least_per_block = policy::BLOCK * policy::LEAST_PER_THREAD;
+                (kernel, quads.div_ceil(least_per_block).min(most))
             }
             Some(_) => {
                 let address = self.states_at(first / per_quad, choice)?;

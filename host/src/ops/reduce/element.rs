@@ -40,17 +40,22 @@ pub struct Passes {
     pub(super) first: [&'static KernelDescriptor; FAMILY.variants.len()],
     pub(super) fold: [&'static KernelDescriptor; 2],
     pub(super) finish: &'static KernelDescriptor,
+    pub(super) element_bytes: usize,
     pub(super) partial_bytes: usize,
+    /// Whether the result is a position.
+    pub(super) position: bool,
 }
 
 impl Passes {
-    fn of<R: Kernels>() -> Self {
+    fn of<R: Kernels>(position: bool) -> Self {
         const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
         Self {
             first: R::FIRST,
             fold: R::FOLD,
             finish: R::FINISH,
+            element_bytes: size_of::<R::In>(),
             partial_bytes: size_of::<R::Acc>(),
+            position,
         }
     }
 }
@@ -69,12 +74,12 @@ macro_rules! reducible {
 
             fn passes(operator: Operator) -> Passes {
                 match operator {
-                    Operator::Sum => Passes::of::<Sum<$ty>>(),
-                    Operator::Product => Passes::of::<Product<$ty>>(),
-                    Operator::Min => Passes::of::<Min<$ty>>(),
-                    Operator::Max => Passes::of::<Max<$ty>>(),
-                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
-                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
+                    Operator::Sum => Passes::of::<Sum<$ty>>(false),
+                    Operator::Product => Passes::of::<Product<$ty>>(false),
+                    Operator::Min => Passes::of::<Min<$ty>>(false),
+                    Operator::Max => Passes::of::<Max<$ty>>(false),
+                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(true),
+                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(true),
                 }
             }
             fn sum_of(bits: Partial) -> $sum {
