@@ -77,7 +77,7 @@ pub fn reduce_blocks() -> Vec<usize> {
             least_per_block, ..
         } => least_per_block,
         // Of 4-byte elements.
-        Cut::Best => reduce::BEST_VALUES[0].least_bytes() / 4,
+        Cut::Best => reduce::BEST[0].least_bytes() / 4,
         Cut::Folding { by } => by,
     });
     spans
@@ -118,8 +118,7 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
         Cut::Best => {
             // Whatever the elements' size: of all cuts the fewest threads and the most blocks.
             let multiprocessors = device.info().multiprocessors.max(1) as usize;
-            let cuts = reduce::BEST_VALUES.iter().chain(&reduce::BEST_POSITIONS);
-            let chains = cuts.map(|best| {
+            let chains = reduce::BEST.iter().map(|best| {
                 let most = multiprocessors * best.blocks_per_multiprocessor as usize;
                 // A thread's share, rounded up to whole rounds of 16-byte loads, and an element at either end.
                 let share = (len.div_ceil(most * best.threads)).next_multiple_of(4 * 16) + 2;

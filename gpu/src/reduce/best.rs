@@ -16,7 +16,7 @@ use crate::block;
 /// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
 /// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.
 ///
-/// Launch: `ceil(n / per_block)` blocks of up to 1024 threads, a multiple of 32; static shared memory
+/// Launch: `ceil(n / per_block)` blocks of up to 512 threads, a multiple of 32; static shared memory
 /// of 32 partial results. Reads every element once.
 ///
 /// Determinism: the same input, alignment and grid give the same bits.

@@ -10,7 +10,7 @@ pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 pub struct Best {
     /// For inputs of at least so many bytes.
     pub from_bytes: usize,
-    /// Threads of a block: a power of two from 256 to [`BEST_MOST_THREADS`].
+    /// Threads of a block, up to [`BEST_MOST_THREADS`].
     pub threads: usize,
     /// Blocks per multiprocessor, at most.
     pub blocks_per_multiprocessor: u32,
@@ -31,29 +31,20 @@ impl Best {
     }
 }
 
-/// The cuts of values, for ever larger inputs. Small blocks come to an end sooner; for long inputs blocks of which more
-/// wait than run even out what some of them lose.
-pub const BEST_VALUES: [Best; 3] = [
+/// The cuts, for ever larger inputs: small blocks come to an end sooner.
+pub const BEST: [Best; 2] = [
     Best::new(0, 256, 2),
-    Best::new(8 << 20, 512, 2),
-    Best::new(256 << 20, 1024, 8),
+    Best::new(8 << 20, BEST_MOST_THREADS, 2),
 ];
-/// The cuts where positions are looked for: their partial results are larger, and take longer to combine.
-pub const BEST_POSITIONS: [Best; 2] = [Best::new(0, 256, 2), Best::new(8 << 20, 512, 2)];
 
-/// How `best` cuts an input of so many bytes, for a value or for a position.
-pub fn best(bytes: usize, position: bool) -> Best {
-    let cuts: &[Best] = if position {
-        &BEST_POSITIONS
-    } else {
-        &BEST_VALUES
-    };
+/// How `best` cuts an input of so many bytes.
+pub fn best(bytes: usize) -> Best {
     let fits = |cut: &&Best| cut.from_bytes <= bytes;
-    *cuts.iter().rfind(fits).unwrap_or(&cuts[0])
+    *BEST.iter().rfind(fits).unwrap_or(&BEST[0])
 }
 
 /// Threads of a block of `best`, at most.
-pub const BEST_MOST_THREADS: usize = 1024;
+pub const BEST_MOST_THREADS: usize = 512;
 /// 16-byte loads that a thread of `best` has in flight.
 pub const BEST_UNROLL: usize = 4;
 

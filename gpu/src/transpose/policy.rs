@@ -28,7 +28,7 @@ pub const BEST_THREADS: usize = 256;
 
 /// Blocks of `best` that a multiprocessor's registers have room for, at least; no more than 2048 threads are
 /// resident on any architecture, and 1024 on 7.5.
-pub const BEST_RESIDENT: u32 = 4;
+pub const BEST_RESIDENT: u32 = 5;
 
 /// Tiles that blocks of `best` go down before they go to the right; 1 takes row after row of tiles.
 pub const BEST_BAND: u32 = 4;

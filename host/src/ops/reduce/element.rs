@@ -42,12 +42,10 @@ pub struct Passes {
     pub(super) finish: &'static KernelDescriptor,
     pub(super) element_bytes: usize,
     pub(super) partial_bytes: usize,
-    /// Whether the result is a position.
-    pub(super) position: bool,
 }
 
 impl Passes {
-    fn of<R: Kernels>(position: bool) -> Self {
+    fn of<R: Kernels>() -> Self {
         const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
         Self {
             first: R::FIRST,
@@ -55,7 +53,6 @@ impl Passes {
             finish: R::FINISH,
             element_bytes: size_of::<R::In>(),
             partial_bytes: size_of::<R::Acc>(),
-            position,
         }
     }
 }
@@ -74,12 +71,12 @@ macro_rules! reducible {
 
             fn passes(operator: Operator) -> Passes {
                 match operator {
-                    Operator::Sum => Passes::of::<Sum<$ty>>(false),
-                    Operator::Product => Passes::of::<Product<$ty>>(false),
-                    Operator::Min => Passes::of::<Min<$ty>>(false),
-                    Operator::Max => Passes::of::<Max<$ty>>(false),
-                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(true),
-                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(true),
+                    Operator::Sum => Passes::of::<Sum<$ty>>(),
+                    Operator::Product => Passes::of::<Product<$ty>>(),
+                    Operator::Min => Passes::of::<Min<$ty>>(),
+                    Operator::Max => Passes::of::<Max<$ty>>(),
+                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
+                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
                 }
             }
             fn sum_of(bits: Partial) -> $sum {

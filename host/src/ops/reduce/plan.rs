@@ -88,7 +88,7 @@ impl Plan {
                 }
             }
             Cut::Best => {
-                let best = policy::best(len * passes.element_bytes, passes.position);
+                let best = policy::best(len * passes.element_bytes);
                 let multiprocessors = device.info().multiprocessors.max(1) as usize;
                 let most = multiprocessors * best.blocks_per_multiprocessor as usize;
                 let least = best.least_bytes() / passes.element_bytes;
