@@ -167,7 +167,9 @@ fn cells(record: &Record, row: &Row, peers: &[&str]) -> Vec<String> {
                 let ratio = row.ratio(peer).map_or_else(String::new, |ratio| {
                     aimed(format!("{ratio:.2}"), row.ratio_met(peer))
                 });
-                [table::time(times.median), ratio]
+                let way = peer.way.as_ref();
+                let way = way.map_or_else(String::new, |way| format!(", `{way}`"));
+                [table::time(times.median) + &way, ratio]
             }
             Some((peer, None)) => [peer.outcome.reason().unwrap_or_default(), String::new()],
             None => [String::new(), String::new()],
@@ -275,6 +277,18 @@ mod tests {
         assert!(page.contains("| sum f32 | **0.75** | 1.05 |"), "{page}");
         // Filled again, it stays.
         assert_eq!(fill(&page, &records).unwrap(), page);
+    }
+
+    #[test]
+    fn the_way_that_a_peer_took_stands_behind_its_time() {
+        let mut found = record();
+        for row in &mut found.rows {
+            row.results[1].way = Some("FFT, one row".to_owned());
+        }
+        // It survives the record's text.
+        let found = Record::parse(&found.to_text()).unwrap();
+        let page = fill(PAGE, &[("a".to_owned(), found)]).unwrap();
+        assert!(page.contains(" us, `FFT, one row` | 1.05 |"), "{page}");
     }
 
     #[test]

@@ -205,6 +205,9 @@ pub struct Contender {
     /// Its aim, where it is not the case's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_aim: Option<f64>,
+    /// The way that it took, where it has several: the fastest one that was right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -375,6 +378,7 @@ pub(crate) mod tests {
         let contender = |name: &str, outcome| Contender {
             name: name.to_owned(),
             ratio_aim: None,
+            way: None,
             outcome,
         };
         Row {

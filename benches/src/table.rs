@@ -102,11 +102,13 @@ pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
     for peer in row.peers() {
         text += &match (peer.outcome.times(), row.ratio(peer)) {
             (Some(theirs), Some(ratio)) => {
+                let way = peer.way.as_ref();
                 format!(
-                    "  {} {} {ratio:.3}{}",
+                    "  {} {} {ratio:.3}{}{}",
                     peer.name,
                     time(theirs.median),
-                    mark(row.ratio_met(peer))
+                    mark(row.ratio_met(peer)),
+                    way.map_or_else(String::new, |way| format!(" ({way})"))
                 )
             }
             _ => format!(

@@ -17,6 +17,7 @@ const MOST_REPEATS: f64 = 512.0;
 struct Runner<'a> {
     name: &'static str,
     ratio_aim: Option<f64>,
+    way: Option<String>,
     state: State<'a>,
 }
 
@@ -41,6 +42,7 @@ pub(super) fn run(
     let ours = Rival {
         name: OURS,
         ratio_aim: None,
+        way: None,
         contender: Ok(ours),
     };
     let mut runners: Vec<Runner<'_>> = std::iter::once(ours)
@@ -49,6 +51,7 @@ pub(super) fn run(
             let Rival {
                 name,
                 ratio_aim,
+                way,
                 contender,
             } = rival;
             let state = match contender {
@@ -59,6 +62,7 @@ pub(super) fn run(
             Runner {
                 name,
                 ratio_aim,
+                way,
                 state,
             }
         })
@@ -165,6 +169,10 @@ impl<'a> Runner<'a> {
                 None => Outcome::Failed(format!("positive times required, given {samples:?}")),
             },
         };
-        contender(self.name, self.ratio_aim, outcome)
+        record::Contender {
+            ratio_aim: self.ratio_aim,
+            way: self.way,
+            ..contender(self.name, outcome)
+        }
     }
 }
