@@ -251,7 +251,6 @@ pub(crate) fn check_params(
 /// what is compiled in: for profilers and sanitizers, which want source lines in it, and for trying out
 /// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
 /// looked for elsewhere.
-#[cfg_attr(not(warpwright_cuda), allow(dead_code))]
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     static GIVEN: OnceLock<Option<Vec<(String, String, String)>>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| {
