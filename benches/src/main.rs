@@ -164,7 +164,10 @@ fn start(arguments: &Arguments) -> Result<bool> {
     for peer in peers.list() {
         println!("{}", table::peer(&peer));
     }
-    let ceilings = ceilings::measure(&device, scale)?;
+    let ceilings = match families.as_slice() {
+        [] => Vec::new(),
+        _ => ceilings::measure(&device, scale)?,
+    };
     for ceiling in &ceilings {
         println!("{}", table::ceiling(ceiling));
     }
