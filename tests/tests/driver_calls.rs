@@ -11,6 +11,7 @@ use warpwright::{
     ops::{axis::Axis, map::Sqrt, reduce::Operator},
 };
 use warpwright_bench::run::{driver::Driver as BareDriver, overhead};
+use warpwright_gpu::columns::policy::view;
 use warpwright_tests::{
     cases,
     faults::{self, Behind, Driver},
@@ -302,19 +303,26 @@ fn along<T: warpwright::ops::axis::AxisReducible>(
         };
         let stated = match (axis, variant.name) {
             (Axis::Columns, "best") => {
+                // How the matrix is cut: the period is a row, or as many as end at 16 bytes and fill the blocks.
+                let seen = view(part.device_pointer(), height, width, size_of::<T>());
                 let tile = 512 / size_of::<T>();
-                let period = (16 / size_of::<T>()).saturating_mul(width).max(6 * tile);
-                let tiles = period.div_ceil(tile);
-                let rows = (height * width).div_ceil(width.max(tile));
-                let blocks = (2 * MULTIPROCESSORS).max(tiles * rows.div_ceil(4096));
-                // A sixteenth for the tree above them, and its tickets.
-                8 * tile * (blocks + blocks / 16 + tiles) + 8 * period + 4 * (blocks + tiles)
+                let tiles = seen.period.div_ceil(tile);
+                let blocks = (2 * MULTIPROCESSORS).max(tiles * seen.rows.div_ceil(4096));
+                let period = if seen.fold { seen.period } else { 0 };
+                // A sixteenth for the tree above the blocks, and its tickets.
+                let totals = 8 * tile * (blocks + blocks / 16) + 4 * (blocks + tiles);
+                if seen.rows > 0 {
+                    totals + 8 * period + 48
+                } else {
+                    0
+                }
             }
             (Axis::Rows, "best") if row >= 32 << 10 => (8 * (row >> 15) + 4) * height + 32,
             (Axis::Rows, "chunk_atomic") => 8 * height + 16,
             _ => 0,
         };
-        let name = format!("{axis:?} {} {height} x {width}", variant.name);
+        let bytes = size_of::<T>();
+        let name = format!("{axis:?} {} {height} x {width} of {bytes}", variant.name);
         check(
             driver,
             &name,

@@ -178,7 +178,7 @@ impl Driver {
 
     /// The kernel called `kernel` of a module of that kernel alone.
     fn function(&self, ptx: &str) -> Result<*mut c_void> {
-        self.driver.kernel(self.driver.module(ptx)?, "kernel")
+        self.driver.kernel(&self.driver.module(ptx)?, "kernel")
     }
 
     fn launch(

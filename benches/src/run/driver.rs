@@ -125,30 +125,45 @@ driver! {
     );
 }
 
+/// A module that is loaded, and stays so.
+pub struct Module(Handle);
+
 impl Driver {
-    /// Compiles a module in the thread's context; it stays loaded.
+    /// Compiles a module in the thread's context.
     ///
     /// # Errors
     /// What the driver says of it.
-    pub fn module(&self, ptx: &str) -> Result<Handle> {
+    pub fn module(&self, ptx: &str) -> Result<Module> {
         let text = CString::new(ptx)?;
         let mut module = ptr::null_mut();
         let (options, values) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the text ends with a nought; the function writes one handle, and there are no options.
         unsafe { self.load(&mut module, text.as_ptr(), 0, options, values)? };
-        Ok(module)
+        Ok(Module(module))
     }
 
     /// A kernel of a module.
     ///
     /// # Errors
     /// That there is none of this name.
-    pub fn kernel(&self, module: Handle, name: &str) -> Result<Handle> {
+    pub fn kernel(&self, module: &Module, name: &str) -> Result<Handle> {
         let name = CString::new(name)?;
         let mut function = ptr::null_mut();
-        // SAFETY: the function writes one handle; the name is a C string.
-        unsafe { self.function(&mut function, module, name.as_ptr())? };
+        // SAFETY: the function writes one handle; the name is a C string and the module loaded.
+        unsafe { self.function(&mut function, module.0, name.as_ptr())? };
         Ok(function)
+    }
+
+    /// The address of a table of a module, and its bytes.
+    ///
+    /// # Errors
+    /// That there is none of this name.
+    pub fn table(&self, module: &Module, name: &str) -> Result<(u64, usize)> {
+        let name = CString::new(name)?;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the function writes an address and a size; the name is a C string and the module loaded.
+        unsafe { self.global(&mut address, &mut bytes, module.0, name.as_ptr())? };
+        Ok((address, bytes))
     }
 }
 

@@ -5,7 +5,7 @@ use warpwright::{Device, Generator, kernel_ptx};
 use warpwright_gpu::{columns, convolution, gemm, histogram, map, random, reduce, rows};
 
 use super::super::Result;
-use super::super::driver::{Driver, Handle};
+use super::super::driver::{Driver, Handle, Module};
 use super::bare::{Arguments, Bare, Needs, Work};
 
 /// An operation on one element.
@@ -373,29 +373,24 @@ impl<'a> Kernels<'a> {
     }
 
     fn get(&self, name: &str) -> Result<Handle> {
-        self.driver.kernel(self.module(name)?, name)
+        self.driver.kernel(&self.module(name)?, name)
     }
 
     /// A kernel whose module's table has these values at its start.
     fn with_table(&self, name: &str, table: &str, values: &[f32]) -> Result<Handle> {
         let module = self.module(name)?;
         let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
-        let table = std::ffi::CString::new(table)?;
-        let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the function writes an address and a size; the table has room for the values, and memory that is not
-        // pinned is read before the copy returns.
-        unsafe {
-            (self.driver).global(&mut address, &mut bytes, module, table.as_ptr())?;
-            let size = size_of_val(values);
-            if size > bytes {
-                return Err(format!("room for {size} bytes required, given {bytes}").into());
-            }
-            (self.driver).copy_in(address, values.as_ptr().cast(), size, stream)?;
+        let (address, bytes) = self.driver.table(&module, table)?;
+        let size = size_of_val(values);
+        if size > bytes {
+            return Err(format!("room for {size} bytes required, given {bytes}").into());
         }
-        self.driver.kernel(module, name)
+        // SAFETY: the table has room for the values, and memory that is not pinned is read before the copy returns.
+        unsafe { (self.driver).copy_in(address, values.as_ptr().cast(), size, stream)? };
+        self.driver.kernel(&module, name)
     }
 
-    fn module(&self, name: &str) -> Result<Handle> {
+    fn module(&self, name: &str) -> Result<Module> {
         let capability = self.device.info().compute_capability.unwrap_or_default();
         let ptx = kernel_ptx(name, capability)
             .ok_or_else(|| format!("a kernel `{name}` required in the library, found none"))?;
