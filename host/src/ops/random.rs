@@ -220,6 +220,14 @@ impl RandomGenerator {
         choose(&FAMILY, self.variant.as_deref())
     }
 
+    /// Bytes of device memory that it holds, from call to call: for XORWOW the states, 1.5 MiB, and the table of the Poisson
+    /// numbers asked for last. A call takes no more than its result.
+    pub fn workspace_bytes(&self) -> usize {
+        let states = self.states.as_ref().map_or(0, |it| it.words.len());
+        let table = self.poisson.as_ref().map_or(0, |it| it.entries.len());
+        (states + table) * size_of::<u32>()
+    }
+
     /// The number of the word that comes next.
     pub fn position(&self) -> u64 {
         self.position
@@ -428,7 +436,7 @@ impl RandomGenerator {
                     format!("{} elements of {words} words", output.len()),
                 )
             })?;
-        let mut args = RawArgs::default();
+        let mut args = RawArgs::new();
         args.view(output.address(), output.len())
             .value(distribution);
         let (kernel, blocks) = match &self.states {
@@ -479,7 +487,7 @@ impl RandomGenerator {
         };
         let address = states.words.view().address();
         if states.at != Some(quad) {
-            let mut args = RawArgs::default();
+            let mut args = RawArgs::new();
             args.view(address, states.words.len())
                 .value(self.seed)
                 .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))

@@ -207,8 +207,9 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
         let passes = T::passes(operator);
         let plan = Plan::new(&device, choice, &passes, input.len())?;
         let mut memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
-        if matches!(operator, Operator::ArgMin | Operator::ArgMax) {
-            // A position's result has padding, which nobody writes and the download reads.
+        // A position's result has padding, which nobody writes and the download reads.
+        let cleared = matches!(operator, Operator::ArgMin | Operator::ArgMax);
+        if cleared {
             memory.view_mut().clear()?;
         }
         Ok(PreparedReduce {
@@ -218,7 +219,7 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
             choice,
             plan,
             memory,
-            cleared: false,
+            cleared,
         })
     }
 }
@@ -247,7 +248,9 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         self.choice.chosen_by()
     }
 
-    /// Bytes of device memory that it takes for partial results.
+    /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of 8 blocks
+    /// per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or as a
+    /// block's share leaves of them.
     pub fn workspace_bytes(&self) -> usize {
         self.plan.bytes
     }
@@ -265,9 +268,9 @@ impl<T: Reducible> PreparedReduce<'_, T> {
             unsafe { executor.fill(start + best.ticket as u64, 0, ALIGN)? };
             self.cleared = true;
         }
-        ordered(executor, &[&self.input.device().executor], || {
+        ordered(executor, &[self.input.device()], || {
             for pass in &self.plan.passes {
-                let mut args = RawArgs::default();
+                let mut args = RawArgs::new();
                 match pass.from {
                     None => args.view(self.input.address(), self.input.len()),
                     Some((offset, len)) => args.view(start + offset as u64, len),
