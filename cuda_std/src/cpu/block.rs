@@ -14,6 +14,7 @@ mod shared;
 use super::{
     Options,
     checks::Checks,
+    copies::Copy,
     fault::{Bytes, Fault, FaultKind, LaneSet},
     lane::Lane,
     memory,
