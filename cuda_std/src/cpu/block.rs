@@ -14,7 +14,7 @@ mod shared;
 use super::{
     Options,
     checks::Checks,
-    copies::Copy,
+    copies::AsyncCopy,
     fault::{Bytes, Fault, FaultKind, LaneSet},
     lane::Lane,
     memory,

@@ -7,7 +7,7 @@ use super::{Order, order};
 
 /// An asynchronous copy that a lane has started.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Copy {
+pub(super) struct AsyncCopy {
     pub to: *mut u8,
     pub from: *const u8,
     /// The start of the view that it copies from.
@@ -28,7 +28,7 @@ pub(super) enum Moment {
     Wait,
 }
 
-impl Copy {
+impl AsyncCopy {
     /// Moves the bytes, if this is the moment for it.
     ///
     /// # Safety
@@ -48,8 +48,8 @@ impl Copy {
 #[derive(Default)]
 pub(super) struct Copies {
     /// Those in no group yet.
-    open: Vec<Copy>,
-    groups: VecDeque<Vec<Copy>>,
+    open: Vec<AsyncCopy>,
+    groups: VecDeque<Vec<AsyncCopy>>,
     /// How many the lane has started in all.
     started: u32,
 }
@@ -70,7 +70,7 @@ impl Copies {
 
     /// # Safety
     /// The copy's memory stays until it is waited for, or nobody waits for it.
-    pub unsafe fn start(&mut self, copy: Copy) {
+    pub unsafe fn start(&mut self, copy: AsyncCopy) {
         // SAFETY: by the contract.
         unsafe { copy.reach(Moment::Start) };
         self.open.push(copy);
@@ -85,9 +85,9 @@ impl Copies {
     }
 
     /// Leaves at most `pending` groups; gives the copies of the others, which are done now.
-    pub fn wait_group(&mut self, pending: usize) -> Vec<Copy> {
+    pub fn wait_group(&mut self, pending: usize) -> Vec<AsyncCopy> {
         let done = self.groups.len().saturating_sub(pending);
-        let done: Vec<Copy> = self.groups.drain(..done).flatten().collect();
+        let done: Vec<AsyncCopy> = self.groups.drain(..done).flatten().collect();
         for copy in &done {
             // SAFETY: by the contract of `start`.
             unsafe { copy.reach(Moment::Wait) };
@@ -96,7 +96,7 @@ impl Copies {
     }
 
     /// Forgets all of them; gives the first, if there are any.
-    pub fn forget(&mut self) -> Option<Copy> {
+    pub fn forget(&mut self) -> Option<AsyncCopy> {
         let first = self
             .groups
             .iter()

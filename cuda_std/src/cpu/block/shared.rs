@@ -138,7 +138,7 @@ impl BlockState {
     }
 
     /// What is wrong with a lane that returns while a copy of its own is under way.
-    pub fn not_awaited(&self, copy: Copy) -> FaultKind {
+    pub fn not_awaited(&self, copy: AsyncCopy) -> FaultKind {
         let to = copy.to.addr();
         FaultKind::NotAwaited {
             bytes: self.bytes(Space::Shared, to, to, copy.bytes),

@@ -1,7 +1,7 @@
 //! Asynchronous copies as the CPU executor means them.
 
 use super::{
-    super::{copies::Copy, fault::FaultKind, lane::Lane, shadow},
+    super::{copies::AsyncCopy, fault::FaultKind, lane::Lane, shadow},
     Place, check_alignment, check_within,
 };
 
@@ -42,7 +42,7 @@ pub unsafe fn start_part<T, const N: usize>(
     let block = lane.block();
     let mut copies = lane.copies.borrow_mut();
     let moment = copies.next_moment(block.options.order, block.block_idx.get(), lane.linear);
-    let copy = Copy {
+    let copy = AsyncCopy {
         to: to.wrapping_add(i).cast(),
         from: from.wrapping_add(j).cast(),
         view: from.cast(),

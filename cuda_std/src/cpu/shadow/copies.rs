@@ -8,7 +8,7 @@ use core::panic::Location;
 use std::collections::BTreeMap;
 
 use super::{
-    super::{copies::Copy, fault::AccessKind, lane::Lane},
+    super::{copies::AsyncCopy, fault::AccessKind, lane::Lane},
     Access, follow, is_on, with,
 };
 use crate::atomic::Space;
@@ -84,7 +84,7 @@ impl UnderWay {
 }
 
 /// The two sides of a copy; that of the source may be empty.
-fn sides(copy: &Copy, lane: u32) -> [(Space, Side); 2] {
+fn sides(copy: &AsyncCopy, lane: u32) -> [(Space, Side); 2] {
     let side = |start, bytes, touched| Side {
         start,
         bytes,
@@ -105,7 +105,7 @@ fn sides(copy: &Copy, lane: u32) -> [(Space, Side); 2] {
 }
 
 /// Follows the accesses of a copy. At its start it reads what has to be there, at its end it has written.
-fn follow_sides(lane: &Lane, copy: &Copy, ends: bool) {
+fn follow_sides(lane: &Lane, copy: &AsyncCopy, ends: bool) {
     for (space, side) in sides(copy, lane.linear) {
         if side.bytes == 0 {
             continue;
@@ -134,14 +134,14 @@ fn follow_sides(lane: &Lane, copy: &Copy, ends: bool) {
 }
 
 /// A lane starts a copy.
-pub(in crate::cpu) fn copy_starts(lane: &Lane, copy: &Copy) {
+pub(in crate::cpu) fn copy_starts(lane: &Lane, copy: &AsyncCopy) {
     if is_on() {
         follow_sides(lane, copy, false);
     }
 }
 
 /// A lane has waited for copies.
-pub(in crate::cpu) fn copies_are_done(lane: &Lane, copies: &[Copy]) {
+pub(in crate::cpu) fn copies_are_done(lane: &Lane, copies: &[AsyncCopy]) {
     if is_on() {
         for copy in copies {
             follow_sides(lane, copy, true);

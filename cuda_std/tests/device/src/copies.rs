@@ -52,7 +52,9 @@ pub unsafe fn async_copies_or_zeros<T: Plain, const N: usize>(
     let tile = shared![T; 64 * 4];
     let t = thread::thread_idx_x() as usize;
     let count = input.len().saturating_sub(t * N).min(N);
-    tile.copy_async_chunk_or_zeros::<N>(t * N, input, t * N, count);
+    // Where nothing is to be read, far from anything that could be.
+    let from = if count == 0 { t << 32 } else { t * N };
+    tile.copy_async_chunk_or_zeros::<N>(t * N, input, from, count);
     async_copy::wait_all();
     output.set_chunk(t * N, tile.get_chunk::<N>(t * N));
 }
