@@ -172,7 +172,7 @@ pub fn apply<F: MapFn>(
     second: Global<Second<F>>,
     i: usize,
 ) -> F::Out {
-    let x = F::In::join(|| first.get_streaming(i), || second.get_streaming(i));
+    let [x] = inputs::<F, 1>(load::<F, 1>(first, second, i));
     function.function.call(i, x)
 }
 
@@ -236,6 +236,55 @@ fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R
     values
 }
 
+/// `N` elements of each array that there is.
+type Chunks<F, const N: usize> = (Option<[First<F>; N]>, Option<[Second<F>; N]>);
+
+// No closures around accesses: an error names the line of the kernel that calls `map_wide`.
+
+#[inline(always)]
+#[track_caller]
+fn load<F: MapFn, const N: usize>(
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    at: usize,
+) -> Chunks<F, N> {
+    let a = if const { F::In::ARRAYS > 0 } {
+        Some(first.get_chunk_streaming::<N>(at))
+    } else {
+        None
+    };
+    let b = if const { F::In::ARRAYS > 1 } {
+        Some(second.get_chunk_streaming::<N>(at))
+    } else {
+        None
+    };
+    (a, b)
+}
+
+/// What the function takes for each of `N` positions.
+#[inline(always)]
+fn inputs<F: MapFn, const N: usize>((a, b): Chunks<F, N>) -> [F::In; N] {
+    written_out(|i| {
+        // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
+        F::In::join(
+            || unsafe { a.unwrap_unchecked() }[i],
+            || unsafe { b.unwrap_unchecked() }[i],
+        )
+    })
+}
+
+#[inline(always)]
+#[track_caller]
+fn store<F: MapFn, const N: usize>(
+    function: Passed<F>,
+    output: GlobalMut<F::Out>,
+    at: usize,
+    elements: Chunks<F, N>,
+) {
+    let results = function.function.call_chunk(at, inputs::<F, N>(elements));
+    output.set_chunk_streaming::<N>(at, results);
+}
+
 #[inline(always)]
 #[track_caller]
 fn in_chunks<F: MapFn, const N: usize>(
@@ -244,23 +293,6 @@ fn in_chunks<F: MapFn, const N: usize>(
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
-    let load = |at: usize| {
-        let a = (F::In::ARRAYS > 0).then(|| first.get_chunk_streaming::<N>(at));
-        let b = (F::In::ARRAYS > 1).then(|| second.get_chunk_streaming::<N>(at));
-        (a, b)
-    };
-    let store = |at: usize, a: Option<[First<F>; N]>, b: Option<[Second<F>; N]>| {
-        let x = written_out::<F::In, N>(|i| {
-            // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
-            F::In::join(
-                || unsafe { a.unwrap_unchecked() }[i],
-                || unsafe { b.unwrap_unchecked() }[i],
-            )
-        });
-        let results = function.function.call_chunk(at, x);
-        output.set_chunk_streaming::<N>(at, results);
-    };
-
     let aligned = is_aligned::<F::Out, N>(output.as_ptr().addr())
         && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
         && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
@@ -269,8 +301,8 @@ fn in_chunks<F: MapFn, const N: usize>(
     let stride = thread::grid_stride();
     let mut chunk = thread;
     while chunk < chunks {
-        let (a, b) = load(chunk * N);
-        store(chunk * N, a, b);
+        let elements = load::<F, N>(first, second, chunk * N);
+        store(function, output, chunk * N, elements);
         chunk += stride;
     }
     let mut i = chunks * N + thread;
