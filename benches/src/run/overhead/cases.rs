@@ -1,5 +1,6 @@
 //! One operation of each family on one element: the library's, and what it needs of the driver.
 
+use warpwright::cuda_std::random::Philox4x32;
 use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
 use warpwright::{Device, Generator, kernel_ptx};
 use warpwright_gpu::{columns, convolution, gemm, histogram, map, random, reduce, rows};
@@ -53,6 +54,7 @@ pub fn cases(
     let wait = || Ok(device.synchronize()?);
 
     let mut sum = device.reduce(&value).prepare(Operator::Sum)?;
+    let best = reduce::policy::best(size_of::<f32>());
     each(Case {
         family: "reduce",
         work: "sum f32",
@@ -65,10 +67,11 @@ pub fn cases(
             clear_again: false,
             work: Work::Launch {
                 kernel: kernels.get("reduce_best__sum_f32")?,
-                block: [reduce::policy::BEST_BLOCK as u32, 1],
+                block: [best.threads as u32, 1],
                 shared_bytes: 0,
                 arguments: Arguments::default()
                     .view(input, 1)
+                    .word((best.least_bytes() / size_of::<f32>()) as u64)
                     .room(0, 1)
                     .room(32, 1)
                     .room(16, 1),
@@ -293,6 +296,8 @@ pub fn cases(
     let generator = || device.generator(Generator::Philox, SEED);
     let (mut fill, mut make) = (generator()?, generator()?);
     let second = generator()?.offset(1).uniform::<f32>(1)?.to_vec()?;
+    let keys = Philox4x32::round_keys(Philox4x32::key(SEED))
+        .map(|[low, high]| u64::from(low) | u64::from(high) << 32);
     each(Case {
         family: "random",
         work: "uniform f32, Philox",
@@ -301,7 +306,7 @@ pub fn cases(
             wait()
         }),
         once: Box::new(|| first(make.uniform::<f32>(1)?.to_vec()?)),
-        // The distribution, which has no bytes of its own; the seed; the sequence; the first word: the second call's.
+        // The distribution, which has no bytes of its own; the rounds' keys; the sequence; the first word: the second call's.
         bare: kernels.bare(Needs {
             room: 4,
             clear: None,
@@ -313,7 +318,7 @@ pub fn cases(
                 arguments: Arguments::default()
                     .room(0, 1)
                     .word(0)
-                    .word(SEED)
+                    .words(&keys)
                     .word(0)
                     .word(1),
             },
