@@ -1,7 +1,9 @@
 //! Defects planted in how the blocks of `best` hand on their partial results (`gpu/src/reduce/best.rs`): the
 //! sum of `u32`, to the first element of `output`. Its last element, a zero, is the ticket.
 
-use cuda_std::{prelude::*, view::Wide};
+use core::sync::atomic::Ordering;
+
+use cuda_std::{atomic::Scope, prelude::*, view::Wide};
 
 use crate::reduce::{BLOCK, warp_sum};
 
@@ -20,47 +22,27 @@ const NO_BARRIER: u32 = 6;
 /// `best`.
 #[inline(always)]
 fn best<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, partials: GlobalMut<u32>) {
-    let value = block_sum(accumulate(input));
-
-    let last = shared![u32; 1];
-    let ticket = output.len() - 1;
-    let tid = thread::thread_idx_x();
-    if thread::grid_dim_x() == 1 {
+    let tid = thread::thread_idx_x() as usize;
+    let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
+    let per_block = input.len().div_ceil(blocks as usize);
+    let from = input.len().min(block * per_block);
+    let to = input.len().min(from + per_block);
+    let value = block_sum(accumulate(input, from, to));
+    if blocks == 1 {
         if tid == 0 {
             output.set(0, value);
         }
         return;
     }
     if tid == 0 {
-        partials.set(thread::block_idx_x() as usize, value);
-        // The partial result has to be visible before the ticket is.
-        match WRONG {
-            NO_RELEASE => {}
-            FENCE_OF_THE_BLOCK => thread::block_fence(),
-            _ => thread::device_fence(),
-        }
-        let mine = if WRONG == PLAIN_TICKET {
-            let mine = output.get(ticket); // HERE: race
-            output.set(ticket, mine + 1);
-            mine
-        } else {
-            output.atomic_add(ticket, 1)
-        };
-        last.set(0, u32::from(mine + 1 == thread::grid_dim_x()));
+        partials.set(block, value);
     }
-    if WRONG != NO_BARRIER {
-        thread::sync_threads();
-    }
-    let came_last = last.get(0); // HERE: race, init
-    if came_last == 0 {
+    if !is_last::<WRONG>(output, output.len() - 1, blocks) {
         return;
     }
-    if WRONG != NO_ACQUIRE {
-        thread::device_fence();
-    }
-    let end = thread::grid_dim_x() as usize + usize::from(WRONG == ONE_PARTIAL_TOO_MANY);
+    let end = blocks as usize + usize::from(WRONG == ONE_PARTIAL_TOO_MANY);
     let mut value = 0_u32;
-    let mut i = tid as usize;
+    let mut i = tid;
     while i < end {
         value = value.wrapping_add(partials.get(i)); // HERE: race, init
         i += BLOCK;
@@ -68,45 +50,76 @@ fn best<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, partials: 
     let value = block_sum(value);
     if tid == 0 {
         output.set(0, value);
-        output.set(ticket, 0);
     }
 }
 
-/// What this thread's share of the input comes to.
+/// `block::is_last`.
+#[inline(always)]
+fn is_last<const WRONG: u32>(tickets: GlobalMut<u32>, i: usize, members: u32) -> bool {
+    let last = shared![u32; 1];
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 {
+        let (order, scope) = match WRONG {
+            NO_RELEASE => (Ordering::Acquire, Scope::Device),
+            NO_ACQUIRE => (Ordering::Release, Scope::Device),
+            FENCE_OF_THE_BLOCK => (Ordering::AcqRel, Scope::Block),
+            _ => (Ordering::AcqRel, Scope::Device),
+        };
+        let came = if WRONG == PLAIN_TICKET {
+            let came = tickets.get(i) + 1; // HERE: race
+            tickets.set(i, came);
+            came
+        } else {
+            tickets.atomic_add_with(i, 1, order, scope) + 1
+        };
+        if came == members {
+            tickets.atomic_store(i, 0, Ordering::Relaxed, Scope::Device);
+        }
+        last.set(0, u32::from(came == members));
+    }
+    if WRONG != NO_BARRIER {
+        thread::sync_threads();
+    }
+    last.get(0) == 1 // HERE: race, init
+}
+
+/// What this thread's share of elements `from` to `to - 1` comes to.
 #[inline(always)]
 #[track_caller]
-fn accumulate(input: Global<u32>) -> u32 {
+fn accumulate(input: Global<u32>, from: usize, to: usize) -> u32 {
     let lanes = Wide::<u32>::LEN;
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
+    let tid = thread::thread_idx_x() as usize;
+    let threads = thread::block_dim_x() as usize;
 
     // The elements before the first 16-byte boundary, the wide loads, and the rest.
-    let past = input.as_ptr().addr() % 16 / size_of::<u32>();
-    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
-    let wides = (input.len() - head) / lanes;
-    let tail = head + wides * lanes;
+    let past = (input.as_ptr().addr() / size_of::<u32>()).wrapping_add(from) % lanes;
+    let head = if past == 0 { 0 } else { lanes - past }.min(to - from);
+    let first = from + head;
+    let wides = (to - first) / lanes;
+    let tail = first + wides * lanes;
 
     let add =
         |value, wide: Wide<u32>| wide.fold(value, |sum: u32, element, _| sum.wrapping_add(element));
     let mut value = 0_u32;
-    let mut wide = thread;
-    while wide + (UNROLL - 1) * stride < wides {
-        let loaded: [Wide<u32>; UNROLL] = core::array::from_fn(|round| {
-            input.get_wide_streaming(head + (wide + round * stride) * lanes)
-        });
+    let mut wide = tid;
+    while wide + (UNROLL - 1) * threads < wides {
+        let at = first + wide * lanes;
+        let step = threads * lanes;
+        let loaded: [Wide<u32>; UNROLL] =
+            core::array::from_fn(|round| input.get_wide_streaming(at + round * step));
         let [a, b, c, d] = loaded;
         value = add(add(add(add(value, a), b), c), d);
-        wide += UNROLL * stride;
+        wide += UNROLL * threads;
     }
     while wide < wides {
-        value = add(value, input.get_wide_streaming(head + wide * lanes));
-        wide += stride;
+        value = add(value, input.get_wide_streaming(first + wide * lanes));
+        wide += threads;
     }
-    if thread < head {
-        value = value.wrapping_add(input.get(thread));
+    if tid < head {
+        value = value.wrapping_add(input.get(from + tid));
     }
-    if tail + thread < input.len() {
-        value = value.wrapping_add(input.get(tail + thread));
+    if tail + tid < to {
+        value = value.wrapping_add(input.get(tail + tid));
     }
     value
 }
@@ -134,7 +147,7 @@ fn block_sum(value: u32) -> u32 {
     value
 }
 
-/// `best` without the fence before the ticket.
+/// `best` whose ticket releases nothing.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_no_release<const DEFECT: bool>(
     input: Global<u32>,
@@ -149,7 +162,7 @@ pub unsafe fn reduce_best_no_release<const DEFECT: bool>(
     }
 }
 
-/// `best` without the fence behind the ticket.
+/// `best` whose ticket acquires nothing.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
     input: Global<u32>,
@@ -164,7 +177,7 @@ pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
     }
 }
 
-/// `best` with a fence that other blocks do not see.
+/// `best` with a ticket that orders nothing for other blocks.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_fence_of_the_block<const DEFECT: bool>(
     input: Global<u32>,
@@ -187,7 +200,7 @@ pub unsafe fn reduce_best_plain_ticket<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    // AT: best for race
+    // AT: is_last for race
     match DEFECT {
         true => best::<PLAIN_TICKET>(input, output, scratch),
         false => best::<NOTHING>(input, output, scratch),
@@ -217,7 +230,7 @@ pub unsafe fn reduce_best_flag_no_barrier<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    // AT: best
+    // AT: is_last
     match DEFECT {
         true => best::<NO_BARRIER>(input, output, scratch),
         false => best::<NOTHING>(input, output, scratch),
