@@ -65,14 +65,13 @@ fn context() -> Result<()> {
 
 /// The start of a family in `processes` processes each, without the driver's cache of compiled kernels and with it.
 pub fn starts(family: &str, processes: usize) -> Cold {
-    let cache = Cache::new(family);
     let uncached = start(family, processes, None);
-    // One that fills the cache.
-    let filled = one(family, Some(cache.folder()));
-    let cached = match filled {
-        Ok(_) => start(family, processes, Some(cache.folder())),
-        Err(error) => failed(&error.to_string()),
-    };
+    let cached = Cache::new(family).and_then(|cache| {
+        // One that fills the cache.
+        one(family, Some(cache.folder()))?;
+        Ok(start(family, processes, Some(cache.folder())))
+    });
+    let cached = cached.unwrap_or_else(|error| failed(&error.to_string()));
     Cold {
         family: family.to_owned(),
         uncached,
@@ -136,11 +135,12 @@ struct Cache {
 }
 
 impl Cache {
-    fn new(family: &str) -> Self {
+    fn new(family: &str) -> Result<Self> {
         let name = format!("warpwright-bench-{}-{family}", process::id());
-        Self {
-            folder: env::temp_dir().join(name),
-        }
+        let folder = env::temp_dir().join(name);
+        fs::create_dir_all(&folder)
+            .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+        Ok(Self { folder })
     }
 
     fn folder(&self) -> &Path {
@@ -150,7 +150,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // The driver makes it when it has something to put there.
+        // What is left in the folder for temporary files does no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
