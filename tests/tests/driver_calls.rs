@@ -252,8 +252,8 @@ fn memory(driver: &Driver, device: &Device) {
     for variant in cases::variants("reduce") {
         for operator in Operator::ALL {
             let stated = match variant.name {
-                // A partial result for each of 8 blocks per multiprocessor; the result and the ticket.
-                "best" => 16 * 8 * MULTIPROCESSORS + 32,
+                // A partial result for each of two blocks per multiprocessor; the result and the ticket.
+                "best" => 16 * 2 * MULTIPROCESSORS + 32,
                 // Half of the elements, then half of those, ...; or a block's share for each.
                 "folding" => 16 * LEN + 16 * 64,
                 _ => 16 * LEN / 128,

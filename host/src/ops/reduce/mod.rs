@@ -248,8 +248,8 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         self.choice.chosen_by()
     }
 
-    /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of 8 blocks
-    /// per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or as a
+    /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of two
+    /// blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or as a
     /// block's share leaves of them.
     pub fn workspace_bytes(&self) -> usize {
         self.plan.bytes
