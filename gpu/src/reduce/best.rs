@@ -5,7 +5,7 @@ use cuda_std::{bf16, f16, prelude::*, view::Wide};
 use super::{
     instances::with_reductions,
     ops::*,
-    policy::{BEST_MOST_THREADS, BEST_UNROLL},
+    policy::{BEST_MOST_THREADS, BEST_RESIDENT, BEST_UNROLL},
 };
 use crate::block;
 
@@ -24,7 +24,7 @@ use crate::block;
 /// # Safety
 /// `partials` has one element per block of the launch, `result` one, `ticket` one that is 0; no two
 /// launches that may run at once share them. The kernel leaves `ticket` at 0.
-#[kernel(launch_bounds(BEST_MOST_THREADS as u32), instances = with_reductions)]
+#[kernel(launch_bounds(BEST_MOST_THREADS as u32, BEST_RESIDENT), instances = with_reductions)]
 pub unsafe fn reduce_best<R: Reduction>(
     input: Global<R::In>,
     per_block: usize,

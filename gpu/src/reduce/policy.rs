@@ -45,6 +45,8 @@ pub fn best(bytes: usize) -> Best {
 
 /// Threads of a block of `best`, at most.
 pub const BEST_MOST_THREADS: usize = 512;
+/// Blocks of so many threads that run at once at least: without it `ptxas` makes room for three on an H100, and spills.
+pub const BEST_RESIDENT: u32 = 2;
 /// 16-byte loads that a thread of `best` has in flight.
 pub const BEST_UNROLL: usize = 4;
 
