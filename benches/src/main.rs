@@ -6,13 +6,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use warpwright::{Device, DeviceKind};
+use warpwright_bench::overhead::Overhead;
 use warpwright_bench::record::{Card, FORMAT, Record};
 use warpwright_bench::run::{
     self, Bench, Mode, Result, Scale, ceilings,
     families::FAMILIES,
+    overhead,
     peers::{Peers, survey},
 };
 use warpwright_bench::{compare, html, ladder, table};
+
+/// What `--family` takes beside the families: the library's cost beyond the driver.
+const OVERHEAD: &str = "overhead";
 
 /// Times the library beside CUB and the other peers that are installed here.
 #[derive(Parser)]
@@ -24,7 +29,7 @@ use warpwright_bench::{compare, html, ladder, table};
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Only the families whose names contain this.
+    /// Only the families whose names contain this; `overhead` is what the library costs beyond the driver.
     #[arg(long, value_name = "FAMILY")]
     family: Option<String>,
     /// Which peers to time beside ours.
@@ -58,6 +63,13 @@ enum Command {
         #[arg(long, default_value_t = 0.05)]
         tolerance: f64,
     },
+    /// Do one operation of a family as the first of this process, and tell how long that took.
+    #[command(name = overhead::COMMAND, hide = true)]
+    FirstOperation {
+        /// The family.
+        #[arg(value_name = "FAMILY")]
+        family: String,
+    },
     /// Write the page with charts of a record.
     Page {
         /// The record.
@@ -86,6 +98,10 @@ fn main() -> ExitCode {
             new,
             tolerance,
         }) => compared(old, new, *tolerance),
+        Some(Command::FirstOperation { family }) => overhead::child(family).map(|told| {
+            println!("{told}");
+            true
+        }),
         Some(Command::Page { record, output }) => read(record)
             .and_then(|found| write(output, &html::page(&found, &ladders(record))))
             .map(|()| true),
@@ -113,8 +129,9 @@ fn start(arguments: &Arguments) -> Result<bool> {
             .is_none_or(|part| name.contains(part))
     };
     let families: Vec<_> = FAMILIES.iter().filter(|(name, _)| wanted(name)).collect();
-    if families.is_empty() {
-        let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    if families.is_empty() && !wanted(OVERHEAD) {
+        let known = FAMILIES.iter().map(|(name, _)| *name);
+        let known: Vec<_> = known.chain([OVERHEAD]).collect();
         return Err(format!(
             "one of the families {} required, given {}",
             known.join(", "),
@@ -129,6 +146,9 @@ fn start(arguments: &Arguments) -> Result<bool> {
             println!("{}", row.name())
         });
         families.iter().for_each(|(_, run)| run(&mut bench));
+        if wanted(OVERHEAD) {
+            println!("{OVERHEAD}");
+        }
         println!();
         survey()
             .iter()
@@ -144,13 +164,16 @@ fn start(arguments: &Arguments) -> Result<bool> {
     for peer in peers.list() {
         println!("{}", table::peer(&peer));
     }
-    let ceilings = ceilings::measure(&device, scale)?;
+    let ceilings = match families.as_slice() {
+        [] => Vec::new(),
+        _ => ceilings::measure(&device, scale)?,
+    };
     for ceiling in &ceilings {
         println!("{}", table::ceiling(ceiling));
     }
     let shown = ceilings.clone();
     let mut family = String::new();
-    let mut bench = Bench::new(device, scale, Mode::Time, peers, move |row| {
+    let mut bench = Bench::new(device.clone(), scale, Mode::Time, peers, move |row| {
         if family != row.family {
             println!("\n{}\n{}", row.family, table::head());
             family.clone_from(&row.family);
@@ -160,7 +183,11 @@ fn start(arguments: &Arguments) -> Result<bool> {
     families.iter().for_each(|(_, run)| run(&mut bench));
     let peers = bench.peers().list();
     let rows = bench.into_rows();
-    let right = run::ours_are_right(&rows);
+    let overhead = match wanted(OVERHEAD) {
+        true => measured(&device, scale)?,
+        false => Overhead::default(),
+    };
+    let right = run::ours_are_right(&rows) && overhead.is_right();
     let date = time::OffsetDateTime::now_utc().date();
     let record = Record {
         format: FORMAT,
@@ -175,6 +202,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         ceilings,
         peers,
         rows,
+        overhead,
         seconds: start.elapsed().as_secs_f64(),
     };
     println!("\n{}", table::foot(&record));
@@ -192,6 +220,16 @@ fn start(arguments: &Arguments) -> Result<bool> {
         write(path, &html::page(&record, &ladders(&beside)))?;
     }
     Ok(right)
+}
+
+/// What the library costs beyond the driver.
+fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
+    println!("\n{OVERHEAD}\n{}", table::calls_head());
+    let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
+    println!("{}", table::cold_head());
+    let names: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    let cold = overhead::first_operations(scale, &names, |row| println!("{}", table::cold(row)));
+    Ok(Overhead { cold, calls })
 }
 
 /// Whether nothing got slower.

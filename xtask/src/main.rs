@@ -2,6 +2,7 @@
 
 mod bench;
 mod build_ptx;
+mod build_time;
 mod bundle;
 mod counts;
 mod demo;
@@ -46,6 +47,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Time every case beside the peers that are installed, on the GPU.
     Bench(bench::Arguments),
+    /// Build the library from nothing, and say how long that took and how large programs with it are.
+    BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Sass(arguments) => sass::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

@@ -1,7 +1,9 @@
 //! A run: for each case the answers are verified, then ours and the peers' are timed in turn.
 
 pub mod ceilings;
+pub mod driver;
 pub mod families;
+pub mod overhead;
 pub mod peers;
 mod timing;
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `direct` | one thread per element |
 //! | `rolled` | a loop whose stride is the whole grid: any launch shape does all the work |
-//! | `best` | 16-byte loads and stores, several in flight |
+//! | `best` | 16-byte loads and stores, a thread for each |
 //!
 //! The function is a type, [`MapFn`](cuda_std::map::MapFn), and every kernel is generic over it: [`functions`] has the library's own, and a
 //! user's crate makes a kernel of its own functions with [`cuda_std::map_kernel!`]. A function's result does
@@ -48,7 +48,7 @@ pub const FAMILY: Family = Family {
         },
         Variant {
             name: "best",
-            idea: "16-byte loads and stores, several in flight",
+            idea: "16-byte loads and stores, a thread for each",
             kernels: &["map_best"],
         },
     ],

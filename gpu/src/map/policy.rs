@@ -7,16 +7,15 @@ pub enum Cut {
     PerThread,
     /// As many blocks as are resident at once stride over the elements.
     Strided,
-    /// Two wide accesses per thread, and so many blocks that none takes a second tile: on an H100 blocks that
-    /// stride over the input were a twentieth slower.
+    /// A wide access of each array per thread: on an H100 blocks that stride over the input were a twentieth slower.
     Tiled,
 }
 
 /// Threads of a block: of every variant, and of a user's own map.
 pub const BLOCK: usize = cuda_std::map::BLOCK;
-/// Blocks of `best` that have to be resident at once: with four, warps that wait for memory leave the arithmetic of the
-/// sine idle.
-pub const BEST_RESIDENT: u32 = 5;
+/// Blocks of `best` that have to be resident at once: all that a multiprocessor has threads for. With five, and two accesses
+/// in flight per thread, warps that wait for memory left the arithmetic of the sine idle.
+pub const BEST_RESIDENT: u32 = 8;
 /// Blocks per multiprocessor, at most: enough for all its threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 

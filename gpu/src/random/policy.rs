@@ -4,8 +4,9 @@
 pub const BLOCK: usize = 256;
 /// Quads of words that a thread of a striding kernel makes at least, so that short outputs get few blocks.
 pub const LEAST_PER_THREAD: usize = 4;
-/// Blocks per multiprocessor that stride over the quads of Philox, at most.
-pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+/// Blocks per multiprocessor that stride over the quads of Philox, at most: four times as many as run at once, which evens
+/// out what some of them lose.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 32;
 
 /// The sequences of XORWOW that make one stream. A part of what the stream is, so it is the same for every
 /// device: 16 warps for each multiprocessor of the largest, which hide that a word waits for the word

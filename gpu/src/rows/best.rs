@@ -73,7 +73,6 @@ pub unsafe fn rows_best_long<A: Along>(
     blocks: u32,
     elements_per_block: usize,
 ) {
-    let last = shared![u32; 1];
     let tid = thread::thread_idx_x() as usize;
     let row = (thread::block_idx_x() / blocks) as usize;
     let blocks = blocks as usize;
@@ -85,16 +84,10 @@ pub unsafe fn rows_best_long<A: Along>(
     if blocks > 1 {
         if tid == 0 {
             totals.set(row * blocks + index, total);
-            // The total has to be visible before the ticket is.
-            thread::device_fence();
-            let came = tickets.atomic_add(row, 1) as usize + 1;
-            last.set(0, u32::from(came == blocks));
         }
-        thread::sync_threads();
-        if last.get(0) == 0 {
+        if !block::is_last(tickets, row, blocks as u32) {
             return;
         }
-        thread::device_fence();
         total = A::IDENTITY;
         let mut i = tid;
         while i < blocks {
@@ -102,9 +95,6 @@ pub unsafe fn rows_best_long<A: Along>(
             i += BEST_BLOCK;
         }
         total = block::reduce_shuffle::<A>(total);
-        if tid == 0 {
-            tickets.set(row, 0);
-        }
     }
     if tid == 0 {
         output.set(row, A::finish(total, width));

@@ -2,13 +2,13 @@
 
 use cuda_std::{
     kernel::{ByValue, KernelDescriptor, LaunchConfig},
-    random::{Poisson, PoissonTable},
+    random::{Philox4x32, Poisson, PoissonTable},
 };
 use warpwright_gpu::random::{
     Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform, policy,
 };
 
-use super::{Choice, Strided, choose, grid_size};
+use super::{Choice, choose, grid_size};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
@@ -220,6 +220,14 @@ impl RandomGenerator {
         choose(&FAMILY, self.variant.as_deref())
     }
 
+    /// Bytes of device memory that it holds, from call to call: for XORWOW the states, 1.5 MiB, and the table of the Poisson
+    /// numbers asked for last. A call takes no more than its result.
+    pub fn workspace_bytes(&self) -> usize {
+        let states = self.states.as_ref().map_or(0, |it| it.words.len());
+        let table = self.poisson.as_ref().map_or(0, |it| it.entries.len());
+        (states + table) * size_of::<u32>()
+    }
+
     /// The number of the word that comes next.
     pub fn position(&self) -> u64 {
         self.position
@@ -428,22 +436,22 @@ impl RandomGenerator {
                     format!("{} elements of {words} words", output.len()),
                 )
             })?;
-        let mut args = RawArgs::default();
+        let mut args = RawArgs::new();
         args.view(output.address(), output.len())
             .value(distribution);
         let (kernel, blocks) = match &self.states {
             None => {
-                args.value(self.seed).value(self.sequence).value(first);
+                match choice.variant() {
+                    "best" => args.value(Philox4x32::round_keys(Philox4x32::key(self.seed))),
+                    _ => args.value(self.seed),
+                };
+                args.value(self.sequence).value(first);
                 let kernel = D::PHILOX[choice.index];
                 let quads = output.len() / per_quad as usize + 2;
-                let strided = Strided {
-                    kernel,
-                    threads: policy::BLOCK as u32,
-                    shared_bytes,
-                    blocks_per_multiprocessor: policy::BLOCKS_PER_MULTIPROCESSOR,
-                    least_per_block: policy::BLOCK * policy::LEAST_PER_THREAD,
-                };
-                (kernel, strided.blocks(&self.device, OPERATION, quads)?)
+                let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
+                let most = multiprocessors * policy::BLOCKS_PER_MULTIPROCESSOR as usize;
+                let least_per_block = policy::BLOCK * policy::LEAST_PER_THREAD;
+                (kernel, quads.div_ceil(least_per_block).min(most))
             }
             Some(_) => {
                 let address = self.states_at(first / per_quad, choice)?;
@@ -479,7 +487,7 @@ impl RandomGenerator {
         };
         let address = states.words.view().address();
         if states.at != Some(quad) {
-            let mut args = RawArgs::default();
+            let mut args = RawArgs::new();
             args.view(address, states.words.len())
                 .value(self.seed)
                 .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
