@@ -1,6 +1,6 @@
 //! Two records side by side: what got slower.
 
-use crate::record::{Outcome, Record, Row};
+use crate::record::{Outcome, Record};
 use crate::table;
 
 /// What came of a case from one record to the other.
@@ -49,39 +49,67 @@ pub fn changes(
             "a tolerance of at least 0 required, given {tolerance}"
         ));
     }
-    let find = |rows: &[Row], name: &str| rows.iter().find(|row| row.name() == name).cloned();
+    let (before, now) = (timings(old), timings(new));
+    let find = |list: &[Timing], name: &str| list.iter().find(|it| it.name == name).cloned();
     let mut all = Vec::new();
-    for row in &new.rows {
-        let name = row.name();
-        let before = find(&old.rows, &name);
-        all.push((name, change(before.as_ref(), row, tolerance)));
+    for timing in &now {
+        let before = find(&before, &timing.name);
+        let change = change(before.as_ref(), timing, tolerance);
+        all.push((timing.name.clone(), change));
     }
-    let families = new.families();
-    for row in old
-        .rows
-        .iter()
-        .filter(|row| find(&new.rows, &row.name()).is_none())
-    {
-        let left_out = new.quick || !families.contains(&row.family.as_str());
-        if !left_out {
-            all.push((row.name(), Change::Gone));
+    for timing in before {
+        let left_out = new.quick || !now.iter().any(|it| it.part == timing.part);
+        if find(&now, &timing.name).is_none() && !left_out {
+            all.push((timing.name, Change::Gone));
         }
     }
     Ok(all)
 }
 
-fn change(old: Option<&Row>, new: &Row, tolerance: f64) -> Change {
-    let times = |row: &Row| row.ours().and_then(|ours| ours.outcome.times().copied());
+/// What came of ours in a case.
+#[derive(Clone)]
+struct Timing {
+    name: String,
+    /// The family, or `overhead`: a part of a run that is done as a whole or not at all.
+    part: String,
+    outcome: Option<Outcome>,
+}
+
+/// All that a record has of ours.
+fn timings(record: &Record) -> Vec<Timing> {
+    const OVERHEAD: &str = "overhead";
+    let rows = record.rows.iter().map(|row| Timing {
+        name: row.name(),
+        part: row.family.clone(),
+        outcome: row.ours().map(|ours| ours.outcome.clone()),
+    });
+    let overhead = |name: String, outcome: &Outcome| Timing {
+        name: format!("{OVERHEAD}: {name}"),
+        part: OVERHEAD.to_owned(),
+        outcome: Some(outcome.clone()),
+    };
+    let calls = record.overhead.calls.iter().map(|calls| {
+        let name = format!("{}, one element, {}", calls.work, calls.form.name());
+        overhead(name, &calls.ours)
+    });
+    let cold = record.overhead.cold.iter().flat_map(|cold| {
+        let name = |how: &str| format!("first {}, {how}", cold.family);
+        [
+            overhead(name("compiled"), &cold.uncached.first),
+            overhead(name("from the cache"), &cold.cached.first),
+        ]
+    });
+    rows.chain(calls).chain(cold).collect()
+}
+
+fn change(old: Option<&Timing>, new: &Timing, tolerance: f64) -> Change {
+    let times = |timing: &Timing| timing.outcome.as_ref()?.times().copied();
     let Some(before) = old.and_then(times) else {
         return Change::New;
     };
     let Some(after) = times(new) else {
-        let outcome = new.ours().map(|ours| &ours.outcome);
-        return Change::Broken(
-            outcome
-                .and_then(Outcome::reason)
-                .unwrap_or_else(|| "not timed".to_owned()),
-        );
+        let reason = new.outcome.as_ref().and_then(Outcome::reason);
+        return Change::Broken(reason.unwrap_or_else(|| "not timed".to_owned()));
     };
     let ratio = after.median / before.median;
     let noise = tolerance.max(before.spread()).max(after.spread());
@@ -127,10 +155,33 @@ fn percent(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::{record, row};
+    use crate::overhead::Overhead;
+    use crate::record::Row;
+    use crate::record::tests::{record, row, times};
 
     fn of(rows: Vec<Row>) -> Record {
-        Record { rows, ..record() }
+        Record {
+            rows,
+            overhead: Overhead::default(),
+            ..record()
+        }
+    }
+
+    #[test]
+    fn overhead_is_compared_too() {
+        let (old, mut new) = (record(), record());
+        new.overhead.calls[0].ours = times(20.0);
+        new.overhead.cold.clear();
+        let found = changes(&old, &new, 0.05).unwrap();
+        let worse: Vec<_> = found.iter().filter(|(_, it)| it.is_worse()).collect();
+        assert_eq!(worse.len(), 3, "{worse:?}");
+        assert_eq!(worse[0].0, "overhead: sum f32, one element, prepared");
+        assert!(matches!(worse[0].1, Change::Slower(_)));
+        assert_eq!(worse[1].1, Change::Gone);
+        // A run without that part leaves nothing out.
+        new.overhead = Overhead::default();
+        let found = changes(&old, &new, 0.05).unwrap();
+        assert!(!found.iter().any(|(_, it)| it.is_worse()));
     }
 
     #[test]

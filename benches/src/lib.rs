@@ -7,6 +7,7 @@ pub mod compare;
 pub mod html;
 pub mod ladder;
 pub mod markdown;
+pub mod overhead;
 pub mod record;
 #[cfg(feature = "run")]
 pub mod run;

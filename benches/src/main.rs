@@ -6,14 +6,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use warpwright::Device;
+use warpwright_bench::overhead::Overhead;
 use warpwright_bench::record::{Card, FORMAT, Record};
 use warpwright_bench::run::{
     self, Bench, Mode, Result, Scale, ceilings,
     families::FAMILIES,
+    overhead,
     peers::{Peers, survey},
     tune::Tuning,
 };
 use warpwright_bench::{compare, html, ladder, table, tuning};
+
+/// What `--family` takes beside the families: the library's cost beyond the driver.
+const OVERHEAD: &str = "overhead";
 
 /// Times the library beside CUB and the other peers that are installed here.
 #[derive(Parser)]
@@ -25,7 +30,7 @@ use warpwright_bench::{compare, html, ladder, table, tuning};
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Only the families whose names contain this.
+    /// Only the families whose names contain this; `overhead` is what the library costs beyond the driver.
     #[arg(long, value_name = "FAMILY")]
     family: Option<String>,
     /// Which peers to time beside ours.
@@ -78,6 +83,13 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         record: Option<PathBuf>,
     },
+    /// Do one operation of a family as the first of this process, and tell how long that took.
+    #[command(name = overhead::COMMAND, hide = true)]
+    FirstOperation {
+        /// The family.
+        #[arg(value_name = "FAMILY")]
+        family: String,
+    },
     /// Write the page with charts of a record.
     Page {
         /// The record.
@@ -121,6 +133,10 @@ fn main() -> ExitCode {
             quick,
             record,
         }) => tune(family, ptx.as_deref(), *device, *quick, record.as_deref()),
+        Some(Command::FirstOperation { family }) => overhead::child(family).map(|told| {
+            println!("{told}");
+            true
+        }),
         Some(Command::Page { record, output }) => read(record)
             .and_then(|found| write(output, &html::page(&found, &ladders(record))))
             .map(|()| true),
@@ -148,8 +164,9 @@ fn start(arguments: &Arguments) -> Result<bool> {
             .is_none_or(|part| name.contains(part))
     };
     let families: Vec<_> = FAMILIES.iter().filter(|(name, _)| wanted(name)).collect();
-    if families.is_empty() {
-        let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    if families.is_empty() && !wanted(OVERHEAD) {
+        let known = FAMILIES.iter().map(|(name, _)| *name);
+        let known: Vec<_> = known.chain([OVERHEAD]).collect();
         return Err(format!(
             "one of the families {} required, given {}",
             known.join(", "),
@@ -164,6 +181,9 @@ fn start(arguments: &Arguments) -> Result<bool> {
             println!("{}", row.name())
         });
         families.iter().for_each(|(_, run)| run(&mut bench));
+        if wanted(OVERHEAD) {
+            println!("{OVERHEAD}");
+        }
         println!();
         survey()
             .iter()
@@ -178,13 +198,16 @@ fn start(arguments: &Arguments) -> Result<bool> {
     for peer in peers.list() {
         println!("{}", table::peer(&peer));
     }
-    let ceilings = ceilings::measure(&device, scale)?;
+    let ceilings = match families.as_slice() {
+        [] => Vec::new(),
+        _ => ceilings::measure(&device, scale)?,
+    };
     for ceiling in &ceilings {
         println!("{}", table::ceiling(ceiling));
     }
     let shown = ceilings.clone();
     let mut family = String::new();
-    let mut bench = Bench::new(device, scale, Mode::Time, peers, move |row| {
+    let mut bench = Bench::new(device.clone(), scale, Mode::Time, peers, move |row| {
         if family != row.family {
             println!("\n{}\n{}", row.family, table::head());
             family.clone_from(&row.family);
@@ -194,12 +217,17 @@ fn start(arguments: &Arguments) -> Result<bool> {
     families.iter().for_each(|(_, run)| run(&mut bench));
     let peers = bench.peers().list();
     let rows = bench.into_rows();
-    let right = run::ours_are_right(&rows);
+    let overhead = match wanted(OVERHEAD) {
+        true => measured(&device, scale)?,
+        false => Overhead::default(),
+    };
+    let right = run::ours_are_right(&rows) && overhead.is_right();
     let record = Record {
         quick: arguments.quick,
         ceilings,
         peers,
         rows,
+        overhead,
         ..record(card, start)
     };
     println!("\n{}", table::foot(&record));
@@ -317,6 +345,7 @@ fn record(card: Card, start: std::time::Instant) -> Record {
         ceilings: Vec::new(),
         peers: Vec::new(),
         rows: Vec::new(),
+        overhead: Overhead::default(),
         seconds: start.elapsed().as_secs_f64(),
     }
 }
@@ -329,6 +358,16 @@ fn put(record: &Record, folder: &Path, kind: &str) -> Result<PathBuf> {
     let path = folder.join(format!("{}-{kind}.json", record.date));
     write(&path, &record.to_text())?;
     Ok(path)
+}
+
+/// What the library costs beyond the driver.
+fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
+    println!("\n{OVERHEAD}\n{}", table::calls_head());
+    let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
+    println!("{}", table::cold_head());
+    let names: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    let cold = overhead::first_operations(scale, &names, |row| println!("{}", table::cold(row)));
+    Ok(Overhead { cold, calls })
 }
 
 /// Whether nothing got slower.

@@ -1,14 +1,15 @@
 //! Records as tables in a page, between marks that the page has.
 
-use crate::record::{Record, Row};
+use crate::overhead::Form;
+use crate::record::{Outcome, Record, Row};
 use crate::table;
 
-/// What a page has in front of a table; the name is a family's, or `card`.
+/// What a page has in front of a table; the name is a family's, `card`, or `overhead`.
 const BEGIN: (&str, &str) = ("<!-- bench ", ": `cargo xtask docs` writes this -->\n");
 /// What a page has behind a table.
 const END: &str = "<!-- end of bench -->\n";
 /// What stands where no record has anything to say.
-const NONE: &str = "No record yet.\n";
+const NONE: &str = "No record with `{}` yet: `cargo xtask bench --record` on a card makes one.\n";
 
 /// The page with what the records say between its marks. A record comes with its path below the page's project.
 ///
@@ -40,17 +41,15 @@ pub fn fill(page: &str, records: &[(String, Record)]) -> Result<String, String> 
 fn section(name: &str, records: &[(String, Record)]) -> String {
     let parts: Vec<String> = records
         .iter()
-        .map(|(path, record)| {
-            if name == "card" {
-                run(path, record)
-            } else {
-                family(name, record)
-            }
+        .map(|(path, record)| match name {
+            "card" => run(path, record),
+            "overhead" => overhead(record),
+            _ => family(name, record),
         })
         .filter(|part| !part.is_empty())
         .collect();
     if parts.is_empty() {
-        NONE.to_owned()
+        NONE.replace("{}", name)
     } else {
         parts.join("\n")
     }
@@ -84,6 +83,52 @@ fn run(path: &str, record: &Record) -> String {
             (None, reason) => format!("missing: {}", reason.as_deref().unwrap_or("not looked for")),
         };
         text += &line(&[peer.name.clone(), said]);
+    }
+    text
+}
+
+/// What the library costs beyond the driver: operations on one element, and the first of a process.
+fn overhead(record: &Record) -> String {
+    let overhead = &record.overhead;
+    if overhead.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}, {}:\n\n", record.card.name, record.date);
+    text +=
+        "| on one element | prepared | bare calls | ratio | in one call | bare calls | ratio |\n";
+    text += "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for prepared in overhead.calls.iter().filter(|it| it.form == Form::Prepared) {
+        let mut cells = vec![prepared.work.clone()];
+        let once =
+            (overhead.calls.iter()).find(|it| it.form == Form::Once && it.work == prepared.work);
+        for calls in [Some(prepared), once].into_iter().flatten() {
+            cells.extend(match (calls.times(), calls.ratio()) {
+                (Some([ours, bare]), Some(ratio)) => [
+                    table::time(ours.median),
+                    table::time(bare.median),
+                    aimed(format!("{ratio:.2}"), calls.met()),
+                ],
+                _ => [
+                    calls.ours.reason().unwrap_or_default(),
+                    String::new(),
+                    String::new(),
+                ],
+            });
+        }
+        text += &line(&cells);
+    }
+    text += "\n| first of a process | context alone | kernel compiled | from the driver's cache |\n| --- | ---: | ---: | ---: |\n";
+    for cold in &overhead.cold {
+        let median = |outcome: &Outcome| match outcome.times() {
+            Some(times) => table::time(times.median),
+            None => outcome.reason().unwrap_or_default(),
+        };
+        text += &line(&[
+            cold.family.clone(),
+            median(&cold.uncached.context),
+            aimed(median(&cold.uncached.first), cold.uncached.met()),
+            aimed(median(&cold.cached.first), cold.cached.met()),
+        ]);
     }
     text
 }
@@ -167,7 +212,9 @@ fn cells(record: &Record, row: &Row, peers: &[&str]) -> Vec<String> {
                 let ratio = row.ratio(peer).map_or_else(String::new, |ratio| {
                     aimed(format!("{ratio:.2}"), row.ratio_met(peer))
                 });
-                [table::time(times.median), ratio]
+                let way = peer.way.as_ref();
+                let way = way.map_or_else(String::new, |way| format!(", `{way}`"));
+                [table::time(times.median) + &way, ratio]
             }
             Some((peer, None)) => [peer.outcome.reason().unwrap_or_default(), String::new()],
             None => [String::new(), String::new()],
@@ -278,9 +325,46 @@ mod tests {
     }
 
     #[test]
+    fn the_way_that_a_peer_took_stands_behind_its_time() {
+        let mut found = record();
+        for row in &mut found.rows {
+            row.results[1].way = Some("FFT, one row".to_owned());
+        }
+        // It survives the record's text.
+        let found = Record::parse(&found.to_text()).unwrap();
+        let page = fill(PAGE, &[("a".to_owned(), found)]).unwrap();
+        assert!(page.contains(" us, `FFT, one row` | 1.05 |"), "{page}");
+    }
+
+    #[test]
+    fn overhead_has_its_tables() {
+        let page = PAGE.replace("bench card", "bench overhead");
+        let records = |record| [("a-bench.json".to_owned(), record)];
+        let filled = fill(&page, &records(record())).unwrap();
+        assert!(
+            filled.contains(
+                "| sum f32 | 10.50 us | 10.00 us | 1.05 | 12.50 us | 10.00 us | **1.25** |"
+            ),
+            "{filled}"
+        );
+        assert!(
+            filled.contains("| reduce | 250.0 ms | **60.00 ms** | 12.00 ms |"),
+            "{filled}"
+        );
+        // A record from before it was measured says nothing.
+        let old = Record {
+            overhead: Default::default(),
+            ..record()
+        };
+        let filled = fill(&page, &records(old)).unwrap();
+        assert!(filled.contains("No record with `overhead` yet"), "{filled}");
+    }
+
+    #[test]
     fn without_a_record_the_page_says_so() {
         let page = fill(PAGE, &[]).unwrap();
-        assert_eq!(page.matches("No record yet.").count(), 2);
+        assert_eq!(page.matches("No record with `").count(), 2);
+        assert!(page.contains("No record with `reduce` yet"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::overhead::Overhead;
 use crate::stats::Times;
 
 /// The version of the format. A record of another one is refused.
@@ -34,6 +35,9 @@ pub struct Record {
     pub peers: Vec<Peer>,
     /// The cases.
     pub rows: Vec<Row>,
+    /// What the library costs beyond the driver; none in records from before it was measured.
+    #[serde(default, skip_serializing_if = "Overhead::is_empty")]
+    pub overhead: Overhead,
     /// How long the run took, in seconds.
     pub seconds: f64,
 }
@@ -208,6 +212,9 @@ pub struct Contender {
     /// Its aim, where it is not the case's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_aim: Option<f64>,
+    /// The way that it took, where it has several: the fastest one that was right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -359,9 +366,10 @@ impl Record {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::overhead::tests::overhead;
 
     /// Times around a median of so many microseconds.
-    fn times(microseconds: f64) -> Outcome {
+    pub fn times(microseconds: f64) -> Outcome {
         let at = |part: f64| part * microseconds * 1e-6;
         Outcome::Timed(Times {
             median: at(1.0),
@@ -378,6 +386,7 @@ pub(crate) mod tests {
         let contender = |name: &str, outcome| Contender {
             name: name.to_owned(),
             ratio_aim: None,
+            way: None,
             outcome,
         };
         Row {
@@ -457,8 +466,19 @@ pub(crate) mod tests {
                 },
             ],
             rows: vec![row("sum f32", 4.0, 3.0), large, product],
+            overhead: overhead(),
             seconds: 12.5,
         }
+    }
+
+    #[test]
+    fn a_record_from_before_overhead_was_measured_is_read() {
+        let old = Record {
+            overhead: Overhead::default(),
+            ..record()
+        };
+        assert!(!old.to_text().contains("overhead"));
+        assert_eq!(Record::parse(&old.to_text()).unwrap(), old);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Records as text for a terminal, and the words that every view of them uses.
 
+use crate::overhead::{Calls, Cold, Start};
 use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record, Row};
 
 /// A card in a line.
@@ -102,11 +103,13 @@ pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
     for peer in row.peers() {
         text += &match (peer.outcome.times(), row.ratio(peer)) {
             (Some(theirs), Some(ratio)) => {
+                let way = peer.way.as_ref();
                 format!(
-                    "  {} {} {ratio:.3}{}",
+                    "  {} {} {ratio:.3}{}{}",
                     peer.name,
                     time(theirs.median),
-                    mark(row.ratio_met(peer))
+                    mark(row.ratio_met(peer)),
+                    way.map_or_else(String::new, |way| format!(" ({way})"))
                 )
             }
             _ => format!(
@@ -152,6 +155,52 @@ pub fn sweep(row: &Row, ceilings: &[Ceiling]) -> String {
     text
 }
 
+/// The titles of operations on one element.
+pub fn calls_head() -> String {
+    format!(
+        "  {:<20} {:<12} {:>10} {:>12} {:>7}",
+        "on one element", "asked for", "time", "bare calls", "ratio"
+    )
+}
+
+/// An operation on one element in a line.
+pub fn calls(calls: &Calls) -> String {
+    let start = format!("  {:<20} {:<12}", calls.work, calls.form.name());
+    match (calls.times(), calls.ratio()) {
+        (Some([ours, bare]), Some(ratio)) => format!(
+            "{start} {:>10} {:>12} {ratio:>7.3}{}",
+            time(ours.median),
+            time(bare.median),
+            mark(calls.met())
+        ),
+        _ => format!("{start} {}", calls.ours.reason().unwrap_or_default()),
+    }
+}
+
+/// The titles of first operations.
+pub fn cold_head() -> String {
+    format!(
+        "  {:<20} {:>10} {:>16} {:>16}",
+        "first of a process", "context", "kernel compiled", "from the cache"
+    )
+}
+
+/// The first operations of a family in a line.
+pub fn cold(cold: &Cold) -> String {
+    let shown = |start: &Start| match start.first.times() {
+        Some(times) => format!("{}{}", time(times.median), mark(start.met())),
+        None => start.first.reason().unwrap_or_default(),
+    };
+    let context = cold.uncached.context.times();
+    format!(
+        "  {:<20} {:>10} {:>16} {:>16}",
+        cold.family,
+        context.map_or_else(String::new, |times| time(times.median)),
+        shown(&cold.uncached),
+        shown(&cold.cached)
+    )
+}
+
 /// What stands behind a figure that had an aim and missed it.
 fn mark(met: Option<bool>) -> &'static str {
     if met == Some(false) { "!" } else { "" }
@@ -171,8 +220,24 @@ pub fn foot(record: &Record) -> String {
         row.peers()
             .for_each(|peer| count(row.ratio_met(peer), &mut ratios));
     }
+    let (mut calls, mut firsts) = ((0, 0), (0, 0));
+    for row in &record.overhead.calls {
+        count(row.met(), &mut calls);
+    }
+    for cold in &record.overhead.cold {
+        count(cold.uncached.met(), &mut firsts);
+        count(cold.cached.met(), &mut firsts);
+    }
+    let overhead = if record.overhead.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ", {} of {} operations on one element, {} of {} first operations",
+            calls.0, calls.1, firsts.0, firsts.1
+        )
+    };
     format!(
-        "{} cases in {:.0} s; aims met: {} of {} shares of a ceiling, {} of {} ratios to a peer (a figure that missed its aim has a `!`)",
+        "{} cases in {:.0} s; aims met: {} of {} shares of a ceiling, {} of {} ratios to a peer{overhead} (a figure that missed its aim has a `!`)",
         record.rows.len(),
         record.seconds,
         shares.0,

@@ -328,8 +328,10 @@ impl CudaBuilder {
         fs::create_dir_all(&folder).map_err(CudaBuilderError::io("creating", &folder))?;
         // Builds with the same options write the same files.
         let _lock = FileLock::acquire(&folder.join(".lock"))?;
-        let cargo_target = target_dir.join(self.cargo_target_name());
-        let libraries = compile::compile(self, &toolchain, &info, &cargo_target)?;
+        let mut flags = compile::rustflags(&toolchain, &info);
+        let cargo_target = target_dir.join(cargo_target_name(&flags));
+        flags.push(compile::generated(&cargo_target));
+        let libraries = compile::compile(self, &toolchain, &info, &flags, &cargo_target)?;
         if in_build_script() {
             print_reruns(&compile::sources(self, &info, &cargo_target));
         }
@@ -374,16 +376,6 @@ impl CudaBuilder {
         std::path::absolute(&folder).unwrap_or(folder)
     }
 
-    /// Cargo's target folder below ours. Where flags remap paths, cargo gives libraries of different
-    /// flags the same name, so that builds for several architectures would replace each other's `core`.
-    fn cargo_target_name(&self) -> String {
-        match self.debug {
-            DebugInfo::None => self.arch.to_string(),
-            DebugInfo::LineTables => format!("{}-lines", self.arch),
-            DebugInfo::Full => format!("{}-debug", self.arch),
-        }
-    }
-
     /// The folder of the modules: one for each set of options that change the PTX.
     fn module_folder(&self, info: &CrateInfo, target_dir: &Path) -> PathBuf {
         let options = format!(
@@ -403,6 +395,12 @@ impl CudaBuilder {
         let name = format!("{}-{:016x}", self.arch, fnv1a(options.as_bytes()));
         target_dir.join("modules").join(&info.name).join(name)
     }
+}
+
+/// Cargo's target folder below ours. Where flags remap paths, cargo gives libraries of different flags the same
+/// name, so that builds of two workspaces would replace each other's `core`.
+fn cargo_target_name(flags: &[String]) -> String {
+    format!("crates-{:016x}", fnv1a(flags.join("\n").as_bytes()))
 }
 
 /// The name of the one module of a crate that is not divided.

@@ -129,8 +129,16 @@ pub(crate) fn compile(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     info: &CrateInfo,
+    flags: &[String],
     target_dir: &Path,
 ) -> Result<Vec<PathBuf>, CudaBuilderError> {
+    // What separates them in `CARGO_ENCODED_RUSTFLAGS`.
+    if let Some(flag) = flags.iter().find(|flag| flag.contains('\x1f')) {
+        return Err(CudaBuilderError::BuildFailed {
+            step: "writing the compiler's flags".to_owned(),
+            message: format!("paths without the control character 0x1f required, given {flag:?}"),
+        });
+    }
     let mut command = cargo(toolchain, &info.root);
     command
         .args([
@@ -141,19 +149,20 @@ pub(crate) fn compile(
             "--target",
             TARGET,
             "-Zbuild-std=core",
+            "-Zprofile-rustflags",
         ])
         .arg("--message-format=json")
         .arg("--target-dir")
         .arg(target_dir)
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(builder, toolchain, info, target_dir)?,
-        )
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", builder.arch.cuda_arch());
     // Without `--release` the checks of a debug build are on; the rest of the profile is the same.
     let profile = if builder.release { "RELEASE" } else { "DEV" };
     if builder.release {
         command.arg("--release");
+    }
+    for setting in architecture(builder) {
+        command.arg("--config").arg(setting);
     }
     let debug = match builder.debug {
         DebugInfo::None => "none",
@@ -261,15 +270,28 @@ fn cargo_error(stderr: &str) -> String {
     stderr[start.unwrap_or(0)..].trim_end().to_owned()
 }
 
-/// The flags for rustc, separated as `CARGO_ENCODED_RUSTFLAGS` wants it.
-fn rustflags(
-    builder: &CudaBuilder,
-    toolchain: &Toolchain,
-    info: &CrateInfo,
-    target_dir: &Path,
-) -> Result<String, CudaBuilderError> {
+/// Settings of the profile by which all crates but `core` are compiled for the architecture. What `core` has
+/// depends on none: it is compiled once for all of them, and [`crate::ir::prepare`] names the architecture in it.
+fn architecture(builder: &CudaBuilder) -> Vec<String> {
+    let profile = if builder.release { "release" } else { "dev" };
+    let mut settings = vec![format!(
+        "profile.{profile}.rustflags=['-Ctarget-cpu={}']",
+        builder.arch
+    )];
+    // Procedural macros and build scripts are for the host.
+    for other in [
+        "build-override",
+        "package.core",
+        "package.compiler_builtins",
+    ] {
+        settings.push(format!("profile.{profile}.{other}.rustflags=[]"));
+    }
+    settings
+}
+
+/// The flags for rustc that all crates have, in the order in which they are given; less that of [`generated`].
+pub(crate) fn rustflags(toolchain: &Toolchain, info: &CrateInfo) -> Vec<String> {
     let mut flags = vec![
-        format!("-Ctarget-cpu={}", builder.arch),
         // Libraries then hold LLVM bitcode and no PTX.
         "-Clinker-plugin-lto".to_owned(),
         "-Cembed-bitcode=yes".to_owned(),
@@ -280,24 +302,23 @@ fn rustflags(
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
     ];
     // Of several prefixes that fit, rustc takes the last.
-    for (from, to) in remapped_folders(toolchain, info, target_dir) {
-        flags.push(format!("--remap-path-prefix={}={to}", from.display()));
+    for (from, to) in remapped_folders(toolchain, info) {
+        flags.push(remap(&from, &to));
     }
-    match flags.iter().find(|flag| flag.contains('\x1f')) {
-        None => Ok(flags.join("\x1f")),
-        Some(flag) => Err(CudaBuilderError::BuildFailed {
-            step: "writing the compiler's flags".to_owned(),
-            message: format!("paths without the control character 0x1f required, given {flag:?}"),
-        }),
-    }
+    flags
+}
+
+/// The last flag, for what build scripts write below cargo's target folder.
+pub(crate) fn generated(target_dir: &Path) -> String {
+    remap(target_dir, "/target")
+}
+
+fn remap(from: &Path, to: &str) -> String {
+    format!("--remap-path-prefix={}={to}", from.display())
 }
 
 /// Folders of this machine and what stands for them in the PTX.
-fn remapped_folders(
-    toolchain: &Toolchain,
-    info: &CrateInfo,
-    target_dir: &Path,
-) -> Vec<(PathBuf, String)> {
+fn remapped_folders(toolchain: &Toolchain, info: &CrateInfo) -> Vec<(PathBuf, String)> {
     let cargo_home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| env::home_dir().map(|home| home.join(".cargo")));
@@ -316,7 +337,6 @@ fn remapped_folders(
         }
     }
     folders.push((info.workspace_root.clone(), ".".to_owned()));
-    folders.push((target_dir.to_owned(), "/target".to_owned()));
     folders
 }
 

@@ -1,18 +1,20 @@
 //! What the builder reads from and changes in the textual LLVM IR of the linked crates.
 //!
-//! Only top-level lines are looked at, and only four forms of them: definitions of kernels, launch
-//! bounds statics, the lists of used symbols, and other statics that the host may look up by name.
+//! Only top-level lines are looked at, and only five forms of them: definitions of kernels, launch
+//! bounds statics, the lists of used symbols, other statics that the host may look up by name, and groups of
+//! attributes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::CudaBuilderError;
 use crate::module::EntryPoint;
+use crate::{CudaBuilderError, NvvmArch};
 
 const LAUNCH_BOUNDS: &str = "__launch_bounds__";
 /// The most threads that a block may have on every architecture.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
 
-/// The IR with launch bounds moved from statics to attributes, and what it defines for the host.
+/// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and what it defines for the host.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The changed IR.
@@ -23,8 +25,9 @@ pub(crate) struct Prepared {
     pub(crate) statics: Vec<String>,
 }
 
-/// Reads the kernels, their launch bounds and the statics; writes the bounds to the kernels.
-pub(crate) fn prepare(ir: &str) -> Result<Prepared, CudaBuilderError> {
+/// Reads the kernels, their launch bounds and the statics; writes the bounds to the kernels and the architecture to
+/// all functions. Those of `core` were compiled for none, and a function is inlined into one of its own alone.
+pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderError> {
     let mut bounds = BTreeMap::new();
     let mut names = Vec::new();
     let mut statics = Vec::new();
@@ -60,6 +63,9 @@ pub(crate) fn prepare(ir: &str) -> Result<Prepared, CudaBuilderError> {
             let found = entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
             let entry = found.ok().map(|index| &entries[index]);
             text.push_str(&entry.map_or_else(|| line.to_owned(), |entry| with_bounds(line, entry)));
+        } else if let Some(group) = line.strip_prefix("attributes #") {
+            text.push_str("attributes #");
+            text.push_str(&with_architecture(group, arch));
         } else {
             text.push_str(line);
         }
@@ -249,6 +255,18 @@ fn with_bounds(line: &str, entry: &EntryPoint) -> String {
         attributes += &format!(" \"nvvm.minctasm\"=\"{}\"", entry.min_blocks);
     }
     format!("{}{attributes}{}", &line[..at], &line[at..])
+}
+
+/// A group of attributes with the architecture in the place of the one that it names.
+fn with_architecture(group: &str, arch: NvvmArch) -> Cow<'_, str> {
+    const KEY: &str = "\"target-cpu\"=\"";
+    let Some((before, rest)) = group.split_once(KEY) else {
+        return group.into();
+    };
+    let Some((_, after)) = rest.split_once('"') else {
+        return group.into();
+    };
+    format!("{before}{KEY}{arch}\"{after}").into()
 }
 
 /// The position after the parenthesis that closes the parameter list.

@@ -49,7 +49,7 @@ impl Pipeline<'_> {
             .arg(&linked);
         self.execute("linking the crates", &mut command)?;
         let text = fs::read_to_string(&linked).map_err(CudaBuilderError::io("reading", &linked))?;
-        let prepared = ir::prepare(&text)?;
+        let prepared = ir::prepare(&text, self.builder.arch)?;
         drop(text);
         if prepared.entries.is_empty() {
             return Err(CudaBuilderError::Modules(

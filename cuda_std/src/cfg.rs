@@ -1,4 +1,9 @@
 //! What the kernels are compiled for.
+//!
+//! The builder's architecture goes to rustc as `-Ctarget-cpu`, and rustc sets a feature for it and for every earlier
+//! one: `cfg(target_feature = "sm_80")` holds for compute capability 8.0 and later. So device code may have one body
+//! with an instruction and one without; the same by a constant is
+//! [`ComputeCapability::from_cuda_arch_env`].
 
 /// A compute capability; later ones are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,6 +23,7 @@
 // `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
 extern crate self as cuda_std;
 
+pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 pub mod constant;

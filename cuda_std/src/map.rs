@@ -162,14 +162,6 @@ pub unsafe trait MapKernel: MapFn {
 
 /// Threads of a block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
-/// Chunks that a thread of [`map_wide`] takes at a time, for a function of 0, 1 and 2 arrays: so many that two loads are
-/// in flight, where there are any.
-pub const CHUNKS: [usize; 3] = [1, 2, 1];
-
-/// Chunks that a thread of [`map_wide`] takes at a time.
-pub const fn chunks<F: MapFn>() -> usize {
-    CHUNKS[F::In::ARRAYS]
-}
 
 /// The function's result for position `i`.
 #[inline(always)]
@@ -180,7 +172,7 @@ pub fn apply<F: MapFn>(
     second: Global<Second<F>>,
     i: usize,
 ) -> F::Out {
-    let x = F::In::join(|| first.get_streaming(i), || second.get_streaming(i));
+    let [x] = inputs::<F, 1>(load::<F, 1>(first, second, i));
     function.function.call(i, x)
 }
 
@@ -205,11 +197,11 @@ pub const fn chunk_len<F: MapFn>() -> usize {
     }
 }
 
-/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses with
-/// several in flight per thread: the body of a map's kernel.
+/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses: the body of a
+/// map's kernel.
 ///
-/// Any launch shape gives the same result, and `BLOCK` threads per block, as many blocks as are resident at
-/// once, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
+/// Any launch shape gives the same result, and `BLOCK` threads per block, a thread for each chunk of [`chunk_len`]
+/// elements, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
 /// element by element.
 #[inline(always)]
 #[track_caller]
@@ -219,28 +211,12 @@ pub fn map_wide<F: MapFn>(
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
-    match const { chunks::<F>() } {
-        2 => map_wide_by::<F, 2>(function, first, second, output),
-        _ => map_wide_by::<F, 1>(function, first, second, output),
-    }
-}
-
-/// [`map_wide`] with a thread that takes so many chunks at a time: 1 or 2.
-#[inline(always)]
-#[track_caller]
-pub fn map_wide_by<F: MapFn, const CHUNKS: usize>(
-    function: Passed<F>,
-    first: Global<First<F>>,
-    second: Global<Second<F>>,
-    output: GlobalMut<F::Out>,
-) {
-    const { assert!(CHUNKS == 1 || CHUNKS == 2) };
     match const { chunk_len::<F>() } {
-        16 => in_chunks::<F, CHUNKS, 16>(function, first, second, output),
-        8 => in_chunks::<F, CHUNKS, 8>(function, first, second, output),
-        4 => in_chunks::<F, CHUNKS, 4>(function, first, second, output),
-        2 => in_chunks::<F, CHUNKS, 2>(function, first, second, output),
-        _ => in_chunks::<F, CHUNKS, 1>(function, first, second, output),
+        16 => in_chunks::<F, 16>(function, first, second, output),
+        8 => in_chunks::<F, 8>(function, first, second, output),
+        4 => in_chunks::<F, 4>(function, first, second, output),
+        2 => in_chunks::<F, 2>(function, first, second, output),
+        _ => in_chunks::<F, 1>(function, first, second, output),
     }
 }
 
@@ -260,55 +236,75 @@ fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R
     values
 }
 
+/// `N` elements of each array that there is.
+type Chunks<F, const N: usize> = (Option<[First<F>; N]>, Option<[Second<F>; N]>);
+
+// No closures around accesses: an error names the line of the kernel that calls `map_wide`.
+
 #[inline(always)]
 #[track_caller]
-fn in_chunks<F: MapFn, const CHUNKS: usize, const N: usize>(
+fn load<F: MapFn, const N: usize>(
+    first: Global<First<F>>,
+    second: Global<Second<F>>,
+    at: usize,
+) -> Chunks<F, N> {
+    let a = if const { F::In::ARRAYS > 0 } {
+        Some(first.get_chunk_streaming::<N>(at))
+    } else {
+        None
+    };
+    let b = if const { F::In::ARRAYS > 1 } {
+        Some(second.get_chunk_streaming::<N>(at))
+    } else {
+        None
+    };
+    (a, b)
+}
+
+/// What the function takes for each of `N` positions.
+#[inline(always)]
+fn inputs<F: MapFn, const N: usize>((a, b): Chunks<F, N>) -> [F::In; N] {
+    written_out(|i| {
+        // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
+        F::In::join(
+            || unsafe { a.unwrap_unchecked() }[i],
+            || unsafe { b.unwrap_unchecked() }[i],
+        )
+    })
+}
+
+#[inline(always)]
+#[track_caller]
+fn store<F: MapFn, const N: usize>(
+    function: Passed<F>,
+    output: GlobalMut<F::Out>,
+    at: usize,
+    elements: Chunks<F, N>,
+) {
+    let results = function.function.call_chunk(at, inputs::<F, N>(elements));
+    output.set_chunk_streaming::<N>(at, results);
+}
+
+#[inline(always)]
+#[track_caller]
+fn in_chunks<F: MapFn, const N: usize>(
     function: Passed<F>,
     first: Global<First<F>>,
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
-    let load = |at: usize| {
-        let a = (F::In::ARRAYS > 0).then(|| first.get_chunk_streaming::<N>(at));
-        let b = (F::In::ARRAYS > 1).then(|| second.get_chunk_streaming::<N>(at));
-        (a, b)
-    };
-    let store = |at: usize, a: Option<[First<F>; N]>, b: Option<[Second<F>; N]>| {
-        let x = written_out::<F::In, N>(|i| {
-            // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
-            F::In::join(
-                || unsafe { a.unwrap_unchecked() }[i],
-                || unsafe { b.unwrap_unchecked() }[i],
-            )
-        });
-        let results = function.function.call_chunk(at, x);
-        output.set_chunk_streaming::<N>(at, results);
-    };
-
     let aligned = is_aligned::<F::Out, N>(output.as_ptr().addr())
         && (F::In::ARRAYS < 1 || is_aligned::<First<F>, N>(first.as_ptr().addr()))
         && (F::In::ARRAYS < 2 || is_aligned::<Second<F>, N>(second.as_ptr().addr()));
     let chunks = if aligned { output.len() / N } else { 0 };
-    // A block takes chunks that lie side by side, however many it takes: memory is fastest so.
-    let threads = thread::block_dim_x() as usize;
-    let tile = CHUNKS * threads;
-    let stride = thread::grid_dim_x() as usize * tile;
-    let mut chunk = thread::block_idx_x() as usize * tile + thread::thread_idx_x() as usize;
-    if CHUNKS == 2 {
-        while chunk + threads < chunks {
-            let (now, next) = (load(chunk * N), load((chunk + threads) * N));
-            store(chunk * N, now.0, now.1);
-            store((chunk + threads) * N, next.0, next.1);
-            chunk += stride;
-        }
-    }
-    while chunk < chunks {
-        let (a, b) = load(chunk * N);
-        store(chunk * N, a, b);
-        chunk += stride;
-    }
     let thread = thread::index_1d_wide();
     let stride = thread::grid_stride();
+    let mut chunk = thread;
+    while chunk < chunks {
+        let elements = load::<F, N>(first, second, chunk * N);
+        store(function, output, chunk * N, elements);
+        chunk += stride;
+    }
     let mut i = chunks * N + thread;
     while i < output.len() {
         output.set_streaming(i, apply(function, first, second, i));

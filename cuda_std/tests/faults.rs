@@ -391,3 +391,67 @@ fn launch_shapes_that_no_device_takes_are_errors() {
         "{limit}"
     );
 }
+
+/// The sum of two arrays, as a map.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Sum;
+
+// SAFETY: it has no fields.
+unsafe impl cuda_std::map::MapFn for Sum {
+    type In = (f32, f32);
+    type Out = f32;
+
+    fn call(self, _index: usize, (a, b): (f32, f32)) -> f32 {
+        a + b
+    }
+}
+
+cuda_std::map_kernel!(map_of_sum: Sum);
+
+const MAP_KERNEL: u32 = line!() - 2;
+
+/// The same by hand; `one_by_one` says which of its functions does it.
+#[kernel]
+pub unsafe fn map_by_hand(
+    first: Global<f32>,
+    second: Global<f32>,
+    output: GlobalMut<f32>,
+    one_by_one: u32,
+) {
+    let function = cuda_std::map::Passed::new(Sum);
+    if one_by_one == 1 {
+        cuda_std::map::apply(function, first, second, second.len());
+    } else {
+        cuda_std::map::map_wide(function, first, second, output);
+    }
+}
+
+const MAP_BY_HAND: u32 = line!() - 6;
+
+#[test]
+fn an_array_that_is_too_short_for_a_map_is_an_error_of_the_maps_line() {
+    let arrays = || [vec![0.0_f32; 64], vec![0.0; 40], vec![0.0; 64]];
+    for one_by_one in [0, 1_u32] {
+        let [mut first, mut second, mut output] = arrays();
+        let args = Args::new().view(&mut first).view(&mut second);
+        let args = args.view(&mut output).value(one_by_one);
+        let fault = fault(args.launch::<MapByHand>(block(32)));
+        assert!(fault.to_string().contains("of `second`"), "{fault}");
+        assert_at(
+            fault.kind.places()[0],
+            file!(),
+            MAP_BY_HAND + if one_by_one == 1 { 0 } else { 2 },
+        );
+    }
+    let [mut first, mut second, mut output] = arrays();
+    let args = Args::new().value(cuda_std::map::Passed::new(Sum));
+    let args = args.view(&mut first).view(&mut second).view(&mut output);
+    let params = args.pointers();
+    // SAFETY: the kernel's parameters; that one view is too short is what is wrong.
+    let launched = unsafe {
+        let kernel = <Sum as cuda_std::map::MapKernel>::KERNEL;
+        cuda_std::cpu::launch(kernel, &block(256), &params, &Default::default())
+    };
+    assert_at(fault(launched).kind.places()[0], file!(), MAP_KERNEL);
+}

@@ -421,7 +421,7 @@ pub(crate) fn copy<T: Element>(
     to: &mut VectorViewMut<'_, T>,
 ) -> Result<()> {
     to.device.require_same(operation, from.device)?;
-    ordered(&to.device.executor, &[&from.device.executor], || {
+    ordered(&to.device.executor, &[from.device], || {
         // SAFETY: as many elements on both sides, checked by the caller; `to` is borrowed mutably, so the
         // two do not overlap.
         unsafe {

@@ -283,9 +283,12 @@ impl CudaBackend {
         };
         let queued = match launch.constants {
             [] => work(),
-            constants => function
-                .module()
-                .with_constants(&self.stream, constants, work),
+            // SAFETY: launches with constants are the library's own, whose tables are of numbers.
+            constants => unsafe {
+                function
+                    .module()
+                    .with_constants(&self.stream, constants, work)
+            },
         };
         queued.map_err(self.error(launch.operation))
     }
@@ -293,7 +296,7 @@ impl CudaBackend {
     pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
         module
             .on_device(self)?
-            .with_constants(&self.stream, &[*values], || Ok(()))
+            .set_constant(&self.stream, values)
             .map_err(self.error("set_constant"))
     }
 

@@ -14,7 +14,7 @@ use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 
 use crate::{
     cpu,
-    device::{CpuOptions, DeviceInfo, DeviceKind, supported},
+    device::{CpuOptions, Device, DeviceInfo, DeviceKind, supported},
     error::{Error, Result},
     module::Module,
 };
@@ -418,10 +418,13 @@ impl Executor {
 /// overwrite it, as soon as this returns.
 pub(crate) fn ordered<T>(
     user: &Arc<Executor>,
-    owners: &[&Arc<Executor>],
+    owners: &[&Device],
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    let others = || owners.iter().filter(|owner| !Arc::ptr_eq(owner, user));
+    let others = || {
+        let executors = owners.iter().map(|owner| &owner.executor);
+        executors.filter(|owner| !Arc::ptr_eq(owner, user))
+    };
     for owner in others() {
         user.wait_for(owner)?;
     }

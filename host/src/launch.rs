@@ -17,13 +17,23 @@ use crate::{
 };
 
 /// The raw parameters of a launch, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RawArgs {
     words: Vec<u64>,
     starts: Vec<usize>,
 }
 
 impl RawArgs {
+    /// None yet.
+    pub fn new() -> Self {
+        // As many as most kernels have, so that the room is asked for once.
+        const ROOM: usize = 16;
+        Self {
+            words: Vec::with_capacity(ROOM),
+            starts: Vec::with_capacity(ROOM),
+        }
+    }
+
     /// Adds a parameter that is passed by value.
     pub fn value<T: ByValue>(&mut self, value: T) -> &mut Self {
         let start = self.words.len();
@@ -179,8 +189,7 @@ impl Device {
             module: None,
             constants: &[],
         };
-        let owners: Vec<_> = owners.iter().map(|owner| &owner.executor).collect();
-        ordered(&self.executor, &owners, || {
+        ordered(&self.executor, owners, || {
             // SAFETY: by the contract.
             unsafe { self.launch_tuned(&launch) }
         })
@@ -235,19 +244,14 @@ impl Device {
             ));
         }
         let mut gathered = Gathered {
-            raw: RawArgs::default(),
+            raw: RawArgs::new(),
             owners: Vec::new(),
         };
         args.gather(&mut gathered);
         for owner in &gathered.owners {
             self.require_same(OPERATION, owner)?;
         }
-        let owners: Vec<_> = gathered
-            .owners
-            .iter()
-            .map(|device| &device.executor)
-            .collect();
-        ordered(&self.executor, &owners, || {
+        ordered(&self.executor, &gathered.owners, || {
             let launch = Launch {
                 operation: OPERATION,
                 kernel,

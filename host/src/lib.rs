@@ -60,3 +60,10 @@ pub use warpwright_gpu::{Family, Variant};
 pub fn families() -> &'static [Family] {
     warpwright_gpu::FAMILIES
 }
+
+/// The PTX of the library's kernel called `name`, as a module of its own, as the library gives it to the driver of a device
+/// of this compute capability: for launching it by other means, or reading it. None where there is no such kernel, or
+/// none that the device runs. The catalogue ([`families`]) has the names; [`Module::from_ptx`] takes the text.
+pub fn kernel_ptx(name: &str, compute_capability: (u32, u32)) -> Option<String> {
+    module::own_kernel(name, compute_capability)
+}

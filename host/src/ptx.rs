@@ -74,14 +74,23 @@ fn param_bytes(text: &str) -> Option<usize> {
     bytes?.checked_mul(count)
 }
 
-/// A module's text without its kernels, and each kernel's name and text, in order.
+/// Whether a line says nothing to the driver.
+fn is_remark(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with("//")
+}
+
+/// A module's text without its kernels and without remarks, and each kernel's name and text, in order.
 pub(crate) fn split(ptx: &str) -> (String, Vec<(&str, String)>) {
     let mut shared = String::new();
     let mut kernels = Vec::new();
     let mut lines = ptx.lines();
     while let Some(line) = lines.next() {
         let Some(name) = entry_name(line) else {
-            push(&mut shared, line);
+            // The compiler's remarks about each kernel are more text than most kernels when there are hundreds.
+            if !is_remark(line) {
+                push(&mut shared, line);
+            }
             continue;
         };
         let mut text = String::new();

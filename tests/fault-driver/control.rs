@@ -1,4 +1,4 @@
-//! Which call fails, and what was made and not given back.
+//! Which call fails, what was made and not given back, and a list of the calls.
 
 use std::collections::BTreeMap;
 use std::ffi::c_char;
@@ -53,6 +53,8 @@ struct State {
     failed: Option<&'static str>,
     ledger: BTreeMap<(Kind, u64), u64>,
     wrong: Vec<String>,
+    /// The calls, while they are listed.
+    list: Option<Vec<String>>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -64,6 +66,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     failed: None,
     ledger: BTreeMap::new(),
     wrong: Vec::new(),
+    list: None,
 });
 
 fn state() -> MutexGuard<'static, State> {
@@ -73,6 +76,20 @@ fn state() -> MutexGuard<'static, State> {
 /// Notes that the library asked for what no driver allows.
 pub fn wrong(what: String) {
     state().wrong.push(what);
+}
+
+/// Whether calls are listed.
+pub fn is_listing() -> bool {
+    state().list.is_some()
+}
+
+/// Adds to what is listed of the call that is being made.
+pub fn detail(text: &str) {
+    let mut state = state();
+    if let Some(call) = state.list.as_mut().and_then(|list| list.last_mut()) {
+        call.push(' ');
+        call.push_str(text);
+    }
 }
 
 /// Counts the call, and makes it or has it fail.
@@ -85,6 +102,9 @@ pub fn call(
     let verdict = {
         let mut state = state();
         state.all_calls += 1;
+        if let Some(list) = &mut state.list {
+            list.push(name.to_owned());
+        }
         verdict(&mut state, name, role)
     };
     if let (Some(code), false) = (verdict, matches!(role, Role::GivesBack(_)) && is_lost()) {
@@ -187,6 +207,22 @@ pub unsafe extern "C" fn fault_live(counts: *mut [u64; KINDS]) {
 pub unsafe extern "C" fn fault_failed(text: *mut c_char, room: usize) {
     // SAFETY: as the caller promises.
     unsafe { write(state().failed.unwrap_or_default(), text, room) };
+}
+
+/// Begins a list of the calls, with what they are about where the driver does the work itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_list() {
+    state().list = Some(Vec::new());
+}
+
+/// Ends the list, and writes it, a line each, as a C string. The bytes that it takes with its NUL: where that is more than
+/// `room`, it is cut off.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fault_listed(text: *mut c_char, room: usize) -> usize {
+    let list = state().list.take().unwrap_or_default().join("\n");
+    // SAFETY: as the caller promises.
+    unsafe { write(&list, text, room) };
+    list.len() + 1
 }
 
 /// Writes what the library did that no driver allows, a C string; an empty one if nothing.

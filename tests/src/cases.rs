@@ -76,6 +76,8 @@ pub fn reduce_blocks() -> Vec<usize> {
         Cut::Strided {
             least_per_block, ..
         } => least_per_block,
+        // Of 4-byte elements.
+        Cut::Best => reduce::BEST[0].least_bytes() / 4,
         Cut::Folding { by } => by,
     });
     spans
@@ -91,7 +93,7 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
     let cut = reduce::CUTS[position.expect("a variant of this family")];
     let log2 = |n: usize| n.max(1).next_power_of_two().ilog2() as usize;
     // Within a block: a tree over its threads, and one step to come back to full warps.
-    let block = log2(reduce::RUNG_BLOCK.max(reduce::BEST_BLOCK)) + 1;
+    let block = log2(reduce::RUNG_BLOCK) + 1;
     match cut {
         Cut::PerBlock(elements) => {
             let (mut partials, mut chain) = (len.div_ceil(elements), block + elements / 256);
@@ -109,11 +111,20 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
             // From one block per multiprocessor, where no more are resident, to all that are wanted.
             let multiprocessors = device.info().multiprocessors.max(1) as usize;
             let blocks = |most: usize| len.div_ceil(least_per_block).clamp(1, most);
-            let threads = blocks(multiprocessors) * reduce::RUNG_BLOCK.min(reduce::BEST_BLOCK);
+            let threads = blocks(multiprocessors) * reduce::RUNG_BLOCK;
             let partials = blocks(multiprocessors * blocks_per_multiprocessor as usize);
-            // A thread's share, rounded up to whole 16-byte loads, and an element at either end.
-            let share = len.div_ceil(threads) + 16 + 2;
-            share + 2 * block + partials.div_ceil(reduce::FINISH_BLOCK.min(reduce::BEST_BLOCK))
+            len.div_ceil(threads) + 2 * block + partials.div_ceil(reduce::FINISH_BLOCK)
+        }
+        Cut::Best => {
+            // Whatever the elements' size: of all cuts the fewest threads and the most blocks.
+            let multiprocessors = device.info().multiprocessors.max(1) as usize;
+            let chains = reduce::BEST.iter().map(|best| {
+                let most = multiprocessors * best.blocks_per_multiprocessor as usize;
+                // A thread's share, rounded up to whole rounds of 16-byte loads, and an element at either end.
+                let share = (len.div_ceil(most * best.threads)).next_multiple_of(4 * 16) + 2;
+                share + 2 * (log2(best.threads) + 1) + most.div_ceil(best.threads)
+            });
+            chains.max().unwrap_or(0)
         }
         // Every fold halves, and every pass may round up once more.
         Cut::Folding { .. } => 2 * log2(len) + 1,

@@ -18,6 +18,7 @@ pub mod faults;
 pub mod number;
 pub mod operations;
 pub mod oracle;
+pub mod outside;
 
 pub use number::Number;
 

@@ -147,6 +147,6 @@ fn blocks_of_best_share_the_rows_and_parts_do_not_overflow() {
     assert_eq!(rows_per_block(8192, 16, 264), 512);
     assert_eq!(tree(1), (0, 0));
     assert_eq!(tree(16), (16, 1));
-    assert_eq!(tree(33), (33 + 2, 2 + 1));
-    assert_eq!(tree(32 * 32 + 1), (1025 + 33 + 2, 33 + 2 + 1));
+    assert_eq!(tree(33), (33 + 3, 3 + 1));
+    assert_eq!(tree(16 * 16 + 1), (257 + 17 + 2, 17 + 2 + 1));
 }

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use cuda_std::cpu::{Checks, Fault, LaunchError, Options, Order};
-use defects::harness::{ORDERS, expected, launch_on_cpu, markers};
+use defects::harness::{ORDERS, expected, find, input, launch_on_cpu, markers};
 use defects::{DEFECTS, Defect};
 
 fn fault(defect: &Defect, options: Options) -> Result<Fault, String> {
     match launch_on_cpu(defect, true, options) {
         Err(LaunchError::Fault(fault)) => Ok(*fault),
         Err(error) => Err(error.to_string()),
-        Ok(()) => Err("nothing was found".to_owned()),
+        Ok(_) => Err("nothing was found".to_owned()),
     }
 }
 
@@ -61,8 +61,51 @@ fn each_check_sees_its_defects_alone() {
 fn the_kernels_without_the_defects_are_clean() {
     for_each(|defect, order| {
         let checks = Checks::ALL;
-        launch_on_cpu(defect, false, Options { order, checks }).map_err(|error| error.to_string())
+        let run = launch_on_cpu(defect, false, Options { order, checks });
+        run.map(drop).map_err(|error| error.to_string())
     });
+}
+
+/// What the unchanged kernel of a defect gives, with checks and without.
+fn outputs(name: &str) -> impl Iterator<Item = Vec<u32>> {
+    let defect = find(name).unwrap();
+    Order::several(ORDERS).flat_map(move |order| {
+        [Checks::ALL, Checks::NONE].map(|checks| {
+            let run = launch_on_cpu(defect, false, Options { order, checks });
+            run.unwrap_or_else(|error| panic!("{error}"))
+        })
+    })
+}
+
+#[test]
+fn what_the_defects_are_cut_from_does_its_work() {
+    let of = |name| input(&find(name).unwrap().shape);
+    let sum = of("reduce_best_no_release").into_iter();
+    let sum = sum.fold(0, u32::wrapping_add);
+    for output in outputs("reduce_best_no_release") {
+        assert_eq!(output[0], sum);
+    }
+    for name in ["gemm_async_one_buffer", "gemm_tiled_edge_unwritten"] {
+        let n = find(name).unwrap().shape.n;
+        let values = of(name);
+        let (a, b) = values.split_at(n * n);
+        let element = |i: usize| {
+            let products = (0..n).map(|k| a[i / n * n + k].wrapping_mul(b[k * n + i % n]));
+            products.fold(0, u32::wrapping_add)
+        };
+        let product: Vec<u32> = (0..n * n).map(element).collect();
+        for output in outputs(name) {
+            assert_eq!(output, product, "{name}");
+        }
+    }
+    let name = "map_async_result_one_step_on";
+    let mapped: Vec<u32> = of(name)
+        .iter()
+        .map(|x| x.wrapping_mul(0x9e37_79b9))
+        .collect();
+    for output in outputs(name) {
+        assert_eq!(output, mapped);
+    }
 }
 
 /// What a report says about how to run the same again.
@@ -131,6 +174,7 @@ fn the_corpus_covers_every_family_and_every_check() {
         "Diverged",
         "Stuck",
         "Mask",
+        "NotAwaited",
     ] {
         assert!(kinds.contains(kind), "no defect for {kind}: {kinds:?}");
     }
@@ -147,7 +191,7 @@ fn the_corpus_covers_every_family_and_every_check() {
 
 #[test]
 fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
-    let defect = defects::harness::find("histogram_plain_merge").unwrap();
+    let defect = find("histogram_plain_merge").unwrap();
     let options = Options {
         order: Order::Seeded(7),
         checks: Checks::RACE,

@@ -1,37 +1,47 @@
 //! Every device function of `cuda_std` compiles for nvptx64, and `ptxas` takes what comes out. A machine
 //! without the device tools gets them: nothing here is skipped.
 
+use std::thread;
+
 use cuda_builder::{NvvmArch, assemble::Ptxas};
 use warpwright_tests::device_library;
 
 #[test]
 fn every_device_function_compiles_and_assembles_for_every_kind_of_architecture() {
     let ptxas = Ptxas::discover().or_else(|_| Ptxas::install(false));
-    let ptxas = ptxas.unwrap_or_else(|error| panic!("{error}"));
-    // The oldest; the first with `redux`; the first with clusters.
-    for arch in [
-        NvvmArch::Compute75,
-        NvvmArch::Compute80,
-        NvvmArch::Compute90,
-    ] {
-        let path = device_library::build(arch).unwrap_or_else(|error| panic!("{error}"));
-        let text = std::fs::read_to_string(&path).unwrap();
-        let kernel = text
-            .split_once(".entry barrier_between_branches(")
-            .unwrap()
-            .1;
-        let kernel = kernel.split_once("\n}").unwrap().0;
-        assert_eq!(kernel.matches("bar.sync").count(), 1, "{kernel}");
-        instructions_are_there(&text, arch);
-        let redux = text.contains("redux.sync");
-        assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
-        let assembly = ptxas
-            .assemble(&path, arch)
-            .unwrap_or_else(|error| panic!("{error}"));
-        let entries = text.matches(".visible .entry ").count();
-        assert!(entries >= 115, "{entries}");
-        assert_eq!(assembly.kernels.len(), entries, "{arch:?}");
-    }
+    let ptxas = &ptxas.unwrap_or_else(|error| panic!("{error}"));
+    // The oldest; the first with `redux` and asynchronous copies; the first with clusters. One after the other is compiled,
+    // while the one before is optimised and assembled.
+    thread::scope(|scope| {
+        for arch in [
+            NvvmArch::Compute75,
+            NvvmArch::Compute80,
+            NvvmArch::Compute90,
+        ] {
+            scope.spawn(move || builds_for(arch, ptxas));
+        }
+    });
+}
+
+fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
+    let path = device_library::build(arch).unwrap_or_else(|error| panic!("{error}"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kernel = text
+        .split_once(".entry barrier_between_branches(")
+        .unwrap()
+        .1;
+    let kernel = kernel.split_once("\n}").unwrap().0;
+    assert_eq!(kernel.matches("bar.sync").count(), 1, "{kernel}");
+    instructions_are_there(&text, arch);
+    let redux = text.contains("redux.sync");
+    assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
+    asynchronous_copies_are_there(&text, arch);
+    let assembly = ptxas
+        .assemble(&path, arch)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let entries = text.matches(".visible .entry ").count();
+    assert!(entries >= 115, "{entries}");
+    assert_eq!(assembly.kernels.len(), entries, "{arch:?}");
 }
 
 /// The lines of a kernel.
@@ -41,6 +51,75 @@ fn kernel<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> + Clon
         .split_once(&start)
         .unwrap_or_else(|| panic!("no {name}"));
     kernel.split_once("\n}").unwrap().0.lines().map(str::trim)
+}
+
+/// Asynchronous copies are instructions from the first architecture on that has them, and loads and stores
+/// before; either way the waits stand before the barriers.
+fn asynchronous_copies_are_there(text: &str, arch: NvvmArch) {
+    if arch < NvvmArch::Compute80 {
+        assert!(!text.contains("cp.async"), "{arch:?}");
+        return;
+    }
+    let selected = |name: &str| -> Vec<&str> {
+        let found = kernel(text, name)
+            .filter(|line| ["cp.async", "bar"].iter().any(|i| line.starts_with(i)));
+        found.collect()
+    };
+    for (instance, form) in [
+        ("b4", "ca"),
+        ("w2", "ca"),
+        ("l1", "ca"),
+        ("f4", "cg"),
+        ("q1", "cg"),
+    ] {
+        let bytes = match instance {
+            "b4" => 4,
+            "w2" | "l1" => 8,
+            _ => 16,
+        };
+        let lines = selected(&format!("async_copies__{instance}"));
+        let copies = lines.iter().filter(|line| {
+            line.starts_with(&format!("cp.async.{form}.shared.global ["))
+                && line.ends_with(&format!("], {bytes};"))
+        });
+        // Two tiles before the loop, one in it.
+        assert_eq!(copies.count(), 3, "{arch:?}: {instance}: {lines:?}");
+        let wait = lines
+            .iter()
+            .position(|line| *line == "cp.async.wait_group 2;");
+        let wait = wait.unwrap_or_else(|| panic!("{arch:?}: {instance}: {lines:?}"));
+        assert!(
+            lines[wait + 1].starts_with("bar"),
+            "{arch:?}: {instance}: {lines:?}"
+        );
+        let groups = lines
+            .iter()
+            .filter(|line| **line == "cp.async.commit_group;");
+        assert_eq!(groups.count(), 3, "{arch:?}: {instance}: {lines:?}");
+    }
+    let parts = selected("async_copies_or_zeros__w4");
+    assert!(
+        parts[0].starts_with("cp.async.cg.shared.global [") && parts[0].contains("], 16, %r"),
+        "{parts:?}"
+    );
+    assert_eq!(parts[1..], ["cp.async.wait_all;"], "{arch:?}");
+    let order: Vec<&str> = selected("async_copies_of_own")
+        .into_iter()
+        .map(|line| line.split([' ', ';']).next().unwrap_or(line))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "cp.async.ca.shared.global",
+            "cp.async.commit_group",
+            "cp.async.ca.shared.global",
+            "cp.async.wait_group",
+            "bar.sync",
+            "cp.async.wait_all",
+            "bar.sync",
+        ],
+        "{arch:?}"
+    );
 }
 
 /// What no result shows: which fence stands where, in which forms the atomic operations are there, and the

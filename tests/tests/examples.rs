@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use warpwright_tests::outside;
+
 /// Each example, and what its program prints below the line that names the device.
 const EXAMPLES: &[(&str, &str)] = &[(
     "own-kernel",
@@ -25,7 +27,7 @@ fn cargo(example: &str, arguments: &[&str]) -> String {
     // One target folder for all projects outside of the workspace (`package.rs` too): they share their
     // dependencies.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    let output = Command::new(env!("CARGO"))
+    let output = outside::cargo(env!("CARGO"))
         .args(arguments)
         .current_dir(folder().join(example))
         .env("CARGO_TARGET_DIR", target)

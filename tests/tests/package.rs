@@ -5,10 +5,10 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use warpwright::Device;
+use warpwright_tests::outside;
 
 const MAIN: &str = r#"
 use warpwright::Device;
@@ -68,7 +68,7 @@ impl Package {
     /// Builds it and gives what it prints.
     fn run(&self, arguments: &[&str], toolkit: Option<&Path>) -> String {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-        let mut command = Command::new(cargo);
+        let mut command = outside::cargo(cargo);
         command
             .args(["run", "--quiet", "--offline"])
             .args(arguments)

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use bytemuck::Pod;
 use rand::Rng;
 use warpwright::{Error, Matrix};
-use warpwright_gpu::transpose::policy::policies;
+use warpwright_gpu::transpose::{FAMILY, policy::policies};
 use warpwright_tests::{
     cases::{self, OFFSETS, Problem},
     compare, data,
@@ -69,6 +69,11 @@ fn shapes(element_bytes: usize) -> Vec<Shape> {
         for above in OFFSETS {
             for (height, width) in [(1, 33), (33, 1), (17, 33), (64, 31), (40, 129)] {
                 push(height, width, above);
+            }
+            // A tile of `best` with others above and below, and a sector more.
+            let best = policies(element_bytes)[FAMILY.variants.len() - 1];
+            for width in [best.tile_width + 1, 2 * best.tile_width - 3] {
+                push(3 * best.tile_height + 5, width, above);
             }
         }
     }

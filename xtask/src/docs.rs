@@ -3,12 +3,13 @@
 //! `benches/record/<card>/<date>-ladder.txt` is what `warpwright ladder` printed there, below two lines that
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
-//! newest of each card become the tables of `docs/PERFORMANCE.md`. `<date>-tune.json` is what `cargo xtask tune all --record`
-//! wrote, and becomes `docs/TUNING.md`. The records of `warpwright ulp` become
-//! `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
-//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`.
+//! newest of each card become the tables of `docs/PERFORMANCE.md`, and what `cargo xtask build-time` printed its block
+//! there. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, and becomes `docs/TUNING.md`. The records of
+//! `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of compute-sanitizer
+//! `docs/COMPUTE-SANITIZER.md`.
 
 mod agreement;
+mod build_time;
 mod counts;
 mod ulp;
 
@@ -52,6 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
     let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
     let filled = markdown::fill(&performance, &benchmarks("-bench.json")?)
+        .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
+    let filled = build_time::fill(&filled, &records(build_time::SUFFIX)?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     pages.push((PERFORMANCE, filled));
     pages.push((TUNING, tuning::page(&benchmarks("-tune.json")?)));

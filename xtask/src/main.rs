@@ -2,6 +2,7 @@
 
 mod bench;
 mod build_ptx;
+mod build_time;
 mod bundle;
 mod counts;
 mod demo;
@@ -49,6 +50,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Time every row of the tables of tuning in turn, on the GPU.
     Tune(tune::Arguments),
+    /// Build the library from nothing, and say how long that took and how large programs with it are.
+    BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
+        Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::escape;
 use crate::ladder::Ladder;
+use crate::overhead::Calls;
 use crate::record::{Bound, OURS, Record, Row};
 use crate::table;
 
@@ -186,6 +187,45 @@ pub fn ratios(rows: &[&Row]) -> String {
     svg.figure(
         "The peer's time as a multiple of ours",
         "To the right of the line ours is faster; another colour: less than was wanted.",
+    )
+}
+
+/// Operations on one element: what the driver calls take, and what the library adds.
+pub fn overhead(all: &[Calls]) -> String {
+    let timed: Vec<_> = all
+        .iter()
+        .filter_map(|calls| Some((calls, calls.times()?)))
+        .collect();
+    let longest = timed
+        .iter()
+        .flat_map(|(_, [ours, bare])| [ours.median, bare.median])
+        .fold(0.0, f64::max);
+    if longest <= 0.0 {
+        return "<p>No operation on one element was timed.</p>\n".to_owned();
+    }
+    let (left, right, step) = (230.0, WIDTH - 150.0, 17.0);
+    let mut svg = Svg::new(WIDTH, step * timed.len() as f64 + 8.0);
+    for (index, (calls, [ours, bare])) in timed.iter().enumerate() {
+        let y = step * index as f64 + 4.0;
+        let x = |seconds: f64| left + seconds / longest * (right - left);
+        let (driver, end) = (x(bare.median.min(ours.median)), x(ours.median));
+        let name = format!("{}, {}", calls.work, calls.form.name());
+        svg.label([left - 8.0, y + 10.0], "end", "", &name);
+        let title = format!("the driver calls: {}", table::time(bare.median));
+        svg.bar([left, y], [driver - left, step - 4.0], "c1", &title);
+        let title = format!("ours: {}", table::time(ours.median));
+        let colour = if calls.met() == Some(false) {
+            "low"
+        } else {
+            "c0"
+        };
+        svg.bar([driver, y], [end - driver, step - 4.0], colour, &title);
+        let text = format!("{}, {}", table::time(ours.median), table::time(bare.median));
+        svg.label([end + 5.0, y + 10.0], "start", "faint", &text);
+    }
+    svg.figure(
+        "An operation on one element, waiting included",
+        "What its driver calls take by themselves, and behind that what the library adds; another colour: more than was wanted.",
     )
 }
 

@@ -4,7 +4,8 @@ mod charts;
 
 use crate::ladder;
 use crate::markdown::is_largest;
-use crate::record::{Record, Row};
+use crate::overhead::Start;
+use crate::record::{Outcome, Record, Row};
 use crate::table;
 
 /// The page's style. The colours are variables, so that charts follow them.
@@ -73,6 +74,11 @@ pub fn page(record: &Record, ladders: &[ladder::Ladder]) -> String {
         body += &details(record, &rows);
         body += "</section>\n";
     }
+    if !record.overhead.is_empty() {
+        body += "<section id=\"overhead\"><h2>overhead</h2>\n";
+        body += &overhead(record);
+        body += "</section>\n";
+    }
     if !ladders.is_empty() {
         body += "<section id=\"ladders\"><h2>Ladders</h2>\n<p>Every rung of a family on one problem, from the card's latest ladder.</p>\n";
         for ladder in ladders {
@@ -90,6 +96,7 @@ pub fn page(record: &Record, ladders: &[ladder::Ladder]) -> String {
 fn navigation(record: &Record, ladders: &[ladder::Ladder]) -> String {
     let mut names = vec!["run", "roofline"];
     names.extend(record.families());
+    names.extend((!record.overhead.is_empty()).then_some("overhead"));
     names.extend((!ladders.is_empty()).then_some("ladders"));
     let links: Vec<String> = names
         .iter()
@@ -115,6 +122,42 @@ fn rows_of(
             .iter()
             .for_each(|cell| text += &format!("<td>{}</td>", escape(cell)));
         text += "</tr>\n";
+    }
+    text + "</table></div>\n"
+}
+
+/// What the library costs beyond the driver: a chart, and both tables.
+fn overhead(record: &Record) -> String {
+    let overhead = &record.overhead;
+    let mut text = charts::overhead(&overhead.calls);
+    let median = |outcome: &Outcome| match outcome.times() {
+        Some(times) => table::time(times.median),
+        None => outcome.reason().unwrap_or_default(),
+    };
+    text += "<div class=\"wide\"><table><tr><th>on one element</th><th>asked for</th><th>time</th><th>bare calls</th><th>ratio</th></tr>\n";
+    for calls in &overhead.calls {
+        let ratio = calls.ratio().map_or_else(String::new, |ratio| {
+            aimed(&format!("{ratio:.3}"), calls.met())
+        });
+        text += &format!(
+            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{ratio}</td></tr>\n",
+            escape(&calls.work),
+            calls.form.name(),
+            escape(&median(&calls.ours)),
+            escape(&median(&calls.bare)),
+        );
+    }
+    text += "</table></div>\n<div class=\"wide\"><table><tr><th>first of a process</th><th>context alone</th><th>kernel compiled</th>\
+             <th>from the cache</th></tr>\n";
+    for cold in &overhead.cold {
+        let first = |start: &Start| aimed(&median(&start.first), start.met());
+        text += &format!(
+            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            escape(&cold.family),
+            escape(&median(&cold.uncached.context)),
+            first(&cold.uncached),
+            first(&cold.cached),
+        );
     }
     text + "</table></div>\n"
 }

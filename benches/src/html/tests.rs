@@ -79,6 +79,8 @@ fn the_page_is_well_formed_and_complete() {
         "no &lt;torch&gt; &amp; no GPU",
         "class=\"missed\"",
         "sum: 16 f32 &amp; more",
+        "An operation on one element",
+        "first of a process",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -106,6 +108,7 @@ fn a_run_without_times_has_a_page_too() {
     assert!(page.contains("failed: why &lt; that") && page.contains("No peer was timed"));
     let none = Record {
         rows: Vec::new(),
+        overhead: Default::default(),
         ceilings: Vec::new(),
         peers: Vec::new(),
         ..record

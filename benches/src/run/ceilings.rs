@@ -3,14 +3,13 @@
 //! Copies are the driver's. For the rest there are kernels that do nothing else, in PTX written here: they have
 //! to be no kernels of ours nor of a peer. Each is tried in several shapes, and the best counts.
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::c_void;
 use std::fmt::Write;
 
-use libloading::Library;
 use warpwright::{Device, Vector};
 use warpwright_cli::sample;
 
-use super::{Result, Scale, pointer};
+use super::{Result, Scale, driver, pointer};
 use crate::record::{Bound, Ceiling};
 use crate::stats::Times;
 
@@ -158,68 +157,28 @@ fn timed(
         .median)
 }
 
-/// The driver's functions that are needed here, in the library's context and stream.
+/// The driver in the library's context and stream.
 struct Driver {
-    /// Kept, for the functions are in it.
-    _library: Library,
+    driver: driver::Driver,
     stream: *mut c_void,
     multiprocessors: u32,
-    load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_uint,
-    get: unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_uint,
-    launch: Launch,
-    copy: unsafe extern "C" fn(u64, u64, usize, *mut c_void) -> c_uint,
 }
-
-type Launch = unsafe extern "C" fn(
-    *mut c_void,
-    c_uint,
-    c_uint,
-    c_uint,
-    c_uint,
-    c_uint,
-    c_uint,
-    c_uint,
-    *mut c_void,
-    *mut *mut c_void,
-    *mut *mut c_void,
-) -> c_int;
 
 impl Driver {
     fn open(device: &Device) -> Result<Self> {
         let stream = device
             .cuda_stream()
             .ok_or("ceilings: a CUDA device required")?;
-        // SAFETY: the driver's library is loaded already; the signatures are those of `cuda.h`.
-        unsafe {
-            let library = Library::new("libcuda.so.1")?;
-            Ok(Self {
-                stream,
-                multiprocessors: device.info().multiprocessors,
-                load: *library.get(b"cuModuleLoadData\0")?,
-                get: *library.get(b"cuModuleGetFunction\0")?,
-                launch: *library.get(b"cuLaunchKernel\0")?,
-                copy: *library.get(b"cuMemcpyDtoDAsync_v2\0")?,
-                _library: library,
-            })
-        }
+        Ok(Self {
+            driver: driver::Driver::open()?,
+            stream,
+            multiprocessors: device.info().multiprocessors,
+        })
     }
 
     /// The kernel called `kernel` of a module of that kernel alone.
     fn function(&self, ptx: &str) -> Result<*mut c_void> {
-        let text = CString::new(ptx)?;
-        let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the text ends with a nought; each function writes one handle. The module stays loaded.
-        unsafe {
-            check(
-                "cuModuleLoadData",
-                (self.load)(&mut module, text.as_ptr().cast()),
-            )?;
-            check(
-                "cuModuleGetFunction",
-                (self.get)(&mut function, module, c"kernel".as_ptr()),
-            )?;
-        }
-        Ok(function)
+        self.driver.kernel(&self.driver.module(ptx)?, "kernel")
     }
 
     fn launch(
@@ -231,31 +190,15 @@ impl Driver {
         let mut pointers = arguments
             .each_ref()
             .map(|word| std::ptr::from_ref(word).cast_mut().cast::<c_void>());
+        let (none, stream) = (std::ptr::null_mut(), self.stream);
+        let params = pointers.as_mut_ptr();
         // SAFETY: every kernel here has three parameters of 64 bits, and keeps within the buffers that they name.
-        let code = unsafe {
-            let (none, stream) = (std::ptr::null_mut(), self.stream);
-            (self.launch)(
-                function,
-                grid,
-                1,
-                1,
-                block,
-                1,
-                1,
-                0,
-                stream,
-                pointers.as_mut_ptr(),
-                none,
-            )
-        };
-        check("cuLaunchKernel", code as c_uint)
+        unsafe { (self.driver).launch(function, grid, 1, 1, block, 1, 1, 0, stream, params, none) }
     }
 
     fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
         // SAFETY: both are buffers of at least as many bytes, and apart.
-        check("cuMemcpyDtoDAsync", unsafe {
-            (self.copy)(to, from, bytes, self.stream)
-        })
+        unsafe { self.driver.copy(to, from, bytes, self.stream) }
     }
 
     /// The shortest time of the shapes, and that shape.
@@ -282,13 +225,6 @@ impl Driver {
         }
         Ok(best)
     }
-}
-
-fn check(call: &str, code: c_uint) -> Result<()> {
-    if code == 0 {
-        return Ok(());
-    }
-    Err(format!("{call}: error {code} of the CUDA driver").into())
 }
 
 /// What every kernel begins with: `%p`, the first parameter; `%n`, the second; `%i`, the thread's number; `%s`, that

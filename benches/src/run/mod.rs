@@ -1,7 +1,9 @@
 //! A run: for each case the answers are verified, then ours and the peers' are timed in turn.
 
 pub mod ceilings;
+pub mod driver;
 pub mod families;
+pub mod overhead;
 pub mod peers;
 mod timing;
 pub mod tune;
@@ -144,6 +146,8 @@ pub struct Rival<'a> {
     pub name: Cow<'static, str>,
     /// Its aim, where it is not the case's own.
     pub ratio_aim: Option<f64>,
+    /// The way that it takes, where it has several.
+    pub way: Option<String>,
     /// What does the work, or why it is missing.
     pub contender: Result<Box<dyn Contender + 'a>, Absent>,
 }
@@ -267,10 +271,9 @@ impl Bench {
                     row.results = timing::run(&self.device, self.mode, self.scale, contest);
                 }
                 // The other cases may do.
-                Err(error) => {
-                    row.results
-                        .push(contender(OURS, None, Outcome::Failed(error.to_string())))
-                }
+                Err(error) => row
+                    .results
+                    .push(contender(OURS, Outcome::Failed(error.to_string()))),
             }
         }
         (self.report)(&row);
@@ -293,10 +296,11 @@ pub fn all_are_right(rows: &[Row]) -> bool {
 }
 
 /// A record's contender.
-fn contender(name: &str, ratio_aim: Option<f64>, outcome: Outcome) -> record::Contender {
+fn contender(name: &str, outcome: Outcome) -> record::Contender {
     record::Contender {
         name: name.to_owned(),
-        ratio_aim,
+        ratio_aim: None,
+        way: None,
         outcome,
     }
 }

@@ -18,6 +18,7 @@ const MOST_REPEATS: f64 = 512.0;
 struct Runner<'a> {
     name: Cow<'static, str>,
     ratio_aim: Option<f64>,
+    way: Option<String>,
     state: State<'a>,
 }
 
@@ -42,6 +43,7 @@ pub(super) fn run(
     let ours = Rival {
         name: OURS.into(),
         ratio_aim: None,
+        way: None,
         contender: Ok(ours),
     };
     let mut runners: Vec<Runner<'_>> = std::iter::once(ours)
@@ -50,6 +52,7 @@ pub(super) fn run(
             let Rival {
                 name,
                 ratio_aim,
+                way,
                 contender,
             } = rival;
             let state = match contender {
@@ -60,6 +63,7 @@ pub(super) fn run(
             Runner {
                 name,
                 ratio_aim,
+                way,
                 state,
             }
         })
@@ -166,6 +170,10 @@ impl<'a> Runner<'a> {
                 None => Outcome::Failed(format!("positive times required, given {samples:?}")),
             },
         };
-        contender(&self.name, self.ratio_aim, outcome)
+        record::Contender {
+            ratio_aim: self.ratio_aim,
+            way: self.way,
+            ..contender(&self.name, outcome)
+        }
     }
 }

@@ -115,6 +115,7 @@ impl Candidates {
         let rivals = self.rows.iter().map(|row| Rival {
             name: row.label.clone().into(),
             ratio_aim: None,
+            way: None,
             contender: contender(row),
         });
         rivals.collect()

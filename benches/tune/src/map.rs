@@ -1,12 +1,11 @@
 //! Every row of the maps, for the sine and the square root.
 
 use cuda_std::{
-    map::{First, MapFn, Passed, Second},
+    map::{First, MapFn, Passed, Second, map_wide},
     prelude::*,
 };
 use warpwright_gpu::{
     map::{
-        self,
         functions::{Sin, Sqrt},
         policy::Policy,
     },
@@ -22,16 +21,12 @@ macro_rules! with_rows {
             sin_3: (Sin, 3),
             sin_4: (Sin, 4),
             sin_5: (Sin, 5),
-            sin_6: (Sin, 6),
-            sin_7: (Sin, 7),
             sqrt_0: (Sqrt, 0),
             sqrt_1: (Sqrt, 1),
             sqrt_2: (Sqrt, 2),
             sqrt_3: (Sqrt, 3),
             sqrt_4: (Sqrt, 4),
             sqrt_5: (Sqrt, 5),
-            sqrt_6: (Sqrt, 6),
-            sqrt_7: (Sqrt, 7),
         }
     };
 }
@@ -40,7 +35,7 @@ const fn policy<const ROW: usize>() -> Policy {
     <Row<ROW> as Tuned<Policy>>::POLICY
 }
 
-/// [`map_best`](map::map_best) by the numbers of a row.
+/// [`map_best`](warpwright_gpu::map::map_best) by the numbers of a row.
 ///
 /// # Safety
 /// As for that.
@@ -54,12 +49,13 @@ pub unsafe fn tune_map<F: MapFn, const ROW: usize>(
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
-    map::apply_all::<F, Row<ROW>>(function, first, second, output);
+    map_wide(function, first, second, output);
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod table {
     use cuda_std::kernel::Kernel;
+    use warpwright_gpu::map::MapBest;
 
     use super::*;
     use crate::{Candidate, key};
@@ -73,7 +69,7 @@ mod table {
                 policy: policy::<$row>(),
                 pairs: vec![
                     [
-                        &map::MapBest::<$of>::DESCRIPTOR,
+                        &MapBest::<$of>::DESCRIPTOR,
                         &TuneMap::<$of, $row>::DESCRIPTOR,
                     ],
                 ],

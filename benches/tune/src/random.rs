@@ -1,6 +1,6 @@
 //! Every row of the random numbers, for uniform and normal `f32`.
 
-use cuda_std::prelude::*;
+use cuda_std::{prelude::*, random::Philox4x32};
 use warpwright_gpu::{
     random::{self, Distribution, Normal, Uniform, policy::Policy},
     tuning::{Row, Tuned},
@@ -15,12 +15,14 @@ macro_rules! with_rows {
             uniform_3: (Uniform<f32>, 3),
             uniform_4: (Uniform<f32>, 4),
             uniform_5: (Uniform<f32>, 5),
+            uniform_6: (Uniform<f32>, 6),
             normal_0: (Normal<f32>, 0),
             normal_1: (Normal<f32>, 1),
             normal_2: (Normal<f32>, 2),
             normal_3: (Normal<f32>, 3),
             normal_4: (Normal<f32>, 4),
             normal_5: (Normal<f32>, 5),
+            normal_6: (Normal<f32>, 6),
         }
     };
 }
@@ -40,12 +42,12 @@ const fn policy<const ROW: usize>() -> Policy {
 pub unsafe fn tune_random_philox<D: Distribution, const ROW: usize>(
     output: GlobalMut<D::Out>,
     distribution: D,
-    seed: u64,
+    keys: [[u32; 2]; Philox4x32::ROUNDS],
     sequence: u64,
     first: u64,
 ) {
     // SAFETY: by the contract.
-    unsafe { random::random_best_philox(output, distribution, seed, sequence, first) }
+    unsafe { random::random_best_philox(output, distribution, keys, sequence, first) }
 }
 
 /// [`random_best_xorwow`](random::random_best_xorwow) by the numbers of a row.

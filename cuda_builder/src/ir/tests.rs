@@ -36,7 +36,7 @@ fn entry(name: &str, max_threads: u32, min_blocks: u32) -> EntryPoint {
 
 #[test]
 fn entries_bounds_and_statics_are_found() {
-    let prepared = prepare(IR).unwrap();
+    let prepared = prepare(IR, NvvmArch::Compute86).unwrap();
     assert_eq!(
         prepared.entries,
         [
@@ -50,7 +50,7 @@ fn entries_bounds_and_statics_are_found() {
 
 #[test]
 fn bounds_move_from_statics_to_attributes() {
-    let text = prepare(IR).unwrap().text;
+    let text = prepare(IR, NvvmArch::Compute86).unwrap().text;
     assert!(!text.contains(LAUNCH_BOUNDS), "{text}");
     assert!(text.contains(
         "@llvm.used = appending global [1 x ptr] [ptr @KEPT], section \"llvm.metadata\"\n"
@@ -74,7 +74,7 @@ fn a_list_of_used_symbols_with_nothing_left_goes() {
 @__launch_bounds__k = constant [2 x i32] [i32 64, i32 0]
 define ptx_kernel void @k() {
 ";
-    let prepared = prepare(ir).unwrap();
+    let prepared = prepare(ir, NvvmArch::Compute86).unwrap();
     assert_eq!(
         prepared.text,
         "define ptx_kernel void @k() \"nvvm.maxntid\"=\"64,1,1\" {\n"
@@ -102,7 +102,7 @@ fn every_form_of_a_value_is_read() {
 }
 
 fn failure(ir: &str) -> String {
-    prepare(ir).unwrap_err().to_string()
+    prepare(ir, NvvmArch::Compute86).unwrap_err().to_string()
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn bounds_that_cannot_be_met_are_refused() {
              define ptx_kernel void @k() #1 {{\n"
         )
     };
-    assert!(prepare(&bounds(1024, 1)).is_ok());
+    assert!(prepare(&bounds(1024, 1), NvvmArch::Compute86).is_ok());
     assert_eq!(
         failure(&bounds(1025, 0)),
         "launch bounds of `k`: at most 1024 threads per block required, given 1025"
@@ -133,7 +133,32 @@ declare ptx_kernel void @declared()
 define void @plain(ptr %k) {
   call ptx_kernel void @called()
 ";
-    let prepared = prepare(ir).unwrap();
+    let prepared = prepare(ir, NvvmArch::Compute86).unwrap();
     assert!(prepared.entries.is_empty());
     assert_eq!(prepared.text, ir);
+}
+
+#[test]
+fn every_function_is_for_the_architecture() {
+    let ir = "\
+define ptx_kernel void @a() unnamed_addr #0 {
+  ret void
+}
+attributes #0 = { nounwind \"target-cpu\"=\"sm_86\" }
+attributes #1 = { inlinehint nounwind \"target-cpu\"=\"sm_30\" \"other\"=\"sm_30\" }
+attributes #2 = { nounwind }
+";
+    let text = prepare(ir, NvvmArch::Compute86).unwrap().text;
+    let groups: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("attributes"))
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            "attributes #0 = { nounwind \"target-cpu\"=\"sm_86\" }",
+            "attributes #1 = { inlinehint nounwind \"target-cpu\"=\"sm_86\" \"other\"=\"sm_30\" }",
+            "attributes #2 = { nounwind }",
+        ]
+    );
 }

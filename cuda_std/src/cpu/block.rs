@@ -14,6 +14,7 @@ mod shared;
 use super::{
     Options,
     checks::Checks,
+    copies::AsyncCopy,
     fault::{Bytes, Fault, FaultKind, LaneSet},
     lane::Lane,
     memory,

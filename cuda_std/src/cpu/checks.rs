@@ -29,9 +29,10 @@ impl Checks {
     pub const MEM: Self = Self(1);
     /// No read of shared memory, or of a new allocation, that nobody wrote.
     pub const INIT: Self = Self(2);
-    /// No two lanes touch the same bytes without an order between them where one writes.
+    /// No two lanes touch the same bytes without an order between them where one writes, and nobody those of
+    /// an asynchronous copy that was not waited for.
     pub const RACE: Self = Self(4);
-    /// Lanes come to a barrier by the same line.
+    /// Lanes come to a barrier by the same line, and wait for their asynchronous copies before they return.
     pub const SYNC: Self = Self(8);
     /// All of them.
     pub const ALL: Self = Self(15);

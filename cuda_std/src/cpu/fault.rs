@@ -47,15 +47,33 @@ pub enum AccessKind {
     Write,
     /// It is an atomic operation.
     Atomic,
+    /// An asynchronous copy reads there.
+    CopyFrom,
+    /// An asynchronous copy writes there.
+    CopyTo,
 }
 
 impl AccessKind {
     /// Whether two unordered accesses to the same bytes are a race.
     pub(super) fn conflicts(self, other: Self) -> bool {
         !matches!(
-            (self, other),
+            (self.plain(), other.plain()),
             (Self::Read, Self::Read) | (Self::Atomic, Self::Atomic)
         )
+    }
+
+    /// Whether an asynchronous copy does it.
+    pub(super) fn is_copy(self) -> bool {
+        self != self.plain()
+    }
+
+    /// The same by the lane itself.
+    pub(super) fn plain(self) -> Self {
+        match self {
+            Self::CopyFrom => Self::Read,
+            Self::CopyTo => Self::Write,
+            kind => kind,
+        }
     }
 
     fn verb(self) -> &'static str {
@@ -63,6 +81,8 @@ impl AccessKind {
             Self::Read => "reads",
             Self::Write => "writes",
             Self::Atomic => "changes atomically",
+            Self::CopyFrom => "copies asynchronously from",
+            Self::CopyTo => "copies asynchronously to",
         }
     }
 }
@@ -160,6 +180,13 @@ pub enum FaultKind {
         /// Its source line.
         other_at: &'static Location<'static>,
     },
+    /// A lane has returned from the kernel without having waited for an asynchronous copy.
+    NotAwaited {
+        /// The bytes that it copies to.
+        bytes: Bytes,
+        /// The source line that starts it.
+        at: &'static Location<'static>,
+    },
     /// Lanes wait in a loop for memory to change, and nobody changes it.
     Idle {
         /// The source line of the lane that found out; none in `nanosleep`.
@@ -222,9 +249,11 @@ impl FaultKind {
             | Self::Unallocated { .. } => Some(Checks::MEM),
             Self::Unwritten { .. } => Some(Checks::INIT),
             Self::Race { .. } => Some(Checks::RACE),
-            Self::Stuck { .. } | Self::Diverged { .. } | Self::Mask { .. } | Self::Idle { .. } => {
-                Some(Checks::SYNC)
-            }
+            Self::Stuck { .. }
+            | Self::Diverged { .. }
+            | Self::Mask { .. }
+            | Self::NotAwaited { .. }
+            | Self::Idle { .. } => Some(Checks::SYNC),
             Self::Argument { .. } | Self::Trap { .. } | Self::Panic { .. } => None,
         }
     }
@@ -238,6 +267,7 @@ impl FaultKind {
             | Self::Unallocated { at, .. }
             | Self::Unwritten { at, .. }
             | Self::Mask { at, .. }
+            | Self::NotAwaited { at, .. }
             | Self::Argument { at, .. }
             | Self::Trap { at } => vec![at],
             Self::Race { at, other_at, .. } => vec![at, other_at],
@@ -375,12 +405,20 @@ impl fmt::Display for Fault {
                     let [bx, by, bz] = other_block;
                     write!(f, "block ({bx}, {by}, {bz}), ")?;
                 }
+                let missing = match touched.is_copy() || other_touched.is_copy() {
+                    true => "a wait for the copy and an order behind it",
+                    false => "an order",
+                };
                 write!(
                     f,
-                    "lane ({x}, {y}, {z}) {} them at {other_at}, without an order between the two",
+                    "lane ({x}, {y}, {z}) {} them at {other_at}, without {missing} between the two",
                     other_touched.verb()
                 )
             }
+            FaultKind::NotAwaited { bytes, at } => write!(
+                f,
+                "asynchronous copy that its lane does not wait for: it copies to {bytes}, at {at}"
+            ),
             FaultKind::Idle { at } => {
                 f.write_str("lanes wait in a loop for memory that nobody changes")?;
                 f.write_str(" (the other blocks of the launch run before or after this one)")?;

@@ -9,6 +9,7 @@ use crate::{
     view::Hint,
 };
 
+pub mod async_copy;
 pub mod atomic;
 pub mod float;
 pub mod misc;
@@ -187,9 +188,23 @@ pub fn check_access<T>(
 #[inline]
 #[track_caller]
 pub fn check_bounds<T>(ptr: *const T, len: usize, index: usize, count: usize, write: bool) {
+    check_within(ptr, len, index, count, write);
+    check_alignment(ptr, index, count);
+}
+
+/// Checks that an access is within the view.
+#[inline]
+#[track_caller]
+fn check_within<T>(ptr: *const T, len: usize, index: usize, count: usize, write: bool) {
     if index > len || count > len - index {
         out_of_bounds(ptr.addr(), len, index, count, write);
     }
+}
+
+/// Checks that `count` elements from `index` on are aligned for an access.
+#[inline]
+#[track_caller]
+fn check_alignment<T>(ptr: *const T, index: usize, count: usize) {
     // A chunk moves as one access; other sizes move element by element.
     let bytes = count * size_of::<T>();
     let required = if matches!(bytes, 1 | 2 | 4 | 8 | 16) {
@@ -197,7 +212,12 @@ pub fn check_bounds<T>(ptr: *const T, len: usize, index: usize, count: usize, wr
     } else {
         align_of::<T>()
     };
-    if !(ptr.addr() + index * size_of::<T>()).is_multiple_of(required.max(align_of::<T>())) {
+    let offset = index.wrapping_mul(size_of::<T>());
+    if !ptr
+        .addr()
+        .wrapping_add(offset)
+        .is_multiple_of(required.max(align_of::<T>()))
+    {
         misaligned(
             ptr.addr(),
             index,
@@ -232,7 +252,7 @@ fn misaligned(start: usize, index: usize, size: usize, required: usize) -> ! {
     let lane = Lane::current();
     let view = lane.block().param_name(start);
     let at = Location::caller();
-    let address = start + index * size;
+    let address = start.wrapping_add(index.wrapping_mul(size));
     lane.block().fail(
         lane,
         FaultKind::Misaligned {

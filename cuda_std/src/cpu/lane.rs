@@ -1,10 +1,10 @@
 //! The state of a lane, and how the code that runs in it finds it.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 
 use corosensei::Yielder;
 
-use super::block::BlockState;
+use super::{block::BlockState, copies::Copies};
 
 /// One lane of the block that runs on this thread.
 pub(super) struct Lane {
@@ -16,6 +16,8 @@ pub(super) struct Lane {
     pub result: Cell<u64>,
     /// The lowest address of the lane's stack, and the one behind its highest.
     pub stack: Cell<(usize, usize)>,
+    /// The asynchronous copies that it has not waited for.
+    pub copies: RefCell<Copies>,
     pub block: *const BlockState,
 }
 

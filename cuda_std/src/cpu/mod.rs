@@ -12,6 +12,7 @@
 mod block;
 mod checks;
 pub(crate) mod constant;
+mod copies;
 mod fault;
 pub(crate) mod imp;
 mod lane;

@@ -53,6 +53,13 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A pseudo-random number for a lane of a block: its `count`-th.
+pub(super) fn draw(seed: u64, block: [u32; 3], lane: u32, count: u32) -> u64 {
+    let [x, y, z] = block.map(u64::from);
+    let place = mix(x << 32 | y << 16 | z).wrapping_add(u64::from(lane) << 32 | u64::from(count));
+    mix(seed.wrapping_add(GOLDEN) ^ mix(place.wrapping_mul(GOLDEN)))
+}
+
 /// The order in which the blocks of a launch run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockOrder {

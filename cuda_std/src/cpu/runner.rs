@@ -16,6 +16,8 @@ use corosensei::{
 use super::{
     Options,
     block::BlockState,
+    checks::Checks,
+    copies::Copies,
     fault::{Fault, FaultKind, LaneSet},
     kept_stacks,
     lane::{Lane, set_current},
@@ -66,6 +68,7 @@ impl BlockRunner {
                 yielder: Cell::new(core::ptr::null()),
                 result: Cell::new(0),
                 stack: Cell::new((0, 0)),
+                copies: RefCell::new(Copies::default()),
                 block: &raw const *state,
             })
             .collect();
@@ -170,7 +173,14 @@ impl BlockRunner {
             Ok(CoroutineResult::Return(())) => {
                 self.state.lane_returned(linear);
                 self.stacks.push(coroutine.into_stack());
-                Ok(1)
+                let left = self.lanes[linear as usize].copies.borrow_mut().forget();
+                match left {
+                    Some(copy) if self.state.options.checks.contains(Checks::SYNC) => {
+                        self.reset();
+                        Err(self.fault(linear, self.state.not_awaited(copy)))
+                    }
+                    _ => Ok(1),
+                }
             }
             Ok(CoroutineResult::Yield(())) => {
                 self.coroutines[linear as usize] = Some(coroutine);

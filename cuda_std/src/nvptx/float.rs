@@ -30,6 +30,19 @@ approximations! {
     sqrt: "sqrt.approx.f32";
     rsqrt: "rsqrt.approx.f32";
     recip: "rcp.approx.f32";
+    rsqrt_of_normal: "rsqrt.approx.ftz.f32";
+}
+
+/// The correctly rounded square root, without the branch for what is not a normal number: for `x` from 2^-64 to 2^64.
+///
+/// A step of Heron's on `x / sqrt(x)`, whose remainder is exact; that it rounds correctly was tried for every mantissa
+/// under both parities of the exponent.
+#[inline(always)]
+pub fn sqrt_of_normal(x: f32) -> f32 {
+    let reciprocal = rsqrt_of_normal(x);
+    let root = x * reciprocal;
+    let rest = crate::GpuFloat::mul_add(-root, root, x);
+    crate::GpuFloat::mul_add(rest, reciprocal * 0.5, root)
 }
 
 #[inline(always)]

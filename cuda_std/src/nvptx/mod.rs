@@ -7,6 +7,7 @@ use core::arch::{asm, global_asm, nvptx};
 
 use crate::view::Hint;
 
+pub mod async_copy;
 pub mod atomic;
 pub mod float;
 pub mod misc;

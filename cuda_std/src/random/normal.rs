@@ -5,14 +5,18 @@
 //! the rounding of those before; those in `f64` are Taylor's.
 
 use super::{Fused, uniform_f32, uniform_f64};
-use crate::GpuFloat;
+use crate::{GpuFloat, imp};
+
+/// Below all squares of radii that differ from 0, and far from the smallest normal number.
+const LEAST_SQUARE: f32 = 1.0 / 18_446_744_073_709_551_616.0;
 
 /// Two independent standard normal numbers from two words, by Box and Muller ("A note on the generation of
 /// random normal deviates", 1958): `sqrt(-2 ln u)` times cosine and sine of a random angle, with `u` the
 /// [`uniform_f32`] of the first word and the angle from the second.
 ///
-/// The largest magnitude is 6.77, that of `u = 2^-33`. Each factor is accurate to two units in the last
-/// place, the numbers to four.
+/// The largest magnitude is 6.77, that of `u = 2^-33`; where `u` is 1 the radius is taken for 2^-32, and not for 0, which
+/// spares the root its special cases. Each factor is accurate to two units in the last place, the numbers to
+/// four.
 #[inline(always)]
 pub fn normal_pair_f32(first: u32, second: u32) -> (f32, f32) {
     normal_pair_scaled_f32(first, second, 0.0, 1.0)
@@ -22,7 +26,8 @@ pub fn normal_pair_f32(first: u32, second: u32) -> (f32, f32) {
 /// multiply-add.
 #[inline(always)]
 pub fn normal_pair_scaled_f32(first: u32, second: u32, mean: f32, std_dev: f32) -> (f32, f32) {
-    let radius = GpuFloat::sqrt(minus_two_ln_f32(uniform_f32(first))) * std_dev;
+    let square = minus_two_ln_f32(uniform_f32(first)).max(LEAST_SQUARE);
+    let radius = imp::float::sqrt_of_normal(square) * std_dev;
     let (cosine, sine) = direction_f32(second);
     (radius.mul_add_(cosine, mean), radius.mul_add_(sine, mean))
 }
@@ -144,8 +149,11 @@ pub fn exp_f32(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     /// `ln 2`, its high part with so few bits that products with exponents are exact.
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-    let x = x.clamp(-104.0, 89.0);
-    let exponent = x.mul_add_(core::f32::consts::LOG2_E, ROUND) - ROUND;
+    // Two instructions; `clamp`, which keeps NaN, takes four.
+    #[allow(clippy::manual_clamp)]
+    let x = x.max(-104.0).min(89.0);
+    let shifted = x.mul_add_(core::f32::consts::LOG2_E, ROUND);
+    let exponent = shifted - ROUND;
     let f = exponent.mul_add_(-LN_2[0], x);
     let f = exponent.mul_add_(-LN_2[1], f);
     let mut p = 0.001_380_57_f32;
@@ -155,11 +163,12 @@ pub fn exp_f32(x: f32) -> f32 {
     p = p.mul_add_(f, 0.499_999_94);
     p = p.mul_add_(f, 1.0);
     p = p.mul_add_(f, 1.0);
-    // Two factors, as the power itself may be out of range.
-    let exponent = exponent as i32;
+    // In two steps, as the power itself may be out of range: half of the exponent onto that of `p`, which is near 1, and
+    // then a factor, whose product is rounded.
+    let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
     let half = exponent >> 1;
-    let power = |exponent: i32| f32::from_bits(((exponent + 127) as u32) << 23);
-    p * power(half) * power(exponent - half)
+    let raised = |x: f32, by: i32| f32::from_bits(x.to_bits().wrapping_add((by << 23) as u32));
+    raised(p, half) * raised(1.0, exponent - half)
 }
 
 /// `e` to the power `x`, for any `x` that is not NaN: [`exp_f32`] in double precision.

@@ -8,8 +8,6 @@ use crate::imp;
 const FACTORS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 /// What the key's words grow by from round to round.
 const BUMPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
-/// Rounds.
-const ROUNDS: u32 = 10;
 
 /// The generator Philox4x32-10, with the words of cuRAND's `curandStatePhilox4_32_10_t`.
 ///
@@ -27,6 +25,9 @@ pub struct Philox4x32 {
 }
 
 impl Philox4x32 {
+    /// The number of rounds.
+    pub const ROUNDS: usize = 10;
+
     /// The generator at word `offset` of sequence `sequence`: what `curand_init(seed, sequence, offset)`
     /// makes.
     #[inline]
@@ -47,18 +48,35 @@ impl Philox4x32 {
         [seed as u32, (seed >> 32) as u32]
     }
 
+    /// The keys of all rounds, for [`block_with`](Self::block_with): as a kernel's parameter they take no registers.
+    #[inline(always)]
+    pub const fn round_keys(key: [u32; 2]) -> [[u32; 2]; Self::ROUNDS] {
+        let mut keys = [key; Self::ROUNDS];
+        let mut round = 1;
+        while round < Self::ROUNDS {
+            let [k, l] = keys[round - 1];
+            keys[round] = [k.wrapping_add(BUMPS[0]), l.wrapping_add(BUMPS[1])];
+            round += 1;
+        }
+        keys
+    }
+
     /// Four words: the function that the generator is made of.
     #[inline(always)]
     pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+        Self::block_with(counter, Self::round_keys(key))
+    }
+
+    /// [`block`](Self::block), from the keys of all rounds.
+    #[inline(always)]
+    pub fn block_with(counter: [u32; 4], keys: [[u32; 2]; Self::ROUNDS]) -> [u32; 4] {
         let [mut a, mut b, mut c, mut d] = counter;
-        let [mut k, mut l] = key;
-        for _ in 0..ROUNDS {
+        for round in 0..Self::ROUNDS {
+            let [k, l] = keys[round];
             let (first_high, first_low) = imp::misc::wide_product(a, FACTORS[0]);
             let (second_high, second_low) = imp::misc::wide_product(c, FACTORS[1]);
             (a, b) = (second_high ^ b ^ k, second_low);
             (c, d) = (first_high ^ d ^ l, first_low);
-            k = k.wrapping_add(BUMPS[0]);
-            l = l.wrapping_add(BUMPS[1]);
         }
         [a, b, c, d]
     }

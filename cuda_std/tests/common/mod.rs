@@ -57,13 +57,14 @@ impl Args {
         config: LaunchConfig,
         options: Options,
     ) -> Result<(), LaunchError> {
-        let params: Vec<*const c_void> = self
-            .0
-            .iter()
-            .map(|bytes| (&raw const **bytes).cast())
-            .collect();
         // SAFETY: the tests pass what the kernels take.
-        unsafe { cpu::launch(&K::DESCRIPTOR, &config, &params, &options) }
+        unsafe { cpu::launch(&K::DESCRIPTOR, &config, &self.pointers(), &options) }
+    }
+
+    /// Where the arguments are, as a launch takes them.
+    pub fn pointers(&self) -> Vec<*const c_void> {
+        let pointers = self.0.iter().map(|bytes| (&raw const **bytes).cast());
+        pointers.collect()
     }
 }
 

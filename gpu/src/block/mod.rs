@@ -1,5 +1,7 @@
 //! Pieces that a whole block executes together, and that several kernels use.
 
 mod reduce;
+mod ticket;
 
 pub use reduce::{last_warp, reduce_shuffle, reduce_warp, tree, unrolled_tree};
+pub use ticket::is_last;

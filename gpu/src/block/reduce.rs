@@ -85,10 +85,20 @@ pub fn unrolled_tree<R: Reduction, const BLOCK: usize>(tile: Shared<R::Acc>) {
 /// Reduces one value per lane of a full warp to lane 0.
 #[inline(always)]
 #[track_caller]
-pub fn reduce_warp<R: Reduction>(mut value: R::Acc) -> R::Acc {
+pub fn reduce_warp<R: Reduction>(value: R::Acc) -> R::Acc {
+    reduce_lanes::<R>(value, 32)
+}
+
+/// Reduces the values of the first `lanes` lanes of a full warp to lane 0; of all where `lanes` is no power of two.
+#[inline(always)]
+#[track_caller]
+fn reduce_lanes<R: Reduction>(mut value: R::Acc, lanes: u32) -> R::Acc {
     let mut delta = 16;
     while delta > 0 {
-        value = R::combine(value, warp::shuffle_down(FULL_MASK, value, delta));
+        // The same for all lanes.
+        if delta < lanes {
+            value = R::combine(value, warp::shuffle_down(FULL_MASK, value, delta));
+        }
         delta /= 2;
     }
     value
@@ -101,7 +111,7 @@ pub fn reduce_warp<R: Reduction>(mut value: R::Acc) -> R::Acc {
 pub fn reduce_shuffle<R: Reduction>(value: R::Acc) -> R::Acc {
     let results = shared![R::Acc; 32];
     let tid = thread::thread_idx_x() as usize;
-    let warps = thread::block_dim_x() as usize / 32;
+    let warps = thread::block_dim_x() / 32;
     let value = reduce_warp::<R>(value);
     if tid.is_multiple_of(32) {
         results.set(tid / 32, value);
@@ -109,10 +119,10 @@ pub fn reduce_shuffle<R: Reduction>(value: R::Acc) -> R::Acc {
     thread::sync_threads();
     let mut value = R::IDENTITY;
     if tid < 32 {
-        if tid < warps {
+        if tid < warps as usize {
             value = results.get(tid);
         }
-        value = reduce_warp::<R>(value);
+        value = reduce_lanes::<R>(value, warps);
     }
     thread::sync_threads();
     value

@@ -1,12 +1,11 @@
 //! `best`: wide loads, several rows in flight per thread, and one launch.
 
-use core::sync::atomic::Ordering;
+use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
-use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared, view::Wide};
-
-use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_TOTALS, BEST_UNROLL, BEST_WARPS};
+use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_UNROLL, BEST_WARPS};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
+    block,
     reduce::{Max, Min},
 };
 
@@ -18,7 +17,7 @@ const MOST_LANES: usize = 16;
 /// A lane owns 16 bytes of neighbouring columns, a warp 512. The 16 warps of a block take rows in turn, of
 /// which a thread loads four before it uses the first; then their parts meet in shared memory. The blocks
 /// of a tile of columns each take `rows_per_block` neighbouring rows: each leaves its totals and
-/// takes a ticket, the last of 32 neighbours combines those of all 32 in their order, and so on until one
+/// takes a ticket, the last of 16 neighbours combines those of all 16 in their order, and so on until one
 /// block is left. So the result does not depend on who came last.
 ///
 /// Where `output` has elements the results go there, for `height` elements per column; else the totals of
@@ -61,7 +60,6 @@ pub unsafe fn columns_best<A: Along>(
     let tiles = tiles as usize;
     // SAFETY: the launch gives this many bytes, and nothing else uses them.
     let shared: Shared<A::Part> = unsafe { DynamicShared::new() }.carve(BEST_WARPS * columns);
-    let last = shared![u32; 1];
 
     let parts = accumulate::<A>(
         input,
@@ -94,42 +92,26 @@ pub unsafe fn columns_best<A: Along>(
         if mine {
             totals.set(at(index), total);
         }
-        // The totals have to be visible before the ticket is.
-        thread::device_fence();
-        thread::sync_threads();
         let group = index / BEST_GROUP;
         let first = group * BEST_GROUP;
         let members = BEST_GROUP.min(count - first);
-        if tid == 0 {
-            let ticket = (tickets_base + group) * tiles + tile;
-            let came = tickets.atomic_add(ticket, 1) as usize + 1;
-            if came == members {
-                // Not ordered behind the other blocks' tickets, so as atomic as those.
-                tickets.atomic_store(ticket, 0, Ordering::Relaxed, Scope::Device);
-            }
-            last.set(0, u32::from(came == members));
-        }
-        thread::sync_threads();
-        if last.get(0) == 0 {
+        let ticket = (tickets_base + group) * tiles + tile;
+        if !block::is_last(tickets, ticket, members as u32) {
             return;
         }
-        thread::device_fence();
         total = A::IDENTITY;
         if mine {
-            let mut member = 0;
-            while member < members {
-                // Several loads before the first is used: each takes as long as the cache's latency.
-                let loaded: [A::Acc; BEST_TOTALS] = core::array::from_fn(|k| {
-                    if member + k < members {
-                        totals.get(at(first + member + k))
-                    } else {
-                        A::IDENTITY
-                    }
-                });
-                for k in 0..BEST_TOTALS {
-                    total = A::combine(total, loaded[k]);
+            // All loads before the first is used: each takes as long as the cache's latency.
+            let (start, step) = (at(first), tiles * columns);
+            let loaded: [A::Acc; BEST_GROUP] = core::array::from_fn(|member| {
+                if member < members {
+                    totals.get(start + member * step)
+                } else {
+                    A::IDENTITY
                 }
-                member += BEST_TOTALS;
+            });
+            for member in 0..BEST_GROUP {
+                total = A::combine(total, loaded[member]);
             }
         }
         totals_base += count;

@@ -10,9 +10,12 @@ pub const FOUR_BLOCK: usize = RUNG_BLOCK / 4;
 pub const BEST_WARPS: usize = 16;
 /// Threads of a block of `best`.
 pub const BEST_BLOCK: usize = BEST_WARPS * 32;
-/// Blocks of `best` per multiprocessor: what 64 registers per thread allow. 1024 threads with 64 bytes each
-/// in flight are four times what the latency of an H100's memory takes to be hidden.
-pub const BEST_BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
+/// Blocks of `best` per multiprocessor, for elements of so many bytes: what 64 registers per thread allow, whose 1024 threads
+/// with 64 bytes each in flight are four times what the latency of an H100's memory takes to be hidden. For bytes one, as
+/// the blocks' totals are four to eight times as large as what they come from.
+pub const fn best_blocks_per_multiprocessor(element_bytes: usize) -> u32 {
+    if element_bytes == 1 { 1 } else { 2 }
+}
 /// Rows of which a thread of `best` has 16 bytes in flight.
 pub const BEST_UNROLL: usize = 4;
 /// Bytes of a row that a block of `best` takes: 16 per lane.
@@ -21,10 +24,8 @@ pub const BEST_TILE_BYTES: usize = 32 * 16;
 pub const BEST_LEAST_ROWS: usize = BEST_WARPS * BEST_UNROLL;
 /// Rows that a block takes at most: a part holds no more elements.
 pub const BEST_MOST_ROWS: usize = BEST_WARPS * crate::axis::CHUNK;
-/// Blocks of a tile whose totals the last one of them combines.
-pub const BEST_GROUP: usize = 32;
-/// Totals that a thread of the last block has in flight.
-pub const BEST_TOTALS: usize = 16;
+/// Blocks of a tile whose totals the last one of them combines: a thread of it has all of them in flight at once.
+pub const BEST_GROUP: usize = 16;
 
 /// Columns of a block of the last pass, one per thread along x.
 pub const FOLD_COLUMNS: usize = 32;

@@ -1,19 +1,18 @@
-//! `best`: 16-byte accesses, several in flight.
+//! `best`: 16-byte accesses, and as many threads as there are.
 
 use cuda_std::{
-    map::{First, MapFn, MapInput, Passed, Second, map_wide_by},
+    map::{First, MapFn, Passed, Second, map_wide},
     prelude::*,
 };
 
 use super::{functions::*, instances::with_functions, policy::Policy, wave::Wave};
-use crate::tuning::{Shipped, Tuned, shipped};
+use crate::tuning::shipped;
 
-/// Applies the function to chunks of elements, 16 bytes of the largest type in each, two chunks per thread
-/// in flight where there is one input, else one: see [`map_wide`].
+/// Applies the function to chunks of elements, 16 bytes of the largest type in each, a chunk per thread: see [`map_wide`].
 ///
-/// Launch: a block of 256 threads for as many chunks as they take at once; any other shape gives the same
-/// result. No shared memory. Five blocks are resident at once by the launch bounds, for which the sine and the cosine
-/// spill 8 bytes on compute capability 8.0; on 7.5 and 9.0 nothing does.
+/// Launch: blocks of 256 threads, one thread per chunk; any other shape gives the same
+/// result. No shared memory. Eight blocks are resident at once by the launch bounds, for which the wave spills 4
+/// bytes on compute capability 9.0, and on 8.0 the sine 4, the power 16 and the wave 24; on 7.5 nothing does.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`
 /// once. The bits depend on the function and the elements alone.
 ///
@@ -32,21 +31,5 @@ pub unsafe fn map_best<F: MapFn>(
     second: Global<Second<F>>,
     output: GlobalMut<F::Out>,
 ) {
-    apply_all::<F, Shipped<F::Out>>(function, first, second, output);
-}
-
-/// [`map_best`] by the numbers of a row.
-#[inline(always)]
-#[track_caller]
-pub fn apply_all<F: MapFn, N: Tuned<Policy>>(
-    function: Passed<F>,
-    first: Global<First<F>>,
-    second: Global<Second<F>>,
-    output: GlobalMut<F::Out>,
-) {
-    const { assert!(matches!(N::POLICY.chunks[F::In::ARRAYS], 1 | 2)) };
-    match const { N::POLICY.chunks[F::In::ARRAYS] } {
-        2 => map_wide_by::<F, 2>(function, first, second, output),
-        _ => map_wide_by::<F, 1>(function, first, second, output),
-    }
+    map_wide(function, first, second, output);
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `direct` | one thread per element |
 //! | `rolled` | a loop whose stride is the whole grid: any launch shape does all the work |
-//! | `best` | 16-byte loads and stores, several in flight |
+//! | `best` | 16-byte loads and stores, a thread for each |
 //!
 //! The function is a type, [`MapFn`](cuda_std::map::MapFn), and every kernel is generic over it: [`functions`] has the library's own, and a
 //! user's crate makes a kernel of its own functions with [`cuda_std::map_kernel!`]. A function's result does
@@ -22,8 +22,6 @@ pub mod policy;
 mod rolled;
 mod wave;
 
-#[doc(hidden)]
-pub use best::apply_all;
 pub use best::{MapBest, map_best};
 pub use direct::{MapDirect, map_direct};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -50,7 +48,7 @@ pub const FAMILY: Family = Family {
         },
         Variant {
             name: "best",
-            idea: "16-byte loads and stores, several in flight",
+            idea: "16-byte loads and stores, a thread for each",
             kernels: &["map_best"],
         },
     ],

@@ -29,12 +29,11 @@ use crate::tuning::shipped;
 pub unsafe fn random_best_philox<D: Distribution>(
     output: GlobalMut<D::Out>,
     distribution: D,
-    seed: u64,
+    keys: [[u32; 2]; Philox4x32::ROUNDS],
     sequence: u64,
     first: u64,
 ) {
     let part = Part::<D>::new(output, first);
-    let key = Philox4x32::key(seed);
     by_number(part, distribution, part.aligned(), |quad| {
         let counter = [
             quad as u32,
@@ -42,7 +41,7 @@ pub unsafe fn random_best_philox<D: Distribution>(
             sequence as u32,
             (sequence >> 32) as u32,
         ];
-        Philox4x32::block(counter, key)
+        Philox4x32::block_with(counter, keys)
     });
 }
 

@@ -5,8 +5,10 @@ use crate::tuning::{self, Choice, shipped};
 /// Threads of a block of `per_thread`, of the kernel that makes the states, and of every kernel of Poisson numbers, whose
 /// table is copied in strides of as many.
 pub const BLOCK: usize = 256;
+/// Quads of words that a thread of a striding kernel makes at least, so that short outputs get few blocks.
+pub const LEAST_PER_THREAD: usize = 4;
 /// The numbers of `per_thread`.
-pub const RUNG: Policy = policy(BLOCK, 0, 4);
+pub const RUNG: Policy = policy(BLOCK, 0);
 
 /// The numbers of `best`, or of `per_thread`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,18 +17,16 @@ pub struct Policy {
     pub block: usize,
     /// Blocks that have to be resident at once; 0 leaves it to the compiler.
     pub resident: u32,
-    /// Blocks per multiprocessor that stride over the quads of Philox, at most.
+    /// Blocks per multiprocessor that stride over the quads of Philox, at most: four times as many as run at once, which
+    /// evens out what some of them lose.
     pub blocks_per_multiprocessor: u32,
-    /// Quads of words that a thread of Philox makes at least, so that short outputs get few blocks.
-    pub least_per_thread: usize,
 }
 
-const fn policy(block: usize, resident: u32, least_per_thread: usize) -> Policy {
+const fn policy(block: usize, resident: u32) -> Policy {
     Policy {
         block,
         resident,
-        blocks_per_multiprocessor: (2048 / block) as u32,
-        least_per_thread,
+        blocks_per_multiprocessor: 4 * (2048 / block) as u32,
     }
 }
 
@@ -36,14 +36,18 @@ const _: () = assert!(shipped::<Policy, u32>().block == BLOCK);
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
-        policy(256, 0, 4),
-        policy(128, 0, 4),
-        policy(512, 0, 4),
-        policy(256, 4, 4),
-        policy(256, 8, 4),
+        policy(256, 0),
+        policy(128, 0),
+        policy(512, 0),
+        policy(256, 4),
+        policy(256, 8),
         Policy {
-            blocks_per_multiprocessor: 4,
-            ..policy(256, 0, 4)
+            blocks_per_multiprocessor: 8,
+            ..policy(256, 0)
+        },
+        Policy {
+            blocks_per_multiprocessor: 64,
+            ..policy(256, 0)
         },
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];

@@ -66,11 +66,10 @@ impl<D: Distribution> Part<D> {
         address % size_of::<D::Quad>() == 0
     }
 
-    /// Writes a quad that is whole: by one store if that is wanted, which takes an [`aligned`](Self::aligned)
-    /// part, else element by element.
+    /// Writes a quad that is whole, whose [`place`](Self::place) is `at`: by one store if that is wanted, which takes an
+    /// [`aligned`](Self::aligned) part, else element by element.
     #[inline(always)]
-    pub fn write_whole(self, quad: u64, elements: D::Quad, by_one_store: bool) {
-        let at = self.place(quad);
+    pub fn write_whole(self, at: usize, elements: D::Quad, by_one_store: bool) {
         if by_one_store {
             elements.store(self.output, at);
         } else {
@@ -98,9 +97,20 @@ pub fn by_number<D: Distribution>(
     let thread = thread::index_1d_wide() as u64;
     let (first, end) = (part.first_whole(), part.end_whole());
     let mut quad = first + thread;
-    while quad < end {
-        part.write_whole(quad, distribution.elements(ready, make(quad)), by_one_store);
-        quad += thread::grid_stride() as u64;
+    if quad < end {
+        let stride = thread::grid_stride() as u64;
+        // Counted down in 32 bits, as a turn is short: no device has memory for more of them.
+        let mut turns = ((end - 1 - quad) / stride) as u32;
+        let mut at = part.place(quad);
+        loop {
+            part.write_whole(at, distribution.elements(ready, make(quad)), by_one_store);
+            if turns == 0 {
+                break;
+            }
+            turns -= 1;
+            quad += stride;
+            at += stride as usize * D::Quad::LEN;
+        }
     }
     let head = thread == 0 && part.first_quad() < first;
     // Where one quad is both, it is the head's.
@@ -170,7 +180,7 @@ pub fn by_sequence<D: Distribution>(
     }
     while quad < part.end_whole() {
         let elements = distribution.elements(ready, four_words(&mut generator));
-        part.write_whole(quad, elements, by_one_store);
+        part.write_whole(part.place(quad), elements, by_one_store);
         quad += STRIDE;
     }
     store(states, sequence, &generator);

@@ -5,104 +5,101 @@ use cuda_std::{bf16, f16, prelude::*, view::Wide};
 use super::{
     instances::with_reductions,
     ops::*,
-    policy::{BEST_BLOCK, BEST_UNROLL},
+    policy::{BEST_MOST_THREADS, BEST_RESIDENT, BEST_UNROLL},
 };
 use crate::block;
 
 /// Reduces the elements to one result in a single launch.
 ///
-/// The grid strides over the aligned middle of the input, 16 bytes per load and four loads per thread
+/// A block takes `per_block` neighbouring elements, its aligned middle 16 bytes per load and four loads per thread
 /// before the first is used; the ends that are not aligned go to the first threads one by one. Each
 /// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
 /// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.
 ///
-/// Launch: as many blocks of 256 threads as fill the device, fewer for short inputs; static shared memory
-/// of 64 partial results. Reads every element once.
+/// Launch: `ceil(n / per_block)` blocks of up to 512 threads, a multiple of 32; static shared memory
+/// of 32 partial results. Reads every element once.
 ///
 /// Determinism: the same input, alignment and grid give the same bits.
 ///
 /// # Safety
 /// `partials` has one element per block of the launch, `result` one, `ticket` one that is 0; no two
 /// launches that may run at once share them. The kernel leaves `ticket` at 0.
-#[kernel(launch_bounds(BEST_BLOCK as u32), instances = with_reductions)]
+#[kernel(launch_bounds(BEST_MOST_THREADS as u32, BEST_RESIDENT), instances = with_reductions)]
 pub unsafe fn reduce_best<R: Reduction>(
     input: Global<R::In>,
+    per_block: usize,
     partials: GlobalMut<R::Acc>,
     ticket: GlobalMut<u32>,
     result: GlobalMut<R::Acc>,
 ) {
-    let value = block::reduce_shuffle::<R>(accumulate::<R>(input));
-
-    let last = shared![u32; 1];
-    let tid = thread::thread_idx_x();
-    if thread::grid_dim_x() == 1 {
+    let tid = thread::thread_idx_x() as usize;
+    let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
+    let from = block * per_block;
+    let to = input.len().min(from + per_block);
+    let value = block::reduce_shuffle::<R>(accumulate::<R>(input, from, to));
+    if blocks == 1 {
         if tid == 0 {
             result.set(0, value);
         }
         return;
     }
     if tid == 0 {
-        partials.set(thread::block_idx_x() as usize, value);
-        // The partial result has to be visible before the ticket is.
-        thread::device_fence();
-        let mine = ticket.atomic_add(0, 1);
-        last.set(0, u32::from(mine + 1 == thread::grid_dim_x()));
+        partials.set(block, value);
     }
-    thread::sync_threads();
-    if last.get(0) == 0 {
+    if !block::is_last(ticket, 0, blocks) {
         return;
     }
-    thread::device_fence();
     let mut value = R::IDENTITY;
-    let mut i = tid as usize;
-    while i < thread::grid_dim_x() as usize {
+    let mut i = tid;
+    while i < blocks as usize {
         value = R::combine(value, partials.get(i));
-        i += BEST_BLOCK;
+        i += thread::block_dim_x() as usize;
     }
     let value = block::reduce_shuffle::<R>(value);
     if tid == 0 {
         result.set(0, value);
-        ticket.set(0, 0);
     }
 }
 
-/// What this thread's share of the input comes to.
+/// What this thread's share of elements `from` to `to - 1` comes to.
 #[inline(always)]
 #[track_caller]
-fn accumulate<R: Reduction>(input: Global<R::In>) -> R::Acc {
+fn accumulate<R: Reduction>(input: Global<R::In>, from: usize, to: usize) -> R::Acc {
     let lanes = Wide::<R::In>::LEN;
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
+    let tid = thread::thread_idx_x() as usize;
+    let threads = thread::block_dim_x() as usize;
 
     // The elements before the first 16-byte boundary, the wide loads, and the rest.
-    let past = input.as_ptr().addr() % 16 / size_of::<R::In>();
-    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
-    let wides = (input.len() - head) / lanes;
-    let tail = head + wides * lanes;
+    let past = (input.as_ptr().addr() / size_of::<R::In>()).wrapping_add(from) % lanes;
+    let head = if past == 0 { 0 } else { lanes - past }.min(to - from);
+    let first = from + head;
+    let wides = (to - first) / lanes;
+    let tail = first + wides * lanes;
 
     let mut value = R::IDENTITY;
-    let mut wide = thread;
-    while wide + (BEST_UNROLL - 1) * stride < wides {
-        let loaded: [Wide<R::In>; BEST_UNROLL] = core::array::from_fn(|round| {
-            input.get_wide_streaming(head + (wide + round * stride) * lanes)
-        });
+    let mut wide = tid;
+    while wide + (BEST_UNROLL - 1) * threads < wides {
+        let at = first + wide * lanes;
+        let step = threads * lanes;
+        let loaded: [Wide<R::In>; BEST_UNROLL] =
+            core::array::from_fn(|round| input.get_wide_streaming(at + round * step));
         let [a, b, c, d] = loaded;
-        value = R::add_wide(value, a, head + wide * lanes);
-        value = R::add_wide(value, b, head + (wide + stride) * lanes);
-        value = R::add_wide(value, c, head + (wide + 2 * stride) * lanes);
-        value = R::add_wide(value, d, head + (wide + 3 * stride) * lanes);
-        wide += BEST_UNROLL * stride;
+        value = R::add_wide(value, a, at);
+        value = R::add_wide(value, b, at + step);
+        value = R::add_wide(value, c, at + 2 * step);
+        value = R::add_wide(value, d, at + 3 * step);
+        wide += BEST_UNROLL * threads;
     }
     while wide < wides {
-        let first = head + wide * lanes;
-        value = R::add_wide(value, input.get_wide_streaming(first), first);
-        wide += stride;
+        let at = first + wide * lanes;
+        value = R::add_wide(value, input.get_wide_streaming(at), at);
+        wide += threads;
     }
-    if thread < head {
-        value = R::combine(value, R::load(input.get(thread), thread));
+    if tid < head {
+        value = R::combine(value, R::load(input.get(from + tid), from + tid));
     }
-    if tail + thread < input.len() {
-        value = R::combine(value, R::load(input.get(tail + thread), tail + thread));
+    if tail + tid < to {
+        value = R::combine(value, R::load(input.get(tail + tid), tail + tid));
     }
     value
 }

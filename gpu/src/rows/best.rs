@@ -5,6 +5,7 @@ use cuda_std::prelude::*;
 use super::{load::accumulate, policy::Policy};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
+    block,
     reduce::{Max, Min},
     tuning::{Shipped, Tuned, shipped},
 };
@@ -108,39 +109,28 @@ pub fn long<A: Along, N: Tuned<Policy>>(
     blocks: u32,
     elements_per_block: usize,
 ) {
-    let block = const { N::POLICY.block };
-    let last = shared![u32; 1];
     let tid = thread::thread_idx_x() as usize;
     let row = (thread::block_idx_x() / blocks) as usize;
     let blocks = blocks as usize;
     let index = thread::block_idx_x() as usize - row * blocks;
     let from = row * width + index * elements_per_block;
     let to = ((row + 1) * width).min(from + elements_per_block);
-    let mut total = accumulate::<A, N>(input, from, to, tid, block);
-    total = crate::block::reduce_shuffle::<A>(total);
+    let mut total = accumulate::<A, N>(input, from, to, tid, N::POLICY.block);
+    total = block::reduce_shuffle::<A>(total);
     if blocks > 1 {
         if tid == 0 {
             totals.set(row * blocks + index, total);
-            // The total has to be visible before the ticket is.
-            thread::device_fence();
-            let came = tickets.atomic_add(row, 1) as usize + 1;
-            last.set(0, u32::from(came == blocks));
         }
-        thread::sync_threads();
-        if last.get(0) == 0 {
+        if !block::is_last(tickets, row, blocks as u32) {
             return;
         }
-        thread::device_fence();
         total = A::IDENTITY;
         let mut i = tid;
         while i < blocks {
             total = A::combine(total, totals.get(row * blocks + i));
-            i += block;
+            i += N::POLICY.block;
         }
-        total = crate::block::reduce_shuffle::<A>(total);
-        if tid == 0 {
-            tickets.set(row, 0);
-        }
+        total = block::reduce_shuffle::<A>(total);
     }
     if tid == 0 {
         output.set(row, A::finish(total, width));

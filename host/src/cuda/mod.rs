@@ -15,6 +15,7 @@
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches |
+//! | `tables.rs` | the constant tables of a module, and the streams that read them |
 
 mod context;
 mod device;
@@ -24,6 +25,7 @@ mod error;
 mod memory;
 mod module;
 mod stream;
+mod tables;
 #[cfg(test)]
 mod tests;
 

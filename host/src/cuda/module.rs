@@ -3,13 +3,15 @@
 use super::context::CudaContext;
 use super::driver::{self, driver};
 use super::error::{CudaError, Result};
-use super::stream::{CudaEvent, CudaStream};
+use super::stream::CudaStream;
+use super::tables::Tables;
 use cuda_std::constant::ConstantValues;
 use cust::sys::{CUfunction, CUmodule};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// `CU_JIT_ERROR_LOG_BUFFER`.
 const JIT_ERROR_LOG_BUFFER: c_int = 5;
@@ -20,14 +22,16 @@ const JIT_GENERATE_LINE_INFO: c_int = 13;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
 
+/// Launch shapes of a kernel whose resident blocks are remembered.
+const MOST_SHAPES: usize = 16;
+
 /// How much of the compiler's log is kept.
 const LOG_BYTES: usize = 16 * 1024;
 
 /// A module of PTX, compiled by the driver for one device and loaded there.
 pub(crate) struct CudaModule {
     raw: CUmodule,
-    /// Behind the last work that has set or read the module's constant tables.
-    tables: Mutex<Option<CudaEvent>>,
+    tables: Mutex<Tables>,
     context: Arc<CudaContext>,
 }
 
@@ -82,76 +86,41 @@ impl CudaModule {
         }))
     }
 
-    /// Queues setting constant tables, then `work`, which reads them. What other streams queue here
-    /// waits until that is done, so that each use sees its own values.
+    /// Queues setting constant tables, where they hold other values, then `work`, which reads them. Work of other
+    /// streams that sets them to others waits until that is done, so that each use sees its own values.
     ///
     /// # Errors
     /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such table,
     /// `CUDA_ERROR_INVALID_VALUE` (1) where it is smaller than the values; those of `work`.
-    pub(crate) fn with_constants(
+    ///
+    /// # Safety
+    /// The values have no padding.
+    pub(crate) unsafe fn with_constants(
         &self,
-        stream: &CudaStream,
+        stream: &Arc<CudaStream>,
         constants: &[ConstantValues<'_>],
         work: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        self.context.make_current()?;
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        match tables.as_ref() {
-            Some(last) => stream.wait(last)?,
-            None => *tables = Some(CudaEvent::without_timing(&self.context)?),
-        }
-        let queued = constants
-            .iter()
-            .try_for_each(|values| self.set_constant(stream, values))
-            .and_then(|()| work());
-        // What was queued before an error is to be waited for as well: if not by an event, then here.
-        let recorded = tables.as_ref().map_or(Ok(()), |last| {
-            let recorded = last.record(stream);
-            recorded.or_else(|error| stream.synchronize().and(Err(error)))
-        });
-        queued.and(recorded)
+        // SAFETY: the module is loaded as long as `self` lives; the rest is the caller's promise.
+        unsafe { self.tables().with(self.raw, stream, constants, false, work) }
     }
 
-    fn set_constant(&self, stream: &CudaStream, values: &ConstantValues<'_>) -> Result<()> {
-        let wrong = |error: CudaError| {
-            error.with(format_args!(
-                "constant table `{}`, to be set to {} bytes",
-                values.name(),
-                values.bytes()
-            ))
-        };
-        let Ok(name) = CString::new(values.name()) else {
-            return Err(wrong(CudaError::new(
-                "cuModuleGetGlobal",
-                driver::INVALID_VALUE,
-            )));
-        };
-        let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the function writes an address and a size; the name is a C string and the module alive.
-        unsafe {
-            driver!(cuModuleGetGlobal_v2(
-                &mut address,
-                &mut bytes,
-                self.raw,
-                name.as_ptr()
-            ))
-        }
-        .map_err(wrong)?;
-        if values.bytes() > bytes {
-            return Err(wrong(CudaError::new(
-                "cuModuleGetGlobal",
-                driver::INVALID_VALUE,
-            )));
-        }
-        // The driver reads pinned memory later and other memory now, so it gets a copy.
-        let mut copy = Vec::<u8>::with_capacity(values.bytes());
-        // SAFETY: the values are readable and the copy has room for them; the copy goes to a table that
-        // is large enough, in the order that the caller keeps.
-        unsafe {
-            ptr::copy_nonoverlapping(values.as_ptr(), copy.as_mut_ptr(), values.bytes());
-            stream.copy_to_device(address, copy.as_ptr(), values.bytes())
-        }
-        .map_err(wrong)
+    /// Queues setting a constant table, behind the work of all streams that reads it.
+    ///
+    /// # Errors
+    /// As for [`with_constants`](Self::with_constants).
+    pub(crate) fn set_constant(
+        &self,
+        stream: &Arc<CudaStream>,
+        values: &ConstantValues<'_>,
+    ) -> Result<()> {
+        let constants = std::slice::from_ref(values);
+        // SAFETY: as above, and the values are not looked at.
+        unsafe { (self.tables()).with(self.raw, stream, constants, true, || Ok(())) }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel `name`, with its attributes.
@@ -188,7 +157,9 @@ impl CudaModule {
             raw,
             name: name.to_owned(),
             attributes,
-            dynamic_limit: Mutex::new(dynamic_limit),
+            dynamic_limit: AtomicU32::new(dynamic_limit),
+            raising: Mutex::default(),
+            resident: Mutex::default(),
             module: self.clone(),
         })
     }
@@ -248,7 +219,11 @@ pub(crate) struct CudaFunction {
     name: String,
     attributes: FunctionAttributes,
     /// The most dynamic shared memory in bytes that a launch may ask for as things stand.
-    dynamic_limit: Mutex<u32>,
+    dynamic_limit: AtomicU32,
+    /// Held while that is raised.
+    raising: Mutex<()>,
+    /// What the driver said of blocks that a multiprocessor holds: threads, bytes of shared memory, blocks.
+    resident: Mutex<Vec<(u32, u32, u32)>>,
     module: Arc<CudaModule>,
 }
 
@@ -270,11 +245,18 @@ impl CudaFunction {
     }
 
     /// How many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory
-    /// a multiprocessor holds at a time; 0 where it cannot hold one.
+    /// a multiprocessor holds at a time; 0 where it cannot hold one. The driver is asked once.
     ///
     /// # Errors
     /// What the driver returns.
     pub(crate) fn max_active_blocks(&self, block_threads: u32, shared_bytes: u32) -> Result<u32> {
+        let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = resident
+            .iter()
+            .find(|known| (known.0, known.1) == (block_threads, shared_bytes));
+        if let Some((.., blocks)) = known {
+            return Ok(*blocks);
+        }
         self.module.context.make_current()?;
         self.allow_dynamic_shared(shared_bytes)?;
         let mut blocks: c_int = 0;
@@ -288,7 +270,13 @@ impl CudaFunction {
                 shared_bytes as usize,
             ))
         }?;
-        Ok(blocks.max(0) as u32)
+        let blocks = blocks.max(0) as u32;
+        // Shapes are few, but for a caller who tries many.
+        if resident.len() >= MOST_SHAPES {
+            resident.clear();
+        }
+        resident.push((block_threads, shared_bytes, blocks));
+        Ok(blocks)
     }
 
     /// Queues a launch of the kernel in `stream`: `grid` blocks of `block` threads (x, y, z), each
@@ -344,11 +332,11 @@ impl CudaFunction {
 
     /// Raises the kernel's limit of dynamic shared memory where `bytes` is above it.
     fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
-        let mut limit = self
-            .dynamic_limit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if bytes <= *limit {
+        if bytes <= self.dynamic_limit.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _one_at_a_time = self.raising.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes <= self.dynamic_limit.load(Ordering::Acquire) {
             return Ok(());
         }
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
@@ -360,7 +348,7 @@ impl CudaFunction {
                 value
             ))
         }?;
-        *limit = bytes;
+        self.dynamic_limit.store(bytes, Ordering::Release);
         Ok(())
     }
 

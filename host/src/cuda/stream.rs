@@ -7,6 +7,7 @@ use cust::sys::{CUevent, CUstream};
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A queue of work for a device: what is put into it runs in that order, apart from other streams.
@@ -15,6 +16,7 @@ use std::time::Duration;
 /// (`cust`'s streams leave that flag off, which is why this is not one of them.)
 pub(crate) struct CudaStream {
     raw: CUstream,
+    id: u64,
     context: Arc<CudaContext>,
 }
 
@@ -33,8 +35,10 @@ impl CudaStream {
         let mut raw: CUstream = ptr::null_mut();
         // SAFETY: the function writes one handle.
         unsafe { driver!(cuStreamCreate(&mut raw, driver::STREAM_NON_BLOCKING)) }?;
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(CudaStream {
             raw,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             context: context.clone(),
         })
     }
@@ -42,6 +46,11 @@ impl CudaStream {
     /// The context that the stream belongs to.
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.context
+    }
+
+    /// A number that no other stream of the process has had; the driver uses its handles again.
+    pub(super) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The driver's handle, valid while `self` lives.

@@ -3,8 +3,8 @@
 use warpwright_gpu::columns::{
     FAMILY,
     policy::{
-        BEST_BLOCK, BEST_BLOCKS_PER_MULTIPROCESSOR, BEST_TILE_BYTES, FOLD_COLUMNS, FOLD_ROWS,
-        FOUR_BLOCK, RUNG_BLOCK, rows_per_block, tree, view,
+        BEST_BLOCK, BEST_TILE_BYTES, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, RUNG_BLOCK,
+        best_blocks_per_multiprocessor, rows_per_block, tree, view,
     },
 };
 
@@ -50,7 +50,7 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
             kernel,
             threads: BEST_BLOCK as u32,
             shared_bytes: shared_bytes as u32,
-            blocks_per_multiprocessor: BEST_BLOCKS_PER_MULTIPROCESSOR,
+            blocks_per_multiprocessor: best_blocks_per_multiprocessor(kernels.element_bytes),
             least_per_block: 1,
         };
         let filling = filling.blocks(problem.device, FAMILY.name, usize::MAX)?;

@@ -412,6 +412,15 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
         self.choice.chosen_by()
     }
 
+    /// Bytes of device memory that it takes beside the result: the mask's, where constant memory has no room for it or the
+    /// variant does not look there; else none.
+    pub fn workspace_bytes(&self) -> usize {
+        match &self.weights {
+            Placed::Global(mask) => mask.len() * size_of::<MaskOf<'a, S>>(),
+            Placed::Constants { .. } => 0,
+        }
+    }
+
     /// Queues the work.
     ///
     /// # Errors
@@ -422,7 +431,7 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
         };
         let (input, _, width) = self.input.parts();
         let output = S::elements(&mut self.output);
-        let mut args = RawArgs::default();
+        let mut args = RawArgs::new();
         args.view(input.address(), input.len());
         let constants = match &self.weights {
             Placed::Global(mask) => {
@@ -451,7 +460,7 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
             module: None,
             constants: constants.as_slice(),
         };
-        ordered(&self.device.executor, &[&input.device().executor], || {
+        ordered(&self.device.executor, &[input.device()], || {
             // SAFETY: the output is a new allocation with as many elements as the input, a multiple of the
             // row's width, which is not 0; the grid has a block per part of a row; the table holds the mask
             // as the kernel wants it, and the mask in global memory is this request's own.

@@ -337,6 +337,11 @@ impl<T: GemmElement, C: Claimed<T>> PreparedGemm<'_, T, C> {
         self.choice.chosen_by()
     }
 
+    /// Bytes of device memory that it takes beside the result: none.
+    pub fn workspace_bytes(&self) -> usize {
+        0
+    }
+
     /// Queues the work. With a `beta` other than 0, C is what it was and the result: queued again, the work
     /// goes on from there.
     ///
@@ -347,7 +352,7 @@ impl<T: GemmElement, C: Claimed<T>> PreparedGemm<'_, T, C> {
             return Ok(());
         }
         let (a, b, c) = (self.a.elements(), self.b.elements(), self.output.rect());
-        let mut args = RawArgs::default();
+        let mut args = RawArgs::new();
         args.view(a.address(), a.len())
             .view(b.address(), b.len())
             .view(c.elements().address(), c.elements().len())

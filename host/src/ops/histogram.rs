@@ -203,6 +203,7 @@ where
         device.require_same("histogram", input.device())?;
         let choice = choose(&FAMILY, variant.as_deref())?;
         let work = plan::<B>(&device, choice, input.len(), bins)?;
+        // Of noughts until the work is queued; so the first time they need not be cleared.
         let counts = device.zeros(bins)?;
         Ok(PreparedHistogram {
             device,
@@ -212,6 +213,7 @@ where
             choice,
             work,
             counts,
+            cleared: true,
         })
     }
 }
@@ -333,6 +335,8 @@ pub struct PreparedHistogram<'a, B: Binning> {
     choice: Choice,
     work: Work,
     counts: Vector<u64>,
+    /// Whether the counts are 0.
+    cleared: bool,
 }
 
 impl<B: Kernels + ByValue> PreparedHistogram<'_, B>
@@ -349,6 +353,11 @@ where
         self.choice.chosen_by()
     }
 
+    /// Bytes of device memory that it takes: the counts, 8 per bin, whose copy on the host is the result.
+    pub fn workspace_bytes(&self) -> usize {
+        self.counts.len() * size_of::<u64>()
+    }
+
     /// Queues the work: clears the counts and counts. `serial` does its work here, on the host.
     ///
     /// # Errors
@@ -356,6 +365,7 @@ where
     pub fn enqueue(&mut self) -> Result<()> {
         match self.work {
             Work::Host => {
+                self.cleared = false;
                 let counts = serial(self.rule, &self.input.to_vec()?, self.bins)?;
                 self.counts.upload(&counts)
             }
@@ -364,8 +374,11 @@ where
                 config,
                 best,
             } => {
-                self.counts.view_mut().clear()?;
-                let mut args = RawArgs::default();
+                if !self.cleared {
+                    self.counts.view_mut().clear()?;
+                }
+                self.cleared = false;
+                let mut args = RawArgs::new();
                 args.view(self.input.address(), self.input.len())
                     .view(self.counts.view().address(), self.bins)
                     .value(self.rule);

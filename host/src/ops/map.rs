@@ -5,7 +5,7 @@ use std::fmt;
 use cuda_std::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
-    map::{MapFn, MapInput, MapKernel, Passed, chunk_len, chunks},
+    map::{MapFn, MapInput, MapKernel, Passed, chunk_len},
 };
 use warpwright_gpu::map::{
     FAMILY,
@@ -333,15 +333,12 @@ impl<'a, F: Function> MapRequest<'a, F> {
             _ if len == 0 => LaunchConfig::linear(0, 0),
             Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
             None => {
-                let (block, chunks) = match function.module() {
+                let threads = match function.module() {
                     // What `map_kernel!` compiles.
-                    Some(_) => (BLOCK, chunks::<F::Map>()),
-                    None => {
-                        let policy: Policy = device.policy(kernel, size_of::<Out<F>>());
-                        (policy.block, policy.chunks[<F::Map as MapFn>::In::ARRAYS])
-                    }
+                    Some(_) => BLOCK,
+                    None => device.policy::<Policy>(kernel, size_of::<Out<F>>()).block,
                 };
-                let tile = (block, chunks * chunk_len::<F::Map>());
+                let tile = (threads, chunk_len::<F::Map>());
                 own_shape(&device, choice, kernel, tile, len)?
             }
         };
@@ -443,6 +440,11 @@ where
         self.choice.chosen_by()
     }
 
+    /// Bytes of device memory that it takes beside the result: none.
+    pub fn workspace_bytes(&self) -> usize {
+        0
+    }
+
     /// Queues the work.
     ///
     /// # Errors
@@ -452,14 +454,16 @@ where
         if len == 0 {
             return Ok(());
         }
-        let mut owners = Vec::new();
-        let mut args = RawArgs::default();
+        // One that is not there is done without, as this handle is.
+        let owners = self
+            .inputs
+            .map(|input| input.map_or(&self.device, |input| input.device));
+        let mut args = RawArgs::new();
         args.value(Passed::new(self.function.map()));
         for input in self.inputs {
             // A function that takes fewer inputs does not touch the others.
             let (address, len) = input.map_or((0, 0), |input| (input.address, input.len));
             args.view(address, len);
-            owners.extend(input.map(|input| &input.device.executor));
         }
         args.view(self.output.view_mut().address(), len);
         let params = args.pointers();

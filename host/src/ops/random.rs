@@ -2,14 +2,14 @@
 
 use cuda_std::{
     kernel::{ByValue, KernelDescriptor, LaunchConfig},
-    random::{Poisson, PoissonTable},
+    random::{Philox4x32, Poisson, PoissonTable},
 };
 use warpwright_gpu::random::{
     Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform,
     policy::{self, Policy},
 };
 
-use super::{Choice, Strided, choose, grid_size};
+use super::{Choice, choose, grid_size};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
@@ -221,6 +221,14 @@ impl RandomGenerator {
         choose(&FAMILY, self.variant.as_deref())
     }
 
+    /// Bytes of device memory that it holds, from call to call: for XORWOW the states, 1.5 MiB, and the table of the Poisson
+    /// numbers asked for last. A call takes no more than its result.
+    pub fn workspace_bytes(&self) -> usize {
+        let states = self.states.as_ref().map_or(0, |it| it.words.len());
+        let table = self.poisson.as_ref().map_or(0, |it| it.entries.len());
+        (states + table) * size_of::<u32>()
+    }
+
     /// The number of the word that comes next.
     pub fn position(&self) -> u64 {
         self.position
@@ -429,23 +437,23 @@ impl RandomGenerator {
                     format!("{} elements of {words} words", output.len()),
                 )
             })?;
-        let mut args = RawArgs::default();
+        let mut args = RawArgs::new();
         args.view(output.address(), output.len())
             .value(distribution);
         let (kernel, blocks, threads) = match &self.states {
             None => {
-                args.value(self.seed).value(self.sequence).value(first);
+                match choice.variant() {
+                    "best" => args.value(Philox4x32::round_keys(Philox4x32::key(self.seed))),
+                    _ => args.value(self.seed),
+                };
+                args.value(self.sequence).value(first);
                 let kernel = D::PHILOX[choice.index];
                 let tuned = self.numbers(choice, kernel, size_of::<D::Out>());
                 let quads = output.len() / per_quad as usize + 2;
-                let strided = Strided {
-                    kernel,
-                    threads: tuned.block as u32,
-                    shared_bytes,
-                    blocks_per_multiprocessor: tuned.blocks_per_multiprocessor,
-                    least_per_block: tuned.block * tuned.least_per_thread,
-                };
-                let blocks = strided.blocks(&self.device, OPERATION, quads)?;
+                let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
+                let most = multiprocessors * tuned.blocks_per_multiprocessor as usize;
+                let least_per_block = tuned.block * policy::LEAST_PER_THREAD;
+                let blocks = quads.div_ceil(least_per_block).min(most);
                 (kernel, blocks, tuned.block)
             }
             Some(_) => {
@@ -492,7 +500,7 @@ impl RandomGenerator {
         };
         let address = states.words.view().address();
         if states.at != Some(quad) {
-            let mut args = RawArgs::default();
+            let mut args = RawArgs::new();
             args.view(address, states.words.len())
                 .value(self.seed)
                 .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))

@@ -151,6 +151,11 @@ impl<T: Element> PreparedTranspose<'_, T> {
         self.choice.chosen_by()
     }
 
+    /// Bytes of device memory that it takes beside the result: none.
+    pub fn workspace_bytes(&self) -> usize {
+        0
+    }
+
     /// Queues the work.
     ///
     /// # Errors
@@ -161,7 +166,7 @@ impl<T: Element> PreparedTranspose<'_, T> {
             Work::Nothing => Ok(()),
             Work::Copy => copy("transpose", input, &mut output),
             Work::Launch(kernel, config) => {
-                let mut args = RawArgs::default();
+                let mut args = RawArgs::new();
                 args.view(input.address(), input.len())
                     .view(output.address(), output.len())
                     .value(self.input.width())

@@ -5,10 +5,18 @@ use cuda_std::prelude::*;
 
 const TILE: usize = 16;
 
-/// Loads the tile at `top`, `left` of the matrix that starts at element `first`.
+/// Loads the tile at `top`, `left` of the matrix that starts at element `first`; `EDGE` says whether
+/// elements outside are set to nought.
 #[inline(always)]
 #[track_caller]
-fn load(tile: Shared<u32>, input: Global<u32>, first: usize, top: usize, left: usize, n: usize) {
+fn load<const EDGE: bool>(
+    tile: Shared<u32>,
+    input: Global<u32>,
+    first: usize,
+    top: usize,
+    left: usize,
+    n: usize,
+) {
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
@@ -19,13 +27,14 @@ fn load(tile: Shared<u32>, input: Global<u32>, first: usize, top: usize, left: u
     } else {
         0
     };
-    tile.set(y * TILE + x, value);
+    if inside || EDGE {
+        tile.set(y * TILE + x, value);
+    }
 }
 
-/// What the kernels have in common: whether there is a barrier behind loading and behind using, whether
-/// elements outside are set to nought, and how many elements a lane adds up.
+/// What the kernels have in common, with what is done behind loading and behind using the tiles.
 #[inline(always)]
-fn tiled(
+fn tiled<const EDGE: bool>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     n: usize,
@@ -44,11 +53,12 @@ fn tiled(
     let mut sum = 0_u32;
     let mut from = 0;
     while from < n {
-        load(a, input, 0, top, from, n); // HERE: race
-        load(b, input, n * n, from, left, n); // HERE: race
+        load::<EDGE>(a, input, 0, top, from, n); // HERE: race
+        load::<EDGE>(b, input, n * n, from, left, n); // HERE: race
         behind_load();
+        let count = (n - from).min(TILE);
         let mut k = 0;
-        while k < TILE {
+        while k < count {
             let left = a.get(y * TILE + k); // HERE: race, init
             let right = b.get(k * TILE + x); // HERE: race, init
             sum = sum.wrapping_add(left.wrapping_mul(right));
@@ -76,7 +86,7 @@ pub unsafe fn gemm_tiled_no_barrier_behind_load<const DEFECT: bool>(
             thread::sync_threads();
         }
     };
-    tiled(input, output, n, behind_load, thread::sync_threads);
+    tiled::<true>(input, output, n, behind_load, thread::sync_threads);
 }
 
 /// `tiled` without the barrier between using the tiles and loading the next ones over them.
@@ -93,7 +103,7 @@ pub unsafe fn gemm_tiled_no_barrier_behind_use<const DEFECT: bool>(
             thread::sync_threads();
         }
     };
-    tiled(input, output, n, thread::sync_threads, behind_use);
+    tiled::<true>(input, output, n, thread::sync_threads, behind_use);
 }
 
 /// `tiled` whose lanes outside of the result leave the loop, and its barriers, at once.
@@ -109,10 +119,10 @@ pub unsafe fn gemm_tiled_early_return<const DEFECT: bool>(
         return;
     }
     let barrier = || thread::sync_threads(); // HERE: sync
-    tiled(input, output, n, barrier, barrier);
+    tiled::<true>(input, output, n, barrier, barrier);
 }
 
-/// `tiled` whose tile of the ragged edge keeps what it held.
+/// `tiled` whose tiles keep what they held where a matrix ends.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn gemm_tiled_edge_unwritten<const DEFECT: bool>(
     input: Global<u32>,
@@ -120,27 +130,11 @@ pub unsafe fn gemm_tiled_edge_unwritten<const DEFECT: bool>(
     _scratch: GlobalMut<u32>,
     n: usize,
 ) {
-    let tile = shared![u32; TILE * TILE];
-    let (x, y) = (
-        thread::thread_idx_x() as usize,
-        thread::thread_idx_y() as usize,
-    );
-    let row = thread::block_idx_y() as usize * TILE + y;
-    let column = thread::block_idx_x() as usize * TILE + x;
-    if row < n && column < n {
-        tile.set(y * TILE + x, input.get(row * n + column));
-    } else if !DEFECT {
-        tile.set(y * TILE + x, 0);
-    }
-    thread::sync_threads();
-    let mut sum = 0_u32;
-    let mut k = 0;
-    while k < TILE {
-        sum = sum.wrapping_add(tile.get(y * TILE + k)); // HERE: init
-        k += 1;
-    }
-    if row < n && column < n {
-        output.set(row * n + column, sum);
+    // AT: tiled for init
+    let barrier = thread::sync_threads;
+    match DEFECT {
+        true => tiled::<false>(input, output, n, barrier, barrier),
+        false => tiled::<true>(input, output, n, barrier, barrier),
     }
 }
 

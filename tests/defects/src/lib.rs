@@ -3,7 +3,7 @@
 //! Each is made from a real kernel by a small change, which its first line names, and comes in two
 //! instances: `correct`, and `defect` with the change. The lines where the defect shows carry a comment
 //! `HERE:` with the checks that may report it there; `AT:` names a function of the same file that has
-//! such lines. All kernels have the same parameters, so that one program can launch any of them: on the
+//! such lines, and may go on with `for` and the one check of those there that counts. All kernels have the same parameters, so that one program can launch any of them: on the
 //! CPU executor, and as PTX on a card under compute-sanitizer.
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -13,6 +13,7 @@
 // Loops over constants are written out by index, as in the real kernels.
 #![allow(clippy::missing_safety_doc, clippy::needless_range_loop)]
 
+pub mod async_copy;
 pub mod columns;
 pub mod convolution;
 pub mod gemm;
@@ -202,6 +203,12 @@ macro_rules! for_each_defect {
             gemm: gemm_tiled_early_return GemmTiledEarlyReturn SQUARE;
             gemm: gemm_tiled_edge_unwritten GemmTiledEdgeUnwritten SQUARE;
             gemm: gemm_naive_one_too_many GemmNaiveOneTooMany SQUARE;
+            async_copy: gemm_async_wait_behind_use GemmAsyncWaitBehindUse SQUARE;
+            async_copy: gemm_async_one_group_less GemmAsyncOneGroupLess SQUARE;
+            async_copy: gemm_async_no_barrier_behind_wait GemmAsyncNoBarrierBehindWait SQUARE;
+            async_copy: gemm_async_no_barrier_behind_use GemmAsyncNoBarrierBehindUse SQUARE;
+            async_copy: gemm_async_one_buffer GemmAsyncOneBuffer SQUARE;
+            async_copy: gemm_async_one_tile_too_many GemmAsyncOneTileTooMany SQUARE;
             convolution: convolution_missing_halo ConvolutionMissingHalo WINDOW;
             convolution: convolution_no_barrier ConvolutionNoBarrier WINDOW;
             convolution: convolution_short_halo ConvolutionShortHalo WINDOW;
@@ -221,6 +228,7 @@ macro_rules! for_each_defect {
             map: map_rolled_block_stride MapRolledBlockStride SAME;
             map: map_direct_unguarded MapDirectUnguarded SHORTER;
             map: map_best_ragged_tail MapBestRaggedTail RAGGED;
+            async_copy: map_async_result_one_step_on MapAsyncResultOneStepOn IN_PLACE;
             map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
         }
     };
@@ -258,6 +266,11 @@ const SHORTER: Shape = Shape {
 const SAME: Shape = Shape {
     output: 700,
     ..LINE
+};
+/// The same for one block, which takes three steps.
+const IN_PLACE: Shape = Shape {
+    grid: [1, 1],
+    ..SAME
 };
 /// A length that four does not divide.
 const RAGGED: Shape = Shape {

@@ -1,40 +1,153 @@
-//! Defects planted in how the blocks of `best` hand on their partial results (`gpu/src/reduce/best.rs`).
+//! Defects planted in how the blocks of `best` hand on their partial results (`gpu/src/reduce/best.rs`): the
+//! sum of `u32`, to the first element of `output`. Its last element, a zero, is the ticket.
 
-use cuda_std::prelude::*;
+use core::sync::atomic::Ordering;
 
-use crate::reduce::{BLOCK, load};
+use cuda_std::{atomic::Scope, prelude::*, view::Wide};
 
-/// What `best` may do wrong when it hands partial results to the last block.
+use crate::reduce::{BLOCK, warp_sum};
+
+/// Loads that a thread has in flight.
+const UNROLL: usize = 4;
+
+/// What is wrong with `best`.
+const NOTHING: u32 = 0;
+const NO_RELEASE: u32 = 1;
+const NO_ACQUIRE: u32 = 2;
+const FENCE_OF_THE_BLOCK: u32 = 3;
+const PLAIN_TICKET: u32 = 4;
+const ONE_PARTIAL_TOO_MANY: u32 = 5;
+const NO_BARRIER: u32 = 6;
+
+/// `best`.
 #[inline(always)]
-fn one_launch(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    release: impl Fn(),
-    acquire: impl Fn(),
-) {
-    let blocks = thread::grid_dim_x() as usize;
-    let last = shared![u32; 1];
+fn best<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, partials: GlobalMut<u32>) {
     let tid = thread::thread_idx_x() as usize;
-    let value = load(input);
-    if tid == 0 {
-        scratch.set(1 + thread::block_idx_x() as usize, value);
-        release();
-        let mine = scratch.atomic_add(0, 1);
-        last.set(0, (mine as usize + 1 == blocks) as u32);
-    }
-    thread::sync_threads();
-    if last.get(0) == 0 {
+    let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
+    let per_block = input.len().div_ceil(blocks as usize);
+    let from = input.len().min(block * per_block);
+    let to = input.len().min(from + per_block);
+    let value = block_sum(accumulate(input, from, to));
+    if blocks == 1 {
+        if tid == 0 {
+            output.set(0, value);
+        }
         return;
     }
-    acquire();
-    if tid < blocks {
-        let value = scratch.get(1 + tid); // HERE: race
-        output.set(tid, value);
+    if tid == 0 {
+        partials.set(block, value);
+    }
+    if !is_last::<WRONG>(output, output.len() - 1, blocks) {
+        return;
+    }
+    let end = blocks as usize + usize::from(WRONG == ONE_PARTIAL_TOO_MANY);
+    let mut value = 0_u32;
+    let mut i = tid;
+    while i < end {
+        value = value.wrapping_add(partials.get(i)); // HERE: race, init
+        i += BLOCK;
+    }
+    let value = block_sum(value);
+    if tid == 0 {
+        output.set(0, value);
     }
 }
 
-/// `best` without the fence before the ticket.
+/// `block::is_last`.
+#[inline(always)]
+fn is_last<const WRONG: u32>(tickets: GlobalMut<u32>, i: usize, members: u32) -> bool {
+    let last = shared![u32; 1];
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 {
+        let (order, scope) = match WRONG {
+            NO_RELEASE => (Ordering::Acquire, Scope::Device),
+            NO_ACQUIRE => (Ordering::Release, Scope::Device),
+            FENCE_OF_THE_BLOCK => (Ordering::AcqRel, Scope::Block),
+            _ => (Ordering::AcqRel, Scope::Device),
+        };
+        let came = if WRONG == PLAIN_TICKET {
+            let came = tickets.get(i) + 1; // HERE: race
+            tickets.set(i, came);
+            came
+        } else {
+            tickets.atomic_add_with(i, 1, order, scope) + 1
+        };
+        if came == members {
+            tickets.atomic_store(i, 0, Ordering::Relaxed, Scope::Device);
+        }
+        last.set(0, u32::from(came == members));
+    }
+    if WRONG != NO_BARRIER {
+        thread::sync_threads();
+    }
+    last.get(0) == 1 // HERE: race, init
+}
+
+/// What this thread's share of elements `from` to `to - 1` comes to.
+#[inline(always)]
+#[track_caller]
+fn accumulate(input: Global<u32>, from: usize, to: usize) -> u32 {
+    let lanes = Wide::<u32>::LEN;
+    let tid = thread::thread_idx_x() as usize;
+    let threads = thread::block_dim_x() as usize;
+
+    // The elements before the first 16-byte boundary, the wide loads, and the rest.
+    let past = (input.as_ptr().addr() / size_of::<u32>()).wrapping_add(from) % lanes;
+    let head = if past == 0 { 0 } else { lanes - past }.min(to - from);
+    let first = from + head;
+    let wides = (to - first) / lanes;
+    let tail = first + wides * lanes;
+
+    let add =
+        |value, wide: Wide<u32>| wide.fold(value, |sum: u32, element, _| sum.wrapping_add(element));
+    let mut value = 0_u32;
+    let mut wide = tid;
+    while wide + (UNROLL - 1) * threads < wides {
+        let at = first + wide * lanes;
+        let step = threads * lanes;
+        let loaded: [Wide<u32>; UNROLL] =
+            core::array::from_fn(|round| input.get_wide_streaming(at + round * step));
+        let [a, b, c, d] = loaded;
+        value = add(add(add(add(value, a), b), c), d);
+        wide += UNROLL * threads;
+    }
+    while wide < wides {
+        value = add(value, input.get_wide_streaming(first + wide * lanes));
+        wide += threads;
+    }
+    if tid < head {
+        value = value.wrapping_add(input.get(from + tid));
+    }
+    if tail + tid < to {
+        value = value.wrapping_add(input.get(tail + tid));
+    }
+    value
+}
+
+/// `block::reduce_shuffle`.
+#[inline(always)]
+#[track_caller]
+fn block_sum(value: u32) -> u32 {
+    let results = shared![u32; 32];
+    let tid = thread::thread_idx_x() as usize;
+    let warps = thread::block_dim_x() as usize / 32;
+    let value = warp_sum(value);
+    if tid.is_multiple_of(32) {
+        results.set(tid / 32, value);
+    }
+    thread::sync_threads();
+    let mut value = 0;
+    if tid < 32 {
+        if tid < warps {
+            value = results.get(tid);
+        }
+        value = warp_sum(value);
+    }
+    thread::sync_threads();
+    value
+}
+
+/// `best` whose ticket releases nothing.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_no_release<const DEFECT: bool>(
     input: Global<u32>,
@@ -42,16 +155,14 @@ pub unsafe fn reduce_best_no_release<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    // AT: one_launch
-    let release = || {
-        if !DEFECT {
-            thread::device_fence();
-        }
-    };
-    one_launch(input, output, scratch, release, thread::device_fence);
+    // AT: best for race
+    match DEFECT {
+        true => best::<NO_RELEASE>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
+    }
 }
 
-/// `best` without the fence behind the ticket.
+/// `best` whose ticket acquires nothing.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
     input: Global<u32>,
@@ -59,16 +170,14 @@ pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    // AT: one_launch
-    let acquire = || {
-        if !DEFECT {
-            thread::device_fence();
-        }
-    };
-    one_launch(input, output, scratch, thread::device_fence, acquire);
+    // AT: best for race
+    match DEFECT {
+        true => best::<NO_ACQUIRE>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
+    }
 }
 
-/// `best` with a fence that other blocks do not see.
+/// `best` with a ticket that orders nothing for other blocks.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_fence_of_the_block<const DEFECT: bool>(
     input: Global<u32>,
@@ -76,15 +185,11 @@ pub unsafe fn reduce_best_fence_of_the_block<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    // AT: one_launch
-    let release = || {
-        if DEFECT {
-            thread::block_fence();
-        } else {
-            thread::device_fence();
-        }
-    };
-    one_launch(input, output, scratch, release, thread::device_fence);
+    // AT: best for race
+    match DEFECT {
+        true => best::<FENCE_OF_THE_BLOCK>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
+    }
 }
 
 /// `best` that takes its ticket by a read and a write.
@@ -95,20 +200,14 @@ pub unsafe fn reduce_best_plain_ticket<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    if thread::thread_idx_x() == 0 {
-        scratch.set(1 + thread::block_idx_x() as usize, load(input));
-        thread::device_fence();
-        if DEFECT {
-            let mine = scratch.get(0); // HERE: race
-            scratch.set(0, mine + 1);
-        } else {
-            scratch.atomic_add(0, 1);
-        }
-        output.set(thread::block_idx_x() as usize, 0);
+    // AT: is_last for race
+    match DEFECT {
+        true => best::<PLAIN_TICKET>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
     }
 }
 
-/// `best` whose last block reads a partial result that no block wrote.
+/// `best` whose last block takes a partial result that no block wrote.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_partial_unwritten<const DEFECT: bool>(
     input: Global<u32>,
@@ -116,13 +215,10 @@ pub unsafe fn reduce_best_partial_unwritten<const DEFECT: bool>(
     scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    let block = thread::block_idx_x() as usize;
-    if thread::thread_idx_x() == 0 {
-        if !DEFECT || block < input.len() / BLOCK {
-            scratch.set(block, load(input));
-        }
-        let value = scratch.get(block); // HERE: init
-        output.set(block, value);
+    // AT: best for init
+    match DEFECT {
+        true => best::<ONE_PARTIAL_TOO_MANY>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
     }
 }
 
@@ -131,19 +227,12 @@ pub unsafe fn reduce_best_partial_unwritten<const DEFECT: bool>(
 pub unsafe fn reduce_best_flag_no_barrier<const DEFECT: bool>(
     input: Global<u32>,
     output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
     _n: usize,
 ) {
-    let last = shared![u32; 1];
-    let tid = thread::thread_idx_x() as usize;
-    if tid == 0 {
-        last.set(0, load(input));
-    }
-    if !DEFECT {
-        thread::sync_threads();
-    }
-    let flag = last.get(0); // HERE: race, init
-    if tid < 32 {
-        output.set(thread::block_idx_x() as usize * 32 + tid, flag);
+    // AT: is_last
+    match DEFECT {
+        true => best::<NO_BARRIER>(input, output, scratch),
+        false => best::<NOTHING>(input, output, scratch),
     }
 }

@@ -5,6 +5,7 @@ use super::{
     TABLE_BYTES, code, in_context, invalid,
 };
 use crate::Handle;
+use crate::control::{detail, is_listing};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -87,7 +88,7 @@ pub unsafe fn cuModuleGetFunction(
 ) -> u32 {
     in_context(|fake, _| {
         let entry = format!(
-            ".entry {}(",
+            "{ENTRY}{}(",
             unsafe { CStr::from_ptr(name) }.to_string_lossy()
         );
         match fake.modules.get(&(module as u64)) {
@@ -101,12 +102,72 @@ pub unsafe fn cuModuleGetFunction(
             handle,
             Function {
                 module,
+                name: entry[ENTRY.len()..entry.len() - 1].to_owned(),
                 shared: 48 * 1024,
             },
         );
         unsafe { *function = handle as Handle };
         0
     })
+}
+
+/// What stands before a kernel's name in PTX.
+const ENTRY: &str = ".entry ";
+
+/// The sizes of the parameters of the kernel called `name`, in bytes, as its PTX has them.
+fn parameters(text: &str, name: &str) -> Vec<usize> {
+    let entry = format!("{ENTRY}{name}(");
+    let list = text.split_once(&entry).map_or("", |(_, rest)| rest);
+    let list = list.split_once(')').map_or("", |(list, _)| list).trim();
+    let bytes = |parameter: &str| {
+        let words: Vec<&str> = parameter.split_whitespace().collect();
+        let bits = words
+            .iter()
+            .find_map(|word| word.strip_prefix(".")?[1..].parse::<usize>().ok());
+        let count = parameter
+            .split_once('[')
+            .and_then(|(_, count)| count.split(']').next()?.parse::<usize>().ok());
+        bits.unwrap_or(64) / 8 * count.unwrap_or(1)
+    };
+    if list.is_empty() {
+        return Vec::new();
+    }
+    list.split(',').map(bytes).collect()
+}
+
+impl Fake {
+    /// An address by the size of its block, so that it says the same wherever the block is; another number as it is.
+    pub(super) fn shown(&self, value: u64) -> String {
+        match self.blocks.range(..=value).next_back() {
+            Some((start, block)) if value - start <= block.bytes as u64 => {
+                format!("{}B+{}", block.bytes, value - start)
+            }
+            _ => format!("{value:#x}"),
+        }
+    }
+
+    /// The arguments of a launch.
+    ///
+    /// # Safety
+    /// There is a pointer per parameter of the kernel, each to a value of its size.
+    unsafe fn arguments(&self, kernel: &Function, params: *mut *mut c_void) -> String {
+        let text = self.modules.get(&kernel.module).map_or("", |it| &it.text);
+        let sizes = parameters(text, &kernel.name);
+        let shown = sizes.iter().enumerate().map(|(index, size)| {
+            // SAFETY: by the contract.
+            let bytes = unsafe {
+                std::slice::from_raw_parts((*params.add(index)).cast::<u8>(), *size)
+            };
+            match <[u8; 8]>::try_from(bytes) {
+                Ok(word) => self.shown(u64::from_ne_bytes(word)),
+                Err(_) => {
+                    let digits = bytes.iter().rev().map(|byte| format!("{byte:02x}"));
+                    format!("0x{}", digits.collect::<String>())
+                }
+            }
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A kernel of a module that is loaded.
@@ -188,6 +249,15 @@ pub unsafe fn cuLaunchKernel(
             let shape = !grid.contains(&0) && grid_y < 65536 && (1..=1024).contains(&threads);
             if !shape || shared_bytes as c_int > shared || params.is_null() {
                 return invalid("a launch with a wrong shape", INVALID_VALUE);
+            }
+            if let (true, Some(kernel)) = (is_listing(), fake.functions.get(&(kernel as u64))) {
+                // SAFETY: as for any driver.
+                let arguments = unsafe { fake.arguments(kernel, params) };
+                let block = [block_x, block_y, block_z];
+                let name = &kernel.name;
+                detail(&format!(
+                    "{name} {grid:?} {block:?} {shared_bytes} ({arguments})"
+                ));
             }
             0
         }))

@@ -2,6 +2,7 @@
 
 use super::{INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
 use crate::Handle;
+use crate::control::{detail, is_listing};
 use std::ffi::{c_int, c_uint, c_void};
 
 pub unsafe fn cuMemPoolGetAttribute(_: Handle, _: c_int, value: *mut c_void) -> u32 {
@@ -102,6 +103,9 @@ pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) 
         let checked = fake
             .stream(stream, ordinal)
             .and_then(|()| fake.on_device(to, bytes, "fill"));
+        if is_listing() {
+            detail(&format!("{} {value} {bytes}", fake.shown(to)));
+        }
         code(checked.map(|()| fake.queue(Work::Set { to, value, bytes }, false)))
     })
 }
@@ -118,6 +122,9 @@ fn copy_with_host(
         let checked = fake
             .stream(stream, ordinal)
             .and_then(|()| fake.on_device(device, bytes, what));
+        if is_listing() {
+            detail(&format!("{} {bytes}", fake.shown(device)));
+        }
         let pinned = fake.block(host, bytes).is_some();
         code(checked.map(|()| fake.queue(work, !pinned)))
     })
@@ -161,6 +168,10 @@ pub unsafe fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Han
             .stream(stream, ordinal)
             .and_then(|()| fake.on_device(from, bytes, "copy"))
             .and_then(|()| fake.on_device(to, bytes, "copy"));
+        if is_listing() {
+            let ends = [fake.shown(to), fake.shown(from)];
+            detail(&format!("{} {} {bytes}", ends[0], ends[1]));
+        }
         code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, false)))
     })
 }

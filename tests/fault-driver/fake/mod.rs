@@ -12,7 +12,7 @@ pub use kernels::*;
 pub use memory::*;
 
 use crate::Handle;
-use crate::control::{is_lost, wrong};
+use crate::control::{detail, is_lost, wrong};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,7 @@ struct Module {
 
 struct Function {
     module: u64,
+    name: String,
     shared: c_int,
 }
 
@@ -158,6 +159,7 @@ impl Fake {
         // SAFETY: there is at least one byte.
         let start = unsafe { alloc_zeroed(layout) } as u64;
         self.blocks.insert(start, Block { bytes, device });
+        detail(&bytes.to_string());
         (start != 0).then_some(start)
     }
 

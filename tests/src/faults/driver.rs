@@ -33,6 +33,9 @@ pub type Live = [u64; 6];
 
 impl Driver {
     /// Opens the library that is, or will be, the process's driver.
+    ///
+    /// # Errors
+    /// That it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, String> {
         // SAFETY: the library's constructors are Rust's own.
         let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
@@ -57,6 +60,9 @@ impl Driver {
     }
 
     /// Passes calls on to the driver at `path`.
+    ///
+    /// # Errors
+    /// That it cannot be opened.
     pub fn stand_before(&self, path: &CStr) -> Result<(), String> {
         type Function = unsafe extern "C" fn(*const c_char) -> bool;
         // SAFETY: its type; a C string.
@@ -101,6 +107,25 @@ impl Driver {
     /// What the library did so far that no driver allows.
     pub fn wrong(&self) -> String {
         self.text(c"fault_wrong")
+    }
+
+    /// The calls that `work` makes, each with what it is about where the driver does the work itself: the bytes of memory,
+    /// a kernel with its shape and arguments. An address shows as the size of its block and an offset.
+    pub fn calls_of<T>(&self, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        type Function = unsafe extern "C" fn(*mut c_char, usize) -> usize;
+        // SAFETY: its type.
+        let list = unsafe { self.function::<extern "C" fn()>(c"fault_list") };
+        list();
+        let value = work();
+        let mut text = vec![0_u8; 1 << 20];
+        // SAFETY: its type; so many bytes are writable.
+        let bytes = unsafe {
+            self.function::<Function>(c"fault_listed")(text.as_mut_ptr().cast(), text.len())
+        };
+        assert!(bytes <= text.len(), "a list of {bytes} bytes");
+        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+        let lines = text.to_string_lossy().into_owned();
+        (value, lines.lines().map(str::to_owned).collect())
     }
 
     fn text(&self, name: &CStr) -> String {

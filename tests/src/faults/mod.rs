@@ -19,6 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use driver::{Driver, Live, Plan};
 pub use inject::Counts;
 
 /// The shared library that [`child`] opens as the driver.
@@ -107,13 +108,13 @@ pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String>
     Ok(output)
 }
 
-/// Injects the faults, in a process that [`in_child`] started.
+/// The driver of a process that [`in_child`] started; one make-believe device where there is none behind it.
 ///
 /// # Errors
-/// What went wrong, a line each.
-pub fn child(behind: Behind) -> Result<Counts, String> {
+/// That it cannot be opened.
+pub fn driver(behind: Behind) -> Result<Driver, String> {
     let path = std::env::var_os(LIBRARY).ok_or_else(|| format!("{LIBRARY} is not set"))?;
-    let driver = driver::Driver::open(Path::new(&path))?;
+    let driver = Driver::open(Path::new(&path))?;
     match behind {
         Behind::MakeBelieve => driver.devices(1, 1 << 30),
         Behind::RealDriver => {
@@ -122,5 +123,13 @@ pub fn child(behind: Behind) -> Result<Counts, String> {
             driver.stand_before(&real)?;
         }
     }
-    inject::all(&driver, behind)
+    Ok(driver)
+}
+
+/// Injects the faults, in a process that [`in_child`] started.
+///
+/// # Errors
+/// What went wrong, a line each.
+pub fn child(behind: Behind) -> Result<Counts, String> {
+    inject::all(&driver(behind)?, behind)
 }

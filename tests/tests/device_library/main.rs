@@ -4,6 +4,7 @@
 //! | file | functions |
 //! | --- | --- |
 //! | `atomics.rs` | atomic operations |
+//! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
 //! | `threads.rs` | places in a launch, barriers |
@@ -13,6 +14,7 @@
 //! own, which the host computes too: from the definition, not by the CPU executor.
 
 mod atomics;
+mod copies;
 mod functions;
 mod memory;
 mod threads;
@@ -26,7 +28,7 @@ use cuda_std::{kernel::Kernel, prelude::*};
 use warpwright::{Device, LaunchConfig, Module};
 use warpwright_tests::{compare, device_library, devices};
 
-/// The kernels: for the oldest architecture, and for one that has `redux`.
+/// The kernels: for the oldest architecture, and for one that has `redux` and asynchronous copies.
 fn module(arch: NvvmArch) -> &'static Module {
     static MODULES: [OnceLock<Module>; 2] = [OnceLock::new(), OnceLock::new()];
     MODULES[usize::from(arch > NvvmArch::Compute75)]

@@ -1,13 +1,17 @@
-//! Convolutions of a long vector with masks of several widths, beside cuDNN as PyTorch calls it.
+//! Convolutions of a long vector with masks of several widths, beside cuDNN, NPP's filter of rows, and cuDNN as
+//! PyTorch calls it.
 
 use std::cell::LazyCell;
+use std::rc::Rc;
 
 use rayon::prelude::*;
 use serde_json::json;
-use warpwright::Device;
+use warpwright::{Device, Vector};
 use warpwright_cli::sample;
 
-use super::super::{Bench, Contest, Result, Spec, local, power};
+use super::super::peers::rival;
+use super::super::peers::ways::{MARGIN, Signal, Way, fastest};
+use super::super::{Absent, Bench, Contest, Result, Rival, Spec, local, pointer, power};
 use super::{unit, uploaded};
 use crate::record::{Aim, Bound};
 
@@ -63,14 +67,88 @@ pub(super) fn run(bench: &mut Bench) {
                 ))
             };
             let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": sets});
-            let mut rivals = peers.framework_rivals(&[("PyTorch", None)], &request);
+            let mut rivals = Vec::new();
+            if peers.wanted() {
+                let signals = Rc::new(Signals::new(&device, &values, len, width)?);
+                let values: &[f32] = &values;
+                for (name, ways) in [
+                    ("cuDNN", peers.cudnn().and_then(|it| it.convolutions(&mask, len))),
+                    ("NPP", peers.npp().and_then(|it| it.convolutions(&mask, len))),
+                ] {
+                    let mask = &mask;
+                    let check = move |set: usize, found: &[f32]| check(&values[set * len..][..len], mask, found);
+                    rivals.push(filtering(name, &device, &signals, ways, len, check));
+                }
+            }
+            rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
             rivals.extend(candidates.rivals(ours));
-            Ok(Contest {
-                sets,
-                ours: ours(&device)?,
-                rivals,
-            })
+            Ok(Contest { sets, ours: ours(&device)?, rivals })
         });
+    }
+}
+
+/// The inputs of those who filter what lies in memory: the values of each set with zeros around them.
+struct Signals {
+    /// With [`MARGIN`] zeros before and behind.
+    margins: Vec<Vector<f32>>,
+    /// With half a mask's width.
+    halos: Vec<Vector<f32>>,
+}
+
+impl Signals {
+    fn new(device: &Device, values: &[f32], len: usize, width: usize) -> Result<Self> {
+        let around = |zeros: usize| -> Result<Vec<Vector<f32>>> {
+            let sets = values.chunks_exact(len).map(|values| {
+                let mut padded = vec![0.0; len + 2 * zeros];
+                padded[zeros..][..len].copy_from_slice(values);
+                Ok(device.upload(&padded)?)
+            });
+            sets.collect()
+        };
+        Ok(Self {
+            margins: around(MARGIN)?,
+            halos: around(width / 2)?,
+        })
+    }
+
+    fn of(&self, set: usize) -> Signal {
+        let [margin, halo] =
+            [&self.margins, &self.halos].map(|sets| sets[set].view().device_pointer());
+        Signal {
+            values: margin + (MARGIN * size_of::<f32>()) as u64,
+            halo,
+        }
+    }
+}
+
+/// A peer that has several ways.
+fn filtering<'a>(
+    name: &'static str,
+    device: &Device,
+    signals: &Rc<Signals>,
+    ways: Result<Vec<Way>, Absent>,
+    len: usize,
+    check: impl Fn(usize, &[f32]) -> Result<(), String> + 'a,
+) -> Rival<'a> {
+    let ready = ways.and_then(|ways| {
+        let (way, queue) = fastest(device, ways, signals.of(0), len, |found| check(0, found))?;
+        let outputs: Result<Vec<Vector<f32>>, warpwright::Error> =
+            signals.margins.iter().map(|_| device.zeros(len)).collect();
+        let signals = signals.clone();
+        let contender = local(
+            (queue, outputs?),
+            move |(queue, outputs), set| queue(signals.of(set), pointer(&mut outputs[set])),
+            move |(_, outputs), set| Ok(check(set, &outputs[set].to_vec()?)),
+        );
+        Ok((way, contender))
+    });
+    let (way, contender) = ready.map_or_else(
+        |absent| (None, Err(absent)),
+        |(way, contender)| (Some(way), Ok(contender)),
+    );
+    Rival {
+        way,
+        ..rival(name, contender)
     }
 }
 

@@ -2,10 +2,12 @@
 
 pub mod cub;
 pub mod cublas;
+pub mod cudnn;
 pub mod curand;
 pub mod frameworks;
 mod library;
 pub mod npp;
+pub mod ways;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -16,6 +18,7 @@ use super::{Absent, Contender, Result, Rival, pointer};
 use crate::record::Peer;
 use cub::Cub;
 use cublas::Cublas;
+use cudnn::Cudnn;
 use curand::Curand;
 use frameworks::Frameworks;
 use npp::Npp;
@@ -26,6 +29,7 @@ pub struct Peers {
     wanted: bool,
     cub: OnceCell<Result<Cub, String>>,
     cublas: OnceCell<Result<Cublas, String>>,
+    cudnn: OnceCell<Result<Cudnn, String>>,
     curand: OnceCell<Result<Curand, String>>,
     npp: OnceCell<Result<Npp, String>>,
     frameworks: OnceCell<Result<Frameworks, String>>,
@@ -39,6 +43,7 @@ impl Peers {
             wanted,
             cub: OnceCell::new(),
             cublas: OnceCell::new(),
+            cudnn: OnceCell::new(),
             curand: OnceCell::new(),
             npp: OnceCell::new(),
             frameworks: OnceCell::new(),
@@ -64,6 +69,14 @@ impl Peers {
     /// That it is missing.
     pub fn cublas(&self) -> Result<&Cublas, Absent> {
         opened(self.cublas.get_or_init(|| Cublas::open(&self.device)))
+    }
+
+    /// cuDNN, opened.
+    ///
+    /// # Errors
+    /// That it is missing.
+    pub fn cudnn(&self) -> Result<&Cudnn, Absent> {
+        opened(self.cudnn.get_or_init(|| Cudnn::open(&self.device)))
     }
 
     /// cuRAND, opened.
@@ -105,6 +118,7 @@ impl Peers {
                 Rival {
                     name: name.into(),
                     ratio_aim,
+                    way: None,
                     contender: contender.map(|it| it as Box<dyn Contender + 'a>),
                 }
             })
@@ -120,6 +134,7 @@ impl Peers {
         let mut peers = vec![
             told("CUB", self.cub().map(Cub::version).map_err(reason)),
             told("cuBLAS", self.cublas().map(Cublas::version).map_err(reason)),
+            told("cuDNN", self.cudnn().map(Cudnn::version).map_err(reason)),
             told("cuRAND", self.curand().map(Curand::version).map_err(reason)),
             told("NPP", self.npp().map(Npp::version).map_err(reason)),
         ];
@@ -142,6 +157,7 @@ pub fn survey() -> Vec<Peer> {
     let mut peers = vec![
         told("CUB", compiled),
         told("cuBLAS", library::find(&cublas::NAMES)),
+        told("cuDNN", library::find(&cudnn::NAMES)),
         told("cuRAND", library::find(&curand::NAMES)),
         told("NPP", library::find(&npp::NAMES)),
     ];
@@ -174,6 +190,7 @@ pub fn rival<'a>(
     Rival {
         name: name.into(),
         ratio_aim: None,
+        way: None,
         contender,
     }
 }
@@ -235,4 +252,38 @@ fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
         .into_iter()
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_without_a_gpu_is_missing_with_a_reason() {
+        let peers = Peers::new(Device::cpu(), true);
+        let reasons = [
+            peers.cublas().err(),
+            peers.cudnn().err(),
+            peers.curand().err(),
+            peers.npp().err(),
+        ];
+        for reason in reasons {
+            match reason {
+                Some(Absent::Missing(reason)) => assert_eq!(reason, "a CUDA device required"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_survey_tells_of_every_peer_where_it_is_or_why_it_is_missing() {
+        let peers = survey();
+        let names: Vec<&str> = peers.iter().map(|peer| peer.name.as_str()).collect();
+        let libraries = ["CUB", "cuBLAS", "cuDNN", "cuRAND", "NPP"];
+        assert_eq!(names, [&libraries[..], &frameworks::NAMES].concat());
+        for peer in peers {
+            let said = peer.found.or(peer.missing);
+            assert!(said.is_some_and(|text| !text.is_empty()), "{}", peer.name);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! NPP: its histogram of bytes.
+//! NPP: its histogram of bytes, and its filter of rows.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::rc::Rc;
@@ -7,10 +7,16 @@ use libloading::Library;
 use warpwright::Device;
 
 use super::super::Result;
+use super::ways::{Signal, Way};
 use super::{Absent, Room, library};
 
-/// The names to look for.
+/// The names to look for: NPP's statistics of images.
 pub const NAMES: [&str; 3] = ["libnppist.so.13", "libnppist.so.12", "libnppist.so"];
+/// NPP's filters.
+const FILTERS: [&str; 3] = ["libnppif.so.13", "libnppif.so.12", "libnppif.so"];
+
+/// The lengths of the rows that a vector is cut into for the filter.
+const ROWS: [usize; 2] = [1 << 16, 1 << 13];
 
 /// `CU_DEVICE_ATTRIBUTE_…`, which NPP wants to be told.
 const MAX_THREADS_PER_BLOCK: c_int = 1;
@@ -59,6 +65,19 @@ type Histogram = unsafe extern "C" fn(
     i32,
     i32,
     *mut u8,
+    Context,
+) -> c_int;
+
+// Source and its step, destination and its step, size; weights, their number, the one that belongs to the pixel.
+type FilterRow = unsafe extern "C" fn(
+    *const f32,
+    c_int,
+    *mut f32,
+    c_int,
+    Size,
+    *const f32,
+    c_int,
+    c_int,
     Context,
 ) -> c_int;
 
@@ -154,6 +173,66 @@ impl Npp {
                 )
             })
         })
+    }
+
+    /// The ways to convolve `len` values with a mask of an odd number of weights by the filter of rows: the vector as
+    /// one row, and as rows of an image that follow each other. The filter reads beyond a row's ends what lies there,
+    /// and leaves it to the caller that it is right: it is the next row, and zeros around the whole.
+    ///
+    /// # Errors
+    /// That they could not be made ready.
+    pub fn convolutions(&self, mask: &[f32], len: usize) -> Result<Vec<Way>, Absent> {
+        let (library, _) = library::open(&FILTERS).map_err(Absent::Missing)?;
+        Ok(self.filters(Rc::new(library), mask, len)?)
+    }
+
+    fn filters(&self, library: Rc<Library>, mask: &[f32], len: usize) -> Result<Vec<Way>> {
+        // SAFETY: the signature is that of `nppi_filtering_functions.h`.
+        let filter: FilterRow = unsafe { *library.get(b"nppiFilterRow_32f_C1R_Ctx\0")? };
+        // The weights are given in reverse order.
+        let reversed: Vec<f32> = mask.iter().rev().copied().collect();
+        let weights = Rc::new(self.device.upload(&reversed)?);
+        let (count, context) = (c_int::try_from(mask.len())?, self.context);
+        let rows = ROWS
+            .into_iter()
+            .filter(|row| *row < len && len.is_multiple_of(*row));
+        let ways = std::iter::once(len).chain(rows).map(|row| {
+            let size = Size {
+                width: c_int::try_from(row)?,
+                height: c_int::try_from(len / row)?,
+            };
+            let step = c_int::try_from(row * size_of::<f32>())?;
+            let (library, weights) = (library.clone(), weights.clone());
+            let name = match size.height {
+                1 => "one row".to_owned(),
+                _ => format!("rows of {row}"),
+            };
+            Ok(Way::new(name, move || {
+                let (library, weights) = (library.clone(), weights.clone());
+                Ok(Box::new(move |signal: Signal, to: u64| {
+                    let _open = &library;
+                    let (from, to) = (signal.values as *const f32, to as *mut f32);
+                    let weights = weights.view().device_pointer() as *const f32;
+                    // SAFETY: the callers give the addresses of a signal, which has zeros around it, and of room for
+                    // as many values; the weights are as many as is said.
+                    let code = unsafe {
+                        filter(
+                            from,
+                            step,
+                            to,
+                            step,
+                            size,
+                            weights,
+                            count,
+                            count / 2,
+                            context,
+                        )
+                    };
+                    check(code)
+                }))
+            }))
+        });
+        ways.collect()
     }
 }
 

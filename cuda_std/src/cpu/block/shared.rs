@@ -137,6 +137,15 @@ impl BlockState {
         self.fail(lane, kind)
     }
 
+    /// What is wrong with a lane that returns while a copy of its own is under way.
+    pub fn not_awaited(&self, copy: AsyncCopy) -> FaultKind {
+        let to = copy.to.addr();
+        FaultKind::NotAwaited {
+            bytes: self.bytes(Space::Shared, to, to, copy.bytes),
+            at: copy.at,
+        }
+    }
+
     /// Names bytes of memory that are reached through the view that starts at `view`.
     fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
         let shared = || {

@@ -20,6 +20,11 @@ from_f64! {
     recip: |x| 1.0 / x;
 }
 
+/// As on the GPU.
+pub fn sqrt_of_normal(x: f32) -> f32 {
+    x.sqrt()
+}
+
 pub fn div(a: f32, b: f32) -> f32 {
     a / b
 }

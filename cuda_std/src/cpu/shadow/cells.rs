@@ -14,7 +14,7 @@ pub(super) struct Entry {
     pub run: u32,
     pub clock: u32,
     /// The place in the low 48 bits (addresses of programs have no more), ten bits of the lane, two of the
-    /// kind. In a cell's `recent` the highest bit stands for a list, whose number is the clock; its kind is
+    /// kind and one for an asynchronous copy's. In a cell's `recent` the highest bit stands for a list, whose number is the clock; its kind is
     /// `Atomic` if there are such operations among the reads.
     tag: u64,
 }
@@ -23,6 +23,8 @@ const PLACE: u64 = (1 << 48) - 1;
 const LIST: u64 = 1 << 63;
 /// The bit of the kind that only atomic operations have.
 const ATOMIC: u64 = 2 << 58;
+/// The bit of what an asynchronous copy does.
+const COPY: u64 = 1 << 60;
 const NONE: Entry = Entry {
     run: 0,
     clock: 0,
@@ -39,10 +41,11 @@ impl Entry {
         at: &'static Location<'static>,
     ) -> Self {
         let place = (&raw const *at).expose_provenance() as u64 & PLACE;
+        let copy = if touched.is_copy() { COPY } else { 0 };
         Self {
             run,
             clock,
-            tag: place | u64::from(lane) << 48 | (touched as u64) << 58,
+            tag: place | u64::from(lane) << 48 | (touched.plain() as u64) << 58 | copy,
         }
     }
 
@@ -51,12 +54,22 @@ impl Entry {
         (self.tag >> 48) as u32 & 1023
     }
 
+    /// How it touches memory, a copy's access as any other.
     #[inline]
-    pub fn touched(&self) -> AccessKind {
+    fn touched(&self) -> AccessKind {
         match self.tag >> 58 & 3 {
             0 => AccessKind::Read,
             1 => AccessKind::Write,
             _ => AccessKind::Atomic,
+        }
+    }
+
+    /// How it touches memory.
+    pub fn told(&self) -> AccessKind {
+        match (self.touched(), self.tag & COPY != 0) {
+            (AccessKind::Read, true) => AccessKind::CopyFrom,
+            (AccessKind::Write, true) => AccessKind::CopyTo,
+            (kind, _) => kind,
         }
     }
 
@@ -145,7 +158,7 @@ impl Lists {
             let other = group.entry;
             (other.run, other.clock) == (entry.run, entry.clock)
                 && other.lane() / 32 == entry.lane() / 32
-                && other.touched() == entry.touched()
+                && other.told() == entry.told()
         };
         if let Some(group) = groups.iter_mut().rev().find(same) {
             group.lanes |= bit;
@@ -291,7 +304,7 @@ impl Cell {
                 }
                 self.write = me;
             }
-            AccessKind::Read => {
+            _ => {
                 let replaces = !self.recent.is_list()
                     && self.recent.touched() == AccessKind::Read
                     && (self.recent.lane() == me.lane()

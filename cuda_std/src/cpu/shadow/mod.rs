@@ -6,6 +6,7 @@
 
 mod cells;
 mod clocks;
+mod copies;
 
 use core::{
     cell::{Cell, RefCell},
@@ -17,6 +18,8 @@ use std::sync::Arc;
 use cells::{Entry, Lists, PAGE, Pages};
 use clocks::Clocks;
 pub(super) use clocks::Touch;
+use copies::UnderWay;
+pub(super) use copies::{copies_are_done, copy_starts};
 
 use super::{
     checks::Checks,
@@ -70,6 +73,7 @@ pub(super) struct Tracker {
     all_known: bool,
     clocks: Clocks,
     lists: Lists,
+    under_way: UnderWay,
     pages: Pages,
     allocations: Vec<Arc<Allocation>>,
     /// Times that lanes of the block have given way since one of them last wrote.
@@ -215,6 +219,7 @@ impl Tracker {
     pub fn start_block(&mut self, lanes: usize) {
         self.run += 1;
         self.clocks.start_block(self.run, lanes);
+        self.under_way.clear();
         self.idle = 0;
     }
 
@@ -276,6 +281,18 @@ impl Tracker {
         {
             return Some(found);
         }
+        if self.checks.contains(Checks::RACE)
+            && let Some(copy) = self.under_way.conflict(&access)
+        {
+            return Some(Finding::Race {
+                address: copy.start.max(start),
+                bytes: copy.end().min(start + bytes) - copy.start.max(start),
+                block: self.run - self.launch,
+                lane: copy.lane,
+                touched: copy.touched,
+                at: copy.at,
+            });
+        }
         let clock = match touched {
             AccessKind::Atomic => self.clocks.atomic_clock(lane),
             _ => self.clocks.clock(lane),
@@ -315,7 +332,7 @@ impl Tracker {
                         bytes,
                         block: other.run - launch,
                         lane: other.lane(),
-                        touched: other.touched(),
+                        touched: other.told(),
                         at: other.at(),
                     });
                 }

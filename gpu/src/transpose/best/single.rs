@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 
 use super::{
-    super::policy::{BEST_THREADS, Best},
-    Tile, shared_as,
+    super::policy::{BEST_THREADS, Best, SECTOR},
+    Tile, shared_as, to_sector,
 };
 
 /// Lanes of a warp, which take neighbouring elements of a row.
@@ -16,7 +16,7 @@ const WARPS: usize = BEST_THREADS / LANES;
 #[inline(always)]
 #[track_caller]
 pub fn transpose<T: Copy>(tile: Tile<T>, memory: Shared<u128>) {
-    if tile.whole {
+    if tile.inner() {
         moved::<T, true>(tile, memory);
     } else {
         moved::<T, false>(tile, memory);
@@ -25,8 +25,10 @@ pub fn transpose<T: Copy>(tile: Tile<T>, memory: Shared<u128>) {
 
 #[inline(always)]
 #[track_caller]
-fn moved<T: Copy, const WHOLE: bool>(tile: Tile<T>, memory: Shared<u128>) {
-    let side = const { Best::of(size_of::<T>()).tile() };
+fn moved<T: Copy, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
+    let side = const { Best::of(size_of::<T>()).tile_width() };
+    // As many more rows as a row of the output may begin later than the tile.
+    let rows = side + SECTOR / size_of::<T>();
     // One element more than a row has, so that neither rows nor columns meet in a bank.
     let pitch = side + 1;
     let shared = shared_as::<T>(memory);
@@ -36,25 +38,32 @@ fn moved<T: Copy, const WHOLE: bool>(tile: Tile<T>, memory: Shared<u128>) {
     for part in 0..side / LANES {
         let column = part * LANES + lane;
         let x = tile.left + column;
-        for round in 0..side / WARPS {
+        for round in 0..rows.div_ceil(WARPS) {
             let row = round * WARPS + warp;
             let y = tile.top + row;
-            if WHOLE || (x < tile.width && y < tile.height) {
+            let in_tile = (round + 1) * WARPS <= rows || row < rows;
+            if in_tile && (INNER || (x < tile.width && y < tile.height)) {
                 shared.set(row * pitch + column, tile.input.get(y * tile.width + x));
             }
         }
     }
     thread::sync_threads();
-    for part in 0..side / LANES {
-        let row = part * LANES + lane;
-        let y = tile.top + row;
-        for round in 0..side / WARPS {
-            let column = round * WARPS + warp;
-            let x = tile.left + column;
-            if WHOLE || (x < tile.width && y < tile.height) {
+    for round in 0..side / WARPS {
+        let column = round * WARPS + warp;
+        let x = tile.left + column;
+        let first = x * tile.height + tile.top;
+        let skipped = to_sector(tile.output, first);
+        for part in 0..side / LANES {
+            let row = skipped + part * LANES + lane;
+            if INNER || (x < tile.width && tile.top + row < tile.height) {
                 tile.output
-                    .set(x * tile.height + y, shared.get(row * pitch + column));
+                    .set(first + row, shared.get(row * pitch + column));
             }
+        }
+        // What comes before the first sector is nobody else's.
+        if !INNER && tile.top == 0 && lane < skipped && x < tile.width && lane < tile.height {
+            tile.output
+                .set(first + lane, shared.get(lane * pitch + column));
         }
     }
 }

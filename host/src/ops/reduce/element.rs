@@ -40,6 +40,7 @@ pub struct Passes {
     pub(super) first: [&'static KernelDescriptor; FAMILY.variants.len()],
     pub(super) fold: [&'static KernelDescriptor; 2],
     pub(super) finish: &'static KernelDescriptor,
+    pub(super) element_bytes: usize,
     pub(super) partial_bytes: usize,
 }
 
@@ -50,6 +51,7 @@ impl Passes {
             first: R::FIRST,
             fold: R::FOLD,
             finish: R::FINISH,
+            element_bytes: size_of::<R::In>(),
             partial_bytes: size_of::<R::Acc>(),
         }
     }

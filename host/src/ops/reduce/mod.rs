@@ -106,7 +106,7 @@ shorthands! {
     /// Integers are summed in 64 bits and wrap modulo 2^64. Floats are summed in the accumulator's type in
     /// a fixed order: the same input, as far from an array's start, gives the same bits on the same device,
     /// run after run. The error is at most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest
-    /// chain of additions: for `best` and 2^28 elements on 132 multiprocessors about 1100. Subnormal numbers
+    /// chain of additions: for `best` and 2^28 elements on 132 multiprocessors about 2000. Subnormal numbers
     /// are added like any others. A NaN, or infinities of both signs, make it NaN, infinities of one sign
     /// that infinity.
     sum -> T::Sum;
@@ -207,8 +207,9 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
         let passes = T::passes(operator);
         let plan = Plan::new(&device, choice, &passes, input.len())?;
         let mut memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
-        if matches!(operator, Operator::ArgMin | Operator::ArgMax) {
-            // A position's result has padding, which nobody writes and the download reads.
+        // A position's result has padding, which nobody writes and the download reads.
+        let cleared = matches!(operator, Operator::ArgMin | Operator::ArgMax);
+        if cleared {
             memory.view_mut().clear()?;
         }
         Ok(PreparedReduce {
@@ -218,7 +219,7 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
             choice,
             plan,
             memory,
-            cleared: false,
+            cleared,
         })
     }
 }
@@ -247,7 +248,9 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         self.choice.chosen_by()
     }
 
-    /// Bytes of device memory that it takes for partial results.
+    /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of two
+    /// blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or as a
+    /// block's share leaves of them.
     pub fn workspace_bytes(&self) -> usize {
         self.plan.bytes
     }
@@ -260,21 +263,24 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         let operation = self.operator.name();
         let executor = &self.device.executor;
         let start = self.memory.view().address();
-        if let (Some(ticket), false) = (self.plan.ticket, self.cleared) {
+        if let (Some(best), false) = (self.plan.best, self.cleared) {
             // SAFETY: the ticket lies within the request's memory.
-            unsafe { executor.fill(start + ticket as u64, 0, ALIGN)? };
+            unsafe { executor.fill(start + best.ticket as u64, 0, ALIGN)? };
             self.cleared = true;
         }
-        ordered(executor, &[&self.input.device().executor], || {
+        ordered(executor, &[self.input.device()], || {
             for pass in &self.plan.passes {
-                let mut args = RawArgs::default();
+                let mut args = RawArgs::new();
                 match pass.from {
                     None => args.view(self.input.address(), self.input.len()),
                     Some((offset, len)) => args.view(start + offset as u64, len),
                 };
+                if let Some(best) = self.plan.best {
+                    args.value(best.per_block);
+                }
                 args.view(start + pass.to.0 as u64, pass.to.1);
-                if let Some(ticket) = self.plan.ticket {
-                    args.view(start + ticket as u64, 1);
+                if let Some(best) = self.plan.best {
+                    args.view(start + best.ticket as u64, 1);
                     args.view(start + self.plan.result as u64, 1);
                 }
                 let launch = Launch {

@@ -33,8 +33,17 @@ pub struct Plan {
     /// Where the result will be.
     pub result: usize,
     pub partial_bytes: usize,
-    /// Where the ticket of `best` is.
-    pub ticket: Option<usize>,
+    /// What `best` takes besides.
+    pub best: Option<Best>,
+}
+
+/// What `best` takes besides.
+#[derive(Debug, Clone, Copy)]
+pub struct Best {
+    /// Where its ticket is.
+    pub ticket: usize,
+    /// Elements that a block takes.
+    pub per_block: usize,
 }
 
 /// Alignment of each array of partial results, in bytes.
@@ -47,27 +56,12 @@ impl Plan {
             bytes: 0,
             result: 0,
             partial_bytes: passes.partial_bytes,
-            ticket: None,
+            best: None,
         };
         if len == 0 {
             return Ok(plan);
         }
         let first = passes.first[choice.index];
-        let threads = if choice.variant() == "best" {
-            policy::BEST_BLOCK
-        } else {
-            RUNG_BLOCK
-        };
-        let strided = |blocks_per_multiprocessor, least_per_block| {
-            let strided = Strided {
-                kernel: first,
-                threads: threads as u32,
-                shared_bytes: 0,
-                blocks_per_multiprocessor,
-                least_per_block,
-            };
-            strided.blocks(device, FAMILY.name, len)
-        };
         match CUTS[choice.index] {
             Cut::Folding { by } => {
                 // `folding` halves the length per pass; `folding_shared` leaves one per block.
@@ -93,23 +87,20 @@ impl Plan {
                     kernel = passes.fold[usize::from(shared)];
                 }
             }
-            Cut::Strided {
-                blocks_per_multiprocessor,
-                least_per_block,
-            } if choice.variant() == "best" => {
-                let blocks = strided(blocks_per_multiprocessor, least_per_block)?;
+            Cut::Best => {
+                let best = policy::best(len * passes.element_bytes);
+                let multiprocessors = device.info().multiprocessors.max(1) as usize;
+                let most = multiprocessors * best.blocks_per_multiprocessor as usize;
+                let least = best.least_bytes() / passes.element_bytes;
+                // All of one size, and each with what its threads have in flight at once.
+                let per_block = len.div_ceil(most).next_multiple_of(least);
+                let blocks = len.div_ceil(per_block);
                 let to = plan.room(blocks);
-                plan.push(
-                    choice,
-                    first,
-                    blocks,
-                    policy::BEST_BLOCK,
-                    None,
-                    (to, blocks),
-                )?;
+                plan.push(choice, first, blocks, best.threads, None, (to, blocks))?;
                 plan.result = plan.room(1);
-                plan.ticket = Some(plan.bytes);
+                let ticket = plan.bytes;
                 plan.bytes += ALIGN;
+                plan.best = Some(Best { ticket, per_block });
                 Ok(plan)
             }
             cut => {
@@ -118,8 +109,15 @@ impl Plan {
                     Cut::Strided {
                         blocks_per_multiprocessor,
                         least_per_block,
-                    } => strided(blocks_per_multiprocessor, least_per_block)?,
-                    Cut::Folding { .. } => unreachable!("handled above"),
+                    } => Strided {
+                        kernel: first,
+                        threads: RUNG_BLOCK as u32,
+                        shared_bytes: 0,
+                        blocks_per_multiprocessor,
+                        least_per_block,
+                    }
+                    .blocks(device, FAMILY.name, len)?,
+                    Cut::Folding { .. } | Cut::Best => unreachable!("handled above"),
                 };
                 let to = plan.room(blocks);
                 plan.push(choice, first, blocks, RUNG_BLOCK, None, (to, blocks))?;

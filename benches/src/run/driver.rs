@@ -1,0 +1,175 @@
+//! The driver's functions, opened as the library's door opens them, for work that is not the library's.
+
+use std::ffi::{CString, OsString, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+use libloading::Library;
+
+use super::Result;
+
+/// The variable that names the driver in the place of the system's; the library reads it too.
+const VARIABLE: &str = "WARPWRIGHT_LIBCUDA";
+
+/// A handle of the driver's: a context, a stream, a module, a kernel.
+pub type Handle = *mut c_void;
+
+/// Opens the driver's library.
+///
+/// # Errors
+/// What the dynamic linker says.
+pub fn library() -> Result<Library> {
+    let name = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    // SAFETY: the constructors are those of the driver, or of what the user named.
+    Ok(unsafe { Library::new(name.unwrap_or_else(|| OsString::from("libcuda.so.1")))? })
+}
+
+macro_rules! driver {
+    ($($(#[$doc:meta])* $name:ident = $symbol:literal ($($argument:ident: $ty:ty),*);)*) => {
+        /// The functions that are needed here; each gives the driver's error as text.
+        pub struct Driver {
+            /// Kept, for the functions are in it.
+            _library: Library,
+            $($name: unsafe extern "C" fn($($ty),*) -> c_uint,)*
+        }
+
+        impl Driver {
+            /// Looks all of them up.
+            ///
+            /// # Errors
+            /// That the driver lacks one.
+            pub fn open() -> Result<Self> {
+                let library = library()?;
+                // SAFETY: the signatures are those of `cuda.h`.
+                unsafe {
+                    Ok(Self {
+                        $($name: *library.get(concat!($symbol, "\0").as_bytes())?,)*
+                        _library: library,
+                    })
+                }
+            }
+
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// The driver's.
+                ///
+                /// # Safety
+                /// As for the driver's function.
+                #[allow(clippy::too_many_arguments)]
+                #[inline]
+                pub unsafe fn $name(&self, $($argument: $ty),*) -> Result<()> {
+                    // SAFETY: by the contract.
+                    check($symbol, unsafe { (self.$name)($($argument),*) })
+                }
+            )*
+        }
+    };
+}
+
+driver! {
+    /// Starts the driver.
+    init = "cuInit"(flags: c_uint);
+    /// A device's handle.
+    device = "cuDeviceGet"(device: *mut c_int, ordinal: c_int);
+    /// Opens a device's primary context.
+    retain = "cuDevicePrimaryCtxRetain"(context: *mut Handle, device: c_int);
+    /// Makes a context the thread's own.
+    set_current = "cuCtxSetCurrent"(context: Handle);
+    /// Free and total memory.
+    memory = "cuMemGetInfo_v2"(free: *mut usize, total: *mut usize);
+    /// Compiles a module.
+    load = "cuModuleLoadDataEx"(
+        module: *mut Handle,
+        image: *const c_char,
+        count: c_uint,
+        options: *mut c_int,
+        values: *mut *mut c_void
+    );
+    /// A kernel of a module.
+    function = "cuModuleGetFunction"(function: *mut Handle, module: Handle, name: *const c_char);
+    /// A table of a module.
+    global = "cuModuleGetGlobal_v2"(
+        address: *mut u64,
+        bytes: *mut usize,
+        module: Handle,
+        name: *const c_char
+    );
+    /// Takes memory in a stream's order.
+    allocate = "cuMemAllocAsync"(pointer: *mut u64, bytes: usize, stream: Handle);
+    /// Gives memory back in a stream's order.
+    free = "cuMemFreeAsync"(pointer: u64, stream: Handle);
+    /// Sets bytes.
+    set = "cuMemsetD8Async"(to: u64, value: u8, bytes: usize, stream: Handle);
+    /// Copies from the host.
+    copy_in = "cuMemcpyHtoDAsync_v2"(to: u64, from: *const c_void, bytes: usize, stream: Handle);
+    /// Copies to the host.
+    copy_out = "cuMemcpyDtoHAsync_v2"(to: *mut c_void, from: u64, bytes: usize, stream: Handle);
+    /// Copies within the device.
+    copy = "cuMemcpyDtoDAsync_v2"(to: u64, from: u64, bytes: usize, stream: Handle);
+    /// Waits for a stream.
+    synchronize = "cuStreamSynchronize"(stream: Handle);
+    /// Launches a kernel.
+    launch = "cuLaunchKernel"(
+        function: Handle,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        stream: Handle,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void
+    );
+}
+
+/// A module that is loaded, and stays so.
+pub struct Module(Handle);
+
+impl Driver {
+    /// Compiles a module in the thread's context.
+    ///
+    /// # Errors
+    /// What the driver says of it.
+    pub fn module(&self, ptx: &str) -> Result<Module> {
+        let text = CString::new(ptx)?;
+        let mut module = ptr::null_mut();
+        let (options, values) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the text ends with a nought; the function writes one handle, and there are no options.
+        unsafe { self.load(&mut module, text.as_ptr(), 0, options, values)? };
+        Ok(Module(module))
+    }
+
+    /// A kernel of a module.
+    ///
+    /// # Errors
+    /// That there is none of this name.
+    pub fn kernel(&self, module: &Module, name: &str) -> Result<Handle> {
+        let name = CString::new(name)?;
+        let mut function = ptr::null_mut();
+        // SAFETY: the function writes one handle; the name is a C string and the module loaded.
+        unsafe { self.function(&mut function, module.0, name.as_ptr())? };
+        Ok(function)
+    }
+
+    /// The address of a table of a module, and its bytes.
+    ///
+    /// # Errors
+    /// That there is none of this name.
+    pub fn table(&self, module: &Module, name: &str) -> Result<(u64, usize)> {
+        let name = CString::new(name)?;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the function writes an address and a size; the name is a C string and the module loaded.
+        unsafe { self.global(&mut address, &mut bytes, module.0, name.as_ptr())? };
+        Ok((address, bytes))
+    }
+}
+
+fn check(call: &str, code: c_uint) -> Result<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    Err(format!("{call}: error {code} of the CUDA driver").into())
+}

@@ -1,0 +1,235 @@
+//! What an operation needs of the driver, issued straight through the driver's functions.
+
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+
+use warpwright::Device;
+
+use super::super::Result;
+use super::super::driver::{Driver, Handle};
+
+/// The arguments of a launch: words, a pointer to each argument's first one, and the words that are addresses in the room.
+#[derive(Default)]
+pub struct Arguments {
+    words: Vec<u64>,
+    starts: Vec<usize>,
+    in_room: Vec<(usize, u64)>,
+}
+
+impl Arguments {
+    /// Adds an argument of at most 8 bytes: less than that is in the first ones.
+    pub fn word(self, word: u64) -> Self {
+        self.words(&[word])
+    }
+
+    /// Adds an argument of so many words.
+    pub fn words(mut self, words: &[u64]) -> Self {
+        self.starts.push(self.words.len());
+        self.words.extend(words);
+        self
+    }
+
+    /// Adds a view: an address and a length.
+    pub fn view(self, address: u64, len: u64) -> Self {
+        self.word(address).word(len)
+    }
+
+    /// Adds a view of what begins `offset` bytes into the room.
+    pub fn room(mut self, offset: u64, len: u64) -> Self {
+        self.in_room.push((self.words.len(), offset));
+        self.view(0, len)
+    }
+}
+
+/// The one piece of work.
+pub enum Work {
+    /// A copy from here to the room's start.
+    Copy {
+        /// The address.
+        from: u64,
+        /// The bytes.
+        bytes: usize,
+    },
+    /// A launch of one block.
+    Launch {
+        /// The kernel.
+        kernel: Handle,
+        /// Threads along x and y.
+        block: [u32; 2],
+        /// Bytes of dynamic shared memory.
+        shared_bytes: u32,
+        /// The arguments.
+        arguments: Arguments,
+    },
+}
+
+/// What an operation needs.
+pub struct Needs {
+    /// Bytes of device memory for its results and what else it takes.
+    pub room: usize,
+    /// The bytes of it that are to be nought.
+    pub clear: Option<Range<usize>>,
+    /// Whether they have to be cleared each time, or are left as they were found.
+    pub clear_again: bool,
+    /// What is done.
+    pub work: Work,
+    /// The bytes of the room that are copied to the host.
+    pub result: Range<usize>,
+}
+
+/// An operation by the driver's functions alone, in the stream of a handle of the library's.
+pub struct Bare<'a> {
+    driver: &'a Driver,
+    stream: Handle,
+    needs: Needs,
+    pointers: Vec<*mut c_void>,
+    room: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Bare<'a> {
+    /// The operation, with a room of its own for [`again`](Self::again).
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new(driver: &'a Driver, device: &Device, mut needs: Needs) -> Result<Self> {
+        let stream = device.cuda_stream().ok_or("a CUDA device required")?;
+        let mut pointers = Vec::new();
+        if let Work::Launch { arguments, .. } = &mut needs.work {
+            let words = arguments.words.as_mut_ptr();
+            for start in &arguments.starts {
+                // SAFETY: the start of an argument is within the words, which stay where they are from here on.
+                pointers.push(unsafe { words.add(*start) }.cast());
+            }
+        }
+        let bytes = vec![0; needs.result.len()];
+        let mut bare = Self {
+            driver,
+            stream,
+            needs,
+            pointers,
+            room: 0,
+            bytes,
+        };
+        bare.room = bare.allocate()?;
+        bare.place(bare.room);
+        bare.clear(bare.room)?;
+        Ok(bare)
+    }
+
+    /// Does it once more in the room that there is, and waits.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn again(&mut self) -> Result<()> {
+        if self.needs.clear_again {
+            self.clear(self.room)?;
+        }
+        self.work(self.room)?;
+        self.wait()
+    }
+
+    /// Does it in a new room, from taking that to giving it back; the result is on the host then.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn once(&mut self) -> Result<&[u8]> {
+        let room = self.allocate()?;
+        self.place(room);
+        self.clear(room)?;
+        self.work(room)?;
+        self.read(room)?;
+        // SAFETY: allocated above, and given back once; the stream is alive.
+        unsafe { self.driver.free(room, self.stream)? };
+        // For `again`; a store or two.
+        self.place(self.room);
+        Ok(&self.bytes)
+    }
+
+    /// The result of what was done last in the room that there is.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn result(&mut self) -> Result<&[u8]> {
+        self.read(self.room)?;
+        Ok(&self.bytes)
+    }
+
+    fn allocate(&self) -> Result<u64> {
+        let mut room = 0;
+        // SAFETY: the function writes one address.
+        unsafe { (self.driver).allocate(&mut room, self.needs.room, self.stream)? };
+        Ok(room)
+    }
+
+    /// Puts the addresses in the room into the arguments.
+    fn place(&mut self, room: u64) {
+        if let Work::Launch { arguments, .. } = &mut self.needs.work {
+            for (word, offset) in &arguments.in_room {
+                // SAFETY: a word of an argument. By the pointer, which the launch reads it by too.
+                unsafe { arguments.words.as_mut_ptr().add(*word).write(room + offset) };
+            }
+        }
+    }
+
+    fn clear(&self, room: u64) -> Result<()> {
+        let Some(range) = &self.needs.clear else {
+            return Ok(());
+        };
+        // SAFETY: the bytes are within the room.
+        unsafe { (self.driver).set(room + range.start as u64, 0, range.len(), self.stream) }
+    }
+
+    fn work(&mut self, room: u64) -> Result<()> {
+        match &self.needs.work {
+            // SAFETY: as many bytes on both sides.
+            Work::Copy { from, bytes } => unsafe {
+                self.driver.copy(room, *from, *bytes, self.stream)
+            },
+            Work::Launch {
+                kernel,
+                block: [x, y],
+                shared_bytes,
+                ..
+            } => {
+                let params = self.pointers.as_mut_ptr();
+                // SAFETY: the arguments are the kernel's, as the library passes them: a test compares them.
+                unsafe {
+                    self.driver.launch(
+                        *kernel,
+                        1,
+                        1,
+                        1,
+                        *x,
+                        *y,
+                        1,
+                        *shared_bytes,
+                        self.stream,
+                        params,
+                        ptr::null_mut(),
+                    )
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, room: u64) -> Result<()> {
+        let (from, to) = (room + self.needs.result.start as u64, &mut self.bytes);
+        // SAFETY: the result is within the room; the bytes stay where they are until the wait is over.
+        unsafe { (self.driver).copy_out(to.as_mut_ptr().cast(), from, to.len(), self.stream)? };
+        self.wait()
+    }
+
+    fn wait(&self) -> Result<()> {
+        // SAFETY: the stream is alive as long as the library's handle.
+        unsafe { self.driver.synchronize(self.stream) }
+    }
+}
+
+impl Drop for Bare<'_> {
+    fn drop(&mut self) {
+        // A failure here says nothing of what was timed. SAFETY: the room is this one's, and no longer used.
+        let _ = unsafe { self.driver.free(self.room, self.stream) };
+    }
+}

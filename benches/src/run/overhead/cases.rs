@@ -1,0 +1,419 @@
+//! One operation of each family on one element: the library's, and what it needs of the driver.
+
+use warpwright::cuda_std::random::Philox4x32;
+use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
+use warpwright::{Device, Generator, kernel_ptx};
+use warpwright_gpu::tuning::shipped;
+use warpwright_gpu::{columns, convolution, gemm, histogram, map, random, reduce, rows};
+
+use super::super::Result;
+use super::super::driver::{Driver, Handle, Module};
+use super::bare::{Arguments, Bare, Needs, Work};
+
+/// An operation on one element.
+pub struct Case<'a> {
+    /// The family.
+    pub family: &'static str,
+    /// What is done.
+    pub work: &'static str,
+    /// Does it once more by a request that is prepared, and waits.
+    pub again: Box<dyn FnMut() -> Result<()> + 'a>,
+    /// Does it from the request to the result on the host, which it gives.
+    pub once: Box<dyn FnMut() -> Result<f64> + 'a>,
+    /// The same by the driver's functions alone.
+    pub bare: Bare<'a>,
+    /// What the result's bytes mean.
+    pub read: fn(&[u8]) -> f64,
+    /// The result.
+    pub expected: f64,
+    /// Whether ours has another result each time, of which the second is what is expected.
+    pub goes_on: bool,
+}
+
+/// The element, and the other numbers of the problems.
+const VALUE: f32 = 9.0;
+const BINS: usize = 1;
+const SEED: u64 = 7;
+/// A bin's number.
+const BIN: u32 = 0;
+
+/// Makes each family's case ready, and hands it over.
+///
+/// # Errors
+/// What the library or the driver reports, and what `each` gives.
+pub fn cases(
+    device: &Device,
+    driver: &Driver,
+    mut each: impl FnMut(Case<'_>) -> Result<()>,
+) -> Result<()> {
+    let kernels = Kernels { device, driver };
+    let value = device.upload(&[VALUE])?;
+    let matrix = device.upload_matrix(&[VALUE], 1, 1)?;
+    let input = value.view().device_pointer();
+    let element = matrix.as_vector().view().device_pointer();
+    let f32 = |bytes: &[u8]| f64::from(read::<f32>(bytes));
+    let wait = || Ok(device.synchronize()?);
+
+    let mut sum = device.reduce(&value).prepare(Operator::Sum)?;
+    let best = reduce::policy::best(size_of::<f32>());
+    each(Case {
+        family: "reduce",
+        work: "sum f32",
+        again: Box::new(|| Ok(sum.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| Ok(f64::from(device.sum(&value)?))),
+        // A partial result, the result and the ticket, 16 bytes apart.
+        bare: kernels.bare(Needs {
+            room: 48,
+            clear: Some(32..48),
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("reduce_best__sum_f32")?,
+                block: [best.threads as u32, 1],
+                shared_bytes: 0,
+                arguments: Arguments::default()
+                    .view(input, 1)
+                    .word((best.least_bytes() / size_of::<f32>()) as u64)
+                    .room(0, 1)
+                    .room(32, 1)
+                    .room(16, 1),
+            },
+            result: 16..20,
+        })?,
+        read: f32,
+        expected: VALUE.into(),
+        goes_on: false,
+    })?;
+
+    let mut sums = device.reduce_columns(&matrix).prepare_sum()?;
+    each(Case {
+        family: "columns",
+        work: "sums of columns f32",
+        again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.column_sums(&matrix)?.to_vec()?)),
+        // A matrix this small is the last pass's alone: no totals of others to fold.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("columns_fold__sum_f32")?,
+                block: [columns::policy::FOLD_COLUMNS, columns::policy::FOLD_ROWS]
+                    .map(|threads| threads as u32),
+                shared_bytes: (columns::policy::FOLD_COLUMNS
+                    * columns::policy::FOLD_ROWS
+                    * size_of::<f64>()) as u32,
+                arguments: Arguments::default()
+                    .view(element, 1)
+                    .word(0)
+                    .word(0)
+                    .room(0, 0)
+                    .room(0, 1)
+                    .word(1)
+                    .word(1),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: VALUE.into(),
+        goes_on: false,
+    })?;
+
+    let best = shipped::<rows::policy::Policy, f32>();
+    let mut sums = device.reduce_rows(&matrix).prepare_sum()?;
+    each(Case {
+        family: "rows",
+        work: "sums of rows f32",
+        again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.row_sums(&matrix)?.to_vec()?)),
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("rows_best__sum_f32")?,
+                block: [best.block as u32, 1],
+                shared_bytes: 0,
+                arguments: Arguments::default()
+                    .view(element, 1)
+                    .room(0, 1)
+                    .word(1)
+                    .word(best.lanes_log2(size_of::<f32>()).into()),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: VALUE.into(),
+        goes_on: false,
+    })?;
+
+    let mut transpose = device.transpose_request(&matrix).prepare()?;
+    each(Case {
+        family: "transpose",
+        work: "transpose f32",
+        again: Box::new(|| Ok(transpose.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.transpose(&matrix)?.to_vec()?)),
+        // A single row stays as it is.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Copy {
+                from: element,
+                bytes: 4,
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: VALUE.into(),
+        goes_on: false,
+    })?;
+
+    let numbers = device.upload(&[BIN])?;
+    let request = || -> HistogramRequest<'_, _> { device.histogram_request(&numbers, BINS) };
+    let mut counts = request().prepare()?;
+    let best = shipped::<histogram::policy::Policy, u32>();
+    let copies = best.copies_for(BINS);
+    each(Case {
+        family: "histogram",
+        work: "1 bin u32",
+        again: Box::new(|| Ok(counts.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| Ok(request().run()?.total() as f64)),
+        bare: kernels.bare(Needs {
+            room: 8,
+            clear: Some(0..8),
+            clear_again: true,
+            work: Work::Launch {
+                kernel: kernels.get("histogram_best__u32")?,
+                block: [best.block as u32, 1],
+                shared_bytes: histogram::policy::best_shared_bytes(BINS, copies) as u32,
+                arguments: Arguments::default()
+                    .view(numbers.view().device_pointer(), 1)
+                    .room(0, BINS as u64)
+                    .word(0)
+                    .word(copies.ilog2().into())
+                    .word(BINS as u64),
+            },
+            result: 0..8,
+        })?,
+        read: |bytes| read::<u64>(bytes) as f64,
+        expected: 1.0,
+        goes_on: false,
+    })?;
+
+    let mut product = device.gemm(&matrix, &matrix).prepare()?;
+    each(Case {
+        family: "gemm",
+        work: "product f32",
+        again: Box::new(|| Ok(product.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.matmul(&matrix, &matrix)?.to_vec()?)),
+        // Three sizes and five strides; alpha; beta.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("gemm_best__f32_nn")?,
+                block: gemm::policy::CUTS[gemm::policy::CUTS.len() - 1].block,
+                shared_bytes: 0,
+                arguments: Arguments::default()
+                    .view(element, 1)
+                    .view(element, 1)
+                    .room(0, 1)
+                    .words(&[1; 8])
+                    .word(1.0_f32.to_bits().into())
+                    .word(0),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: (VALUE * VALUE).into(),
+        goes_on: false,
+    })?;
+
+    let chunk = 4;
+    let threads = shipped::<convolution::policy::Policy, f32>().threads(1, chunk);
+    let mut convolve = device.convolve_request(&value, &[1.0]).prepare()?;
+    let kernel = kernels.with_table(
+        "convolution_best__f32",
+        "CONVOLUTION_MASK_F32",
+        &[1.0, 0.0, 0.0, 0.0],
+    )?;
+    each(Case {
+        family: "convolution",
+        work: "mask of 1 f32",
+        again: Box::new(|| Ok(convolve.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.convolve(&value, &[1.0])?.to_vec()?)),
+        // The mask is in its table; as the library's is from one call to the next.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel,
+                block: [threads as u32, 1],
+                shared_bytes: convolution::policy::best_shared_bytes(threads, 1, chunk, false)
+                    as u32,
+                arguments: Arguments::default()
+                    .view(input, 1)
+                    .room(0, 1)
+                    .word(1)
+                    .word(1)
+                    .word(0)
+                    .word(0),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: VALUE.into(),
+        goes_on: false,
+    })?;
+
+    let best = shipped::<map::policy::Policy, f32>();
+    let mut roots = device.map_request(&value, Sqrt).prepare()?;
+    each(Case {
+        family: "map",
+        work: "sqrt f32",
+        again: Box::new(|| Ok(roots.enqueue().and_then(|()| device.synchronize())?)),
+        once: Box::new(|| first(device.map(&value, Sqrt)?.to_vec()?)),
+        // The function, which has no bytes of its own; an input; none; the output.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("map_best__sqrt")?,
+                block: [best.block as u32, 1],
+                shared_bytes: 0,
+                arguments: Arguments::default()
+                    .word(0)
+                    .view(input, 1)
+                    .view(0, 0)
+                    .room(0, 1),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: VALUE.sqrt().into(),
+        goes_on: false,
+    })?;
+
+    let mut output = device.zeros::<f32>(1)?;
+    let generator = || device.generator(Generator::Philox, SEED);
+    let (mut fill, mut make) = (generator()?, generator()?);
+    let second = generator()?.offset(1).uniform::<f32>(1)?.to_vec()?;
+    let best = shipped::<random::policy::Policy, f32>();
+    let keys = Philox4x32::round_keys(Philox4x32::key(SEED))
+        .map(|[low, high]| u64::from(low) | u64::from(high) << 32);
+    each(Case {
+        family: "random",
+        work: "uniform f32, Philox",
+        again: Box::new(|| {
+            fill.fill_uniform(output.view_mut())?;
+            wait()
+        }),
+        once: Box::new(|| first(make.uniform::<f32>(1)?.to_vec()?)),
+        // The distribution, which has no bytes of its own; the rounds' keys; the sequence; the first word: the second call's.
+        bare: kernels.bare(Needs {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work: Work::Launch {
+                kernel: kernels.get("random_best_philox__uniform_f32")?,
+                block: [best.block as u32, 1],
+                shared_bytes: 0,
+                arguments: Arguments::default()
+                    .room(0, 1)
+                    .word(0)
+                    .words(&keys)
+                    .word(0)
+                    .word(1),
+            },
+            result: 0..4,
+        })?,
+        read: f32,
+        expected: first(second)?,
+        goes_on: true,
+    })
+}
+
+/// The first operation of a family that a program does: from input on the host to output on the host. Gives whether the
+/// answer was right.
+///
+/// # Errors
+/// What the library reports, and that the family has none.
+pub fn first_operation(device: &Device, family: &str) -> Result<bool> {
+    let values = [VALUE; 64];
+    let vector = || device.upload(&values);
+    let matrix = || device.upload_matrix(&values, 8, 8);
+    let all = |found: Vec<f32>, expected: f32| found.iter().all(|value| *value == expected);
+    Ok(match family {
+        "reduce" => device.sum(&vector()?)? == 64.0 * VALUE,
+        "columns" => all(device.column_sums(&matrix()?)?.to_vec()?, 8.0 * VALUE),
+        "rows" => all(device.row_sums(&matrix()?)?.to_vec()?, 8.0 * VALUE),
+        "transpose" => all(device.transpose(&matrix()?)?.to_vec()?, VALUE),
+        "histogram" => device.histogram(&device.upload(&[BIN; 64])?, 256)?.counts[0] == 64,
+        "gemm" => {
+            let matrix = matrix()?;
+            let product = device.matmul(&matrix, &matrix)?.to_vec()?;
+            all(product, 8.0 * VALUE * VALUE)
+        }
+        "convolution" => device.convolve(&vector()?, &[0.25, 0.5, 0.25])?.to_vec()?[1] == VALUE,
+        "map" => all(device.map(&vector()?, Sqrt)?.to_vec()?, VALUE.sqrt()),
+        "random" => {
+            let found = device
+                .generator(Generator::Philox, SEED)?
+                .uniform::<f32>(64)?;
+            found
+                .to_vec()?
+                .iter()
+                .all(|value| *value > 0.0 && *value <= 1.0)
+        }
+        other => return Err(format!("a family required, given `{other}`").into()),
+    })
+}
+
+/// The library's kernels in modules of their own, loaded by the driver's functions.
+struct Kernels<'a> {
+    device: &'a Device,
+    driver: &'a Driver,
+}
+
+impl<'a> Kernels<'a> {
+    fn bare(&self, needs: Needs) -> Result<Bare<'a>> {
+        Bare::new(self.driver, self.device, needs)
+    }
+
+    fn get(&self, name: &str) -> Result<Handle> {
+        self.driver.kernel(&self.module(name)?, name)
+    }
+
+    /// A kernel whose module's table has these values at its start.
+    fn with_table(&self, name: &str, table: &str, values: &[f32]) -> Result<Handle> {
+        let module = self.module(name)?;
+        let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
+        let (address, bytes) = self.driver.table(&module, table)?;
+        let size = size_of_val(values);
+        if size > bytes {
+            return Err(format!("room for {size} bytes required, given {bytes}").into());
+        }
+        // SAFETY: the table has room for the values, and memory that is not pinned is read before the copy returns.
+        unsafe { (self.driver).copy_in(address, values.as_ptr().cast(), size, stream)? };
+        self.driver.kernel(&module, name)
+    }
+
+    fn module(&self, name: &str) -> Result<Module> {
+        let capability = self.device.info().compute_capability.unwrap_or_default();
+        let ptx = kernel_ptx(name, capability)
+            .ok_or_else(|| format!("a kernel `{name}` required in the library, found none"))?;
+        self.driver.module(&ptx)
+    }
+}
+
+fn first(values: Vec<f32>) -> Result<f64> {
+    let first = values.first().ok_or("one value required, given none")?;
+    Ok(f64::from(*first))
+}
+
+fn read<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> T {
+    bytemuck::pod_read_unaligned(bytes)
+}

@@ -1,0 +1,156 @@
+//! The first operation of a process, each in a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{env, fs, process, ptr};
+
+use serde::{Deserialize, Serialize};
+use warpwright::Device;
+
+use super::super::Result;
+use super::super::driver::Driver;
+use super::cases::first_operation;
+use crate::overhead::{Cold, Start};
+use crate::record::Outcome;
+use crate::stats::Times;
+
+/// The program's command for one such process: its one argument is the family.
+pub const COMMAND: &str = "first-operation";
+
+/// What such a process tells, in seconds.
+#[derive(Serialize, Deserialize)]
+struct Told {
+    /// From opening the driver's library to the end of the first call in a context.
+    context: f64,
+    /// From then on: opening the library's device, and the operation from input to output on the host.
+    first: f64,
+}
+
+/// Does what the command asks for, and gives what is to be printed.
+///
+/// # Errors
+/// What the driver or the library reports, and a wrong answer.
+pub fn child(family: &str) -> Result<String> {
+    let start = Instant::now();
+    context()?;
+    let context = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let device = Device::cuda(0)?;
+    if !first_operation(&device, family)? {
+        return Err(format!("{family}: the answer is wrong").into());
+    }
+    let first = start.elapsed().as_secs_f64();
+    Ok(serde_json::to_string(&Told { context, first })?)
+}
+
+/// What every program that uses the card has to do, by the driver's functions alone. It stays in place: the library then
+/// finds the same context.
+fn context() -> Result<()> {
+    let driver = Driver::open()?;
+    let (mut device, mut context) = (0, ptr::null_mut());
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: each function writes what it is given room for.
+    unsafe {
+        driver.init(0)?;
+        driver.device(&mut device, 0)?;
+        driver.retain(&mut context, device)?;
+        driver.set_current(context)?;
+        driver.memory(&mut free, &mut total)?;
+    }
+    // Closing the driver's library under the context would be one more thing to time.
+    std::mem::forget(driver);
+    Ok(())
+}
+
+/// The start of a family in `processes` processes each, without the driver's cache of compiled kernels and with it.
+pub fn starts(family: &str, processes: usize) -> Cold {
+    let uncached = start(family, processes, None);
+    let cached = Cache::new(family).and_then(|cache| {
+        // One that fills the cache.
+        one(family, Some(cache.folder()))?;
+        Ok(start(family, processes, Some(cache.folder())))
+    });
+    let cached = cached.unwrap_or_else(|error| failed(&error.to_string()));
+    Cold {
+        family: family.to_owned(),
+        uncached,
+        cached,
+    }
+}
+
+fn start(family: &str, processes: usize, cache: Option<&Path>) -> Start {
+    let told: Result<Vec<Told>> = (0..processes).map(|_| one(family, cache)).collect();
+    let told = match told {
+        Ok(told) => told,
+        Err(error) => return failed(&error.to_string()),
+    };
+    let times = |of: fn(&Told) -> f64| {
+        let times: Vec<f64> = told.iter().map(of).collect();
+        match Times::of(&times, 1) {
+            Some(times) => Outcome::Timed(times),
+            None => Outcome::Failed("times above 0 required".to_owned()),
+        }
+    };
+    Start {
+        context: times(|told| told.context),
+        first: times(|told| told.first),
+    }
+}
+
+fn failed(reason: &str) -> Start {
+    let outcome = Outcome::Failed(reason.to_owned());
+    Start {
+        context: outcome.clone(),
+        first: outcome,
+    }
+}
+
+/// One process; without a folder for the driver's cache it has none.
+fn one(family: &str, cache: Option<&Path>) -> Result<Told> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args([COMMAND, family]);
+    for variable in [
+        "CUDA_CACHE_DISABLE",
+        "CUDA_CACHE_PATH",
+        "CUDA_CACHE_MAXSIZE",
+    ] {
+        command.env_remove(variable);
+    }
+    match cache {
+        Some(folder) => command.env("CUDA_CACHE_PATH", folder),
+        None => command.env("CUDA_CACHE_DISABLE", "1"),
+    };
+    let output = command.stderr(Stdio::piped()).output()?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, text.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// A folder for the driver's cache, removed when dropped.
+struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    fn new(family: &str) -> Result<Self> {
+        let name = format!("warpwright-bench-{}-{family}", process::id());
+        let folder = env::temp_dir().join(name);
+        fs::create_dir_all(&folder)
+            .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+        Ok(Self { folder })
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        // What is left in the folder for temporary files does no harm.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

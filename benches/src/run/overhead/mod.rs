@@ -1,0 +1,140 @@
+//! What the library costs beyond the driver: the first operation of a process, and operations on one element.
+
+mod bare;
+mod cases;
+mod cold;
+
+use std::time::{Duration, Instant};
+
+use warpwright::Device;
+
+pub use self::bare::{Arguments, Bare, Needs, Work};
+pub use self::cases::{Case, cases};
+pub use self::cold::{COMMAND, child, starts};
+use super::driver::Driver;
+use super::{Result, Scale};
+use crate::overhead::{Calls, Cold, Form};
+use crate::record::Outcome;
+use crate::stats::Times;
+
+/// A sample takes about so long.
+const SAMPLE: Duration = Duration::from_millis(2);
+/// The least and the most operations in a sample.
+const REPEATS: [f64; 2] = [16.0, 2048.0];
+
+/// Times the operations on one element beside what they need of the driver, in turn; `report` is called after each.
+///
+/// # Errors
+/// If a case cannot be made ready; what then comes of it is in its row.
+pub fn calls(device: &Device, scale: Scale, mut report: impl FnMut(&Calls)) -> Result<Vec<Calls>> {
+    let driver = Driver::open()?;
+    let samples = scale.pick(41, 11, 3);
+    let mut rows = Vec::new();
+    cases(device, &driver, |mut case| {
+        for form in [Form::Prepared, Form::Once] {
+            let row = of(&mut case, form, samples);
+            report(&row);
+            rows.push(row);
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// The first operations of the families `wanted`, in processes of their own; `report` is called after each.
+pub fn first_operations(scale: Scale, wanted: &[&str], mut report: impl FnMut(&Cold)) -> Vec<Cold> {
+    let processes = scale.pick(7, 3, 1);
+    let rows = wanted.iter().map(|family| {
+        let row = starts(family, processes);
+        report(&row);
+        row
+    });
+    rows.collect()
+}
+
+/// One case in one form.
+fn of(case: &mut Case<'_>, form: Form, samples: usize) -> Calls {
+    let (ours, bare) = match timed(case, form, samples) {
+        Ok([ours, bare]) => (Outcome::Timed(ours), Outcome::Timed(bare)),
+        Err(Stopped::Wrong(text)) => (Outcome::Wrong(text.clone()), Outcome::Wrong(text)),
+        Err(Stopped::Failed(text)) => (Outcome::Failed(text.clone()), Outcome::Failed(text)),
+    };
+    Calls {
+        family: case.family.to_owned(),
+        work: case.work.to_owned(),
+        form,
+        ours,
+        bare,
+    }
+}
+
+enum Stopped {
+    Wrong(String),
+    Failed(String),
+}
+
+impl From<Box<dyn std::error::Error>> for Stopped {
+    fn from(error: Box<dyn std::error::Error>) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// The times of ours and of the bare calls, after both answers were found right.
+fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], Stopped> {
+    verify(case)?;
+    let Case {
+        again, once, bare, ..
+    } = case;
+    let mut ours = || match form {
+        Form::Prepared => again(),
+        Form::Once => once().map(drop),
+    };
+    let mut bare = || match form {
+        Form::Prepared => bare.again(),
+        Form::Once => bare.once().map(drop),
+    };
+    // Warm, and to see how many make a sample.
+    sample(&mut ours, 16)?;
+    sample(&mut bare, 16)?;
+    let one = sample(&mut ours, 64)?.max(1e-9);
+    let [least, most] = REPEATS;
+    let repeats = (SAMPLE.as_secs_f64() / one).clamp(least, most) as u32;
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..samples {
+        times[0].push(sample(&mut ours, repeats)?);
+        times[1].push(sample(&mut bare, repeats)?);
+    }
+    let [ours, bare] = times.map(|times| Times::of(&times, repeats));
+    match (ours, bare) {
+        (Some(ours), Some(bare)) => Ok([ours, bare]),
+        _ => Err(Stopped::Failed("times above 0 required".to_owned())),
+    }
+}
+
+/// The seconds of one of `repeats` operations.
+fn sample(work: &mut impl FnMut() -> Result<()>, repeats: u32) -> Result<f64> {
+    let start = Instant::now();
+    for _ in 0..repeats {
+        work()?;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(repeats))
+}
+
+/// Whether ours and the bare calls give what is expected.
+fn verify(case: &mut Case<'_>) -> Result<(), Stopped> {
+    let expected = case.expected;
+    (case.again)()?;
+    let ours = (case.once)()?;
+    if ours != expected && !case.goes_on {
+        let text = format!("expected {expected}, found {ours}");
+        return Err(Stopped::Wrong(text));
+    }
+    let once = (case.read)(case.bare.once()?);
+    case.bare.again()?;
+    let again = (case.read)(case.bare.result()?);
+    if [once, again] != [expected; 2] {
+        let text = format!("bare calls: expected {expected}, found {once} and {again}");
+        return Err(Stopped::Wrong(text));
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! The asynchronous copies of a lane: when their bytes move.
+
+use core::panic::Location;
+use std::collections::VecDeque;
+
+use super::{Order, order};
+
+/// An asynchronous copy that a lane has started.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AsyncCopy {
+    pub to: *mut u8,
+    pub from: *const u8,
+    /// The start of the view that it copies from.
+    pub view: *const u8,
+    /// Bytes of the destination; those behind the first `given` become zeros.
+    pub bytes: usize,
+    pub given: usize,
+    pub at: &'static Location<'static>,
+    /// When its bytes move.
+    pub moment: Moment,
+}
+
+/// When the bytes of a copy move: at any time from its start until it is waited for, on hardware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    Start,
+    Commit,
+    Wait,
+}
+
+impl AsyncCopy {
+    /// Moves the bytes, if this is the moment for it.
+    ///
+    /// # Safety
+    /// The source is readable and the destination writable, as far as this copies.
+    unsafe fn reach(&self, moment: Moment) {
+        if self.moment == moment {
+            // SAFETY: by the contract. Global and shared memory do not overlap, but a broken kernel's views may.
+            unsafe {
+                core::ptr::copy(self.from, self.to, self.given);
+                core::ptr::write_bytes(self.to.add(self.given), 0, self.bytes - self.given);
+            }
+        }
+    }
+}
+
+/// The copies of a lane that it has not waited for.
+#[derive(Default)]
+pub(super) struct Copies {
+    /// Those in no group yet.
+    open: Vec<AsyncCopy>,
+    groups: VecDeque<Vec<AsyncCopy>>,
+    /// How many the lane has started in all.
+    started: u32,
+}
+
+impl Copies {
+    /// When the lane's next copy will be done.
+    pub fn next_moment(&mut self, order: Order, block: [u32; 3], lane: u32) -> Moment {
+        self.started = self.started.wrapping_add(1);
+        match order {
+            Order::Forward | Order::Backward => Moment::Wait,
+            Order::Seeded(seed) => match order::draw(seed, block, lane, self.started) % 4 {
+                0 => Moment::Start,
+                1 => Moment::Commit,
+                _ => Moment::Wait,
+            },
+        }
+    }
+
+    /// # Safety
+    /// The copy's memory stays until it is waited for, or nobody waits for it.
+    pub unsafe fn start(&mut self, copy: AsyncCopy) {
+        // SAFETY: by the contract.
+        unsafe { copy.reach(Moment::Start) };
+        self.open.push(copy);
+    }
+
+    pub fn commit_group(&mut self) {
+        for copy in &self.open {
+            // SAFETY: by the contract of `start`.
+            unsafe { copy.reach(Moment::Commit) };
+        }
+        self.groups.push_back(core::mem::take(&mut self.open));
+    }
+
+    /// Leaves at most `pending` groups; gives the copies of the others, which are done now.
+    pub fn wait_group(&mut self, pending: usize) -> Vec<AsyncCopy> {
+        let done = self.groups.len().saturating_sub(pending);
+        let done: Vec<AsyncCopy> = self.groups.drain(..done).flatten().collect();
+        for copy in &done {
+            // SAFETY: by the contract of `start`.
+            unsafe { copy.reach(Moment::Wait) };
+        }
+        done
+    }
+
+    /// Forgets all of them; gives the first, if there are any.
+    pub fn forget(&mut self) -> Option<AsyncCopy> {
+        let first = self
+            .groups
+            .iter()
+            .flatten()
+            .chain(&self.open)
+            .next()
+            .copied();
+        *self = Self::default();
+        first
+    }
+}

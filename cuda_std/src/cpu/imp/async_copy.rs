@@ -1,0 +1,78 @@
+//! Asynchronous copies as the CPU executor means them.
+
+use super::{
+    super::{copies::AsyncCopy, fault::FaultKind, lane::Lane, shadow},
+    Place, check_alignment, check_within,
+};
+
+/// Checks the source of a copy of `count` elements and zeros for the rest of `N`.
+#[track_caller]
+pub fn check_part<T, const N: usize>(from: *const T, len: usize, j: usize, count: usize) {
+    if count > N {
+        let lane = Lane::current();
+        let what = format!("an asynchronous copy of {N} elements at most required, given {count}");
+        let at = Place::here().0;
+        lane.block().fail(lane, FaultKind::Argument { what, at });
+    }
+    if count > 0 {
+        check_within(from, len, j, count, false);
+    }
+    check_alignment(from, j, N);
+}
+
+/// # Safety
+/// As for [`start_part`] with all of `N` elements.
+pub unsafe fn start<T, const N: usize>(to: *mut T, i: usize, from: *const T, j: usize, at: Place) {
+    // SAFETY: by the contract.
+    unsafe { start_part::<T, N>(to, i, from, j, N, at) }
+}
+
+/// # Safety
+/// `to + i` is to `N` elements of shared memory and `from + j` to `count`; zeros are elements unless `count`
+/// is `N`.
+pub unsafe fn start_part<T, const N: usize>(
+    to: *mut T,
+    i: usize,
+    from: *const T,
+    j: usize,
+    count: usize,
+    at: Place,
+) {
+    let lane = Lane::current();
+    let block = lane.block();
+    let mut copies = lane.copies.borrow_mut();
+    let moment = copies.next_moment(block.options.order, block.block_idx.get(), lane.linear);
+    let copy = AsyncCopy {
+        to: to.wrapping_add(i).cast(),
+        from: from.wrapping_add(j).cast(),
+        view: from.cast(),
+        bytes: N * size_of::<T>(),
+        given: count * size_of::<T>(),
+        at: at.0,
+        moment,
+    };
+    drop(copies);
+    shadow::copy_starts(lane, &copy);
+    // SAFETY: by the contract; shared memory is there as long as the block's lanes, and global memory as long
+    // as the launch.
+    unsafe { lane.copies.borrow_mut().start(copy) };
+}
+
+pub fn commit_group() {
+    Lane::current().copies.borrow_mut().commit_group();
+}
+
+pub fn wait_group<const PENDING: u32>() {
+    wait(PENDING as usize);
+}
+
+pub fn wait_all() {
+    commit_group();
+    wait(0);
+}
+
+fn wait(pending: usize) {
+    let lane = Lane::current();
+    let done = lane.copies.borrow_mut().wait_group(pending);
+    shadow::copies_are_done(lane, &done);
+}

@@ -1,0 +1,173 @@
+//! Asynchronous copies as instructions, and as loads and stores where there are none yet.
+
+use super::Place;
+
+/// Is not checked on the GPU.
+#[inline(always)]
+pub fn check_part<T, const N: usize>(_from: *const T, _len: usize, _j: usize, _count: usize) {}
+
+#[cfg(target_feature = "sm_80")]
+pub use instructions::*;
+
+#[cfg(target_feature = "sm_80")]
+mod instructions {
+    use core::arch::asm;
+
+    use super::Place;
+    use crate::{nvptx::ptr, ptr::AddressSpace};
+
+    /// The address in shared memory of an element. What is converted is the array's start, which is the same
+    /// for all copies to it.
+    #[inline(always)]
+    fn address<T>(start: *mut T, i: usize) -> u32 {
+        let start = ptr::to_specific(start.cast(), AddressSpace::Shared).addr();
+        (start as u32).wrapping_add((i * size_of::<T>()) as u32)
+    }
+
+    /// # Safety
+    /// `to + i` and `from + j` are to `N` elements in shared and in global memory, of 4, 8 or 16 bytes and
+    /// aligned to that.
+    #[inline(always)]
+    pub unsafe fn start<T: Copy, const N: usize>(
+        to: *mut T,
+        i: usize,
+        from: *const T,
+        j: usize,
+        _: Place,
+    ) {
+        macro_rules! copy {
+            ($instruction:literal) => {
+                asm!(
+                    concat!($instruction, ";"),
+                    in(reg32) address(to, i),
+                    in(reg64) from.wrapping_add(j),
+                    options(nostack, preserves_flags),
+                )
+            };
+        }
+        // SAFETY: by the contract. Not `nomem`: what memory holds has to be there before, and changes.
+        unsafe {
+            match size_of::<[T; N]>() {
+                16 => copy!("cp.async.cg.shared.global [{0}], [{1}], 16"),
+                8 => copy!("cp.async.ca.shared.global [{0}], [{1}], 8"),
+                _ => copy!("cp.async.ca.shared.global [{0}], [{1}], 4"),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`start`], but for `from`, which has `count` elements, `N` at most.
+    #[inline(always)]
+    pub unsafe fn start_part<T: Copy, const N: usize>(
+        to: *mut T,
+        i: usize,
+        from: *const T,
+        j: usize,
+        count: usize,
+        _: Place,
+    ) {
+        macro_rules! copy {
+            ($instruction:literal) => {
+                asm!(
+                    concat!($instruction, ", {2};"),
+                    in(reg32) address(to, i),
+                    in(reg64) from.wrapping_add(j),
+                    in(reg32) (count * size_of::<T>()) as u32,
+                    options(nostack, preserves_flags),
+                )
+            };
+        }
+        // SAFETY: as for `start`; the instruction reads as many bytes as the last operand says.
+        unsafe {
+            match size_of::<[T; N]>() {
+                16 => copy!("cp.async.cg.shared.global [{0}], [{1}], 16"),
+                8 => copy!("cp.async.ca.shared.global [{0}], [{1}], 8"),
+                _ => copy!("cp.async.ca.shared.global [{0}], [{1}], 4"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub fn commit_group() {
+        // SAFETY: concerns the lane's own copies.
+        unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+    }
+
+    #[inline(always)]
+    pub fn wait_group<const PENDING: u32>() {
+        // SAFETY: waits for the lane's own copies. Not `nomem`: they have changed shared memory.
+        unsafe {
+            asm!(
+                "cp.async.wait_group {0};",
+                const PENDING,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[inline(always)]
+    pub fn wait_all() {
+        // SAFETY: as for `wait_group`.
+        unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) }
+    }
+}
+
+#[cfg(not(target_feature = "sm_80"))]
+pub use in_place::*;
+
+#[cfg(not(target_feature = "sm_80"))]
+mod in_place {
+    use super::Place;
+    use crate::nvptx::{load, store};
+
+    /// # Safety
+    /// As for a load and a store of the chunk.
+    #[inline(always)]
+    pub unsafe fn start<T: Copy, const N: usize>(
+        to: *mut T,
+        i: usize,
+        from: *const T,
+        j: usize,
+        _: Place,
+    ) {
+        // SAFETY: by the contract.
+        unsafe { store(to.add(i), load::<T, N>(from.add(j))) }
+    }
+
+    /// # Safety
+    /// As for [`start`], but for `from`, which has `count` elements, `N` at most; zeros are elements.
+    #[inline(always)]
+    pub unsafe fn start_part<T: Copy, const N: usize>(
+        to: *mut T,
+        i: usize,
+        from: *const T,
+        j: usize,
+        count: usize,
+        place: Place,
+    ) {
+        // SAFETY: by the contract.
+        unsafe {
+            if count == N {
+                start::<T, N>(to, i, from, j, place);
+                return;
+            }
+            for k in 0..N {
+                let element = if k < count {
+                    from.add(j + k).read()
+                } else {
+                    core::mem::zeroed()
+                };
+                to.add(i + k).write(element);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub fn commit_group() {}
+
+    #[inline(always)]
+    pub fn wait_group<const PENDING: u32>() {}
+
+    #[inline(always)]
+    pub fn wait_all() {}
+}

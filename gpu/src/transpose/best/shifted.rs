@@ -1,0 +1,237 @@
+//! Tiles of elements of 1 or 2 bytes whose rows begin anywhere: words of 4 bytes, shifted into place.
+
+use cuda_std::prelude::*;
+
+use super::{
+    super::policy::{BEST_THREADS, SECTOR},
+    Tile, shared_as, to_sector,
+    turned::{turned_2, turned_4},
+};
+
+/// Words of a row of a tile: one per lane of a warp.
+const WORDS: usize = 32;
+/// Words of a row of the output that are stored at once, and how often.
+const PARTS: usize = 2;
+/// Words of a row of the output in shared memory: as many more as the piece that is stored may begin later.
+const LONG_WORDS: usize = PARTS * WORDS + SECTOR / 4;
+/// Words from one row of a plane to the next, so that columns do not meet in a bank.
+const PITCH: usize = LONG_WORDS + 1;
+/// Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
+const PLANE: usize = WORDS * PITCH;
+/// Warps of a block.
+const WARPS: usize = BEST_THREADS / WORDS;
+
+/// Shared memory of a tile in bytes, for elements of `bytes` bytes.
+pub const fn shared_bytes(bytes: usize) -> usize {
+    4 / bytes * PLANE * 4
+}
+
+/// Moves a tile by words of `K` elements. See [`super::transpose_best`].
+#[inline(always)]
+#[track_caller]
+pub fn transpose<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+    load::<T, K>(tile, shared_as(memory));
+    mend_ends::<T, K>(tile, memory);
+    thread::sync_threads();
+    if tile.inner() {
+        store::<T, K, true>(tile, memory);
+    } else {
+        store::<T, K, false>(tile, memory);
+    }
+}
+
+/// This thread's lane and warp.
+#[inline(always)]
+fn place() -> (usize, usize) {
+    let tid = thread::thread_idx_x() as usize;
+    (tid % WORDS, tid / WORDS)
+}
+
+/// The memory of `view` from its first multiple of 4 bytes on, as words that are wholly within it.
+#[inline(always)]
+#[track_caller]
+fn words_of<T: Copy>(view: Global<T>) -> Global<u32> {
+    let skipped = before_word(view.as_ptr().addr()) / size_of::<T>();
+    let (skipped, len) = if skipped < view.len() {
+        (skipped, view.len() - skipped)
+    } else {
+        (0, 0)
+    };
+    // SAFETY: a part of the view, aligned, whose bytes are a word's as well as elements.
+    unsafe {
+        Global::from_raw_parts(
+            view.as_ptr().add(skipped).cast_mut().cast(),
+            len * size_of::<T>() / 4,
+        )
+    }
+}
+
+/// Bytes from an address to the next multiple of a word.
+#[inline(always)]
+fn before_word(address: usize) -> usize {
+    address.wrapping_neg() % 4
+}
+
+/// The word that lies `shift` elements behind the start of `low`, `high` being the word after it.
+#[inline(always)]
+fn shifted<T>(low: u32, high: u32, shift: usize) -> u32 {
+    let both = u64::from(high) << 32 | u64::from(low);
+    (both >> (shift * size_of::<T>() * 8)) as u32
+}
+
+/// The words of `K` columns from the words of `K` rows.
+#[inline(always)]
+fn turned<const K: usize>(rows: [u32; K]) -> [u32; K] {
+    let [a, b, c, d] = core::array::from_fn(|i| rows[i % K]);
+    let columns = if K == 2 {
+        let [first, second] = turned_2(a, b);
+        [first, second, 0, 0]
+    } else {
+        turned_4([a, b, c, d])
+    };
+    core::array::from_fn(|i| columns[i])
+}
+
+/// Puts the words of the columns of `group`'s `K` rows into the planes.
+#[inline(always)]
+#[track_caller]
+fn put<const K: usize>(shared: Shared<u32>, lane: usize, group: usize, rows: [u32; K]) {
+    let columns = turned(rows);
+    for j in 0..K {
+        shared.set(j * PLANE + lane * PITCH + group, columns[j]);
+    }
+}
+
+/// Loads a tile whose rows begin anywhere: each word from the two aligned ones that it lies in. What is beyond the
+/// matrix's sides is loaded from wherever it would be, and never stored; the words at the two ends of the
+/// memory, parts of which may be outside it, are for [`mend_ends`].
+#[inline(always)]
+#[track_caller]
+fn load<T: Copy, const K: usize>(tile: Tile<T>, shared: Shared<u32>) {
+    let input = words_of(tile.input);
+    if tile.top > 0 && tile.top + (LONG_WORDS + 1) * K < tile.height && tile.width > 2 * WORDS * K {
+        // Every word, also beyond the right side, is before the matrix's last row.
+        load_words::<T, K, false>(tile, input, shared);
+    } else if !input.is_empty() {
+        load_words::<T, K, true>(tile, input, shared);
+    } else {
+        let (lane, warp) = place();
+        for round in 0..LONG_WORDS / WARPS {
+            put::<K>(shared, lane, warp + round * WARPS, [0; K]);
+        }
+    }
+}
+
+/// [`load`]; `CLAMPED`: words outside `input` are asked for, and one of its own is taken instead.
+#[inline(always)]
+#[track_caller]
+fn load_words<T: Copy, const K: usize, const CLAMPED: bool>(
+    tile: Tile<T>,
+    input: Global<u32>,
+    shared: Shared<u32>,
+) {
+    let (lane, warp) = place();
+    // Elements before the first aligned word.
+    let start = before_word(tile.input.as_ptr().addr()) / size_of::<T>();
+    let last = input.len() as i64 - 1;
+    let rows = |group: usize| -> [u32; K] {
+        core::array::from_fn(|i| {
+            let y = tile.top + group * K + i;
+            // An arithmetic shift: the row of the first tile may begin before the first word.
+            let first = (y * tile.width + tile.left) as i64 - start as i64;
+            let index = (first >> K.ilog2()) + lane as i64;
+            let word = |index: i64| {
+                let index = if CLAMPED { index.clamp(0, last) } else { index };
+                input.get(index as usize)
+            };
+            shifted::<T>(word(index), word(index + 1), first as usize % K)
+        })
+    };
+    const { assert!(LONG_WORDS.is_multiple_of(3 * WARPS)) };
+    for round in 0..LONG_WORDS / WARPS / 3 {
+        let group = warp + round * 3 * WARPS;
+        // The loads of all three before what is loaded is used.
+        let (a, b, c) = (rows(group), rows(group + WARPS), rows(group + 2 * WARPS));
+        put::<K>(shared, lane, group, a);
+        put::<K>(shared, lane, group + WARPS, b);
+        put::<K>(shared, lane, group + 2 * WARPS, c);
+    }
+}
+
+/// Puts those of the first and the last `K` elements of the matrix that are in this tile into their places.
+#[inline(always)]
+#[track_caller]
+fn mend_ends<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+    let (columns, rows) = (WORDS * K, LONG_WORDS * K);
+    let first_tile = tile.left == 0 && tile.top == 0;
+    // With a matrix of fewer than K columns the last K elements are in several rows.
+    if !first_tile && tile.top + rows + K <= tile.height {
+        return;
+    }
+    thread::sync_threads();
+    let tid = thread::thread_idx_x() as usize;
+    let len = tile.input.len();
+    // The first K, and of the last K those that are not among them.
+    let i = if tid < K {
+        tid
+    } else {
+        (len + K).wrapping_sub(tid + 1)
+    };
+    if tid < 2 * K && i < len && (i >= K) == (tid >= K) {
+        let (x, y) = (i % tile.width, i / tile.width);
+        let (column, row) = (x.wrapping_sub(tile.left), y.wrapping_sub(tile.top));
+        if column < columns && row < rows {
+            shared_as::<T>(memory).set(element_place::<K>(column, row), tile.input.get(i));
+        }
+    }
+}
+
+/// Where the element of this column and row of the tile is, in elements from the start of the planes.
+#[inline(always)]
+fn element_place<const K: usize>(column: usize, row: usize) -> usize {
+    ((column % K) * PLANE + (column / K) * PITCH) * K + row
+}
+
+/// Stores 256 bytes of every row of the output, from a sector's first on, each word from the two that it lies in. Without
+/// `INNER` the pieces may end with the matrix, within a word, or begin with it.
+#[inline(always)]
+#[track_caller]
+fn store<T: Copy, const K: usize, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
+    const { assert!(WARPS.is_multiple_of(K)) };
+    let (lane, warp) = place();
+    let (words, elements) = (shared_as::<u32>(memory), shared_as::<T>(memory));
+    let side = WORDS * K;
+    // What changes from a row to the next: its place in the planes, in words, and its first element.
+    let mut place = (warp % K) * PLANE + (warp / K) * PITCH;
+    let mut first = (tile.left + warp) * tile.height + tile.top;
+    for round in 0..side / WARPS {
+        let column = round * WARPS + warp;
+        if INNER || tile.left + column < tile.width {
+            let skipped = to_sector(tile.output, first);
+            for part in 0..PARTS {
+                // The last word's second one is there: a row has as many more words as a sector.
+                let at = place + skipped / K + part * WORDS + lane;
+                let word = shifted::<T>(words.get(at), words.get(at + 1), skipped % K);
+                // SAFETY: `K` elements of 4 bytes in all, as aligned as a word.
+                let chunk: [T; K] = unsafe { core::mem::transmute_copy(&word) };
+                let row = skipped + (part * WORDS + lane) * K;
+                if INNER || tile.top + row + K <= tile.height {
+                    tile.output.set_chunk(first + row, chunk);
+                } else {
+                    for i in 0..K {
+                        if tile.top + row + i < tile.height {
+                            tile.output.set(first + row + i, chunk[i]);
+                        }
+                    }
+                }
+            }
+            // What comes before the first sector is nobody else's.
+            if !INNER && tile.top == 0 && lane < skipped && lane < tile.height {
+                tile.output
+                    .set(first + lane, elements.get(place * K + lane));
+            }
+        }
+        place += WARPS / K * PITCH;
+        first += WARPS * tile.height;
+    }
+}

@@ -1,0 +1,269 @@
+//! `build-time`: builds the library from nothing, as a user's project does, and says how long that took and how large
+//! programs with it are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{env, fs, thread};
+
+use serde::Deserialize;
+
+use crate::{Result, project};
+
+/// What the library's build is to take at most, in seconds on this many cores.
+const WANTED: (f64, f64) = (60.0, 2.0);
+/// What the smallest program is to have at most, in bytes, without symbols.
+const SMALLEST: u64 = 4 << 20;
+/// Crates that took less time than this are not listed.
+const LISTED: f64 = 2.0;
+
+/// The programs: name and text.
+const PROGRAMS: &[(&str, &str)] = &[
+    (
+        "one-family",
+        r#"
+fn main() -> warpwright::Result<()> {
+    let device = warpwright::Device::auto()?;
+    println!("{}", device.sum(&device.upload(&[1.0_f32, 2.0])?)?);
+    Ok(())
+}
+"#,
+    ),
+    (
+        "all-families",
+        r#"
+use warpwright::{Device, Generator, ops::map::Sin};
+
+fn main() -> warpwright::Result<()> {
+    let device = Device::auto()?;
+    let values = device.upload(&[1.0_f32, 2.0, 3.0, 4.0])?;
+    let matrix = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    println!("{} {:?}", device.sum(&values)?, device.argmax(&values)?);
+    println!("{:?}", device.column_sums(&matrix)?.to_vec()?);
+    println!("{:?}", device.row_sums(&matrix)?.to_vec()?);
+    println!("{:?}", device.transpose(&matrix)?.to_vec()?);
+    println!("{:?}", device.histogram_range(&values, 4, 0.0, 4.0)?);
+    println!("{:?}", device.matmul(&matrix, &matrix)?.to_vec()?);
+    println!("{:?}", device.convolve(&values, &[0.25, 0.5, 0.25])?.to_vec()?);
+    println!("{:?}", device.map(&values, Sin)?.to_vec()?);
+    let mut random = device.generator(Generator::Philox, 1)?;
+    println!("{:?}", random.normal(4, 0.0_f32, 1.0)?.to_vec()?);
+    Ok(())
+}
+"#,
+    ),
+];
+
+/// How to build.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Compilers at a time; as many as there are cores where it is not given.
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let package = Package::new(folder.path(), arguments.jobs)?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    package.cargo(&["build", "--release", "--timings", "--package=warpwright"])?;
+    let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    let share = cpu / WANTED.1;
+    let given = (arguments.jobs).map_or_else(String::new, |jobs| format!(" --jobs {jobs}"));
+    println!("# cargo xtask build-time{given}");
+    println!("the library and all that it depends on, optimised, from nothing, on {cores} cores:");
+    println!("  {wall:.1} s on the clock, which counts what else the machine does");
+    println!("  {cpu:.1} s of processor time: {share:.1} s on each of two cores");
+    for unit in package.units()? {
+        println!("  {:>5.1} s  {}", unit.duration, unit.title());
+    }
+    println!("programs, in bytes as built and without symbols:");
+    let mut smallest = u64::MAX;
+    for (name, _) in PROGRAMS {
+        let binary = format!("--bin={name}");
+        package.cargo(&["rustc", "--release", &binary])?;
+        let built = package.size(name)?;
+        package.cargo(&["rustc", "--release", &binary, "--", "-Cstrip=symbols"])?;
+        let stripped = package.size(name)?;
+        smallest = smallest.min(stripped);
+        println!("  {name}: {built} {stripped}");
+    }
+    if share > WANTED.0 {
+        return Err(format!(
+            "build-time: at most {} s on each of two cores wanted, found {share:.1} s",
+            WANTED.0
+        )
+        .into());
+    }
+    if smallest > SMALLEST {
+        return Err(format!(
+            "build-time: a smallest program of at most {SMALLEST} bytes wanted, found {smallest}"
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// A user's project, outside of the workspace.
+struct Package {
+    folder: PathBuf,
+    jobs: Option<usize>,
+}
+
+impl Package {
+    fn new(folder: &Path, jobs: Option<usize>) -> Result<Self> {
+        let library = project::root().join("host");
+        let manifest = format!(
+            "[package]\nname = \"build-time\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\nwarpwright = {{ path = {library:?} }}\n\n[workspace]\n"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        // The versions that the workspace has.
+        fs::copy(
+            project::root().join("Cargo.lock"),
+            folder.join("Cargo.lock"),
+        )?;
+        let programs = folder.join("src/bin");
+        fs::create_dir_all(&programs)?;
+        for (name, text) in PROGRAMS {
+            fs::write(programs.join(format!("{name}.rs")), text)?;
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            jobs,
+        })
+    }
+
+    fn target(&self) -> PathBuf {
+        self.folder.join("target")
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<()> {
+        let (before, after) = match arguments.iter().position(|word| *word == "--") {
+            Some(at) => arguments.split_at(at),
+            None => (arguments, [].as_slice()),
+        };
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(before);
+        if let Some(jobs) = self.jobs {
+            command.arg(format!("--jobs={jobs}"));
+        }
+        let status = command
+            .args(after)
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", self.target())
+            // What a user has to give (README): a folder with a `lib64`, in the place of a toolkit.
+            .env(
+                "CUDA_LIBRARY_PATH",
+                project::root().join("host/driver-door"),
+            )
+            .env_remove("RUSTFLAGS")
+            .stdout(Stdio::null())
+            .status()
+            .map_err(|error| format!("cargo could not be started: {error}"))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("build-time: cargo {}: {status}", arguments.join(" ")).into())
+    }
+
+    fn size(&self, name: &str) -> Result<u64> {
+        Ok(fs::metadata(self.target().join("release").join(name))?.len())
+    }
+
+    /// What took long, as cargo's page of timings has it.
+    fn units(&self) -> Result<Vec<Unit>> {
+        let page = self.target().join("cargo-timings/cargo-timing.html");
+        let page = fs::read_to_string(&page)
+            .map_err(|error| format!("build-time: {}: {error}", page.display()))?;
+        let mut units = units_of(&page)?;
+        units.retain(|unit| unit.duration >= LISTED);
+        units.sort_by(|one, other| other.duration.total_cmp(&one.duration));
+        Ok(units)
+    }
+}
+
+/// Something that cargo did.
+#[derive(Debug, Deserialize)]
+struct Unit {
+    name: String,
+    version: String,
+    /// What of the package; nothing for its library.
+    target: String,
+    /// Seconds.
+    duration: f64,
+}
+
+impl Unit {
+    fn title(&self) -> String {
+        let Self {
+            name,
+            version,
+            target,
+            ..
+        } = self;
+        format!("{name} {version}{target}")
+    }
+}
+
+/// The units in cargo's page.
+fn units_of(page: &str) -> Result<Vec<Unit>> {
+    const START: &str = "UNIT_DATA = ";
+    let (_, rest) = page
+        .split_once(START)
+        .ok_or("build-time: units in cargo's page of timings required, found none")?;
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Vec<Unit>>();
+    let units = values.next().ok_or("build-time: the units end at once")?;
+    Ok(units?)
+}
+
+/// The processor time, in seconds, of all processes that this one has waited for, and of those that they have.
+fn cpu_seconds() -> f64 {
+    /// Ticks of a second, of which Linux counts a hundred for programs whatever its own clock does.
+    const TICKS: f64 = 100.0;
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may hold spaces: the 14th and 15th word are the children's time in user and in system mode.
+    let words = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let ticks = words.split(' ').skip(13).take(2);
+    ticks
+        .filter_map(|word| word.parse::<f64>().ok())
+        .sum::<f64>()
+        / TICKS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargos_page_is_read() {
+        let page = r#"<script>
+const UNIT_DATA = [{"i": 0, "name": "a", "version": "0.1.0", "mode": "todo", "target": " build script (run)",
+"start": 0.1, "duration": 2.5, "unblocked_units": [1]}];
+const CONCURRENCY_DATA = [];
+</script>"#;
+        let units = units_of(page).unwrap();
+        assert_eq!(units.len(), 1);
+        assert_eq!(units[0].title(), "a 0.1.0 build script (run)");
+        assert!(units[0].duration == 2.5);
+        assert!(units_of("nothing").is_err());
+        assert!(units_of("UNIT_DATA = nonsense").is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn children_take_processor_time() {
+        let before = cpu_seconds();
+        let shell = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        assert!(
+            Command::new("sh")
+                .args(["-c", shell])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert!(cpu_seconds() > before);
+    }
+}
