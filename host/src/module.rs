@@ -249,7 +249,7 @@ pub(crate) fn check_params(
 /// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
 ///
 /// `WARPWRIGHT_PTX_DIR` names a folder to take the PTX from, `<architecture>/<family>.ptx`, in the place of
-/// what is compiled in: for profilers and sanitizers, which want source lines in it, and for trying out
+/// what is compiled in, machine code included: for profilers and sanitizers, which want source lines in it, and for trying out
 /// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
 /// looked for elsewhere.
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
