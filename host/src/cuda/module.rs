@@ -62,8 +62,7 @@ impl CudaModule {
         unsafe { Self::load(context, image.as_ptr().cast(), has_line_info) }
     }
 
-    /// Loads machine code. None where the driver does not take it: it is older than the code's assembler, or is told to
-    /// compile everything (`CUDA_FORCE_PTX_JIT`).
+    /// Loads machine code. None where the driver does not take it, as one that is older than the code's assembler.
     ///
     /// # Errors
     /// What else the driver returns.

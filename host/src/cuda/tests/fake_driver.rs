@@ -400,7 +400,9 @@ fn load_a_kernel(major: &str, refusal: Option<&str>) -> (crate::Result<u32>, [u3
     let blocks = backend.resident_blocks("sum", kernel, 256, 0);
     // Loaded once, whatever of.
     if blocks.is_ok() {
-        backend.resident_blocks("sum", kernel, 256, 0).expect("as before");
+        backend
+            .resident_blocks("sum", kernel, 256, 0)
+            .expect("as before");
     }
     // SAFETY: the fake driver's function takes and returns a number.
     let loads: extern "C" fn(u32) -> u32 =
