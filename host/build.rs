@@ -227,9 +227,12 @@ fn code_table(root: &Path, out: &Path) -> String {
     rows + "]\n"
 }
 
-/// Images of machine code one behind the other, several in a group, and the name and bytes of each.
-fn code_groups(images: Vec<(String, Vec<u8>)>) -> Vec<(Vec<(String, usize)>, Vec<u8>)> {
-    let mut groups: Vec<(Vec<(String, usize)>, Vec<u8>)> = Vec::new();
+/// The name and bytes of each image of a group, and the images one behind the other.
+type CodeGroup = (Vec<(String, usize)>, Vec<u8>);
+
+/// Images of machine code in groups.
+fn code_groups(images: Vec<(String, Vec<u8>)>) -> Vec<CodeGroup> {
+    let mut groups: Vec<CodeGroup> = Vec::new();
     for (name, image) in images {
         let row = (name, image.len());
         match groups
