@@ -7,7 +7,8 @@
 //! - `symbols.rs`, the same names as a Rust array, in the same order,
 //! - `libcuda.a`, an archive without members, for the `-lcuda` that `cust_raw` asks of the linker.
 //!
-//! It also packs the PTX modules, and writes `modules.rs`, the table of them that `src/module.rs` includes.
+//! It also packs the PTX modules, and writes `modules.rs`, the table of them that `src/module.rs` includes; with the CUDA
+//! side the machine code too, for `src/code.rs`.
 //!
 //! On any other target the library is built without its CUDA side, and a warning says so; with the
 //! feature `require-cuda` that is an error.
@@ -31,12 +32,15 @@ const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
 const SYMBOLS: &str = "driver-door/symbols.txt";
 
-/// The library's PTX: `ptx/<architecture>/<family>.ptx`.
+/// The library's PTX, `ptx/<architecture>/<family>.ptx`, and its machine code, `ptx/<architecture>/<kernel>.cubin`.
 const MODULES: &str = "ptx";
 
 /// Kernels are packed together until their text has this many bytes: much smaller than one by one, since
 /// they are alike, and quick to unpack for one of them.
 const GROUP: usize = 64 * 1024;
+
+/// As `GROUP`, for machine code, of which a kernel has more bytes.
+const CODE_GROUP: usize = 128 * 1024;
 
 /// How hard the packer tries, 0 to 10: an unoptimised build script takes seconds for all modules at 6.
 const EFFORT: u8 = 6;
@@ -72,6 +76,8 @@ fn main() {
     write(&out.join("trampolines.s"), trampolines(&names).as_bytes());
     write(&out.join("symbols.rs"), name_table(&names).as_bytes());
     write(&out.join("libcuda.a"), EMPTY_ARCHIVE);
+    let table = code_table(Path::new(MODULES), &out);
+    write(&out.join("code.rs"), table.as_bytes());
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-cfg=warpwright_cuda");
 }
@@ -193,6 +199,54 @@ fn module_table(root: &Path, out: &Path) -> String {
         }
     }
     rows + "]\n"
+}
+
+/// Packs the machine code into files in `out`; gives them as a Rust array of `Packed`.
+fn code_table(root: &Path, out: &Path) -> String {
+    let mut rows = String::from("&[\n");
+    for folder in entries(root).iter().filter(|path| path.is_dir()) {
+        let Some(arch) = stem(folder) else { continue };
+        let mut images = Vec::new();
+        for file in entries(folder) {
+            if file.extension().is_none_or(|it| it != "cubin") {
+                continue;
+            }
+            let image =
+                fs::read(&file).unwrap_or_else(|e| fail(&format!("{}: {e}", file.display())));
+            images.extend(stem(&file).map(|name| (name.to_owned(), image)));
+        }
+        for (number, (kernels, group)) in code_groups(images).iter().enumerate() {
+            let path = out.join(format!("{arch}-code-{number}.deflate"));
+            write(&path, &compress_to_vec(group, EFFORT));
+            let _ = writeln!(
+                rows,
+                "    Packed {{ arch: {arch:?}, kernels: &{kernels:?}, images: include_bytes!({path:?}) }},"
+            );
+        }
+    }
+    rows + "]\n"
+}
+
+/// The name and bytes of each image of a group, and the images one behind the other.
+type CodeGroup = (Vec<(String, usize)>, Vec<u8>);
+
+/// Images of machine code in groups.
+fn code_groups(images: Vec<(String, Vec<u8>)>) -> Vec<CodeGroup> {
+    let mut groups: Vec<CodeGroup> = Vec::new();
+    for (name, image) in images {
+        let row = (name, image.len());
+        match groups
+            .last_mut()
+            .filter(|(_, group)| group.len() < CODE_GROUP)
+        {
+            Some((kernels, group)) => {
+                kernels.push(row);
+                group.extend(image);
+            }
+            None => groups.push((vec![row], image)),
+        }
+    }
+    groups
 }
 
 /// A module as several: the names of the kernels in each, and its text.

@@ -117,7 +117,7 @@ fn overhead(record: &Record) -> String {
         }
         text += &line(&cells);
     }
-    text += "\n| first of a process | context alone | kernel compiled | from the driver's cache |\n| --- | ---: | ---: | ---: |\n";
+    text += "\n| first of a process | context alone | without the driver's cache | from the driver's cache |\n| --- | ---: | ---: | ---: |\n";
     for cold in &overhead.cold {
         let median = |outcome: &Outcome| match outcome.times() {
             Some(times) => table::time(times.median),

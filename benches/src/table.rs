@@ -181,7 +181,7 @@ pub fn calls(calls: &Calls) -> String {
 pub fn cold_head() -> String {
     format!(
         "  {:<20} {:>10} {:>16} {:>16}",
-        "first of a process", "context", "kernel compiled", "from the cache"
+        "first of a process", "context", "without cache", "from the cache"
     )
 }
 

@@ -19,6 +19,8 @@ const WRONG: u32 = 1;
 
 static CURRENT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static INITS: AtomicU32 = AtomicU32::new(0);
+/// Modules of PTX, and of machine code.
+static LOADED: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
 static HOST_FREES: AtomicU32 = AtomicU32::new(0);
 static DYNAMIC_SHARED: AtomicU32 = AtomicU32::new(49152);
 
@@ -68,10 +70,18 @@ unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> u3
 }
 
 /// Attributes are their own numbers times ten, but for the optional ones: pools (115) are not
-/// known.
+/// known. Where `WARPWRIGHT_FAKE_MAJOR` is there, it is the compute capability's major part (75), and the minor one
+/// (76) is 0.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, name: c_int, _: c_int) -> u32 {
-    unsafe { *value = name * 10 };
+    let major = std::env::var("WARPWRIGHT_FAKE_MAJOR").ok();
+    let major = major.and_then(|major| major.parse().ok());
+    let is = match (name, major) {
+        (75, Some(major)) => major,
+        (76, Some(_)) => 0,
+        _ => name * 10,
+    };
+    unsafe { *value = is };
     expect(name != 115)
 }
 
@@ -186,7 +196,8 @@ unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32
     0
 }
 
-/// Refuses the text `bad` and writes a log about it.
+/// Refuses the text `bad` and writes a log about it. Refuses machine code, an ELF image, with the code that
+/// `WARPWRIGHT_FAKE_CODE` names, if it is there. Counts what it takes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoadDataEx(
     module: *mut *mut c_void,
@@ -211,6 +222,11 @@ unsafe extern "C" fn cuModuleLoadDataEx(
             log.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len());
             return 218;
         }
+        let is_code = CStr::from_ptr(image).to_bytes().starts_with(b"\x7fELF");
+        if let (true, Ok(code)) = (is_code, std::env::var("WARPWRIGHT_FAKE_CODE")) {
+            return code.parse().unwrap_or(WRONG);
+        }
+        LOADED[usize::from(is_code)].fetch_add(1, SeqCst);
         *module = 0x4000 as *mut c_void;
         0
     }
@@ -229,7 +245,8 @@ unsafe extern "C" fn cuModuleGetFunction(
 ) -> u32 {
     unsafe {
         *function = 0x5000 as *mut c_void;
-        if CStr::from_ptr(name) != c"kernel" {
+        let name = CStr::from_ptr(name).to_bytes();
+        if name != b"kernel" && !name.starts_with(b"reduce_best__") {
             500
         } else {
             expect(module as usize == 0x4000)
@@ -313,6 +330,23 @@ extern "C" fn cuTexRefSetMipmapLevelClamp(
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStart() -> u32 {
     HOST_FREES.load(SeqCst)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: *mut c_int,
+    _: *mut c_void,
+    _: c_int,
+    _: usize,
+) -> u32 {
+    unsafe { *blocks = 3 };
+    0
+}
+
+/// Not the real signature either: how many modules were loaded, of PTX (0) or of machine code (1).
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetCacheConfig(kind: u32) -> u32 {
+    LOADED[kind as usize].load(SeqCst)
 }
 
 /// Not the real signature either: how often `cuInit` was called.

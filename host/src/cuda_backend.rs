@@ -10,6 +10,7 @@ use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 use warpwright_gpu::tuning;
 
 use crate::{
+    code::Code,
     cuda::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaMemory,
         CudaModule, CudaStream, PinnedMemory,
@@ -323,7 +324,8 @@ impl CudaBackend {
         known.map_or(tuning::ARCHITECTURE, |(_, architecture)| *architecture)
     }
 
-    /// One of the library's kernels, compiled at its first use on the device.
+    /// One of the library's kernels, loaded at its first use on the device: as machine code, or compiled from its PTX where
+    /// there is none for the device or the driver does not take it.
     fn own_function(
         &self,
         kernel: &KernelDescriptor,
@@ -345,7 +347,15 @@ impl CudaBackend {
         let entries = ptx::entries(&ptx);
         let entry = entries.iter().find(|entry| entry.name == name);
         module::check_params(entry.ok_or_else(unknown)?, kernel, operation)?;
-        let function = self.load(&ptx, name, operation)?;
+        let code = module::own_code(name, capability);
+        let function = match code {
+            Some(code) => self.load_code(&code, name, operation)?,
+            None => None,
+        };
+        let function = match function {
+            Some(function) => function,
+            None => self.load(&ptx, name, operation)?,
+        };
         loaded.insert(key, function.clone());
         Ok(function)
     }
@@ -360,6 +370,19 @@ impl CudaBackend {
         self.function(kernel, module, operation)?
             .max_active_blocks(threads, shared_bytes)
             .map_err(self.error(operation))
+    }
+
+    /// Loads machine code and takes its kernel; none where the driver does not take such code.
+    fn load_code(
+        &self,
+        code: &Code,
+        kernel: &str,
+        operation: &'static str,
+    ) -> Result<Option<Arc<CudaFunction>>> {
+        let module = CudaModule::from_code(&self.context, code).map_err(self.error(operation))?;
+        module
+            .map(|module| self.function_of(&module, kernel, operation))
+            .transpose()
     }
 
     /// Compiles a module for the device and takes one kernel of it.

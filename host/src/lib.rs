@@ -23,6 +23,8 @@
 //! launch them with [`Device::launch`], on either kind of device.
 
 mod buffer;
+#[cfg(warpwright_cuda)]
+mod code;
 mod cpu;
 #[cfg(warpwright_cuda)]
 mod cuda;

@@ -16,6 +16,7 @@ use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
 #[cfg(warpwright_cuda)]
 use crate::{
+    code::Code,
     cuda::{CudaFunction, CudaModule},
     cuda_backend::CudaBackend,
 };
@@ -248,7 +249,7 @@ pub(crate) fn check_params(
 /// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
 ///
 /// `WARPWRIGHT_PTX_DIR` names a folder to take the PTX from, `<architecture>/<family>.ptx`, in the place of
-/// what is compiled in: for profilers and sanitizers, which want source lines in it, and for trying out
+/// what is compiled in, machine code included: for profilers and sanitizers, which want source lines in it, and for trying out
 /// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
 /// looked for elsewhere.
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
@@ -256,16 +257,6 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
         None => packed_kernel(name, capability),
         Some(given) => given_kernel(given, name, capability),
     }
-}
-
-/// The modules of `WARPWRIGHT_PTX_DIR`, where that is set: architecture, family and text of each.
-fn given() -> Option<&'static [(String, String, String)]> {
-    static GIVEN: OnceLock<Option<Vec<(String, String, String)>>> = OnceLock::new();
-    let given = GIVEN.get_or_init(|| {
-        let folder = env::var_os("WARPWRIGHT_PTX_DIR").filter(|folder| !folder.is_empty())?;
-        Some(modules_in(Path::new(&folder)))
-    });
-    given.as_deref()
 }
 
 /// The architectures of the modules that a device of this compute capability runs: what [`own_kernel`] takes its kernels
@@ -298,6 +289,29 @@ pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u3
         .collect()
 }
 
+/// The machine code of one of the library's kernels for a device of this compute capability, where it has some;
+/// none where `WARPWRIGHT_PTX_DIR` names PTX to take.
+#[cfg(warpwright_cuda)]
+pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<Code> {
+    match given() {
+        None => Code::of(name, capability),
+        Some(_) => None,
+    }
+}
+
+/// The modules in the folder that `WARPWRIGHT_PTX_DIR` names; none where it names none.
+fn given() -> Option<&'static [Given]> {
+    static GIVEN: OnceLock<Option<Vec<Given>>> = OnceLock::new();
+    let given = GIVEN.get_or_init(|| {
+        let folder = env::var_os("WARPWRIGHT_PTX_DIR").filter(|folder| !folder.is_empty())?;
+        Some(modules_in(Path::new(&folder)))
+    });
+    given.as_deref()
+}
+
+/// A module's architecture, family and text.
+type Given = (String, String, String);
+
 /// One of the compiled-in kernels, of the newest architecture that the device runs.
 fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     let (_, packed) = OWN
@@ -309,13 +323,14 @@ fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     ptx::slice(std::str::from_utf8(&text).ok()?, name)
 }
 
-/// One kernel of the newest module, of those with its family, that the device runs. A module is its
-/// architecture, its family and its text.
-fn given_kernel(
-    modules: &[(String, String, String)],
-    name: &str,
-    capability: (u32, u32),
-) -> Option<String> {
+/// The names of the compiled-in kernels.
+#[cfg(all(test, warpwright_cuda))]
+pub(crate) fn packed_names() -> impl Iterator<Item = &'static str> {
+    OWN.iter().flat_map(|packed| packed.kernels.iter().copied())
+}
+
+/// One kernel of the newest module, of those with its family, that the device runs.
+fn given_kernel(modules: &[Given], name: &str, capability: (u32, u32)) -> Option<String> {
     let (_, text) = modules
         .iter()
         .filter(|(_, family, _)| {
@@ -328,7 +343,7 @@ fn given_kernel(
 }
 
 /// The modules in a folder, `<architecture>/<family>.ptx`; none where it cannot be read.
-fn modules_in(folder: &Path) -> Vec<(String, String, String)> {
+fn modules_in(folder: &Path) -> Vec<Given> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
     entries(folder)
@@ -343,9 +358,7 @@ fn modules_in(folder: &Path) -> Vec<(String, String, String)> {
 /// The architecture as a number, if a device of this capability runs its PTX: `sm_80` runs on all that are
 /// not older, `sm_90a` on 9.0 alone.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
-    let digits = arch.strip_prefix("sm_")?;
-    let exact = digits.ends_with('a');
-    let number: u32 = digits.trim_end_matches('a').parse().ok()?;
+    let (number, exact) = architecture(arch)?;
     let device = major * 10 + minor;
     (if exact {
         device == number
@@ -353,6 +366,13 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
         device >= number
     })
     .then_some((number, exact))
+}
+
+/// An architecture's number, and whether it is specific: `sm_90a` is 90 and specific.
+pub(crate) fn architecture(arch: &str) -> Option<(u32, bool)> {
+    let digits = arch.strip_prefix("sm_")?;
+    let number = digits.trim_end_matches('a').parse().ok()?;
+    Some((number, digits.ends_with('a')))
 }
 
 #[cfg(test)]

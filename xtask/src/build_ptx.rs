@@ -1,4 +1,4 @@
-//! `build-ptx`: from the kernels' sources to the committed PTX, and the check that they agree.
+//! `build-ptx`: from the kernels' sources to the committed PTX and machine code, and the check that they agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
+use cuda_builder::assemble::Ptxas;
 use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Toolchain, ToolchainOptions};
 
 use crate::manifest::{Manifest, Record, Tools};
-use crate::{Result, project, sources, usage};
+use crate::{Result, cubins, project, sources, usage};
 
 const REBUILD: &str = "type `cargo xtask build-ptx` and commit host/ptx";
 
@@ -30,7 +31,7 @@ pub struct Arguments {
     /// one fails; the PTX goes to `ptx-debug` in the target folder.
     #[arg(long, value_enum, default_value_t = Profile::Release)]
     profile: Profile,
-    /// Do not assemble what is built.
+    /// Do not assemble what is built; machine code of other PTX is removed.
     #[arg(long, conflicts_with = "check")]
     no_assemble: bool,
     /// Change nothing; fail if the committed PTX is not what the sources say, or if a kernel uses local
@@ -215,11 +216,24 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     let built = compile(selection, &toolchain, Settings::SHIPPED)?;
     let folder = project::ptx_folder();
     for module in &built {
-        write(&folder.join(module.record.file()), &module.text)?;
+        project::write(&folder.join(module.record.file()), module.text.as_bytes())?;
     }
     let path = folder.join("manifest.json");
-    let records = built.into_iter().map(|module| module.record).collect();
-    let manifest = match Manifest::read(&path) {
+    let records: Vec<Record> = built.into_iter().map(|module| module.record).collect();
+    // What is not assembled is left out: old machine code would run in the place of the new PTX.
+    let result = match assemble.then(|| Ptxas::install(true)) {
+        Some(Ok(ptxas)) => cubins::assemble(&ptxas, &folder, &records.iter().collect::<Vec<_>>()),
+        Some(Err(error)) => {
+            eprintln!("warning: there is no machine code of what was built: {error}");
+            Ok(Vec::new())
+        }
+        None => Ok(Vec::new()),
+    };
+    let (assembled, failed) = match result {
+        Ok(assembled) => (assembled, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let mut manifest = match Manifest::read(&path) {
         Ok(Some(mut manifest)) if !selection.complete => {
             manifest.replace(records);
             manifest
@@ -229,17 +243,25 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
         Err(_) if selection.complete => Manifest::new(records),
         Err(error) => return Err(error),
     };
-    write(&path, &manifest.text()?)?;
+    manifest.set_code(assembled.iter().map(|it| it.record.clone()).collect());
+    cubins::write(&folder, &manifest, &assembled)?;
+    project::write(&path, manifest.text()?.as_bytes())?;
     if selection.complete {
         for file in strays(&folder, &manifest)? {
             fs::remove_file(&file).map_err(|e| format!("removing {}: {e}", file.display()))?;
         }
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     // What is wrong here is shown, and stops the check; the developer may be about to mend it.
     if assemble {
         for problem in usage::report(&selection.inputs(&folder))? {
             eprintln!("warning: {problem}");
         }
+    }
+    for (arch, bytes) in cubins::sizes(&assembled) {
+        println!("machine code for {arch}: {bytes} bytes");
     }
     println!(
         "wrote {} modules to {}",
@@ -255,7 +277,7 @@ fn build_aside(selection: &Selection, settings: Settings, assemble: bool) -> Res
     eprintln!("building with {}", toolchain.summary());
     let folder = project::target_dir().join(settings.folder());
     for module in compile(selection, &toolchain, settings)? {
-        write(&folder.join(module.record.file()), &module.text)?;
+        project::write(&folder.join(module.record.file()), module.text.as_bytes())?;
     }
     if assemble {
         usage::report(&selection.inputs(&folder))?;
@@ -273,9 +295,14 @@ fn check(selection: &Selection) -> Result<()> {
     let manifest = Manifest::read(&folder.join("manifest.json"))?
         .ok_or_else(|| format!("host/ptx/manifest.json is not there; {REBUILD}"))?;
     let mut problems = committed_problems(selection, &manifest, &folder, &sources::hash()?)?;
+    let records: Vec<&Record> = (selection.pairs())
+        .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
+        .collect();
+    problems.extend(cubins::committed_problems(&folder, &manifest, &records));
     // Stale sources already say that the PTX is not theirs; a rebuild would only say it again.
     if problems.is_empty() {
         problems = rebuild_problems(selection, &manifest)?;
+        problems.extend(cubins::rebuild_problems(&folder, &manifest, &records)?);
     }
     if problems.is_empty() {
         problems = usage::report(&selection.inputs(&folder))?;
@@ -387,7 +414,19 @@ fn committed_problems(
                 problems.push(format!("{}: it is shipped no longer", record.file()));
             }
         }
-        for file in strays(folder, manifest)? {
+        for code in &manifest.code {
+            let is_shipped = project::assembled()
+                .iter()
+                .any(|(it, _)| it.sm() == code.arch);
+            if !is_shipped || !selection.families.contains(&code.family.as_str()) {
+                let (arch, family) = (&code.arch, &code.family);
+                problems.push(format!(
+                    "{arch}, {family}: machine code that is shipped no longer"
+                ));
+            }
+        }
+        let strays = strays(folder, manifest)?.into_iter();
+        for file in strays.chain(cubins::strays(folder, manifest)?) {
             problems.push(format!("{}: the manifest does not have it", file.display()));
         }
     }
@@ -401,41 +440,11 @@ fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>> {
         .iter()
         .map(|record| folder.join(record.file()))
         .collect();
-    let mut strays = Vec::new();
-    let list = |folder: &Path| -> Result<Vec<PathBuf>> {
-        let entries =
-            fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
-        let mut paths = Vec::new();
-        for entry in entries {
-            paths.push(entry?.path());
-        }
-        paths.sort();
-        Ok(paths)
-    };
-    for part in list(folder)?.into_iter().filter(|path| path.is_dir()) {
-        for file in list(&part)? {
-            let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
-            if is_ptx && !known.contains(&file) {
-                strays.push(file);
-            }
-        }
-    }
+    let mut strays = project::files_below(folder)?;
+    strays.retain(|file| {
+        file.extension().is_some_and(|extension| extension == "ptx") && !known.contains(file)
+    });
     Ok(strays)
-}
-
-/// Writes the file if it says something else; folders on the way are made.
-fn write(path: &Path, text: &str) -> Result<()> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    let failed = |error: std::io::Error| format!("writing {}: {error}", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let unfinished = path.with_extension("new");
-    fs::write(&unfinished, text).map_err(failed)?;
-    fs::rename(&unfinished, path).map_err(failed)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod build_ptx;
 mod build_time;
 mod bundle;
 mod counts;
+mod cubins;
 mod demo;
 mod docs;
 mod doctor;
@@ -12,6 +13,12 @@ mod instrumented;
 mod manifest;
 mod profile;
 mod project;
+#[path = "../../host/src/ptx.rs"]
+#[allow(
+    dead_code,
+    reason = "the library's own, which uses more of it: what is assembled is what it would give the driver"
+)]
+mod ptx;
 mod sanitize;
 mod sass;
 mod sources;

@@ -1,5 +1,6 @@
 //! `host/ptx/manifest.json`: what the committed PTX is and what it was built from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -18,6 +19,31 @@ pub struct Manifest {
     pub format: u32,
     /// The modules, ordered by architecture and family.
     pub modules: Vec<Record>,
+    /// Machine code of their kernels, in the same order.
+    #[serde(default)]
+    pub code: Vec<Code>,
+}
+
+/// Machine code of some kernels of a family, for an architecture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Code {
+    /// The family.
+    pub family: String,
+    /// The architecture, as in `sm_90`.
+    pub arch: String,
+    /// The SHA-256 of the PTX module that it was assembled from, as the module's record has it.
+    pub ptx: String,
+    /// The version of `ptxas`.
+    pub ptxas: String,
+    /// The kernels, and the SHA-256 of each one's image.
+    pub kernels: BTreeMap<String, String>,
+}
+
+impl Code {
+    /// The path of a kernel's image below the folder of the PTX.
+    pub fn file(&self, kernel: &str) -> String {
+        format!("{}/{kernel}.cubin", self.arch)
+    }
 }
 
 /// One PTX module.
@@ -85,6 +111,7 @@ impl Manifest {
         Self {
             format: FORMAT,
             modules,
+            code: Vec::new(),
         }
     }
 
@@ -125,12 +152,27 @@ impl Manifest {
         let same = |a: &Record, b: &Record| a.arch == b.arch && a.family == b.family;
         self.modules
             .retain(|old| !records.iter().any(|new| same(old, new)));
-        *self = Self::new(
-            std::mem::take(&mut self.modules)
-                .into_iter()
-                .chain(records)
-                .collect(),
-        );
+        let modules = std::mem::take(&mut self.modules);
+        self.modules = Self::new(modules.into_iter().chain(records).collect()).modules;
+    }
+
+    /// The record of a family's machine code.
+    pub fn code(&self, arch: &str, family: &str) -> Option<&Code> {
+        self.code
+            .iter()
+            .find(|code| code.arch == arch && code.family == family)
+    }
+
+    /// Keeps the machine code that is of the modules as they are, and puts these records in the place of what is left out.
+    pub fn set_code(&mut self, records: Vec<Code>) {
+        let same = |a: &Code, b: &Code| a.arch == b.arch && a.family == b.family;
+        let modules = &self.modules;
+        let is_current = |code: &Code| modules.iter().any(|module| module.sha256 == code.ptx);
+        self.code
+            .retain(|old| is_current(old) && !records.iter().any(|new| same(old, new)));
+        self.code.extend(records);
+        self.code
+            .sort_by(|a, b| (&a.arch, &a.family).cmp(&(&b.arch, &b.family)));
     }
 }
 

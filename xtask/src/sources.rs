@@ -106,7 +106,12 @@ pub fn normalised(text: &[u8]) -> Vec<u8> {
 
 /// The SHA-256 of a text, line endings normalised, in hexadecimal.
 pub fn text_hash(text: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(normalised(text)))
+    bytes_hash(&normalised(text))
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub fn bytes_hash(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

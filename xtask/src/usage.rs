@@ -9,7 +9,7 @@ use cuda_builder::assemble::{Assembly, KernelUsage, Ptxas};
 
 use crate::{Result, project};
 
-/// At most this many modules are assembled at the same time.
+/// At most this many modules or kernels are assembled at the same time.
 const JOBS: usize = 2;
 
 /// A PTX file to assemble.
@@ -24,15 +24,23 @@ pub struct Input {
 
 /// Assembles every module, in the order given.
 pub fn assemble(ptxas: &Ptxas, inputs: &[Input]) -> Result<Vec<Assembly>> {
-    let work = Mutex::new(inputs.iter().enumerate());
+    in_parallel(inputs, |input| ptxas.assemble(&input.path, input.arch))
+        .into_iter()
+        .map(|result| result.map_err(Into::into))
+        .collect()
+}
+
+/// Does the work for each item, several at a time; the results are in the items' order.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let todo = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for _ in 0..JOBS.min(inputs.len()) {
+        for _ in 0..JOBS.min(items.len()) {
             scope.spawn(|| {
                 loop {
-                    let next = work.lock().unwrap_or_else(|e| e.into_inner()).next();
-                    let Some((index, input)) = next else { break };
-                    let result = ptxas.assemble(&input.path, input.arch);
+                    let next = todo.lock().unwrap_or_else(|e| e.into_inner()).next();
+                    let Some((index, item)) = next else { break };
+                    let result = work(item);
                     done.lock()
                         .unwrap_or_else(|e| e.into_inner())
                         .push((index, result));
@@ -42,9 +50,7 @@ pub fn assemble(ptxas: &Ptxas, inputs: &[Input]) -> Result<Vec<Assembly>> {
     });
     let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
     done.sort_by_key(|(index, _)| *index);
-    done.into_iter()
-        .map(|(_, result)| result.map_err(Into::into))
-        .collect()
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The table of one module.

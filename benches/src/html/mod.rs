@@ -147,7 +147,7 @@ fn overhead(record: &Record) -> String {
             escape(&median(&calls.bare)),
         );
     }
-    text += "</table></div>\n<div class=\"wide\"><table><tr><th>first of a process</th><th>context alone</th><th>kernel compiled</th>\
+    text += "</table></div>\n<div class=\"wide\"><table><tr><th>first of a process</th><th>context alone</th><th>without the driver's cache</th>\
              <th>from the cache</th></tr>\n";
     for cold in &overhead.cold {
         let first = |start: &Start| aimed(&median(&start.first), start.met());

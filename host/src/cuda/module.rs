@@ -1,10 +1,11 @@
-//! Modules of PTX, their functions, and launches.
+//! Modules of PTX or machine code, their functions, and launches.
 
 use super::context::CudaContext;
 use super::driver::{self, driver};
 use super::error::{CudaError, Result};
 use super::stream::CudaStream;
 use super::tables::Tables;
+use crate::code::Code;
 use cuda_std::constant::ConstantValues;
 use cust::sys::{CUfunction, CUmodule};
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -22,13 +23,17 @@ const JIT_GENERATE_LINE_INFO: c_int = 13;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
 
+/// How the driver refuses machine code that it cannot read or run: `CUDA_ERROR_INVALID_IMAGE`,
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU`, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
+const CODE_REFUSED: [u32; 3] = [200, 209, 222];
+
 /// Launch shapes of a kernel whose resident blocks are remembered.
 const MOST_SHAPES: usize = 16;
 
 /// How much of the compiler's log is kept.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// A module of PTX, compiled by the driver for one device and loaded there.
+/// A module that is loaded on one device.
 pub(crate) struct CudaModule {
     raw: CUmodule,
     tables: Mutex<Tables>,
@@ -52,9 +57,36 @@ impl CudaModule {
             return Err(CudaError::new("cuModuleLoadDataEx", 218)
                 .with("PTX text without NUL bytes is required"));
         };
+        let has_line_info = ptx.contains(".loc\t") || ptx.contains(".loc ");
+        // SAFETY: a C string.
+        unsafe { Self::load(context, image.as_ptr().cast(), has_line_info) }
+    }
+
+    /// Loads machine code. None where the driver does not take it, as one that is older than the code's assembler.
+    ///
+    /// # Errors
+    /// What else the driver returns.
+    pub(crate) fn from_code(
+        context: &Arc<CudaContext>,
+        code: &Code,
+    ) -> Result<Option<Arc<CudaModule>>> {
+        // SAFETY: a whole image, as it came from the assembler.
+        match unsafe { Self::load(context, code.image().as_ptr().cast(), false) } {
+            Ok(module) => Ok(Some(module)),
+            Err(error) if CODE_REFUSED.contains(&error.code) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// # Safety
+    /// The image is a C string of PTX, or a whole image of machine code.
+    unsafe fn load(
+        context: &Arc<CudaContext>,
+        image: *const c_void,
+        has_line_info: bool,
+    ) -> Result<Arc<CudaModule>> {
         context.make_current()?;
         let mut log = vec![0u8; LOG_BYTES];
-        let has_line_info = ptx.contains(".loc\t") || ptx.contains(".loc ");
         // The driver takes values that fit a pointer in the pointer's place.
         let mut options = [
             JIT_ERROR_LOG_BUFFER,
@@ -67,12 +99,12 @@ impl CudaModule {
             ptr::without_provenance_mut(usize::from(has_line_info)),
         ];
         let mut raw: CUmodule = ptr::null_mut();
-        // SAFETY: the image is a C string; options and values are of the length given, the values
+        // SAFETY: the image is as the caller promises; options and values are of the length given, the values
         // as the options require; the log's buffer is as long as said and outlives the call.
         let code = unsafe {
             driver::cuModuleLoadDataEx(
                 &mut raw,
-                image.as_ptr().cast(),
+                image.cast(),
                 options.len() as u32,
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),

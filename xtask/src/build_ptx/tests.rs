@@ -32,7 +32,7 @@ fn committed() -> (tempfile::TempDir, Manifest) {
     let folder = tempfile::tempdir().unwrap();
     let manifest = Manifest::new(vec![record("sm_75", "sum"), record("sm_80", "sum")]);
     for record in &manifest.modules {
-        write(&folder.path().join(record.file()), PTX).unwrap();
+        project::write(&folder.path().join(record.file()), PTX.as_bytes()).unwrap();
     }
     (folder, manifest)
 }

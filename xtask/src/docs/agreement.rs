@@ -20,7 +20,8 @@ neither finds anything. Where it is silent on a defect, the defect lies where th
 - `memcheck` knows allocations, our check knows views: an access out of a view that stays within the allocation, or within
   the shared memory that the launch gave, is none to it.
 - `synccheck` takes lanes that have left a kernel for lanes that have arrived, as the hardware does; the executor asks
-  for every lane of the block. The same goes for the masks of shuffles.
+  for every lane of the block. The same goes for the masks of shuffles. An asynchronous copy that is
+  never waited for is none of its subjects.
 ";
 
 /// The page as it should be.

@@ -10,17 +10,18 @@ use cuda_std::prelude::*;
 
 use super::policy::{BEST_BAND, BEST_RESIDENT, BEST_THREADS, Best, SECTOR};
 
-/// Transposes a `height` x `width` row-major matrix through square tiles. A tile is moved by words of `K`
-/// elements, 4 bytes for elements of 1 and 2 bytes and 16 bytes for larger ones. A thread takes `K` words, one below
+/// Transposes a `height` x `width` row-major matrix through tiles. A tile is moved by words of `K`
+/// elements, 8 bytes for elements of 1 and 2 bytes and 16 bytes for larger ones. A thread takes `K` words, one below
 /// the other, exchanges their elements in registers, so that it has `K` words of the output, and puts
 /// these into `K` planes of shared memory, whose rows are one word longer than they need to be: no two lanes
-/// meet in a bank, neither there nor when a row of the output is read back. All loads of a thread are in flight at once.
+/// meet in a bank, neither there nor when a row of the output is read back.
 ///
 /// Where the rows do not begin at multiples of a word, elements of 1 and 2 bytes are shifted into place from neighbouring
-/// words, and elements of 4 and 8 bytes are moved singly.
+/// words of 4 bytes, and elements of 4 and 8 bytes are moved singly. What a block writes of a row of the output begins at
+/// a sector all the same, so that only the ends of rows are parts of sectors.
 ///
-/// Launch: one block of 256 threads per tile of [`Best::tile`] elements a side, in bands; static shared memory of up to 17408 bytes.
-/// Moves `2 * width * height * size_of::<T>()` bytes. Exact.
+/// Launch: one block of 256 threads per tile of [`Best::tile_width`] by [`Best::tile_height`] elements, in bands; static
+/// shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes. Exact.
 ///
 /// # Safety
 /// `input` and `output` have `width * height` elements and do not overlap.

@@ -5,12 +5,14 @@ use super::with_library;
 use crate::cuda::{
     self, CudaContext, CudaErrorKind, CudaMemory, CudaModule, CudaStream, PinnedMemory,
 };
+use crate::cuda_backend::CudaBackend;
 use crate::{Device, DeviceKind, Error};
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::{env, fs, process, thread};
+use warpwright_gpu::reduce;
 
 /// Compiles the driver, once per process, and gives the path of the shared library. Where there is
 /// no compiler, `WARPWRIGHT_FAKE_DRIVER` names the library compiled elsewhere.
@@ -377,5 +379,78 @@ fn modules_and_launches() {
             error.message.contains("kernel kernel with grid [0, 1, 1]"),
             "{error}"
         );
+    });
+}
+
+/// What `auto` launches for a sum, asked of a device of compute capability `major`.0 that refuses machine code with
+/// `refusal`; and the modules of PTX and of machine code that were loaded for it.
+fn load_a_kernel(major: &str, refusal: Option<&str>) -> (crate::Result<u32>, [u32; 2]) {
+    // SAFETY: the process runs this one test, and no other thread looks at the environment.
+    unsafe {
+        env::set_var("WARPWRIGHT_FAKE_MAJOR", major);
+        if let Some(code) = refusal {
+            env::set_var("WARPWRIGHT_FAKE_CODE", code);
+        }
+    }
+    let backend = CudaBackend::open(0).expect("the fake device opens");
+    let kernel = <reduce::Sum<f32> as reduce::Kernels>::FIRST
+        .into_iter()
+        .find(|kernel| kernel.name.starts_with("reduce_best__"))
+        .expect("the last rung");
+    let blocks = backend.resident_blocks("sum", kernel, 256, 0);
+    // Loaded once, whatever of.
+    if blocks.is_ok() {
+        backend
+            .resident_blocks("sum", kernel, 256, 0)
+            .expect("as before");
+    }
+    // SAFETY: the fake driver's function takes and returns a number.
+    let loads: extern "C" fn(u32) -> u32 =
+        unsafe { std::mem::transmute(cust::sys::cuCtxGetCacheConfig as *const c_void) };
+    (blocks, [loads(0), loads(1)])
+}
+
+#[test]
+fn machine_code_is_taken_where_it_is_for_the_device() {
+    with_fake_driver("machine_code_is_taken_where_it_is_for_the_device", || {
+        let (blocks, loaded) = load_a_kernel("9", None);
+        assert_eq!((blocks.expect("loaded"), loaded), (3, [0, 1]));
+    });
+}
+
+#[test]
+fn ptx_is_taken_where_there_is_no_code_for_the_device() {
+    with_fake_driver("ptx_is_taken_where_there_is_no_code_for_the_device", || {
+        let (blocks, loaded) = load_a_kernel("10", None);
+        assert_eq!((blocks.expect("loaded"), loaded), (3, [1, 0]));
+    });
+}
+
+#[test]
+fn ptx_is_taken_where_the_driver_refuses_the_code() {
+    with_fake_driver("ptx_is_taken_where_the_driver_refuses_the_code", || {
+        let (blocks, loaded) = load_a_kernel("9", Some("209"));
+        assert_eq!((blocks.expect("loaded"), loaded), (3, [1, 0]));
+    });
+}
+
+#[test]
+fn ptx_is_taken_where_it_is_asked_for() {
+    with_fake_driver("ptx_is_taken_where_it_is_asked_for", || {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx");
+        // SAFETY: the process runs this one test, and no other thread looks at the environment.
+        unsafe { env::set_var("WARPWRIGHT_PTX_DIR", folder) };
+        let (blocks, loaded) = load_a_kernel("9", None);
+        assert_eq!((blocks.expect("loaded"), loaded), (3, [1, 0]));
+    });
+}
+
+#[test]
+fn another_error_of_loading_code_is_told() {
+    with_fake_driver("another_error_of_loading_code_is_told", || {
+        let (blocks, loaded) = load_a_kernel("9", Some("2"));
+        let error = blocks.expect_err("the driver has no memory");
+        assert!(matches!(error, Error::Driver { code: 2, .. }), "{error}");
+        assert_eq!(loaded, [0, 0]);
     });
 }

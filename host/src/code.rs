@@ -1,0 +1,175 @@
+//! Machine code of the library's kernels, beside their PTX: what `auto` launches, for some architectures. A driver loads it
+//! at once, and has to compile PTX first.
+
+use crate::module::architecture;
+
+/// Machine code of some kernels, as `build.rs` packs it.
+struct Packed {
+    arch: &'static str,
+    /// The kernels' names, and the bytes of each one's image.
+    kernels: &'static [(&'static str, usize)],
+    /// The images, one behind the other, deflated.
+    images: &'static [u8],
+}
+
+/// The library's machine code.
+static OWN: &[Packed] = include!(concat!(env!("OUT_DIR"), "/code.rs"));
+
+/// What an image begins with: it is an ELF file.
+const MAGIC: &[u8] = b"\x7fELF";
+
+/// The machine code of one kernel: an image as `ptxas` wrote it, whole.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// Words, so that the driver finds what is in it where it may be read.
+    words: Vec<u64>,
+}
+
+impl Code {
+    /// The library's code of the kernel `name` for a device of this compute capability; none where it has none.
+    pub fn of(name: &str, capability: (u32, u32)) -> Option<Self> {
+        let (_, packed) = OWN
+            .iter()
+            .filter(|packed| packed.kernels.iter().any(|(kernel, _)| *kernel == name))
+            .filter_map(|packed| Some((runs_on(packed.arch, capability)?, packed)))
+            .max_by_key(|(arch, _)| *arch)?;
+        let images = miniz_oxide::inflate::decompress_to_vec(packed.images).ok()?;
+        let mut rest = &*images;
+        for (kernel, bytes) in packed.kernels {
+            let (image, behind) = rest.split_at_checked(*bytes)?;
+            if *kernel == name {
+                return Self::new(image);
+            }
+            rest = behind;
+        }
+        None
+    }
+
+    fn new(image: &[u8]) -> Option<Self> {
+        if !image.starts_with(MAGIC) {
+            return None;
+        }
+        let mut words = vec![0; image.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..image.len()].copy_from_slice(image);
+        Some(Self { words })
+    }
+
+    /// The image, which may have a few bytes more than the assembler wrote.
+    pub fn image(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words)
+    }
+}
+
+/// The architecture as a number, if a device of this capability runs its machine code: `sm_80` runs on 8.x, `sm_86` on 8.6
+/// and 8.9, `sm_90a` on 9.0 alone.
+fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
+    let (number, exact) = architecture(arch)?;
+    let fits = if exact {
+        number % 10 == minor
+    } else {
+        number % 10 <= minor
+    };
+    (number / 10 == major && fits).then_some((number, exact))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// The number of an image's architecture: the second byte of its flags, as `ptxas` 13 writes them.
+    fn elf_architecture(image: &[u8]) -> u8 {
+        image[49]
+    }
+
+    /// The committed files of an architecture: kernel and image.
+    fn committed(arch: &str) -> Vec<(String, Vec<u8>)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx").join(arch);
+        let files = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        let images = files.filter(|file| file.extension().is_some_and(|it| it == "cubin"));
+        images
+            .map(|file| {
+                let name = file.file_stem().unwrap().to_str().unwrap();
+                (name.to_owned(), fs::read(&file).unwrap())
+            })
+            .collect()
+    }
+
+    fn archs() -> BTreeSet<&'static str> {
+        OWN.iter().map(|packed| packed.arch).collect()
+    }
+
+    #[test]
+    fn code_runs_on_its_generation_from_its_own_card_on() {
+        assert!(runs_on("sm_80", (8, 0)).is_some());
+        assert!(runs_on("sm_86", (8, 9)) > runs_on("sm_80", (8, 9)));
+        assert_eq!(runs_on("sm_86", (8, 0)), None);
+        assert_eq!(runs_on("sm_80", (9, 0)), None);
+        assert_eq!(runs_on("sm_90", (10, 0)), None);
+        assert_eq!(runs_on("sm_90", (12, 0)), None);
+        assert!(runs_on("sm_90a", (9, 0)) > runs_on("sm_90", (9, 0)));
+        assert_eq!(runs_on("sm_100a", (10, 3)), None);
+        assert!(runs_on("sm_100", (10, 3)).is_some());
+        assert_eq!(runs_on("compute_90", (9, 0)), None);
+    }
+
+    #[test]
+    fn every_committed_image_is_unpacked_as_it_is() {
+        let mut bytes = 0;
+        for arch in archs() {
+            let (number, _) = architecture(arch).unwrap();
+            let capability = (number / 10, number % 10);
+            let images = committed(arch);
+            assert!(!images.is_empty(), "{arch}");
+            for (name, image) in &images {
+                assert!(image.starts_with(MAGIC), "{arch} {name}");
+                assert_eq!(u32::from(elf_architecture(image)), number, "{arch} {name}");
+                let code = Code::of(name, capability).expect(name);
+                assert_eq!(&code.image()[..image.len()], image, "{arch} {name}");
+                assert!(code.image().len() < image.len() + 8, "{arch} {name}");
+                assert!(Code::of(name, (number / 10 - 1, 9)).is_none(), "{name}");
+                bytes += image.len();
+            }
+            let packed = OWN.iter().filter(|packed| packed.arch == arch);
+            let kernels: usize = packed.map(|packed| packed.kernels.len()).sum();
+            assert_eq!(kernels, images.len(), "{arch}");
+        }
+        let packed: usize = OWN.iter().map(|packed| packed.images.len()).sum();
+        assert!(6 * packed < bytes, "{packed} bytes packed, of {bytes}");
+        // A program has all of it, whatever it uses.
+        assert!(packed < 1_000_000, "{packed} bytes packed");
+    }
+
+    #[test]
+    fn every_kernel_that_auto_launches_has_its_code_and_no_other() {
+        assert!(!archs().is_empty());
+        let ptx: BTreeSet<&str> = crate::module::packed_names().collect();
+        let best: Vec<&str> = crate::families()
+            .iter()
+            .flat_map(|family| family.variants.last().unwrap().kernels)
+            .copied()
+            .collect();
+        let wanted: BTreeSet<&str> = ptx
+            .into_iter()
+            .filter(|name| best.contains(&name.split("__").next().unwrap()))
+            .collect();
+        for arch in archs() {
+            let packed = OWN.iter().filter(|packed| packed.arch == arch);
+            let names = packed.flat_map(|packed| packed.kernels.iter().map(|(name, _)| *name));
+            assert_eq!(names.collect::<BTreeSet<_>>(), wanted, "{arch}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_image_is_not_taken() {
+        assert!(Code::new(b"").is_none());
+        assert!(Code::new(b".version 7.0").is_none());
+        let code = Code::new(b"\x7fELF and").unwrap();
+        assert_eq!(code.image(), b"\x7fELF and");
+        assert!(Code::of("family_a", (9, 0)).is_none());
+    }
+}
