@@ -213,6 +213,7 @@ mod tests {
         let contender = |name: &str, seconds: f64| Contender {
             name: name.to_owned(),
             ratio_aim: None,
+            way: None,
             outcome: match Times::of(&[seconds], 1) {
                 Some(times) => Outcome::Timed(times),
                 None => Outcome::Wrong("why".to_owned()),
@@ -252,6 +253,7 @@ mod tests {
                         .collect(),
                 })
                 .collect(),
+            overhead: Default::default(),
             seconds: 1.0,
         }
     }
