@@ -4,11 +4,7 @@
 //! `cargo xtask tune` compiles them, runs them through the library's own operations, and times them in turn. They are
 //! in no module that ships. A kernel is the library's, by the numbers of another row: the body, or where the numbers
 //! are launch bounds alone, the kernel itself.
-#![cfg_attr(
-    target_arch = "nvptx64",
-    no_std,
-    feature(abi_ptx, asm_experimental_arch)
-)]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 pub mod convolution;
 pub mod gemm;

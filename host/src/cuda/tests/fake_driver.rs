@@ -397,11 +397,11 @@ fn load_a_kernel(major: &str, refusal: Option<&str>) -> (crate::Result<u32>, [u3
         .into_iter()
         .find(|kernel| kernel.name.starts_with("reduce_best__"))
         .expect("the last rung");
-    let blocks = backend.resident_blocks("sum", kernel, 256, 0);
+    let blocks = backend.resident_blocks("sum", (kernel, None), 256, 0);
     // Loaded once, whatever of.
     if blocks.is_ok() {
         backend
-            .resident_blocks("sum", kernel, 256, 0)
+            .resident_blocks("sum", (kernel, None), 256, 0)
             .expect("as before");
     }
     // SAFETY: the fake driver's function takes and returns a number.
