@@ -1,5 +1,6 @@
 //! The rows of the matrix product, for matrices that are not transposed: those of `f32`, and those of `f64` in which
-//! one block is resident (the sums of two would not fit the registers).
+//! one block is resident (the sums of two would not fit the registers) and goes 8 along k (16 take more shared memory than
+//! a kernel may declare).
 
 use cuda_std::prelude::*;
 use warpwright_gpu::{
@@ -23,7 +24,6 @@ macro_rules! with_double_rows {
     ($callback:ident) => {
         $callback! {
             f64_1: (1),
-            f64_3: (3),
             f64_5: (5),
             f64_7: (7),
         }

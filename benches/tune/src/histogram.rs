@@ -17,6 +17,7 @@ macro_rules! with_rows {
             u8_5: (BinNumber<u8>, 5),
             u8_6: (BinNumber<u8>, 6),
             u8_7: (BinNumber<u8>, 7),
+            u8_8: (BinNumber<u8>, 8),
             f32_0: (EvenRange<f32>, 0),
             f32_1: (EvenRange<f32>, 1),
             f32_2: (EvenRange<f32>, 2),
@@ -25,6 +26,7 @@ macro_rules! with_rows {
             f32_5: (EvenRange<f32>, 5),
             f32_6: (EvenRange<f32>, 6),
             f32_7: (EvenRange<f32>, 7),
+            f32_8: (EvenRange<f32>, 8),
         }
     };
 }
@@ -37,7 +39,7 @@ const fn policy<const ROW: usize>() -> Policy {
 ///
 /// # Safety
 /// As for that.
-#[kernel(launch_bounds(policy::<ROW>().block as u32), instances = with_rows)]
+#[kernel(launch_bounds(policy::<ROW>().most_threads() as u32), instances = with_rows)]
 pub unsafe fn tune_histogram<B: Binning, const ROW: usize>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,

@@ -16,6 +16,7 @@ macro_rules! with_rows {
             uniform_4: (Uniform<f32>, 4),
             uniform_5: (Uniform<f32>, 5),
             uniform_6: (Uniform<f32>, 6),
+            uniform_7: (Uniform<f32>, 7),
             normal_0: (Normal<f32>, 0),
             normal_1: (Normal<f32>, 1),
             normal_2: (Normal<f32>, 2),
@@ -23,6 +24,7 @@ macro_rules! with_rows {
             normal_4: (Normal<f32>, 4),
             normal_5: (Normal<f32>, 5),
             normal_6: (Normal<f32>, 6),
+            normal_7: (Normal<f32>, 7),
         }
     };
 }

@@ -16,14 +16,14 @@ use crate::{
 /// pattern of values makes lanes wait for each other. Behind the last bin lies one more, for all values
 /// that are not of this slice: counting needs no branch, which costs more than the count does.
 ///
-/// Launch: as many blocks of 512 threads along x as fill the device; along y one block per slice of
+/// Launch: as many blocks of [`Policy::block_for`] threads along x as fill the device; along y one block per slice of
 /// `slice_bins` bins; dynamic shared memory of `4 * copies` bytes per bin of a slice and one more. Reads every
 /// value once per slice, 16 bytes per load where aligned. Exact.
 ///
 /// # Safety
 /// Nothing but the kernel touches `counts` while it runs; a block counts fewer than 2^32 values;
 /// `copies_log2` is at most 5; every slice has a bin.
-#[kernel(launch_bounds(shipped::<Policy, B::In>().block as u32), instances = with_binnings)]
+#[kernel(launch_bounds(shipped::<Policy, B::In>().most_threads() as u32), instances = with_binnings)]
 pub unsafe fn histogram_best<B: Binning>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
@@ -61,7 +61,7 @@ fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
     copies_log2: u32,
     slice_bins: u32,
 ) {
-    let block = const { N::POLICY.block };
+    let block = thread::block_dim_x() as usize;
     let bins = counts.len() as u32;
     let tid = thread::thread_idx_x() as usize;
     let first_bin = thread::block_idx_y() as usize * slice_bins as usize;

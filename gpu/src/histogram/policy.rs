@@ -25,8 +25,10 @@ pub const MOST_VALUES_PER_BLOCK: usize = u32::MAX as usize;
 /// The numbers of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block.
+    /// Threads of a block of which several are resident.
     pub block: usize,
+    /// Threads of a block that has a multiprocessor to itself, as its bins take all the shared memory there is.
+    pub lone_block: usize,
     /// Blocks per multiprocessor, at most.
     pub resident: u32,
     /// 16-byte loads that a thread has in flight: 1, 2 or 4.
@@ -41,6 +43,24 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Threads of a block for slices of so many bins.
+    pub const fn block_for(&self, slice: usize) -> usize {
+        if best_shared_bytes(slice, 1) > self.shared_bytes {
+            self.lone_block
+        } else {
+            self.block
+        }
+    }
+
+    /// Threads of a block, at most.
+    pub const fn most_threads(&self) -> usize {
+        if self.lone_block > self.block {
+            self.lone_block
+        } else {
+            self.block
+        }
+    }
+
     /// Bins of one slice, for so many bins on a device that gives a block `most_bytes` of shared memory: all of them
     /// where they have room in [`shared_bytes`](Self::shared_bytes), else as many as make as few slices of one size as
     /// there can be, because each slice reads every value.
@@ -63,8 +83,9 @@ impl Policy {
     }
 }
 
-const SHIPPED: Policy = Policy {
+const BASE: Policy = Policy {
     block: 512,
+    lone_block: 1024,
     resident: 4,
     unroll: 2,
     shared_bytes: 48 * 1024,
@@ -75,39 +96,31 @@ const SHIPPED: Policy = Policy {
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
-        SHIPPED,
-        Policy {
-            unroll: 1,
-            ..SHIPPED
-        },
-        Policy {
-            unroll: 4,
-            ..SHIPPED
-        },
+        BASE,
+        Policy { unroll: 1, ..BASE },
+        Policy { unroll: 4, ..BASE },
         Policy {
             block: 256,
             resident: 8,
-            ..SHIPPED
+            ..BASE
         },
         Policy {
             block: 1024,
             resident: 2,
-            ..SHIPPED
+            ..BASE
         },
-        Policy {
-            copies: 16,
-            ..SHIPPED
-        },
-        Policy {
-            copies: 8,
-            ..SHIPPED
-        },
+        Policy { copies: 16, ..BASE },
+        Policy { copies: 8, ..BASE },
         Policy {
             resident: 2,
-            ..SHIPPED
+            ..BASE
+        },
+        Policy {
+            lone_block: 512,
+            ..BASE
         },
     ];
-    const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(1, 4), Choice::always(0)];
 }
 
 /// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin

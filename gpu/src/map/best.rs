@@ -10,7 +10,7 @@ use crate::tuning::shipped;
 
 /// Applies the function to chunks of elements, 16 bytes of the largest type in each, a chunk per thread: see [`map_wide`].
 ///
-/// Launch: blocks of 256 threads, one thread per chunk; any other shape gives the same
+/// Launch: blocks of [`Policy::block`](super::policy::Policy::block) threads, one thread per chunk; any other shape gives the same
 /// result. No shared memory. Eight blocks are resident at once by the launch bounds, for which the wave spills 4
 /// bytes on compute capability 9.0, and on 8.0 the sine 4, the power 16 and the wave 24; on 7.5 nothing does.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`

@@ -45,5 +45,5 @@ impl tuning::Policy for Policy {
         policy(128, 16),
         policy(512, 4),
     ];
-    const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    const CHOICES: &'static [Choice] = &[Choice::always(5)];
 }

@@ -11,11 +11,11 @@ use super::{
 use crate::tuning::shipped;
 
 /// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
-/// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in a row. Where the elements of a quad are not aligned for
-/// that, or lie at an end, they are stored one by one.
+/// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in
+/// a row. Where the elements of a quad are not aligned for that, or lie at an end, they are stored one by one.
 ///
-/// Launch: any number of blocks of 256 threads along x; no shared memory but for the Poisson table, where that has room. Writes every element once. The same
-/// bits on every device.
+/// Launch: any number of blocks of [`Policy::block`] threads along x; no shared memory but for the Poisson table, where
+/// that has room. Writes every element once. The same bits on every device.
 ///
 /// # Safety
 /// `first + output.len()` elements are fewer than 2^64 words.
@@ -48,7 +48,7 @@ pub unsafe fn random_best_philox<D: Distribution>(
 /// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, which go on. A
 /// thread has one sequence, and stores what four of its words make as `random_best_philox` does.
 ///
-/// Launch: blocks of 256 threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
+/// Launch: blocks of [`Policy::block`] threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
 /// element once, and reads and writes the states of the sequences that it uses. The same bits on every device.
 ///
 /// # Safety

@@ -6,7 +6,7 @@ use cuda_std::random::{
 };
 use cuda_std::{Global, GlobalMut, Shared, shared::DynamicShared, thread};
 
-use super::policy::{BLOCK, SHARED_TABLE_BITS};
+use super::policy::SHARED_TABLE_BITS;
 
 /// What a kernel's parameter has to be.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -265,7 +265,7 @@ impl Distribution for PoissonCount {
         let mut i = thread::thread_idx_x() as usize;
         while i < kept {
             shared.set(i, table.get(i));
-            i += BLOCK;
+            i += thread::block_dim_x() as usize;
         }
         thread::sync_threads();
         (table, shared)

@@ -1,9 +1,8 @@
 //! Tuning of the random numbers, as data.
 
-use crate::tuning::{self, Choice, shipped};
+use crate::tuning::{self, Choice};
 
-/// Threads of a block of `per_thread`, of the kernel that makes the states, and of every kernel of Poisson numbers, whose
-/// table is copied in strides of as many.
+/// Threads of a block of `per_thread`, and of the kernel that makes the states.
 pub const BLOCK: usize = 256;
 /// Quads of words that a thread of a striding kernel makes at least, so that short outputs get few blocks.
 pub const LEAST_PER_THREAD: usize = 4;
@@ -30,9 +29,6 @@ const fn policy(block: usize, resident: u32) -> Policy {
     }
 }
 
-// Poisson numbers are of `u32`.
-const _: () = assert!(shipped::<Policy, u32>().block == BLOCK);
-
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
@@ -49,8 +45,12 @@ impl tuning::Policy for Policy {
             blocks_per_multiprocessor: 64,
             ..policy(256, 0)
         },
+        Policy {
+            blocks_per_multiprocessor: 32,
+            ..policy(512, 0)
+        },
     ];
-    const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    const CHOICES: &'static [Choice] = &[Choice::always(2)];
 }
 
 /// The sequences of XORWOW that make one stream. A part of what the stream is, so it is the same for every

@@ -310,7 +310,7 @@ fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) ->
             (Ok(slices), _) => {
                 let copies = tuned.copies_for(bins);
                 let bytes = policy::best_shared_bytes(slice, copies) as u32;
-                let (threads, least) = (tuned.block as u32, tuned.least_per_thread);
+                let (threads, least) = (tuned.block_for(slice) as u32, tuned.least_per_thread);
                 let blocks = strided(kernel, threads, bytes, tuned.resident, least)?;
                 let of_best = [copies.ilog2(), slice as u32];
                 work(kernel, blocks, slices, threads, bytes, Some(of_best))
