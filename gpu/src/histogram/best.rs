@@ -46,15 +46,15 @@ pub fn count_all<B: Binning, N: Tuned<Policy>>(
 ) {
     const { assert!(matches!(N::POLICY.unroll, 1 | 2 | 4)) };
     match const { N::POLICY.unroll } {
-        1 => count_by::<B, N, 1>(input, counts, binning, copies_log2, slice_bins),
-        2 => count_by::<B, N, 2>(input, counts, binning, copies_log2, slice_bins),
-        _ => count_by::<B, N, 4>(input, counts, binning, copies_log2, slice_bins),
+        1 => count_by::<B, 1>(input, counts, binning, copies_log2, slice_bins),
+        2 => count_by::<B, 2>(input, counts, binning, copies_log2, slice_bins),
+        _ => count_by::<B, 4>(input, counts, binning, copies_log2, slice_bins),
     }
 }
 
 #[inline(always)]
 #[track_caller]
-fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
+fn count_by<B: Binning, const UNROLL: usize>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
     binning: B,
