@@ -138,7 +138,7 @@ pub fn groups(record: &Record) -> Vec<Group> {
 /// What there is to say of a group in a line.
 pub fn verdict(group: &Group) -> String {
     match (group.behind(), group.rows.first()) {
-        (Some(behind), _) if behind == 1.0 => "the chosen row is the fastest".to_owned(),
+        (Some(1.0), _) => "the chosen row is the fastest".to_owned(),
         (Some(behind), _) if group.is_justified() => format!(
             "the chosen row is within {:.0} % of the fastest: {behind:.3} of its time",
             100.0 * TOLERANCE
@@ -206,13 +206,18 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::overhead::Overhead;
     use crate::record::{Aim, Bound, Card, Contender, FORMAT, OURS};
     use crate::stats::Times;
 
-    fn record(times: &[(&str, &str, &[(&str, f64)])]) -> Record {
+    /// A work, a size, and rows with their times.
+    type Case<'a> = (&'a str, &'a str, &'a [(&'a str, f64)]);
+
+    fn record(times: &[Case<'_>]) -> Record {
         let contender = |name: &str, seconds: f64| Contender {
             name: name.to_owned(),
             ratio_aim: None,
+            way: None,
             outcome: match Times::of(&[seconds], 1) {
                 Some(times) => Outcome::Timed(times),
                 None => Outcome::Wrong("why".to_owned()),
@@ -252,6 +257,7 @@ mod tests {
                         .collect(),
                 })
                 .collect(),
+            overhead: Overhead::default(),
             seconds: 1.0,
         }
     }

@@ -101,7 +101,7 @@ fn of<T: AxisReducible + Into<f64>>(
                 move |prepared, set| Ok(check(set, prepared[set].output().to_vec()?)),
             ))
         };
-        let mut rivals = candidates.rivals(&ours);
+        let mut rivals = candidates.rivals(ours);
         let ours = ours(&device)?;
         if peers.wanted() && axis == Axis::Rows {
             let cub = peers.cub().and_then(|cub| {
