@@ -2,8 +2,8 @@
 
 mod report;
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use warpwright::Device;
 
@@ -203,56 +203,76 @@ impl Profiler {
     /// The outer one where no other case can do better: the tool cannot be started, or may not read counters. The inner one
     /// says why this case has none.
     pub fn kernels(&mut self, case: &Row) -> Result<Result<Vec<Kernel>, String>> {
-        loop {
-            let output = self.start(case)?;
-            let [said, errors] =
-                [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-            let found = report::kernels(&said);
-            if let (true, Ok(kernels)) = (output.status.success(), &found) {
-                return Ok(Ok(kernels.clone()));
-            }
-            let reason = report::complaint(&said, &errors, &output.status.to_string());
-            if reason.contains(NOT_ALLOWED) {
-                return Err(format!("the counters may not be read: {reason}").into());
-            }
-            let named = report::named(&said, &errors);
-            let (unknown, known): (Vec<_>, Vec<_>) =
-                self.metrics.iter().partition(|name| named.contains(name));
-            if unknown.is_empty() || known.is_empty() {
-                return Ok(Err(match found {
-                    Err(error) => format!("{reason} ({error})"),
-                    Ok(_) => reason,
-                }));
-            }
-            eprintln!("ncu: {reason}: left out: {}", unknown.join(", "));
-            self.metrics = known;
-        }
+        let Self {
+            program, metrics, ..
+        } = self;
+        kernels(metrics, |metrics| start(program, metrics, case))
     }
+}
 
-    fn start(&self, case: &Row) -> Result<Output> {
-        Command::new(&self.program)
-            .args(["--profile-from-start", "off", "--clock-control", "none"])
-            .args([
-                "--csv",
-                "--page",
-                "raw",
-                "--print-units",
-                "base",
-                "--metrics",
-            ])
-            .arg(self.metrics.join(","))
-            .arg(std::env::current_exe()?)
-            .args([COMMAND, &case.family, &case_name(case)])
-            // Numbers are written as the locale has them.
-            .env("LC_ALL", "C")
-            .output()
-            .map_err(|error| format!("{}: {error}", self.program.display()).into())
+/// Runs the tool on a case.
+fn start(program: &Path, metrics: &str, case: &Row) -> Result<Ended> {
+    let output = Command::new(program)
+        .args(["--profile-from-start", "off", "--clock-control", "none"])
+        .args(["--csv", "--page", "raw", "--print-units", "base"])
+        .args(["--metrics", metrics])
+        .arg(std::env::current_exe()?)
+        .args([COMMAND, &case.family, &case_name(case)])
+        // Numbers are written as the locale has them.
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Ended {
+        output: text(&output.stdout),
+        errors: text(&output.stderr),
+        well: output.status.success(),
+        how: output.status.to_string(),
+    })
+}
+
+/// A run of the tool.
+#[derive(Debug, Clone)]
+struct Ended {
+    output: String,
+    errors: String,
+    well: bool,
+    how: String,
+}
+
+/// What runs of the tool give, again as long as there are metrics to leave out.
+fn kernels(
+    metrics: &mut Vec<&'static str>,
+    mut start: impl FnMut(&str) -> Result<Ended>,
+) -> Result<Result<Vec<Kernel>, String>> {
+    loop {
+        let ended = start(&metrics.join(","))?;
+        let found = report::kernels(&ended.output);
+        if ended.well && found.is_ok() {
+            return Ok(found);
+        }
+        let reason = report::complaint(&ended.output, &ended.errors, &ended.how);
+        if reason.contains(NOT_ALLOWED) {
+            return Err(format!("the counters may not be read: {reason}").into());
+        }
+        let named = report::named(&ended.output, &ended.errors);
+        let (unknown, known): (Vec<_>, Vec<_>) =
+            metrics.iter().partition(|name| named.contains(name));
+        if unknown.is_empty() || known.is_empty() {
+            return Ok(Err(match found {
+                Err(error) => format!("{reason} ({error})"),
+                Ok(_) => reason,
+            }));
+        }
+        eprintln!("ncu: {reason}; left out: {}", unknown.join(", "));
+        *metrics = known;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::metrics::DRAM_READ;
     use crate::record::tests::record;
 
     fn names(rows: &[Row]) -> Vec<String> {
@@ -305,6 +325,61 @@ mod tests {
         assert!(!error.contains("`reduce"), "{error}");
         let error = given(Some("nothing"), &[]).unwrap_err().to_string();
         assert!(error.contains("given nothing"), "{error}");
+    }
+
+    /// The tool, which does not know `unknown`.
+    fn tool(unknown: &str) -> impl FnMut(&str) -> Result<Ended> {
+        let titles = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"";
+        move |metrics| {
+            let knows = !metrics.contains(unknown);
+            let output = if knows {
+                format!("{titles}\n\"\",\"\",\"\",\"\"\n\"0\",\"a\",\"(1, 1, 1)\",\"(2, 1, 1)\"\n")
+            } else {
+                format!("==ERROR== Failed to find metric {unknown}\n")
+            };
+            Ok(Ended {
+                output,
+                errors: String::new(),
+                well: knows,
+                how: "exit status: 1".to_owned(),
+            })
+        }
+    }
+
+    #[test]
+    fn a_metric_that_the_tool_does_not_know_is_left_out() {
+        let mut metrics: Vec<_> = METRICS.iter().map(|metric| metric.name).collect();
+        let found = kernels(&mut metrics, tool(DRAM_READ)).unwrap().unwrap();
+        assert_eq!(found[0].grid, [2, 1, 1]);
+        assert_eq!(metrics.len(), METRICS.len() - 1);
+        assert!(!metrics.contains(&DRAM_READ));
+        // None is left.
+        let found = kernels(&mut vec![DRAM_READ], tool(DRAM_READ)).unwrap();
+        let error = found.unwrap_err();
+        assert!(
+            error.contains("Failed to find metric dram__bytes_read.sum"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_run_that_failed_gives_no_counters() {
+        let mut metrics = vec![DRAM_READ];
+        let mut failing = |errors: &str| {
+            let mut ended = tool("nothing")("").unwrap();
+            ended.well = false;
+            ended.errors = errors.to_owned();
+            kernels(&mut metrics, |_| Ok(ended.clone()))
+        };
+        let found = failing("error: sum f32: wrong: at 0\n").unwrap();
+        assert_eq!(found, Err("sum f32: wrong: at 0".to_owned()));
+        let error = failing("==ERROR== ERR_NVGPUCTRPERM - no permission\n").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the counters may not be read: ERR"),
+            "{error}"
+        );
     }
 
     #[test]
