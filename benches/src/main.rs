@@ -170,12 +170,10 @@ fn main() -> ExitCode {
             case,
             record,
         }) => counting::run(from.as_deref(), family.as_deref(), case, record.as_deref()),
-        Some(Command::One { family, case }) => cuda()
-            .and_then(|device| profiling::one(device, family, case))
-            .map(|told| {
-                println!("{told}");
-                true
-            }),
+        Some(Command::One { family, case }) => profiling::one(cuda, family, case).map(|told| {
+            println!("{told}");
+            true
+        }),
         Some(Command::FirstOperation { family }) => overhead::child(family).map(|told| {
             println!("{told}");
             true

@@ -53,13 +53,7 @@ pub fn chosen(from: Option<&Record>, family: Option<&str>, names: &[String]) -> 
     let wanted = |row: &Row| family.is_none_or(|part| row.family.contains(part));
     let all = all_cases();
     if !all.iter().any(wanted) {
-        let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
-        return Err(format!(
-            "one of the families {} required, given {}",
-            known.join(", "),
-            family.unwrap_or_default()
-        )
-        .into());
+        return Err(no_family(family.unwrap_or_default()).into());
     }
     let mut rows: Vec<Row> = match from {
         _ if !names.is_empty() => named(&all, names, wanted)?,
@@ -113,46 +107,46 @@ fn unknown<'a>(rows: impl Iterator<Item = &'a Row>, name: &str) -> String {
     )
 }
 
-/// Does one case for a profiler, ours alone: verified, warmed up, then one operation between the profiler's marks. Gives
-/// what is to be printed.
+/// Does one case for a profiler, ours alone, on the device that `device` opens: verified, warmed up, then one operation
+/// between the profiler's marks. Gives what is to be printed.
 ///
 /// # Errors
 /// That there is no such case, a wrong answer, and what the library or the driver reports.
-pub fn one(device: Device, family: &str, name: &str) -> Result<String> {
-    let Some((_, run)) = FAMILIES.iter().find(|(it, _)| *it == family) else {
-        let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
-        return Err(format!(
-            "{COMMAND}: one of the families {} required, given {family}",
-            known.join(", ")
-        )
-        .into());
-    };
+pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) -> Result<String> {
+    let (_, run) = FAMILIES
+        .iter()
+        .find(|(it, _)| *it == family)
+        .ok_or_else(|| no_family(family))?;
     let wanted = format!("{family}: {name}");
-    for scale in [Scale::Full, Scale::Quick] {
-        let peers = Peers::new(device.clone(), false);
-        let mut bench = Bench::new(device.clone(), scale, Mode::Profile, peers, |_| {});
-        bench = bench.only(wanted.clone());
-        run(&mut bench);
-        if let Some(row) = bench.into_rows().first() {
-            let outcome = row.ours().map(|ours| &ours.outcome);
-            return match outcome {
-                Some(Outcome::Verified) => {
-                    Ok(format!("{wanted}: right, and done once for a profiler"))
-                }
-                _ => {
-                    let reason = outcome.and_then(Outcome::reason);
-                    Err(format!(
-                        "{wanted}: {}",
-                        reason.unwrap_or_else(|| "not run".to_owned())
-                    )
-                    .into())
-                }
-            };
+    let has_it = |scale: &Scale| cases(*scale).iter().any(|row| row.name() == wanted);
+    let Some(scale) = [Scale::Full, Scale::Quick].into_iter().find(has_it) else {
+        let all = all_cases();
+        let of_family = all.iter().filter(|row| row.family == family);
+        return Err(unknown(of_family, name).into());
+    };
+    let device = device()?;
+    let peers = Peers::new(device.clone(), false);
+    let mut bench = Bench::new(device, scale, Mode::Profile, peers, |_| {}).only(wanted.clone());
+    run(&mut bench);
+    let rows = bench.into_rows();
+    let ours = rows.first().and_then(Row::ours);
+    match ours.map(|ours| &ours.outcome) {
+        Some(Outcome::Verified) => Ok(format!("{wanted}: right, and done once for a profiler")),
+        outcome => {
+            let reason = outcome.and_then(Outcome::reason);
+            let reason = reason.unwrap_or_else(|| "not run".to_owned());
+            Err(format!("{wanted}: {reason}").into())
         }
     }
-    let all = all_cases();
-    let of_family = all.iter().filter(|row| row.family == family);
-    Err(format!("{COMMAND}: {}", unknown(of_family, name)).into())
+}
+
+/// The error that there is no such family.
+fn no_family(given: &str) -> String {
+    let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    format!(
+        "one of the families {} required, given {given}",
+        known.join(", ")
+    )
 }
 
 /// Nsight Compute, and what is asked of it.
@@ -382,15 +376,24 @@ mod tests {
         );
     }
 
+    fn no_device() -> Result<Device> {
+        Err("a device".into())
+    }
+
     #[test]
     fn one_names_what_is_near_a_case_that_there_is_not() {
-        let error = one(Device::cpu(), "reduce", "sum f33, 2^28").unwrap_err();
+        let error = one(no_device, "reduce", "sum f33, 2^28").unwrap_err();
         assert!(
             error.to_string().contains("`reduce: sum f32, 2^28`"),
             "{error}"
         );
-        let error = one(Device::cpu(), "reduces", "sum f32, 2^28").unwrap_err();
+        let error = one(no_device, "reduces", "sum f32, 2^28").unwrap_err();
         assert!(error.to_string().contains("given reduces"), "{error}");
+        // A name that there is gets as far as the device, one of a quick run too.
+        for name in ["sin f32, 2^28", "sin f32, 2^26"] {
+            let error = one(no_device, "map", name).unwrap_err();
+            assert_eq!(error.to_string(), "a device");
+        }
     }
 
     #[test]
