@@ -4,6 +4,7 @@
 //! With the feature `run`, [`run`](mod@run) makes one.
 
 pub mod compare;
+pub mod counters;
 pub mod html;
 pub mod ladder;
 pub mod markdown;

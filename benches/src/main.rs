@@ -1,5 +1,7 @@
 //! `warpwright-bench`: the library beside its peers.
 
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,15 +9,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use warpwright::Device;
 use warpwright_bench::overhead::Overhead;
-use warpwright_bench::record::{Card, FORMAT, Record};
+use warpwright_bench::record::Record;
 use warpwright_bench::run::{
-    self, Bench, Mode, Result, Scale, ceilings,
+    self, Bench, Mode, Result, Scale, ceilings, counters as profiling,
     families::FAMILIES,
     overhead,
     peers::{Peers, survey},
     tune::Tuning,
 };
-use warpwright_bench::{compare, html, ladder, table, tuning};
+use warpwright_bench::{compare, html, table, tuning};
+
+use program::counting;
+use program::files::{card, cuda, ladders, put, read, record, write};
 
 /// What `--family` takes beside the families: the library's cost beyond the driver.
 const OVERHEAD: &str = "overhead";
@@ -83,6 +88,32 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         record: Option<PathBuf>,
     },
+    /// Count what the kernels of a case do, with Nsight Compute (ncu): of the cases that missed an aim in a record, of
+    /// those that are named, or of all that have an aim for their share of a ceiling.
+    Counters {
+        /// A record of the benchmark: its cases that missed an aim.
+        #[arg(long, value_name = "RECORD.json")]
+        from: Option<PathBuf>,
+        /// Only the families whose names contain this.
+        #[arg(long, value_name = "FAMILY")]
+        family: Option<String>,
+        /// A case, as `--list` names it; may be given several times.
+        #[arg(long, value_name = "NAME", conflicts_with = "from")]
+        case: Vec<String>,
+        /// Write the record to DIR/<card>/<date>-counters.json.
+        #[arg(long, value_name = "DIR")]
+        record: Option<PathBuf>,
+    },
+    /// Do one case for a profiler: one operation between the marks that it waits for.
+    #[command(name = profiling::COMMAND, hide = true)]
+    One {
+        /// The family.
+        #[arg(value_name = "FAMILY")]
+        family: String,
+        /// The work and the size, as in `sum f32, 2^28`.
+        #[arg(value_name = "CASE")]
+        case: String,
+    },
     /// Do one operation of a family as the first of this process, and tell how long that took.
     #[command(name = overhead::COMMAND, hide = true)]
     FirstOperation {
@@ -133,6 +164,16 @@ fn main() -> ExitCode {
             quick,
             record,
         }) => tune(family, ptx.as_deref(), *device, *quick, record.as_deref()),
+        Some(Command::Counters {
+            from,
+            family,
+            case,
+            record,
+        }) => counting::run(from.as_deref(), family.as_deref(), case, record.as_deref()),
+        Some(Command::One { family, case }) => profiling::one(cuda, family, case).map(|told| {
+            println!("{told}");
+            true
+        }),
         Some(Command::FirstOperation { family }) => overhead::child(family).map(|told| {
             println!("{told}");
             true
@@ -235,7 +276,13 @@ fn start(arguments: &Arguments) -> Result<bool> {
         .join(record.card.folder())
         .join("bench.json");
     if let Some(folder) = &arguments.record {
-        beside = put(&record, folder, "bench")?;
+        beside = put(
+            &record.card,
+            &record.date,
+            "bench",
+            &record.to_text(),
+            folder,
+        )?;
     }
     if let Some(path) = &arguments.html {
         write(path, &html::page(&record, &ladders(&beside)))?;
@@ -324,43 +371,15 @@ fn tune(
     }
     println!("{} cases in {:.0} s", record.rows.len(), record.seconds);
     if let Some(folder) = folder {
-        put(&record, folder, "tune")?;
+        put(
+            &record.card,
+            &record.date,
+            "tune",
+            &record.to_text(),
+            folder,
+        )?;
     }
     Ok(right && (justified || !timed))
-}
-
-fn cuda() -> Result<Device> {
-    Ok(Device::cuda(0).map_err(|error| format!("the benchmark needs a CUDA device: {error}"))?)
-}
-
-/// A record of nothing so far.
-fn record(card: Card, start: std::time::Instant) -> Record {
-    Record {
-        format: FORMAT,
-        command: std::iter::once("warpwright-bench".to_owned())
-            .chain(std::env::args().skip(1))
-            .collect::<Vec<_>>()
-            .join(" "),
-        date: time::OffsetDateTime::now_utc().date().to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        quick: false,
-        card,
-        ceilings: Vec::new(),
-        peers: Vec::new(),
-        rows: Vec::new(),
-        overhead: Overhead::default(),
-        seconds: start.elapsed().as_secs_f64(),
-    }
-}
-
-/// Writes a record to the folder of its card, and gives its path.
-fn put(record: &Record, folder: &Path, kind: &str) -> Result<PathBuf> {
-    let folder = folder.join(record.card.folder());
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("creating {}: {error}", folder.display()))?;
-    let path = folder.join(format!("{}-{kind}.json", record.date));
-    write(&path, &record.to_text())?;
-    Ok(path)
 }
 
 /// What the library costs beyond the driver.
@@ -378,47 +397,4 @@ fn compared(old: &Path, new: &Path, tolerance: f64) -> Result<bool> {
     let changes = compare::changes(&read(old)?, &read(new)?, tolerance)?;
     print!("{}", compare::text(&changes));
     Ok(!changes.iter().any(|(_, change)| change.is_worse()))
-}
-
-fn read(path: &Path) -> Result<Record> {
-    let text =
-        fs::read_to_string(path).map_err(|error| format!("reading {}: {error}", path.display()))?;
-    Ok(Record::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?)
-}
-
-/// The newest ladders beside a record; none where there are none.
-fn ladders(record: &Path) -> Vec<ladder::Ladder> {
-    let entries = record.parent().and_then(|folder| fs::read_dir(folder).ok());
-    let paths = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let newest = paths
-        .filter(|path| path.to_string_lossy().ends_with("-ladder.txt"))
-        .max();
-    let text = newest.and_then(|path| fs::read_to_string(path).ok());
-    text.and_then(|text| ladder::Record::parse(&text).ok())
-        .map_or_else(Vec::new, |record| record.ladders)
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|error| format!("writing {}: {error}", path.display()))?;
-    println!("wrote {}", path.display());
-    Ok(())
-}
-
-fn card(device: &Device) -> Card {
-    let info = device.info();
-    let version = |pair: Option<(u32, u32)>| {
-        pair.map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
-    };
-    Card {
-        name: info.name.clone(),
-        compute_capability: version(info.compute_capability),
-        cuda: version(info.driver_version),
-        multiprocessors: info.multiprocessors,
-        memory_bytes: info.memory_bytes,
-        l2_bytes: info.l2_bytes,
-    }
 }

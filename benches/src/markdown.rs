@@ -1,21 +1,29 @@
 //! Records as tables in a page, between marks that the page has.
 
+use crate::counters;
 use crate::overhead::Form;
 use crate::record::{Outcome, Record, Row};
 use crate::table;
 
-/// What a page has in front of a table; the name is a family's, `card`, or `overhead`.
+/// What a page has in front of a table; the name is a family's, `card`, `overhead`, or `counters`.
 const BEGIN: (&str, &str) = ("<!-- bench ", ": `cargo xtask docs` writes this -->\n");
 /// What a page has behind a table.
 const END: &str = "<!-- end of bench -->\n";
 /// What stands where no record has anything to say.
 const NONE: &str = "No record with `{}` yet: `cargo xtask bench --record` on a card makes one.\n";
+/// The same of counters.
+const NO_COUNTERS: &str = "No record of counters yet: `warpwright-bench counters --from RECORD.json --record \
+                           benches/record` on a card makes one.\n";
 
-/// The page with what the records say between its marks. A record comes with its path below the page's project.
+/// The page with what the records, those of the benchmark and those of counters, say between its marks. A record comes with its path below the page's project.
 ///
 /// # Errors
 /// A line that says what is wrong with the marks.
-pub fn fill(page: &str, records: &[(String, Record)]) -> Result<String, String> {
+pub fn fill(
+    page: &str,
+    records: &[(String, Record)],
+    counters: &[(String, counters::Record)],
+) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = page;
     while let Some(at) = rest.find(BEGIN.0) {
@@ -30,7 +38,10 @@ pub fn fill(page: &str, records: &[(String, Record)]) -> Result<String, String> 
             .ok_or_else(|| format!("`{}` required behind the mark of {name}", END.trim()))?;
         text += &rest[..body];
         text.push('\n');
-        text += &section(name, records);
+        text += &match name {
+            "counters" => counted(counters),
+            _ => section(name, records),
+        };
         text.push('\n');
         text += END;
         rest = &rest[body + end + END.len()..];
@@ -53,6 +64,38 @@ fn section(name: &str, records: &[(String, Record)]) -> String {
     } else {
         parts.join("\n")
     }
+}
+
+/// The counters of the rows that were missed.
+fn counted(records: &[(String, counters::Record)]) -> String {
+    if records.is_empty() {
+        return NO_COUNTERS.to_owned();
+    }
+    let mut text = String::new();
+    for (path, record) in records {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &format!(
+            "{}, `{}`, {}, {}, [record](../{path}):\n\n",
+            record.card.name, record.command, record.profiler, record.date
+        );
+        text += &line(&counters::TITLES.map(str::to_owned));
+        text += &format!("| --- | --- | --- |{} --- | --- |\n", " ---: |".repeat(6));
+        for row in &record.rows {
+            let mut cells = row.cells();
+            cells[2] = format!("`{}`", cells[2]);
+            text += &line(&cells);
+        }
+        for failed in &record.failed {
+            text += &format!(
+                "\nNo counters of {}: {}.\n",
+                failed.name,
+                failed.reason.trim_end_matches('.')
+            );
+        }
+    }
+    text
 }
 
 /// What a run was: the card, its ceilings, the peers.
@@ -297,7 +340,7 @@ mod tests {
     #[test]
     fn a_page_is_filled_between_its_marks() {
         let records = [("benches/record/h100/a-bench.json".to_owned(), record())];
-        let page = fill(PAGE, &records).unwrap();
+        let page = fill(PAGE, &records, &[]).unwrap();
         assert!(
             page.starts_with("# P\n")
                 && page.ends_with("end\n")
@@ -321,7 +364,7 @@ mod tests {
         );
         assert!(page.contains("| sum f32 | **0.75** | 1.05 |"), "{page}");
         // Filled again, it stays.
-        assert_eq!(fill(&page, &records).unwrap(), page);
+        assert_eq!(fill(&page, &records, &[]).unwrap(), page);
     }
 
     #[test]
@@ -332,7 +375,7 @@ mod tests {
         }
         // It survives the record's text.
         let found = Record::parse(&found.to_text()).unwrap();
-        let page = fill(PAGE, &[("a".to_owned(), found)]).unwrap();
+        let page = fill(PAGE, &[("a".to_owned(), found)], &[]).unwrap();
         assert!(page.contains(" us, `FFT, one row` | 1.05 |"), "{page}");
     }
 
@@ -340,7 +383,7 @@ mod tests {
     fn overhead_has_its_tables() {
         let page = PAGE.replace("bench card", "bench overhead");
         let records = |record| [("a-bench.json".to_owned(), record)];
-        let filled = fill(&page, &records(record())).unwrap();
+        let filled = fill(&page, &records(record()), &[]).unwrap();
         assert!(
             filled.contains(
                 "| sum f32 | 10.50 us | 10.00 us | 1.05 | 12.50 us | 10.00 us | **1.25** |"
@@ -356,13 +399,47 @@ mod tests {
             overhead: Default::default(),
             ..record()
         };
-        let filled = fill(&page, &records(old)).unwrap();
+        let filled = fill(&page, &records(old), &[]).unwrap();
         assert!(filled.contains("No record with `overhead` yet"), "{filled}");
     }
 
     #[test]
+    fn counters_have_their_table() {
+        let page = PAGE.replace("bench card", "bench counters");
+        let counted = [(
+            "benches/record/h100/a-counters.json".to_owned(),
+            counters::tests::record(),
+        )];
+        let filled = fill(&page, &[], &counted).unwrap();
+        assert!(
+            filled.contains("`warpwright-bench counters`, Nsight Compute 2025.3.1.0, 2026-11-21, [record](../benches/record/h100/a-counters.json)"),
+            "{filled}"
+        );
+        assert!(
+            filled.contains(
+                "| transpose u8 | 1000 x 1000 | `transpose_best__b1` | 12.50 us | 80.2 % | 1.00 | 1.90 | 12.5 % |  | XU 45.0 % | long scoreboard 21.2 |"
+            ),
+            "{filled}"
+        );
+        assert!(
+            filled.contains("\nNo counters of reduce: sum f32, 2^20: no kernel | was seen.\n"),
+            "{filled}"
+        );
+        // Every line of the table has as many cells.
+        let cells: Vec<usize> = filled
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .map(|line| line.matches('|').count())
+            .collect();
+        assert_eq!(cells, [12; 3]);
+        assert_eq!(fill(&filled, &[], &counted).unwrap(), filled);
+        let none = fill(&page, &[("a-bench.json".to_owned(), record())], &[]).unwrap();
+        assert!(none.contains("No record of counters yet"), "{none}");
+    }
+
+    #[test]
     fn without_a_record_the_page_says_so() {
-        let page = fill(PAGE, &[]).unwrap();
+        let page = fill(PAGE, &[], &[]).unwrap();
         assert_eq!(page.matches("No record with `").count(), 2);
         assert!(page.contains("No record with `reduce` yet"));
     }
@@ -372,11 +449,12 @@ mod tests {
         assert!(
             fill(
                 "<!-- bench reduce: `cargo xtask docs` writes this -->\n",
+                &[],
                 &[]
             )
             .unwrap_err()
             .contains("end of bench")
         );
-        assert!(fill("<!-- bench reduce", &[]).is_err());
+        assert!(fill("<!-- bench reduce", &[], &[]).is_err());
     }
 }

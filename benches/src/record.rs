@@ -1,6 +1,6 @@
 //! The record of a run: all that its tables, charts and comparisons are made from.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::overhead::Overhead;
 use crate::stats::Times;
@@ -307,28 +307,12 @@ impl Record {
     /// # Errors
     /// A line that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Version {
-            format: u32,
-        }
-        let version: Version = serde_json::from_str(text)
-            .map_err(|error| format!("a record of the benchmark required: {error}"))?;
-        if version.format != FORMAT {
-            return Err(format!(
-                "a record of format {FORMAT} required, given {}",
-                version.format
-            ));
-        }
-        serde_json::from_str(text)
-            .map_err(|error| format!("a record of the benchmark required: {error}"))
+        parse(text, FORMAT, "of the benchmark")
     }
 
     /// The text of the record.
     pub fn to_text(&self) -> String {
-        // Plain structs with names as keys: this cannot fail.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        to_text(self)
     }
 
     /// The rate of a ceiling.
@@ -346,6 +330,12 @@ impl Record {
         row.share(&self.ceilings)
     }
 
+    /// Whether an aim of the row was missed: that of the share, or one of the ratios.
+    pub fn is_missed(&self, row: &Row) -> bool {
+        let ratio = |peer| row.ratio_met(peer) == Some(false);
+        self.share_met(row) == Some(false) || row.peers().any(ratio)
+    }
+
     /// Whether the share is what was wanted; none where nothing was, or nothing is known.
     pub fn share_met(&self, row: &Row) -> Option<bool> {
         Some(self.share(row)? >= row.aim.share?)
@@ -361,6 +351,31 @@ impl Record {
         }
         names
     }
+}
+
+/// Reads a record, of what `what` says.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str, format: u32, what: &str) -> Result<T, String> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let wrong = |error| format!("a record {what} required: {error}");
+    let version: Version = serde_json::from_str(text).map_err(wrong)?;
+    if version.format != format {
+        return Err(format!(
+            "a record {what} of format {format} required, given {}",
+            version.format
+        ));
+    }
+    serde_json::from_str(text).map_err(wrong)
+}
+
+/// The text of a record.
+pub(crate) fn to_text(record: &impl Serialize) -> String {
+    // Plain structs with names as keys: this cannot fail.
+    let mut text = serde_json::to_string_pretty(record).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 #[cfg(test)]

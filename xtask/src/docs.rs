@@ -4,7 +4,7 @@
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
 //! newest of each card become the tables of `docs/PERFORMANCE.md`, and what `cargo xtask build-time` printed its block
-//! there. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, and becomes `docs/TUNING.md`. The records of
+//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, and becomes `docs/TUNING.md`. The records of
 //! `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of compute-sanitizer
 //! `docs/COMPUTE-SANITIZER.md`.
 
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use warpwright_bench::ladder::Record;
-use warpwright_bench::{markdown, record, tuning};
+use warpwright_bench::{counters, markdown, record, tuning};
 
 use crate::{Result, project};
 
@@ -25,6 +25,9 @@ const PAGE: &str = "docs/LADDER.md";
 const README: &str = "README.md";
 const PERFORMANCE: &str = "docs/PERFORMANCE.md";
 const TUNING: &str = "docs/TUNING.md";
+/// How the names of the benchmark's records end, and those of the sweeps.
+const BENCH: &str = "-bench.json";
+const TUNE: &str = "-tune.json";
 /// What the README's table is between.
 const MARKS: [&str; 2] = [
     "<!-- ladder: `cargo xtask docs` writes this table -->\n",
@@ -52,12 +55,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     pages.push((agreement::PAGE, agreement));
     pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
     let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
-    let filled = markdown::fill(&performance, &benchmarks("-bench.json")?)
+    let benches = parsed(BENCH, record::Record::parse)?;
+    let counted = parsed(counters::SUFFIX, counters::Record::parse)?;
+    let filled = markdown::fill(&performance, &benches, &counted)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     let filled = build_time::fill(&filled, &records(build_time::SUFFIX)?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     pages.push((PERFORMANCE, filled));
-    pages.push((TUNING, tuning::page(&benchmarks("-tune.json")?)));
+    pages.push((TUNING, tuning::page(&parsed(TUNE, record::Record::parse)?)));
     for (path, text) in pages {
         let file = root.join(path);
         if fs::read_to_string(&file).is_ok_and(|now| now.replace('\r', "") == text) {
@@ -83,10 +88,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The newest benchmark of each card, or the newest sweep.
-fn benchmarks(ending: &str) -> Result<Vec<(String, record::Record)>> {
+/// The newest record of each card whose name ends like this, read by `parse`: its path, and the record.
+fn parsed<R>(ending: &str, parse: fn(&str) -> Result<R, String>) -> Result<Vec<(String, R)>> {
     let read = |(path, text): (String, String)| {
-        let record = record::Record::parse(&text).map_err(|error| format!("{path}: {error}"))?;
+        let record = parse(&text).map_err(|error| format!("{path}: {error}"))?;
         Ok((path, record))
     };
     records(ending)?.into_iter().map(read).collect()
@@ -162,6 +167,31 @@ mod tests {
 
     const TEXT: &str = "# a command\n# A card\nsum: 16 f32 on cuda:0\n  variant  time  GB/s  of copy\n  best  \
                         1 us  3  93 %\nmax: 8 u8\n  variant  time\n  best  cannot: why\n";
+
+    #[test]
+    fn every_record_in_json_is_read() {
+        let folder = project::root().join("benches/record");
+        let mut count = 0;
+        for card in fs::read_dir(&folder).unwrap() {
+            for file in fs::read_dir(card.unwrap().path()).unwrap() {
+                let path = file.unwrap().path();
+                let name = path.to_string_lossy().into_owned();
+                if !name.ends_with(".json") {
+                    continue;
+                }
+                let text = fs::read_to_string(&path).unwrap();
+                let read = if name.ends_with(counters::SUFFIX) {
+                    counters::Record::parse(&text).map(|record| record.rows.len())
+                } else {
+                    assert!(name.ends_with(BENCH) || name.ends_with(TUNE), "{name}");
+                    record::Record::parse(&text).map(|record| record.rows.len())
+                };
+                assert!(matches!(read, Ok(rows) if rows > 0), "{name}: {read:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 0);
+    }
 
     #[test]
     fn pages_are_written_between_the_marks() {

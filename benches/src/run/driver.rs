@@ -109,6 +109,10 @@ driver! {
     copy = "cuMemcpyDtoDAsync_v2"(to: u64, from: u64, bytes: usize, stream: Handle);
     /// Waits for a stream.
     synchronize = "cuStreamSynchronize"(stream: Handle);
+    /// Tells a profiler that waits for it to begin: in the thread's context.
+    start_profiler = "cuProfilerStart"();
+    /// Tells it to end.
+    stop_profiler = "cuProfilerStop"();
     /// Launches a kernel.
     launch = "cuLaunchKernel"(
         function: Handle,

@@ -1,6 +1,7 @@
 //! A run: for each case the answers are verified, then ours and the peers' are timed in turn.
 
 pub mod ceilings;
+pub mod counters;
 pub mod driver;
 pub mod families;
 pub mod overhead;
@@ -51,6 +52,8 @@ pub enum Mode {
     Verify,
     /// It is verified and timed.
     Time,
+    /// It is verified, and one operation is done between the marks that a profiler waits for.
+    Profile,
 }
 
 /// A case as a family describes it.
@@ -178,6 +181,7 @@ pub struct Bench {
     mode: Mode,
     peers: Rc<Peers>,
     tuning: Option<Tuning>,
+    only: Option<String>,
     rows: Vec<Row>,
     report: Box<dyn FnMut(&Row)>,
 }
@@ -197,6 +201,7 @@ impl Bench {
             mode,
             peers: Rc::new(peers),
             tuning: None,
+            only: None,
             rows: Vec::new(),
             report: Box::new(report),
         }
@@ -206,6 +211,13 @@ impl Bench {
     #[must_use]
     pub fn sweep(mut self, tuning: Tuning) -> Self {
         self.tuning = Some(tuning);
+        self
+    }
+
+    /// The same run with the one case of this name, as [`Row::name`] gives it.
+    #[must_use]
+    pub fn only(mut self, case: String) -> Self {
+        self.only = Some(case);
         self
     }
 
@@ -264,6 +276,9 @@ impl Bench {
             aim: spec.aim,
             results: Vec::new(),
         };
+        if self.only.as_ref().is_some_and(|only| *only != row.name()) {
+            return;
+        }
         if self.mode != Mode::List {
             match make() {
                 Ok(contest) => {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use warpwright::Device;
 
-use super::{Absent, Contender, Contest, Mode, Rival, Scale, contender};
+use super::driver::Driver;
+use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
 use crate::record::{self, OURS, Outcome};
 use crate::stats::Times;
 
@@ -32,7 +33,7 @@ enum State<'a> {
     Out(Outcome),
 }
 
-/// Verifies all, then times those who were right in turn, sample by sample.
+/// Verifies all, then does with those who were right what the mode asks for: times them in turn, sample by sample.
 pub(super) fn run(
     device: &Device,
     mode: Mode,
@@ -79,6 +80,11 @@ pub(super) fn run(
             }
         }
     }
+    if mode == Mode::Profile {
+        for runner in &mut runners {
+            runner.profile(device, sets);
+        }
+    }
     runners
         .into_iter()
         .map(|runner| runner.finished(mode))
@@ -107,6 +113,19 @@ fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
         expected: 0.0,
         samples: Vec::new(),
     }
+}
+
+/// Warms up, then does one operation, alone between the marks that a profiler waits for.
+fn profiled(contender: &mut (dyn Contender + '_), device: &Device, sets: usize) -> Result<()> {
+    contender.sample(device, sets, 2)?;
+    device.synchronize()?;
+    let driver = Driver::open()?;
+    // SAFETY: the library has made its context the thread's own; the functions take nothing.
+    unsafe { driver.start_profiler()? };
+    contender.enqueue(0)?;
+    device.synchronize()?;
+    // SAFETY: as above.
+    unsafe { driver.stop_profiler() }
 }
 
 impl<'a> Runner<'a> {
@@ -151,6 +170,15 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Does one operation for a profiler.
+    fn profile(&mut self, device: &Device, sets: usize) {
+        if let State::Ready { contender, .. } = &mut self.state
+            && let Err(error) = profiled(contender.as_mut(), device, sets)
+        {
+            self.state = State::Out(Outcome::Failed(error.to_string()));
+        }
+    }
+
     /// The seconds that a sample takes.
     fn expected(&self) -> f64 {
         match &self.state {
@@ -162,7 +190,7 @@ impl<'a> Runner<'a> {
     fn finished(self, mode: Mode) -> record::Contender {
         let outcome = match self.state {
             State::Out(outcome) => outcome,
-            State::Ready { .. } if mode == Mode::Verify => Outcome::Verified,
+            State::Ready { .. } if mode != Mode::Time => Outcome::Verified,
             State::Ready {
                 samples, repeats, ..
             } => match Times::of(&samples, repeats) {

@@ -243,7 +243,7 @@ fn homes() -> impl Iterator<Item = PathBuf> {
 }
 
 /// The first file of that name in the folders of `PATH`, and in this folder of a CUDA toolkit.
-fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
+pub(super) fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(homes().map(|home| home.join(folder)))

@@ -1,0 +1,77 @@
+//! `counters`: what the kernels of cases do, by profile counters.
+
+use std::path::Path;
+use std::time::Instant;
+
+use warpwright_bench::counters::{FORMAT, Failed, Record, Row, TITLES, line};
+use warpwright_bench::run::Result;
+use warpwright_bench::run::counters::{Profiler, chosen};
+use warpwright_bench::table;
+
+use super::files::{card, command, cuda, put, read, today};
+
+/// Counts what the kernels of cases do; whether every case gave counters.
+pub fn run(
+    from: Option<&Path>,
+    family: Option<&str>,
+    names: &[String],
+    folder: Option<&Path>,
+) -> Result<bool> {
+    let start = Instant::now();
+    let from = from.map(read).transpose()?;
+    let cases = chosen(from.as_ref(), family, names)?;
+    if cases.is_empty() {
+        println!("no case missed an aim: nothing to count");
+        return Ok(true);
+    }
+    let mut profiler = Profiler::find()?;
+    let card = card(&cuda()?);
+    println!("{}", table::card(&card));
+    println!("{}, {} cases", profiler.version(), cases.len());
+    println!("{}", line(&TITLES));
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
+    for case in &cases {
+        match profiler.kernels(case)? {
+            Ok(kernels) => {
+                for kernel in kernels {
+                    let row = Row::new(case, kernel);
+                    println!("{}", line(&row.cells()));
+                    rows.push(row);
+                }
+            }
+            Err(reason) => {
+                let name = case.name();
+                println!("  {name}: failed: {reason}");
+                failed.push(Failed { name, reason });
+            }
+        }
+    }
+    let record = Record {
+        format: FORMAT,
+        command: command(),
+        date: today(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        profiler: profiler.version().to_owned(),
+        card,
+        rows,
+        failed,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    println!(
+        "\n{} kernels of {} cases in {:.0} s, {} cases failed",
+        record.rows.len(),
+        cases.len(),
+        record.seconds,
+        record.failed.len()
+    );
+    if let Some(folder) = folder {
+        put(
+            &record.card,
+            &record.date,
+            "counters",
+            &record.to_text(),
+            folder,
+        )?;
+    }
+    Ok(record.failed.is_empty())
+}

@@ -1,0 +1,4 @@
+//! Parts of the program.
+
+pub mod counting;
+pub mod files;
