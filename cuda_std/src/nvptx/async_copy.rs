@@ -24,6 +24,20 @@ mod instructions {
         (start as u32).wrapping_add((i * size_of::<T>()) as u32)
     }
 
+    /// The instruction for one copy of `$bytes` bytes, with what follows its own operands.
+    macro_rules! copy {
+        ($instruction:literal, $more:literal, $($operand:tt)*) => {
+            asm!(concat!($instruction, $more, ";"), $($operand)*, options(nostack, preserves_flags))
+        };
+        ($bytes:expr, $more:literal, $($operand:tt)*) => {
+            match $bytes {
+                16 => copy!("cp.async.cg.shared.global [{0}], [{1}], 16", $more, $($operand)*),
+                8 => copy!("cp.async.ca.shared.global [{0}], [{1}], 8", $more, $($operand)*),
+                _ => copy!("cp.async.ca.shared.global [{0}], [{1}], 4", $more, $($operand)*),
+            }
+        };
+    }
+
     /// # Safety
     /// `to + i` and `from + j` are to `N` elements in shared and in global memory, of 4, 8 or 16 bytes and
     /// aligned to that.
@@ -35,23 +49,14 @@ mod instructions {
         j: usize,
         _: Place,
     ) {
-        macro_rules! copy {
-            ($instruction:literal) => {
-                asm!(
-                    concat!($instruction, ";"),
-                    in(reg32) address(to, i),
-                    in(reg64) from.wrapping_add(j),
-                    options(nostack, preserves_flags),
-                )
-            };
-        }
         // SAFETY: by the contract. Not `nomem`: what memory holds has to be there before, and changes.
         unsafe {
-            match size_of::<[T; N]>() {
-                16 => copy!("cp.async.cg.shared.global [{0}], [{1}], 16"),
-                8 => copy!("cp.async.ca.shared.global [{0}], [{1}], 8"),
-                _ => copy!("cp.async.ca.shared.global [{0}], [{1}], 4"),
-            }
+            copy!(
+                size_of::<[T; N]>(),
+                "",
+                in(reg32) address(to, i),
+                in(reg64) from.wrapping_add(j)
+            )
         }
     }
 
@@ -66,24 +71,15 @@ mod instructions {
         count: usize,
         _: Place,
     ) {
-        macro_rules! copy {
-            ($instruction:literal) => {
-                asm!(
-                    concat!($instruction, ", {2};"),
-                    in(reg32) address(to, i),
-                    in(reg64) from.wrapping_add(j),
-                    in(reg32) (count * size_of::<T>()) as u32,
-                    options(nostack, preserves_flags),
-                )
-            };
-        }
         // SAFETY: as for `start`; the instruction reads as many bytes as the last operand says.
         unsafe {
-            match size_of::<[T; N]>() {
-                16 => copy!("cp.async.cg.shared.global [{0}], [{1}], 16"),
-                8 => copy!("cp.async.ca.shared.global [{0}], [{1}], 8"),
-                _ => copy!("cp.async.ca.shared.global [{0}], [{1}], 4"),
-            }
+            copy!(
+                size_of::<[T; N]>(),
+                ", {2}",
+                in(reg32) address(to, i),
+                in(reg64) from.wrapping_add(j),
+                in(reg32) (count * size_of::<T>()) as u32
+            )
         }
     }
 

@@ -97,7 +97,7 @@ fn reduce_lanes<R: Reduction>(mut value: R::Acc, lanes: u32) -> R::Acc {
     while delta > 0 {
         // The same for all lanes.
         if delta < lanes {
-            value = R::combine(value, warp::shuffle_down(FULL_MASK, value, delta));
+            value = R::merge(value, warp::shuffle_down(FULL_MASK, value, delta));
         }
         delta /= 2;
     }

@@ -52,7 +52,7 @@ pub unsafe fn reduce_best<R: Reduction>(
     let mut value = R::IDENTITY;
     let mut i = tid;
     while i < blocks as usize {
-        value = R::combine(value, partials.get(i));
+        value = R::merge(value, partials.get(i));
         i += thread::block_dim_x() as usize;
     }
     let value = block::reduce_shuffle::<R>(value);

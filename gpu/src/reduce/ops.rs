@@ -31,6 +31,12 @@ pub trait Reduction: 'static {
     /// The partial result of two.
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
 
+    /// The same without a branch, where lanes differ in which of two is taken and wait for both.
+    #[inline(always)]
+    fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        Self::combine(a, b)
+    }
+
     /// The partial result of `value` and the elements of `wide`, whose first is at `first`.
     #[inline(always)]
     #[track_caller]
@@ -411,6 +417,14 @@ macro_rules! arg_reductions {
             #[inline(always)]
             fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc {
                 if a.key $better b.key || (a.key == b.key && a.index < b.index) { a } else { b }
+            }
+            #[inline(always)]
+            fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+                let first = (a.key $better b.key) | ((a.key == b.key) & (a.index < b.index));
+                Found {
+                    key: if first { a.key } else { b.key },
+                    index: if first { a.index } else { b.index },
+                }
             }
             // The best of all by their keys alone; its position only where it is the best so far, which becomes rare.
             #[inline(always)]

@@ -184,7 +184,7 @@ pub fn cases(
             clear_again: true,
             work: Work::Launch {
                 kernel: kernels.get("histogram_best__u32")?,
-                block: [best.block as u32, 1],
+                block: [best.block_for(BINS) as u32, 1],
                 shared_bytes: histogram::policy::best_shared_bytes(BINS, copies) as u32,
                 arguments: Arguments::default()
                     .view(numbers.view().device_pointer(), 1)
