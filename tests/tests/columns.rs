@@ -177,11 +177,11 @@ fn launches(size: usize, part: usize) -> Vec<Launch> {
     launches
 }
 
-/// More blocks per tile than one of them combines: a tree of two levels.
+/// More rows than a part holds elements, by the blocks that a small device has room for.
 #[test]
-fn a_tree_of_several_levels() {
+fn more_rows_than_the_parts_of_few_blocks_hold() {
     for device in devices::all() {
-        let (height, width) = (most_rows(5) * group(64) + 5, 64);
+        let (height, width) = (most_rows(5) * 16 + 5, 64);
         let mut values = vec![1.0_f64; height * width];
         (values[height * width - 1], values[height * width / 2]) = (3.0, -7.0);
         let matrix = device.upload_matrix(&values, height, width).unwrap();

@@ -18,9 +18,9 @@ const MOST_LANES: usize = 16;
 /// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
 /// four before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
 /// `rows_per_block` neighbouring rows: each leaves its totals and takes a ticket, the last of a
-/// [`group`] combines those of all of it in their order, and so on until one block is left. All threads of a
+/// [`group`] combines those of all of it, and so on until one block is left. All threads of a
 /// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
-/// what they have. So the result does not depend on who came last.
+/// what they have. The order is the same whoever came last, so the result is as well.
 ///
 /// Where `output` has elements the results go there, for `height` elements per column; else the totals of
 /// the period's columns go to `folded`.
@@ -32,8 +32,7 @@ const MOST_LANES: usize = 16;
 ///
 /// # Safety
 /// Element `head` of `input` and rows of `period` elements are aligned to 16 bytes, and `rows` of them are
-/// in `input`; `lanes_log2` is at most 5, and such that a tile has at most 512 columns;
-/// `rows_per_block` is at most [`most_rows`](super::policy::most_rows) and such that every block has a row; `totals` and
+/// in `input`; `lanes_log2` is at most 5; `rows_per_block` is at most [`most_rows`](super::policy::most_rows) and such that every block has a row; `totals` and
 /// `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals of all columns of a tile),
 /// and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
 /// launches that may run at once share any of them. The kernel leaves the tickets at 0.
