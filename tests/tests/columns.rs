@@ -1,9 +1,16 @@
 //! Reductions of columns: every variant, every operator, every element type, any shape.
 
 use warpwright::ops::axis::Axis;
+use warpwright::{LaunchConfig, Module};
+use warpwright_gpu::columns::policy::{
+    BEST_BLOCK, BEST_LANES_LOG2, Tiling, View, best_blocks_per_multiprocessor, group, least_rows,
+    most_rows, tile_bytes, tree, view,
+};
 use warpwright_tests::{
-    axis::{self, requests},
-    devices, for_each_axis_number,
+    axis::{self, Shape, requests},
+    data::Data,
+    devices::{self, Executor},
+    for_each_axis_number,
 };
 
 const AXIS: Axis = Axis::Columns;
@@ -13,7 +20,57 @@ macro_rules! per_type {
         mod $ty {
             #[test]
             fn every_shape() {
-                super::axis::check::<$ty>(super::AXIS, &super::axis::shapes(super::AXIS));
+                super::axis::check::<$ty>(super::AXIS, &super::shapes());
+            }
+
+            /// Where blocks meet in one fold or two, by wide tiles and narrow ones: whatever a device would be given.
+            #[test]
+            fn every_tiling() {
+                use super::{Launch, devices, launches};
+                use cuda_std::cpu::Order;
+                use warpwright_gpu::{
+                    axis::{Element, Sum},
+                    columns::ColumnsBest,
+                };
+                type Total = <$ty as Element>::Total;
+                let module = super::module();
+                for launch in launches(size_of::<$ty>(), size_of::<<$ty as Element>::Part>()) {
+                    let Launch { height, width, .. } = launch;
+                    let values: Vec<$ty> = launch
+                        .values()
+                        .into_iter()
+                        .map(|value| value as $ty)
+                        .collect();
+                    let other = devices::cpu_in(Order::Seeded(3));
+                    for device in devices::all().cloned().chain([other]) {
+                        let input = device.upload(&values).unwrap();
+                        let mut totals = device.zeros::<Total>(launch.totals).unwrap();
+                        let mut tickets = device.zeros::<u32>(launch.tickets).unwrap();
+                        let mut folded = device.zeros::<Total>(0).unwrap();
+                        let mut output = device.zeros(width).unwrap();
+                        let args = (
+                            &input,
+                            0,
+                            width,
+                            height,
+                            launch.rows_per_block,
+                            launch.lanes_log2,
+                            &mut totals,
+                            &mut tickets,
+                            &mut folded,
+                            &mut output,
+                            height,
+                        );
+                        // SAFETY: the sizes are those that the kernel's contract states.
+                        unsafe {
+                            device.launch::<ColumnsBest<Sum<$ty>>>(&module, launch.config, args)
+                        }
+                        .unwrap();
+                        let sums = output.to_vec().unwrap();
+                        launch.check(&sums.iter().map(|sum| *sum as u64).collect::<Vec<_>>());
+                        assert_eq!(tickets.to_vec().unwrap(), vec![0; launch.tickets]);
+                    }
+                }
             }
 
             #[test]
@@ -25,12 +82,106 @@ macro_rules! per_type {
 }
 for_each_axis_number!(per_type);
 
-/// More blocks per tile than one of them combines: a tree of two levels.
+/// The shapes of both axes, and for a card tall ones: wide tiles or narrow ones take fewer levels, and rows fill only narrow
+/// tiles, aligned to 16 bytes and not.
+fn shapes() -> Vec<Shape> {
+    let mut shapes = axis::shapes(AXIS);
+    for (height, width) in [
+        (65_536, 512),
+        (40_000, 256),
+        (30_001, 384),
+        (90_000, 128),
+        (20_000, 1056),
+    ] {
+        shapes.extend([0, 1].map(|above| Shape {
+            executor: Executor::Cuda,
+            data: Data::Spread,
+            height,
+            width,
+            above,
+        }));
+    }
+    shapes
+}
+
+/// The library's kernels.
+fn module() -> Module {
+    Module::from_ptx(include_str!("../../host/ptx/sm_75/columns.ptx")).unwrap()
+}
+
+/// A launch of `best` by a tiling of one's own, over small whole numbers.
+#[derive(Debug)]
+struct Launch {
+    height: usize,
+    width: usize,
+    lanes_log2: u32,
+    rows_per_block: usize,
+    totals: usize,
+    tickets: usize,
+    config: LaunchConfig,
+}
+
+impl Launch {
+    fn values(&self) -> Vec<u8> {
+        let value = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 9) % 11;
+        (0..self.height * self.width)
+            .map(|i| value(i) as u8)
+            .collect()
+    }
+
+    fn check(&self, sums: &[u64]) {
+        let mut wanted = vec![0; self.width];
+        for row in self.values().chunks(self.width) {
+            for (sum, value) in wanted.iter_mut().zip(row) {
+                *sum += u64::from(*value);
+            }
+        }
+        assert_eq!(sums, wanted, "{self:?}");
+    }
+}
+
+/// Launches for elements and parts of these sizes. The last block has a row less than the others, where they have several.
+fn launches(size: usize, part: usize) -> Vec<Launch> {
+    let mut launches = Vec::new();
+    for lanes_log2 in BEST_LANES_LOG2 {
+        let columns = tile_bytes(lanes_log2) / size;
+        let group = group(columns);
+        let mut push = |width: usize, rows_per_block: usize, blocks: usize| {
+            let tiles = width.div_ceil(columns);
+            let (totals, tickets) = tree(blocks, group);
+            let shared = BEST_BLOCK * (8 + 16 / size * part);
+            launches.push(Launch {
+                height: rows_per_block * blocks - 1,
+                width,
+                lanes_log2,
+                rows_per_block,
+                totals: totals * tiles * columns,
+                tickets: tickets * tiles,
+                config: LaunchConfig::linear((tiles * blocks) as u32, BEST_BLOCK as u32)
+                    .with_shared(shared as u32),
+            });
+        };
+        // Every number of rows left behind those that a thread takes four at a time.
+        for left in 0..5 {
+            let rows = least_rows(lanes_log2) + left * (BEST_BLOCK >> lanes_log2) - 1;
+            push(columns, rows, 1 + left % 2);
+        }
+        // One fold, of a part of a group and of all; two, of a part of one, and of several.
+        for blocks in [2, group - 1, group, group + 1, 2 * group + 3] {
+            push(columns, 2, blocks);
+        }
+        // Tiles that are not full: two and a half, and less than one.
+        push(columns * 2 + columns / 2, 3, 5);
+        push(16 / size, 70, group + 1);
+    }
+    launches
+}
+
+/// More rows than a part holds elements, by the blocks that a small device has room for.
 #[test]
-fn a_tree_of_several_levels() {
-    use warpwright_gpu::columns::policy::{BEST_GROUP, BEST_MOST_ROWS};
+fn more_rows_than_the_parts_of_few_blocks_hold() {
     for device in devices::all() {
-        let (height, width) = (BEST_MOST_ROWS * BEST_GROUP + 5, 64);
+        let (height, width) = (most_rows(5) * 16 + 5, 64);
         let mut values = vec![1.0_f64; height * width];
         (values[height * width - 1], values[height * width / 2]) = (3.0, -7.0);
         let matrix = device.upload_matrix(&values, height, width).unwrap();
@@ -99,7 +250,6 @@ fn float_sums_are_the_same_from_run_to_run_and_in_every_order_of_lanes() {
 /// How `best` sees a matrix: every load that follows from it is aligned and within.
 #[test]
 fn the_view_of_best_is_aligned_and_loses_no_element() {
-    use warpwright_gpu::columns::policy::{BEST_TILE_BYTES, view};
     let widths = (1..300).chain([511, 512, 513, 8191, 8192, 100_003]);
     for width in widths {
         for (size, height) in [
@@ -120,8 +270,8 @@ fn the_view_of_best_is_aligned_and_loses_no_element() {
                     assert!((past + seen.head * size).is_multiple_of(16), "{what}");
                     assert!((seen.period * size).is_multiple_of(16), "{what}");
                     // At most a fifth of the lanes have no column, but where the matrix is taken as it is.
-                    let tiles = (seen.period * size).div_ceil(BEST_TILE_BYTES);
-                    let lanes = tiles * BEST_TILE_BYTES;
+                    let tiling = Tiling::choose(&seen, size, 264);
+                    let lanes = tiling.tiles * tile_bytes(tiling.lanes_log2);
                     assert!(seen.period * size * 5 >= lanes * 4 - 100, "{what}");
                 }
                 if !seen.fold {
@@ -132,21 +282,67 @@ fn the_view_of_best_is_aligned_and_loses_no_element() {
     }
 }
 
+/// A matrix that is taken as it is.
+fn whole(rows: usize, period: usize) -> View {
+    View {
+        head: 0,
+        period,
+        rows,
+        fold: false,
+    }
+}
+
 #[test]
 fn blocks_of_best_share_the_rows_and_parts_do_not_overflow() {
-    use warpwright_gpu::columns::policy::{BEST_MOST_ROWS, rows_per_block, tree};
-    for rows in [1, 63, 64, 65, 8192, 65_536, 1 << 27] {
-        for (tiles, filling) in [(1, 264), (16, 264), (64, 264), (1000, 264), (1, 2)] {
-            let each = rows_per_block(rows, tiles, filling);
-            assert!(
-                each > 0 && each <= BEST_MOST_ROWS,
-                "{rows} {tiles} {filling}"
-            );
+    for rows in [1, 63, 64, 65, 255, 256, 8192, 65_536, 1 << 27] {
+        for (period, filling) in [(64, 264), (512, 264), (8192, 264), (128_000, 264), (64, 2)] {
+            for lanes_log2 in BEST_LANES_LOG2 {
+                for size in [1, 2, 4, 8] {
+                    let tiling = Tiling::new(&whole(rows, period), size, lanes_log2, filling);
+                    let each = tiling.rows_per_block;
+                    assert!(each > 0 && each <= most_rows(lanes_log2), "{tiling:?}");
+                    assert!(each * tiling.blocks >= rows, "{tiling:?}");
+                    assert!(each * (tiling.blocks - 1) < rows, "{tiling:?}");
+                    let least = each >= least_rows(lanes_log2).min(rows);
+                    assert!(least, "{tiling:?}");
+                    assert!(tiling.columns <= BEST_BLOCK, "{tiling:?}");
+                }
+            }
         }
     }
-    assert_eq!(rows_per_block(8192, 16, 264), 512);
-    assert_eq!(tree(1), (0, 0));
-    assert_eq!(tree(16), (16, 1));
-    assert_eq!(tree(33), (33 + 3, 3 + 1));
-    assert_eq!(tree(16 * 16 + 1), (257 + 17 + 2, 17 + 2 + 1));
+    assert_eq!((tree(1, 16), tree(16, 16)), ((0, 0), (16, 1)));
+    assert_eq!(tree(33, 16), (33 + 3, 3 + 1));
+    assert_eq!(tree(16 * 16 + 1, 16), (257 + 17 + 2, 17 + 2 + 1));
+    assert_eq!(tree(16 * 16 + 1, 64), (257 + 5, 5 + 1));
+}
+
+/// Tiles are narrow where that saves a level, or a last pass.
+#[test]
+fn tilings_of_an_h100() {
+    let choose = |height: usize, width: usize, size: usize| {
+        let seen = view(0, height, width, size);
+        let filling = 132 * best_blocks_per_multiprocessor(size) as usize;
+        let chosen = Tiling::choose(&seen, size, filling);
+        let lanes = 1 << chosen.lanes_log2;
+        (
+            lanes,
+            chosen.tiles,
+            chosen.blocks,
+            chosen.levels(),
+            seen.fold,
+        )
+    };
+    assert_eq!(choose(65_536, 512, 1), (8, 4, 33, 1, false));
+    assert_eq!(choose(65_536, 512, 2), (8, 8, 33, 1, false));
+    // 66 blocks would fill the card, and 64 meet in one fold.
+    assert_eq!(choose(65_536, 512, 4), (32, 4, 64, 1, false));
+    assert_eq!(choose(65_536, 512, 8), (32, 8, 33, 1, false));
+    assert_eq!(choose(8192, 8192, 1), (32, 16, 8, 1, false));
+    assert_eq!(choose(8192, 8192, 4), (32, 64, 4, 1, false));
+    assert_eq!(choose(512, 65_536, 1), (32, 128, 1, 0, false));
+    // Half of a wide tile would be empty.
+    assert_eq!(choose(65_536, 256, 1), (8, 2, 64, 1, false));
+    assert_eq!(choose(65_536, 128, 4), (8, 4, 66, 1, false));
+    // Seven rows of 64 bytes make one that fills a tile.
+    assert!(choose(70_000, 16, 4).4);
 }

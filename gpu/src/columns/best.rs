@@ -2,7 +2,7 @@
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
-use super::policy::{BEST_BLOCK, BEST_GROUP, BEST_UNROLL, BEST_WARPS};
+use super::policy::{BEST_BLOCK, BEST_MEMBERS, BEST_UNROLL, group};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
@@ -14,25 +14,27 @@ const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
-/// A lane owns 16 bytes of neighbouring columns, a warp 512. The 16 warps of a block take rows in turn, of
-/// which a thread loads four before it uses the first; then their parts meet in shared memory. The blocks
-/// of a tile of columns each take `rows_per_block` neighbouring rows: each leaves its totals and
-/// takes a ticket, the last of 16 neighbours combines those of all 16 in their order, and so on until one
-/// block is left. So the result does not depend on who came last.
+/// A lane owns 16 bytes of neighbouring columns, and `L = 2^lanes_log2` neighbouring lanes take a row of the
+/// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
+/// four before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
+/// `rows_per_block` neighbouring rows: each leaves its totals and takes a ticket, the last of a
+/// [`group`] combines those of all of it, and so on until one block is left. All threads of a
+/// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
+/// what they have. The order is the same whoever came last, so the result is as well.
 ///
 /// Where `output` has elements the results go there, for `height` elements per column; else the totals of
 /// the period's columns go to `folded`.
 ///
-/// Launch: one block of 512 threads per tile of 512 bytes and per `rows_per_block` rows, tiles fastest;
-/// dynamic shared memory of 512 parts per element of 16 bytes. Reads every element once.
+/// Launch: one block of 512 threads per tile of `16 * L` bytes and per `rows_per_block` rows, tiles fastest;
+/// dynamic shared memory of 512 totals, and behind it of 512 parts per element of 16 bytes. Reads every element once.
 ///
-/// Determinism: the same input, alignment and grid give the same bits.
+/// Determinism: the same input, alignment, tiles and grid give the same bits.
 ///
 /// # Safety
 /// Element `head` of `input` and rows of `period` elements are aligned to 16 bytes, and `rows` of them are
-/// in `input`; `rows_per_block` is at most 4096 and such that every block has a row; `totals` and
-/// `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals in tiles of 512 bytes of
-/// elements), and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
+/// in `input`; `lanes_log2` is at most 5; `rows_per_block` is at most [`most_rows`](super::policy::most_rows) and such that every block has a row; `totals` and
+/// `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals of all columns of a tile),
+/// and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
 /// launches that may run at once share any of them. The kernel leaves the tickets at 0.
 #[kernel(launch_bounds(BEST_BLOCK as u32, 2), instances = with_axis_reductions)]
 // A launch passes each of them; a struct would have to be described to the host as well.
@@ -43,6 +45,7 @@ pub unsafe fn columns_best<A: Along>(
     period: usize,
     rows: usize,
     rows_per_block: usize,
+    lanes_log2: u32,
     totals: GlobalMut<A::Acc>,
     tickets: GlobalMut<u32>,
     folded: GlobalMut<A::Acc>,
@@ -50,77 +53,89 @@ pub unsafe fn columns_best<A: Along>(
     height: usize,
 ) {
     let lanes = Wide::<A::In>::LEN;
-    let columns = 32 * lanes;
+    let columns = lanes << lanes_log2;
+    let row_lanes = 1 << lanes_log2;
     let tid = thread::thread_idx_x() as usize;
-    let (warp, lane) = (tid / 32, tid % 32);
+    let (row, lane) = (tid >> lanes_log2, tid & (row_lanes - 1));
     let tiles = period.div_ceil(columns) as u32;
     let tile = (thread::block_idx_x() % tiles) as usize;
     let mut index = (thread::block_idx_x() / tiles) as usize;
     let mut count = (thread::grid_dim_x() / tiles) as usize;
     let tiles = tiles as usize;
     // SAFETY: the launch gives this many bytes, and nothing else uses them.
-    let shared: Shared<A::Part> = unsafe { DynamicShared::new() }.carve(BEST_WARPS * columns);
+    let mut memory = unsafe { DynamicShared::new() };
+    let meeting: Shared<A::Acc> = memory.carve(BEST_BLOCK);
+    let shared: Shared<A::Part> = memory.carve(lanes * BEST_BLOCK);
 
     let parts = accumulate::<A>(
         input,
         head,
         period,
         tile * columns + lane * lanes,
-        index * rows_per_block + warp,
+        BEST_BLOCK >> lanes_log2,
+        index * rows_per_block + row,
         rows.min((index + 1) * rows_per_block),
     );
     for k in 0..MOST_LANES {
         if k < lanes {
             // Neighbouring lanes take neighbouring banks.
-            shared.set(warp * columns + k * 32 + lane, parts[k]);
+            shared.set(k * BEST_BLOCK + tid, parts[k]);
         }
     }
     thread::sync_threads();
 
-    // Each thread of the first ones has a column of the tile from here on.
-    let mine = tid < columns;
+    // A column's parts are those of one element of 16 bytes in every `row_lanes`th thread: this many threads, some
+    // of them in one column, take the parts of one such element, `lanes` each.
+    let sharing = BEST_BLOCK / lanes;
+    let (k, first) = (tid / sharing, tid % sharing);
     let mut total = A::IDENTITY;
-    if mine {
-        for warp in 0..BEST_WARPS {
-            total = A::combine(total, A::total(shared.get(warp * columns + tid)));
+    for round in 0..MOST_LANES {
+        if round < lanes {
+            let part = shared.get(k * BEST_BLOCK + round * sharing + first);
+            total = A::combine(total, A::total(part));
         }
     }
+    // Each thread of the first ones has a column of the tile wherever a fold is complete: those of one element of 16
+    // bytes are neighbours.
+    let mine = tid < columns;
+    let place = (first >> lanes_log2) * columns + k * row_lanes + (first & (row_lanes - 1));
+    total = meet::<A>(meeting, columns, place, total);
 
+    let group = group(columns);
     let (mut totals_base, mut tickets_base) = (0, 0);
     while count > 1 {
-        let at = |index: usize| ((totals_base + index) * tiles + tile) * columns + tid;
+        // The totals of a level, of each tile, lie together.
+        let base = (totals_base * tiles + tile * count) * columns;
         if mine {
-            totals.set(at(index), total);
+            totals.set(base + index * columns + tid, total);
         }
-        let group = index / BEST_GROUP;
-        let first = group * BEST_GROUP;
-        let members = BEST_GROUP.min(count - first);
-        let ticket = (tickets_base + group) * tiles + tile;
+        let first = index / group * group;
+        let members = group.min(count - first);
+        let ticket = (tickets_base + index / group) * tiles + tile;
         if !block::is_last(tickets, ticket, members as u32) {
             return;
         }
-        total = A::IDENTITY;
-        if mine {
-            // All loads before the first is used: each takes as long as the cache's latency.
-            let (start, step) = (at(first), tiles * columns);
-            let loaded: [A::Acc; BEST_GROUP] = core::array::from_fn(|member| {
-                if member < members {
-                    totals.get(start + member * step)
-                } else {
-                    A::IDENTITY
-                }
-            });
-            for member in 0..BEST_GROUP {
-                total = A::combine(total, loaded[member]);
+        // All loads before the first is used: each takes as long as the cache's latency.
+        let (start, len) = (base + first * columns + tid, members * columns);
+        let loaded: [A::Acc; BEST_MEMBERS] = core::array::from_fn(|round| {
+            if round * BEST_BLOCK + tid < len {
+                totals.get(start + round * BEST_BLOCK)
+            } else {
+                A::IDENTITY
             }
+        });
+        total = A::IDENTITY;
+        for round in 0..BEST_MEMBERS {
+            total = A::combine(total, loaded[round]);
         }
+        total = meet::<A>(meeting, columns, tid, total);
         totals_base += count;
-        count = count.div_ceil(BEST_GROUP);
+        index /= group;
+        count = count.div_ceil(group);
         tickets_base += count;
-        index = group;
     }
 
-    let column = tile * columns + tid % 32 * lanes + tid / 32;
+    let column = tile * columns + lane * lanes + row;
     if mine && column < period {
         if output.is_empty() {
             folded.set(column, total);
@@ -130,7 +145,18 @@ pub unsafe fn columns_best<A: Along>(
     }
 }
 
-/// The parts of the columns from `column` on, over every 16th row from `row` to `end`.
+/// Combines what the threads of a block have of each of `columns` columns: a thread's `place` in `meeting` is its
+/// column, and a multiple of `columns` on. Gives column `i` to thread `i`.
+#[inline(always)]
+#[track_caller]
+fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: A::Acc) -> A::Acc {
+    let tid = thread::thread_idx_x() as usize;
+    meeting.set(place, total);
+    block::tree::<A>(meeting, BEST_BLOCK / 2, columns);
+    meeting.get(tid)
+}
+
+/// The parts of the columns from `column` on, over every row from `row` to `end` that is a multiple of `apart` further.
 #[inline(always)]
 #[track_caller]
 fn accumulate<A: Along>(
@@ -138,6 +164,7 @@ fn accumulate<A: Along>(
     head: usize,
     period: usize,
     column: usize,
+    apart: usize,
     mut row: usize,
     end: usize,
 ) -> [A::Part; MOST_LANES] {
@@ -145,9 +172,9 @@ fn accumulate<A: Along>(
     if column >= period {
         return parts;
     }
-    let step = BEST_WARPS * period;
+    let step = apart * period;
     let mut i = head + row * period + column;
-    while row + (BEST_UNROLL - 1) * BEST_WARPS < end {
+    while row + (BEST_UNROLL - 1) * apart < end {
         let loaded: [Wide<A::In>; BEST_UNROLL] =
             core::array::from_fn(|round| input.get_wide_streaming(i + round * step));
         let [a, b, c, d] = loaded;
@@ -155,15 +182,17 @@ fn accumulate<A: Along>(
         parts = add_wide::<A>(parts, b);
         parts = add_wide::<A>(parts, c);
         parts = add_wide::<A>(parts, d);
-        row += BEST_UNROLL * BEST_WARPS;
+        row += BEST_UNROLL * apart;
         i += BEST_UNROLL * step;
     }
-    while row < end {
-        parts = add_wide::<A>(parts, input.get_wide_streaming(i));
-        row += BEST_WARPS;
-        i += step;
-    }
-    parts
+    // What is left is in flight at once as well.
+    let rest: [Option<Wide<A::In>>; BEST_UNROLL - 1] = core::array::from_fn(|round| {
+        (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
+    });
+    let [a, b, c] = rest;
+    parts = add_present::<A>(parts, a);
+    parts = add_present::<A>(parts, b);
+    add_present::<A>(parts, c)
 }
 
 #[inline(always)]
@@ -172,4 +201,15 @@ fn add_wide<A: Along>(parts: [A::Part; MOST_LANES], wide: Wide<A::In>) -> [A::Pa
         parts[k] = A::add(parts[k], value);
         parts
     })
+}
+
+#[inline(always)]
+fn add_present<A: Along>(
+    parts: [A::Part; MOST_LANES],
+    wide: Option<Wide<A::In>>,
+) -> [A::Part; MOST_LANES] {
+    match wide {
+        Some(wide) => add_wide::<A>(parts, wide),
+        None => parts,
+    }
 }

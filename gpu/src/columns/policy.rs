@@ -6,10 +6,12 @@ pub const RUNG_BLOCK: usize = 256;
 /// multiprocessors have a part in it.
 pub const FOUR_BLOCK: usize = RUNG_BLOCK / 4;
 
-/// Warps of a block of `best`, each of which takes every 16th row.
-pub const BEST_WARPS: usize = 16;
 /// Threads of a block of `best`.
-pub const BEST_BLOCK: usize = BEST_WARPS * 32;
+pub const BEST_BLOCK: usize = 512;
+/// Lanes that take a row of a tile of `best`, as powers of two, 16 bytes each: 512 bytes, or 128. The wide one reads what
+/// lies together; the narrow one leaves a fourth of the totals per block, and 4 threads of it share a fold where one
+/// of the wide tile has it alone, so the totals of four times as many blocks meet at once.
+pub const BEST_LANES_LOG2: [u32; 2] = [5, 3];
 /// Blocks of `best` per multiprocessor, for elements of so many bytes: what 64 registers per thread allow, whose 1024 threads
 /// with 64 bytes each in flight are four times what the latency of an H100's memory takes to be hidden. For bytes one, as
 /// the blocks' totals are four to eight times as large as what they come from.
@@ -18,14 +20,29 @@ pub const fn best_blocks_per_multiprocessor(element_bytes: usize) -> u32 {
 }
 /// Rows of which a thread of `best` has 16 bytes in flight.
 pub const BEST_UNROLL: usize = 4;
-/// Bytes of a row that a block of `best` takes: 16 per lane.
-pub const BEST_TILE_BYTES: usize = 32 * 16;
+/// Totals that a thread of `best` combines at most, all of which it has in flight at once.
+pub const BEST_MEMBERS: usize = 16;
+
+/// Blocks of a tile of so many columns whose totals the last one of them combines: 512 threads share the columns.
+#[inline(always)]
+pub const fn group(columns: usize) -> usize {
+    BEST_MEMBERS * (BEST_BLOCK / columns)
+}
+
 /// Rows that a block takes at least, so that every load of a thread is one of four.
-pub const BEST_LEAST_ROWS: usize = BEST_WARPS * BEST_UNROLL;
+pub const fn least_rows(lanes_log2: u32) -> usize {
+    (BEST_BLOCK >> lanes_log2) * BEST_UNROLL
+}
+
 /// Rows that a block takes at most: a part holds no more elements.
-pub const BEST_MOST_ROWS: usize = BEST_WARPS * crate::axis::CHUNK;
-/// Blocks of a tile whose totals the last one of them combines: a thread of it has all of them in flight at once.
-pub const BEST_GROUP: usize = 16;
+pub const fn most_rows(lanes_log2: u32) -> usize {
+    (BEST_BLOCK >> lanes_log2) * crate::axis::CHUNK
+}
+
+/// Bytes of a row that a block of `best` takes.
+pub const fn tile_bytes(lanes_log2: u32) -> usize {
+    16 << lanes_log2
+}
 
 /// Columns of a block of the last pass, one per thread along x.
 pub const FOLD_COLUMNS: usize = 32;
@@ -51,19 +68,27 @@ pub struct View {
     pub fold: bool,
 }
 
+/// Whether rows of so many bytes leave more than a fifth of their tiles of so many bytes empty.
+fn wasteful(row_bytes: usize, tile: usize) -> bool {
+    row_bytes.div_ceil(tile).saturating_mul(tile) > row_bytes / 4 * 5
+}
+
 /// How `best` sees a matrix of `height` x `width` elements of `size` bytes whose first one has `address`.
 /// The matrix has elements.
 pub fn view(address: u64, height: usize, width: usize, size: usize) -> View {
-    let (lanes, tile) = (16 / size, BEST_TILE_BYTES / size);
+    let lanes = 16 / size;
     let head = (lanes - (address % 16) as usize / size) % lanes;
     // The least multiple of the width that is one of 16 bytes.
     let common = 1 << width.trailing_zeros().min(lanes.trailing_zeros());
     let least = (lanes / common).saturating_mul(width);
-    let wasteful = |period: usize| period.div_ceil(tile).saturating_mul(tile) > period / 4 * 5;
+    let [wide, narrow] = BEST_LANES_LOG2.map(tile_bytes);
     let mut period = least;
-    // Ends at 5 tiles at the latest, which leave less than a fifth of the last of 6 empty.
-    while wasteful(period) && period < 5 * tile {
-        period += least;
+    // Rows that are aligned as they are, and fill narrow tiles, need no last pass.
+    if least != width || head > 0 || wasteful(width * size, narrow) {
+        // Ends at 5 tiles at the latest, which leave less than a fifth of the last of 6 empty.
+        while period < 5 * wide / size && wasteful(period * size, wide) {
+            period += least;
+        }
     }
     let repeat = period / width;
     let elements = height * width;
@@ -79,22 +104,75 @@ pub fn view(address: u64, height: usize, width: usize, size: usize) -> View {
     }
 }
 
-/// Rows that a block takes, for so many rows and tiles: as many blocks as are resident at once
-/// (`filling`), no more than there is work for, and no fewer than parts can hold.
-pub fn rows_per_block(rows: usize, tiles: usize, filling: usize) -> usize {
-    let most = (rows / BEST_LEAST_ROWS).max(1);
-    let blocks = (filling / tiles).clamp(1, most);
-    rows.div_ceil(blocks).min(BEST_MOST_ROWS)
+/// How `best` shares a matrix among blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tiling {
+    /// Lanes that take a row of a tile, as a power of two.
+    pub lanes_log2: u32,
+    /// Columns of a tile.
+    pub columns: usize,
+    /// Tiles of a row.
+    pub tiles: usize,
+    /// Rows that a block takes.
+    pub rows_per_block: usize,
+    /// Blocks of a tile.
+    pub blocks: usize,
+}
+
+impl Tiling {
+    /// Tiles of so many lanes for elements of `size` bytes: as many blocks as are resident at once (`filling`), no more
+    /// than there is work for, and no fewer than parts can hold. A few more than one fold takes are not worth another.
+    pub fn new(seen: &View, size: usize, lanes_log2: u32, filling: usize) -> Self {
+        let columns = tile_bytes(lanes_log2) / size;
+        let tiles = seen.period.div_ceil(columns);
+        let most = (seen.rows / least_rows(lanes_log2)).max(1);
+        let mut blocks = (filling / tiles).clamp(1, most);
+        if blocks > group(columns) && blocks <= group(columns) / 8 * 9 {
+            blocks = group(columns);
+        }
+        let rows_per_block = seen.rows.div_ceil(blocks).min(most_rows(lanes_log2));
+        Self {
+            lanes_log2,
+            columns,
+            tiles,
+            rows_per_block,
+            blocks: seen.rows.div_ceil(rows_per_block),
+        }
+    }
+
+    /// Wide tiles, unless much of the last one would be empty, or they need two levels or more and narrow ones fewer: a level
+    /// is a write, a wait and a read of every block, one after the other.
+    pub fn choose(seen: &View, size: usize, filling: usize) -> Self {
+        let [wide, narrow] = BEST_LANES_LOG2.map(|lanes| Self::new(seen, size, lanes, filling));
+        let empty = wasteful(seen.period * size, tile_bytes(wide.lanes_log2));
+        if empty || wide.levels() > narrow.levels().max(1) {
+            narrow
+        } else {
+            wide
+        }
+    }
+
+    /// Folds that the blocks' totals pass through, one after the other.
+    pub fn levels(&self) -> usize {
+        levels(self.blocks, group(self.columns)).count()
+    }
+
+    /// Totals of a tile (of all its columns) that all levels write, and the tickets that they take.
+    pub fn tree(&self) -> (usize, usize) {
+        tree(self.blocks, group(self.columns))
+    }
+}
+
+/// Totals that each level folds, for so many blocks of a tile and so many at most in one fold.
+fn levels(blocks: usize, group: usize) -> impl Iterator<Item = usize> {
+    let next = move |count: &usize| Some(count.div_ceil(group));
+    core::iter::successors(Some(blocks), next).take_while(|count| *count > 1)
 }
 
 /// Totals of a tile that all levels of the tree of `best` write, and the tickets that they take, for so
-/// many blocks per tile.
-pub fn tree(blocks: usize) -> (usize, usize) {
-    let (mut totals, mut tickets, mut count) = (0, 0, blocks);
-    while count > 1 {
-        totals += count;
-        count = count.div_ceil(BEST_GROUP);
-        tickets += count;
-    }
-    (totals, tickets)
+/// many blocks per tile, of which one fold takes `group`.
+pub fn tree(blocks: usize, group: usize) -> (usize, usize) {
+    levels(blocks, group).fold((0, 0), |(totals, tickets), count| {
+        (totals + count, tickets + count.div_ceil(group))
+    })
 }

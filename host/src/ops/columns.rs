@@ -3,15 +3,15 @@
 use warpwright_gpu::columns::{
     FAMILY,
     policy::{
-        BEST_BLOCK, BEST_TILE_BYTES, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, RUNG_BLOCK,
-        best_blocks_per_multiprocessor, rows_per_block, tree, view,
+        BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, RUNG_BLOCK, Tiling,
+        best_blocks_per_multiprocessor, view,
     },
 };
 
 use super::{
     Strided,
     axis::{
-        Argument::{Input, Nothing, Number, Output, Workspace},
+        Argument::{Input, Nothing, Number, Output, Word, Workspace},
         Plan, Problem,
     },
 };
@@ -45,22 +45,21 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
     let seen = view(problem.address, height, width, kernels.element_bytes);
     let mut folded = Nothing;
     if seen.rows > 0 {
-        let shared_bytes = BEST_BLOCK * 16 / kernels.element_bytes * kernels.part_bytes;
+        let size = kernels.element_bytes;
+        let shared_bytes = BEST_BLOCK * (kernels.total_bytes + 16 / size * kernels.part_bytes);
         let filling = Strided {
             kernel,
             threads: BEST_BLOCK as u32,
             shared_bytes: shared_bytes as u32,
-            blocks_per_multiprocessor: best_blocks_per_multiprocessor(kernels.element_bytes),
+            blocks_per_multiprocessor: best_blocks_per_multiprocessor(size),
             least_per_block: 1,
         };
         let filling = filling.blocks(problem.device, FAMILY.name, usize::MAX)?;
-        let tile = BEST_TILE_BYTES / kernels.element_bytes;
-        let tiles = seen.period.div_ceil(tile);
-        let rows_per_block = rows_per_block(seen.rows, tiles, filling);
-        let blocks = seen.rows.div_ceil(rows_per_block);
-        let (totals, tickets) = tree(blocks);
-        let totals = plan.room(totals * tiles * tile, kernels.total_bytes);
-        let tickets = plan.tickets(tickets * tiles);
+        let tiling = Tiling::choose(&seen, size, filling);
+        let (totals, tickets) = tiling.tree();
+        let totals = totals * tiling.tiles * tiling.columns;
+        let totals = plan.room(totals, kernels.total_bytes);
+        let tickets = plan.tickets(tickets * tiling.tiles);
         let output = if seen.fold {
             folded = Workspace(plan.room(seen.period, kernels.total_bytes));
             Nothing
@@ -72,7 +71,8 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
             Number(seen.head),
             Number(seen.period),
             Number(seen.rows),
-            Number(rows_per_block),
+            Number(tiling.rows_per_block),
+            Word(tiling.lanes_log2),
             Workspace(totals),
             Workspace(tickets),
             folded,
@@ -83,7 +83,7 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
         plan.push(
             problem,
             kernel,
-            blocks.saturating_mul(tiles),
+            tiling.blocks.saturating_mul(tiling.tiles),
             threads,
             shared_bytes,
             arguments,

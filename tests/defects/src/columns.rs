@@ -4,12 +4,16 @@ use core::sync::atomic::Ordering;
 
 use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared};
 
-/// Warps of a block of `best`: half of the real one's, so that a block has 256 threads.
-const WARPS: usize = 8;
+/// Threads of a block of `best`: half of the real one's.
+const BLOCK: usize = 256;
+/// Rows of lanes of a block: a warp takes a row of the tile.
+const ROWS: usize = BLOCK / 32;
 /// Elements of 16 bytes.
 const LANES: usize = 4;
-/// Columns of a tile.
+/// Columns of a tile. Two threads share one.
 const COLUMNS: usize = 32 * LANES;
+/// Threads that take the parts of one element of 16 bytes.
+const SHARING: usize = BLOCK / LANES;
 
 /// The parts of the columns from `column` on, over every eighth row from `row` to `end`.
 #[inline(always)]
@@ -21,9 +25,25 @@ fn accumulate(input: Global<u32>, n: usize, column: usize, mut row: usize, end: 
             parts[k % LANES] = parts[k % LANES].wrapping_add(value);
             parts
         });
-        row += WARPS;
+        row += ROWS;
     }
     parts
+}
+
+/// Adds up what the threads of a block have of each column; the sum of column `i` to thread `i`.
+#[inline(always)]
+fn meet<const WRONG: u32>(meeting: Shared<u32>, place: usize, total: u32) -> u32 {
+    let tid = thread::thread_idx_x() as usize;
+    meeting.set(place, total);
+    if WRONG != NO_BARRIER_BEFORE_MEETING {
+        thread::sync_threads();
+    }
+    if tid < COLUMNS {
+        let (first, second) = (meeting.get(tid), meeting.get(tid + COLUMNS)); // HERE: race, init
+        first.wrapping_add(second)
+    } else {
+        0
+    }
 }
 
 /// What is wrong with `best`.
@@ -31,6 +51,7 @@ const NOTHING: u32 = 0;
 const NO_BARRIER: u32 = 1;
 const EARLY_FENCE: u32 = 2;
 const PLAIN_RESET: u32 = 3;
+const NO_BARRIER_BEFORE_MEETING: u32 = 4;
 
 /// `best` over one tile of columns and one level of its tree.
 #[inline(always)]
@@ -49,30 +70,31 @@ fn best<const WRONG: u32>(
     let rows = input.len() / n;
     let rows_per_block = rows.div_ceil(count);
     // SAFETY: the only one of this kernel.
-    let shared: Shared<u32> = unsafe { DynamicShared::new() }.carve(WARPS * COLUMNS);
+    let mut memory = unsafe { DynamicShared::new() };
+    let meeting: Shared<u32> = memory.carve(BLOCK);
+    let shared: Shared<u32> = memory.carve(LANES * BLOCK);
     let last = shared![u32; 1];
 
     let end = rows.min((index + 1) * rows_per_block);
     let parts = accumulate(input, n, lane * LANES, index * rows_per_block + warp, end);
     for k in 0..LANES {
-        shared.set(warp * COLUMNS + k * 32 + lane, parts[k]);
+        shared.set(k * BLOCK + tid, parts[k]);
     }
     if WRONG != NO_BARRIER {
         thread::sync_threads();
     }
-    let mine = tid < COLUMNS;
+    let (k, first) = (tid / SHARING, tid % SHARING);
     let mut total = 0_u32;
-    if mine {
-        for warp in 0..WARPS {
-            total = total.wrapping_add(shared.get(warp * COLUMNS + tid)); // HERE: race, init
-        }
+    for round in 0..LANES {
+        total = total.wrapping_add(shared.get(k * BLOCK + round * SHARING + first)); // HERE: race, init
     }
+    total = meet::<WRONG>(meeting, first / 32 * COLUMNS + k * 32 + lane, total);
 
     if WRONG == EARLY_FENCE {
         thread::device_fence();
     }
     let totals = 1;
-    if mine {
+    if tid < COLUMNS {
         scratch.set(totals + index * COLUMNS + tid, total);
     }
     if WRONG != EARLY_FENCE {
@@ -96,11 +118,14 @@ fn best<const WRONG: u32>(
         return;
     }
     thread::device_fence();
-    if mine {
-        total = 0;
-        for member in 0..count {
-            total = total.wrapping_add(scratch.get(totals + member * COLUMNS + tid)); // HERE: race
-        }
+    total = 0;
+    let mut i = tid;
+    while i < count * COLUMNS {
+        total = total.wrapping_add(scratch.get(totals + i)); // HERE: race
+        i += BLOCK;
+    }
+    total = meet::<WRONG>(meeting, tid, total);
+    if tid < COLUMNS {
         output.set(tid % 32 * LANES + tid / 32, total);
     }
 }
@@ -146,6 +171,21 @@ pub unsafe fn columns_best_plain_reset<const DEFECT: bool>(
     // AT: best
     match DEFECT {
         true => best::<PLAIN_RESET>(input, output, scratch, n),
+        false => best::<NOTHING>(input, output, scratch, n),
+    }
+}
+
+/// `best` without the barrier between what the threads that share a column have and its sum.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn columns_best_no_barrier_before_meeting<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    // AT: meet
+    match DEFECT {
+        true => best::<NO_BARRIER_BEFORE_MEETING>(input, output, scratch, n),
         false => best::<NOTHING>(input, output, scratch, n),
     }
 }

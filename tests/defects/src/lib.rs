@@ -112,7 +112,7 @@ const ONE_BLOCK: Shape = Shape {
 };
 /// 24 rows of 128 elements, which are one tile of columns.
 const COLUMNS: Shape = Shape {
-    shared_bytes: 8 * 128 * 4,
+    shared_bytes: (1 + 4) * 256 * 4,
     input: 24 * 128,
     output: 128,
     n: 128,
@@ -217,6 +217,7 @@ macro_rules! for_each_defect {
             columns: columns_best_no_barrier ColumnsBestNoBarrier COLUMNS;
             columns: columns_best_fence_too_early ColumnsBestFenceTooEarly COLUMNS;
             columns: columns_best_plain_reset ColumnsBestPlainReset COLUMNS;
+            columns: columns_best_no_barrier_before_meeting ColumnsBestNoBarrierBeforeMeeting COLUMNS;
             columns: columns_four_past_the_last ColumnsFourPastTheLast FOUR_COLUMNS;
             rows: rows_block_per_row_no_barrier RowsBlockPerRowNoBarrier ONE_BLOCK;
             rows: rows_chunk_plain RowsChunkPlain ONE_BLOCK;
