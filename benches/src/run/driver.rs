@@ -24,15 +24,18 @@ pub fn library() -> Result<Library> {
 }
 
 macro_rules! driver {
-    ($($(#[$doc:meta])* $name:ident = $symbol:literal ($($argument:ident: $ty:ty),*);)*) => {
-        /// The functions that are needed here; each gives the driver's error as text.
-        pub struct Driver {
+    (
+        $(#[$of:meta])* $driver:ident:
+        $($(#[$doc:meta])* $name:ident = $symbol:literal ($($argument:ident: $ty:ty),*);)*
+    ) => {
+        $(#[$of])*
+        pub struct $driver {
             /// Kept, for the functions are in it.
             _library: Library,
             $($name: unsafe extern "C" fn($($ty),*) -> c_uint,)*
         }
 
-        impl Driver {
+        impl $driver {
             /// Looks all of them up.
             ///
             /// # Errors
@@ -68,6 +71,8 @@ macro_rules! driver {
 }
 
 driver! {
+    /// The functions that are needed here; each gives the driver's error as text.
+    Driver:
     /// Starts the driver.
     init = "cuInit"(flags: c_uint);
     /// A device's handle.
@@ -109,10 +114,6 @@ driver! {
     copy = "cuMemcpyDtoDAsync_v2"(to: u64, from: u64, bytes: usize, stream: Handle);
     /// Waits for a stream.
     synchronize = "cuStreamSynchronize"(stream: Handle);
-    /// Tells a profiler that waits for it to begin: in the thread's context.
-    start_profiler = "cuProfilerStart"();
-    /// Tells it to end.
-    stop_profiler = "cuProfilerStop"();
     /// Launches a kernel.
     launch = "cuLaunchKernel"(
         function: Handle,
@@ -127,6 +128,15 @@ driver! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void
     );
+}
+
+driver! {
+    /// The marks between which a profiler looks.
+    Marks:
+    /// Tells a profiler that waits for it to begin: in the thread's context.
+    start_profiler = "cuProfilerStart"();
+    /// Tells it to end.
+    stop_profiler = "cuProfilerStop"();
 }
 
 /// A module that is loaded, and stays so.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use warpwright::Device;
 
-use super::driver::Driver;
+use super::driver::Marks;
 use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
 use crate::record::{self, OURS, Outcome};
 use crate::stats::Times;
@@ -119,13 +119,13 @@ fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
 fn profiled(contender: &mut (dyn Contender + '_), device: &Device, sets: usize) -> Result<()> {
     contender.sample(device, sets, 2)?;
     device.synchronize()?;
-    let driver = Driver::open()?;
+    let marks = Marks::open()?;
     // SAFETY: the library has made its context the thread's own; the functions take nothing.
-    unsafe { driver.start_profiler()? };
+    unsafe { marks.start_profiler()? };
     contender.enqueue(0)?;
     device.synchronize()?;
     // SAFETY: as above.
-    unsafe { driver.stop_profiler() }
+    unsafe { marks.stop_profiler() }
 }
 
 impl<'a> Runner<'a> {
