@@ -151,6 +151,10 @@ pub unsafe fn columns_best<A: Along>(
 #[track_caller]
 fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: A::Acc) -> A::Acc {
     let tid = thread::thread_idx_x() as usize;
+    if columns == BEST_BLOCK {
+        // It has them already.
+        return total;
+    }
     meeting.set(place, total);
     block::tree::<A>(meeting, BEST_BLOCK / 2, columns);
     meeting.get(tid)

@@ -125,12 +125,21 @@ impl Tiling {
     pub fn new(seen: &View, size: usize, lanes_log2: u32, filling: usize) -> Self {
         let columns = tile_bytes(lanes_log2) / size;
         let tiles = seen.period.div_ceil(columns);
-        let most = (seen.rows / least_rows(lanes_log2)).max(1);
+        let least = least_rows(lanes_log2);
+        let most = (seen.rows / least).max(1);
         let mut blocks = (filling / tiles).clamp(1, most);
         if blocks > group(columns) && blocks <= group(columns) / 8 * 9 {
             blocks = group(columns);
         }
-        let rows_per_block = seen.rows.div_ceil(blocks).min(most_rows(lanes_log2));
+        let fair = seen.rows.div_ceil(blocks);
+        // Rows left over are read with less in flight: a few more for each block cost less.
+        let whole = fair.next_multiple_of(least);
+        let rows_per_block = if whole - fair <= fair / 16 {
+            whole
+        } else {
+            fair
+        }
+        .min(most_rows(lanes_log2));
         Self {
             lanes_log2,
             columns,
