@@ -40,12 +40,25 @@ impl<T: Sample> Row<T> {
         if (column as usize) < self.width {
             return self.input.get(self.start + column as usize);
         }
-        let nearest = match self.boundary {
-            Boundary::Zero => return T::ZERO,
-            Boundary::Clamp if column < 0 => 0,
-            Boundary::Clamp => self.width - 1,
-            Boundary::Wrap => column.rem_euclid(self.width as isize) as usize,
+        // No `match`: what it does with a fourth value would be to leave the kernel, and `ptxas` keeps nothing in uniform
+        // registers across a loop that some lanes of a warp may leave.
+        if self.boundary == Boundary::Zero {
+            return T::ZERO;
+        }
+        let nearest = if self.boundary == Boundary::Clamp {
+            if column < 0 { 0 } else { self.width - 1 }
+        } else if column < 0 {
+            self.width - 1 - remainder(!column as usize, self.width)
+        } else {
+            remainder(column as usize, self.width)
         };
         self.input.get(self.start + nearest)
     }
+}
+
+/// `a` modulo `b`, which is not 0.
+#[inline(always)]
+fn remainder(a: usize, b: usize) -> usize {
+    // No panic, for the same reason.
+    a.checked_rem(b).unwrap_or(0)
 }
