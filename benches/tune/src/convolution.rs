@@ -2,7 +2,10 @@
 
 use cuda_std::prelude::*;
 use warpwright_gpu::{
-    convolution::{self, Boundary, Sample, policy::{BEST_BLOCK, Policy}},
+    convolution::{
+        self, Boundary, Sample,
+        policy::{BEST_BLOCK, Policy},
+    },
     tuning::{Row, Tuned},
 };
 
@@ -69,13 +72,10 @@ pub unsafe fn tune_convolution_long<T: Sample, const ROW: usize>(
     mask: Global<T::Sum>,
     output: GlobalMut<T>,
     width: usize,
-    tiles: u32,
     boundary: Boundary,
 ) {
     // SAFETY: by the contract.
-    unsafe {
-        convolution::convolution_best_long::<T, 4, 12>(input, mask, output, width, tiles, boundary)
-    }
+    unsafe { convolution::convolution_best_long::<T, 4, 12>(input, mask, output, width, boundary) }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]

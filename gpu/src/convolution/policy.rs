@@ -70,14 +70,19 @@ pub fn filling_tiles(most: u32, blocks: usize, resident: usize) -> u32 {
 /// neighbouring lanes, which shared memory serves at once, lie in different banks.
 pub const BEST_CHUNKS: usize = 3;
 
-/// Chunks of the mask that `best` goes through before it brings the next part of the input into shared
-/// memory: 256 weights of four bytes.
+/// Chunks of a mask that is not in constant memory that `best` goes through before it brings the next part of the input
+/// into shared memory: 256 weights of four bytes.
 pub const BEST_PASS: usize = 64;
 
-/// Chunks of the mask that [`BEST_PASS`] lets into one pass, for a mask of `mask_width` weights: the first
-/// chunk may begin up to `chunk - 1` elements before the mask does.
+/// Chunks that a mask of `mask_width` weights reaches over, at most: the first one may begin up to `chunk - 1` elements
+/// before the mask does.
+const fn mask_chunks(mask_width: usize, chunk: usize) -> usize {
+    (mask_width - 1).div_ceil(chunk) + 1
+}
+
+/// Chunks that [`BEST_PASS`] lets into one pass, for a mask of `mask_width` weights.
 pub const fn best_pass_chunks(mask_width: usize, chunk: usize) -> usize {
-    let chunks = (mask_width - 1).div_ceil(chunk) + 1;
+    let chunks = mask_chunks(mask_width, chunk);
     if chunks < BEST_PASS {
         chunks
     } else {
@@ -93,6 +98,10 @@ pub const fn best_span(chunk: usize) -> usize {
 /// Shared memory of a block of `best` in bytes: its tile of the input, and for a mask that is not in
 /// constant memory (`long`) a pass's part of it.
 pub const fn best_shared_bytes(mask_width: usize, chunk: usize, long: bool) -> usize {
-    let pass = best_pass_chunks(mask_width, chunk);
-    16 * (BEST_CHUNKS * BEST_BLOCK + pass * if long { 2 } else { 1 })
+    let chunks = if long {
+        2 * best_pass_chunks(mask_width, chunk)
+    } else {
+        mask_chunks(mask_width, chunk)
+    };
+    16 * (BEST_CHUNKS * BEST_BLOCK + chunks)
 }

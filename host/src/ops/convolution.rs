@@ -326,7 +326,11 @@ fn plan<T: Kernels>(
             let tuned: Policy = device.policy(kernel, size_of::<T>());
             threads = policy::BEST_BLOCK;
             shared_bytes = policy::best_shared_bytes(mask.len(), T::CHUNK, long);
-            let mut each = tuned.most_tiles(width, T::CHUNK);
+            let mut each = if long {
+                1
+            } else {
+                tuned.most_tiles(width, T::CHUNK)
+            };
             if each > 1
                 && let Some(resident) = device.resident_blocks(
                     OPERATION,
@@ -335,13 +339,12 @@ fn plan<T: Kernels>(
                     shared_bytes as u32,
                 )?
             {
-                let resident =
-                    resident as usize * device.info().multiprocessors.max(1) as usize;
+                let resident = resident as usize * device.info().multiprocessors.max(1) as usize;
                 let blocks = width.div_ceil(policy::best_span(T::CHUNK));
                 each = policy::filling_tiles(each, blocks.saturating_mul(height), resident);
             }
             span = policy::best_span(T::CHUNK) * each as usize;
-            tiles = Some(each);
+            tiles = (!long).then_some(each);
             weights
         }
         variant => {

@@ -132,7 +132,10 @@ pub unsafe fn convolution_best_no_sync_behind_use<const DEFECT: bool>(
     // As if the tile before had been there.
     let new = |first: usize| at(input, (first + kept + lane) as isize - (n / 2) as isize);
     if lane < kept {
-        tile.set(32 + lane, at(input, (first + lane) as isize - (n / 2) as isize));
+        tile.set(
+            32 + lane,
+            at(input, (first + lane) as isize - (n / 2) as isize),
+        );
     }
     let mut ahead = new(first);
     // SAFETY: all lanes of the block's only warp come here.

@@ -251,8 +251,7 @@ pub fn cases(
             work: Work::Launch {
                 kernel,
                 block: [threads as u32, 1],
-                shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false)
-                    as u32,
+                shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false) as u32,
                 arguments: Arguments::default()
                     .view(input, 1)
                     .room(0, 1)
