@@ -202,8 +202,8 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         let start = row * width;
         // Of an address in elements, as far as it matters: `CHUNK` is a power of two, and spans are multiples of it.
         let address = (input.as_ptr().addr() / size_of::<T>()).wrapping_add(start);
-        let skipped = address.wrapping_sub(mask_width / 2) % CHUNK;
-        let reach = skipped + mask_width;
+        let skipped = (address as u32).wrapping_sub((mask_width / 2) as u32) % CHUNK as u32;
+        let reach = skipped as usize + mask_width;
         Self {
             row: Row {
                 input,
@@ -215,9 +215,9 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             start: window_start(first, mask_width) - skipped as isize,
             len: (width - first).min(span) as u32,
             windows: Windows {
-                skipped: skipped as u32,
+                skipped,
                 chunks: reach.div_ceil(CHUNK) as u32,
-                rest: (reach % CHUNK) as u32,
+                rest: reach as u32 % CHUNK as u32,
             },
         }
     }
@@ -344,11 +344,11 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 input(at + 2 * CHUNK),
                 input(at + 3 * CHUNK),
             );
-            let chunk = mask.chunk(weights);
+            let first = mask.chunk(weights);
             for step in 1..CHUNK {
                 // A mask may end in its first chunk.
                 if skipped <= step as u32 && (left > 0 || (step as u32) < rest) {
-                    add_step(sums, [d, a, b, c], chunk, step);
+                    add_step(sums, [d, a, b, c], first, step);
                 }
             }
             if left == 0 {
@@ -360,9 +360,11 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         } else {
             (a, b, c) = (input(at), input(at + CHUNK), input(at + 2 * CHUNK));
         }
-        // By its end, not by a count: one thing less to step.
-        let end = weights + (left as usize & !3) * CHUNK;
-        while weights != end {
+        // What follows the loop counts from here, so that the loop has nothing to step but what it needs.
+        let behind = (left & !3) as usize * CHUNK;
+        let (last_at, last_weights) = (at + behind, weights + behind);
+        let mut rounds = left / 4;
+        while rounds > 0 {
             d = input(at + 3 * CHUNK);
             add_chunk(sums, [a, b, c, d], mask.chunk(weights));
             a = input(at + 4 * CHUNK);
@@ -373,8 +375,10 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             add_chunk(sums, [d, a, b, c], mask.chunk(weights + 3 * CHUNK));
             at += 4 * CHUNK;
             weights += 4 * CHUNK;
+            rounds -= 1;
         }
         left &= 3;
+        (at, weights) = (last_at, last_weights);
         if left > 0 {
             d = input(at + 3 * CHUNK);
             add_chunk(sums, [a, b, c, d], mask.chunk(weights));
@@ -395,10 +399,10 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 input(at + 2 * CHUNK),
                 input(at + 3 * CHUNK),
             ];
-            let chunk = mask.chunk(weights + left as usize * CHUNK);
+            let last = mask.chunk(weights + left as usize * CHUNK);
             for step in 0..CHUNK - 1 {
                 if (step as u32) < rest {
-                    add_step(sums, window, chunk, step);
+                    add_step(sums, window, last, step);
                 }
             }
         }
