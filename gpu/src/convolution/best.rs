@@ -1,6 +1,10 @@
 //! `best`: twelve outputs per thread, whose window moves through registers.
 
-use cuda_std::{prelude::*, shared::DynamicShared};
+use cuda_std::{
+    prelude::*,
+    shared::DynamicShared,
+    warp::{self, FULL_MASK},
+};
 
 use super::{
     boundary::{Boundary, Row},
@@ -91,6 +95,14 @@ pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS
         skipped: strip.windows.skipped as usize,
     };
     strip.convolve_long(tile, mask, output);
+}
+
+/// Waits for the block's other lanes, and for what they wrote.
+#[inline(always)]
+#[track_caller]
+fn sync() {
+    // SAFETY: a block is a full warp, whose lanes take the same way everywhere.
+    unsafe { warp::sync_warp(FULL_MASK) };
 }
 
 /// Where the weights come from, in chunks from the aligned address before the mask's first weight on.
@@ -253,7 +265,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             } else {
                 self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
             }
-            thread::sync_threads();
+            sync();
             next += 1;
             new += Self::SPAN;
             is_ahead = next < inside;
@@ -263,7 +275,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             let mut sums = [T::Sum::ZERO; OUTPUTS];
             Self::add(&mut sums, tile, mask, self.windows);
             // Before the tile takes something else.
-            thread::sync_threads();
+            sync();
             Self::put(tile, sums);
             from += Self::SPAN as u32;
             if from <= whole {
@@ -281,7 +293,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             }
             to += Self::SPAN;
             // Before the next one takes its place.
-            thread::sync_threads();
+            sync();
         }
     }
 
@@ -301,7 +313,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             let from = first as usize * CHUNK;
             self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
             mask.stage(from, count * CHUNK as u32);
-            thread::sync_threads();
+            sync();
             let pass = Windows {
                 skipped: if first == 0 { skipped } else { 0 },
                 chunks: count,
@@ -309,7 +321,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             };
             Self::add(&mut sums, tile, mask, pass);
             // Before the tile takes something else.
-            thread::sync_threads();
+            sync();
             first += count;
         }
         Self::put(tile, sums);
@@ -445,7 +457,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             }
             rounds += BEST_BLOCK as u32;
         }
-        thread::sync_threads();
+        sync();
         for round in 0..BEST_CHUNKS {
             let i = (round * BEST_BLOCK) as u32 + lane;
             Self::set(tile, count + i, ahead[round]);
@@ -520,7 +532,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             let values: [T::Sum; CHUNK] = core::array::from_fn(|q| sums[chunk * CHUNK + q]);
             tile.set_chunk(own + chunk * CHUNK, values);
         }
-        thread::sync_threads();
+        sync();
     }
 
     /// Writes what the row has of the tile whose first output is the strip's number `from`.
