@@ -477,15 +477,30 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         } = self.row;
         let len = count as usize * CHUNK;
         if left >= 0 && left as usize + len <= width {
-            let loaded = Self::load(input, start + left as usize + lane as usize * CHUNK);
+            let first = start + left as usize + lane as usize * CHUNK;
+            let loaded = Self::load(input, first);
+            // What the last windows reach beyond the outputs: its first round is in flight with the others.
+            let mut behind = TILE_CHUNKS;
+            let load = |behind: u32| {
+                if behind + lane < count {
+                    input.get_chunk_readonly::<CHUNK>(first + behind as usize * CHUNK)
+                } else {
+                    [T::ZERO; CHUNK]
+                }
+            };
+            let mut reached = load(behind);
             for round in 0..BEST_CHUNKS {
                 Self::set(tile, (round * BEST_BLOCK) as u32 + lane, loaded[round]);
             }
-            let input = input.skip(start + left as usize);
-            let mut i = TILE_CHUNKS + lane;
-            while i < count {
-                Self::set(tile, i, input.get_chunk_readonly(i as usize * CHUNK));
-                i += BEST_BLOCK as u32;
+            loop {
+                if behind + lane < count {
+                    Self::set(tile, behind + lane, reached);
+                }
+                behind += BEST_BLOCK as u32;
+                if behind >= count {
+                    break;
+                }
+                reached = load(behind);
             }
         } else {
             // The chunks that lie within the row, from `low` to `high`, and then the elements around them.

@@ -45,20 +45,15 @@ impl<T: Sample> Row<T> {
         if self.boundary == Boundary::Zero {
             return T::ZERO;
         }
+        let before = column < 0;
         let nearest = if self.boundary == Boundary::Clamp {
-            if column < 0 { 0 } else { self.width - 1 }
-        } else if column < 0 {
-            self.width - 1 - remainder(!column as usize, self.width)
+            if before { 0 } else { self.width - 1 }
         } else {
-            remainder(column as usize, self.width)
+            // How far it is from the end that it lies beyond, and where that leads. Without a panic, for the same reason.
+            let beyond = if before { !column } else { column } as usize;
+            let part = beyond.checked_rem(self.width).unwrap_or(0);
+            if before { self.width - 1 - part } else { part }
         };
         self.input.get(self.start + nearest)
     }
-}
-
-/// `a` modulo `b`, which is not 0.
-#[inline(always)]
-fn remainder(a: usize, b: usize) -> usize {
-    // No panic, for the same reason.
-    a.checked_rem(b).unwrap_or(0)
 }
