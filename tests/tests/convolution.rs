@@ -38,14 +38,12 @@ impl Problem for Shape {
     }
 }
 
-/// Outputs of a block: of the rungs, and of `best` for short and long rows.
+/// Outputs of a block: of the rungs, and of `best` with one tile, and with as many as it may have. On the CPU executor,
+/// which has no limit of blocks at once, long rows get such blocks.
 fn blocks(chunk: usize) -> [usize; 3] {
-    let span = chunk * policy::BEST_CHUNKS;
-    [
-        policy::RUNG_BLOCK,
-        32 * span,
-        tuning::shipped::<policy::Policy, f32>().block * span,
-    ]
+    let tile = policy::best_span(chunk);
+    let tuned = tuning::shipped::<policy::Policy, f32>();
+    [policy::RUNG_BLOCK, tile, tuned.tiles as usize * tile]
 }
 
 /// Widths of masks: small ones, those around a chunk, a pass of `best`, and what the table of constants
@@ -123,12 +121,36 @@ fn shapes(chunk: usize) -> Vec<Shape> {
                 }
             }
             push(boundary, 5, blocks(chunk)[2] + 1, 9, 2);
+            // Several tiles per block: rows that fill them, that end in the last tile, at its end, in the halo of the one
+            // before it, and in the second block's first tile; as one row and as rows that start anywhere.
+            let [_, tile, block] = blocks(chunk);
+            for (i, width) in [
+                block,
+                block - 1,
+                block - tile,
+                block - tile + 1,
+                block + tile / 2 + 3,
+                2 * block - tile - 5,
+                block - tile / 2,
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let mask = [3, 8, 31, 63, 64, 130, 257][(i + turn) % 7];
+                push(boundary, 1, width, mask, i % 4);
+                if i % BOUNDARIES.len() == turn {
+                    push(boundary, 3, width, [5, 12, 31][turn], 0);
+                }
+            }
             if executor == Executor::Cuda {
                 for mask in [63, 127, 3000] {
                     push(boundary, 1, 1_000_003, mask, 3);
                     push(boundary, 1021, 1013, mask.min(300), 1);
                 }
                 push(boundary, 70_001, 3, 7, 1);
+                // So much that several tiles per block still fill the device.
+                push(boundary, 1, (1 << 25) + 1234, [63, 9, 20][turn], turn);
+                push(boundary, 5, (1 << 22) + 77, [9, 63, 6][turn], 0);
             }
         }
     }

@@ -2,7 +2,10 @@
 
 use cuda_std::prelude::*;
 use warpwright_gpu::{
-    convolution::{self, Boundary, Sample, policy::Policy},
+    convolution::{
+        self, Boundary, Sample,
+        policy::{BEST_BLOCK, Policy},
+    },
     tuning::{Row, Tuned},
 };
 
@@ -30,7 +33,7 @@ const fn policy<const ROW: usize>() -> Policy {
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(policy::<ROW>().block as u32, policy::<ROW>().resident),
+    launch_bounds(BEST_BLOCK as u32, policy::<ROW>().resident),
     instances = with_rows
 )]
 pub unsafe fn tune_convolution<T: Sample, const ROW: usize>(
@@ -39,6 +42,7 @@ pub unsafe fn tune_convolution<T: Sample, const ROW: usize>(
     width: usize,
     mask_width: usize,
     copies_apart: usize,
+    tiles: u32,
     boundary: Boundary,
 ) {
     // SAFETY: by the contract.
@@ -49,6 +53,7 @@ pub unsafe fn tune_convolution<T: Sample, const ROW: usize>(
             width,
             mask_width,
             copies_apart,
+            tiles,
             boundary,
         )
     }
@@ -59,7 +64,7 @@ pub unsafe fn tune_convolution<T: Sample, const ROW: usize>(
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(policy::<ROW>().block as u32, policy::<ROW>().long_resident),
+    launch_bounds(BEST_BLOCK as u32, policy::<ROW>().long_resident),
     instances = with_rows
 )]
 pub unsafe fn tune_convolution_long<T: Sample, const ROW: usize>(

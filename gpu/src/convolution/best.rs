@@ -8,38 +8,42 @@ use cuda_std::{
 
 use super::{
     boundary::{Boundary, Row},
-    policy::{BEST_CHUNKS, BEST_PASS, Policy, best_pass_chunks},
+    policy::{BEST_BLOCK, BEST_CHUNKS, BEST_PASS, Policy, best_pass_chunks, best_span},
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
 use crate::tuning::shipped;
 
+/// Chunks of outputs of a warp's tile.
+const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
+
 /// Convolves each row of `width` elements of `input` with the mask in constant memory.
 ///
-/// Everything moves in chunks of 16 bytes. A block brings its part of the input into shared memory, with
-/// coalesced loads from the last aligned address at or before its first window; what lies outside of the
-/// row takes its place there. A thread computes three neighbouring chunks of outputs. For a chunk of the
-/// mask they need four chunks of input, of which three are those of the step before: one load from shared
-/// memory per 48 multiply-adds (of four-byte elements). The four are named in turn, so that nothing is
-/// moved between registers. The results go back through shared memory, so that the stores coalesce too.
+/// Everything moves in chunks of 16 bytes. A block is one warp, which goes through `tiles` neighbouring tiles of a row:
+/// it waits for nobody, and whatever is not the lane's own is known to be the same in all lanes, so that weights are
+/// loaded to uniform registers. It brings a tile's part of the input into shared memory, with coalesced loads from the
+/// last aligned address at or before the tile's first window; what lies outside of the row takes its place there. The
+/// next tile's part is loaded into registers before this one's sums are made; what both tiles' windows reach is still in
+/// shared memory then. A thread computes three neighbouring chunks of outputs. For a chunk of the mask they need four
+/// chunks of input, of which three are those of the step before: one load from shared memory per 48 multiply-adds (of
+/// four-byte elements). The four are named in turn, so that nothing is moved between registers. The results go back
+/// through shared memory, so that the stores coalesce too.
 ///
 /// As windows start at aligned addresses, the mask starts up to a chunk later: the steps before its first
 /// weight are left out, and so are those behind its last.
 ///
-/// Launch: blocks of [`threads`](super::policy::Policy::threads) threads, one per `3 * CHUNK` outputs of
-/// a row each, along x and row by row; dynamic shared memory of
-/// [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `1536 + mask_width` four-byte elements
-/// per 1536 outputs. Sums in the order of the window, each weight by one fused multiply-add: the same bits on
-/// every device.
+/// Launch: blocks of 32 threads, one per `96 * CHUNK * tiles` outputs of a row, along x and row by row; dynamic shared
+/// memory of [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `384 * tiles + mask_width` four-byte
+/// elements per `384 * tiles` outputs. Sums in the order of the window, each weight by one fused multiply-add: the same
+/// bits on every device.
 ///
 /// # Safety
-/// `input` and `output` have as many elements, a multiple of `width`, and do not overlap; `width` is not 0.
-/// `CHUNK` elements of the sum's type take 16 bytes, and `OUTPUTS` is three times that. For every skip `s`
-/// from 0 to `CHUNK - 1` with which a block may start (an aligned address comes `s` elements before a
-/// window), the sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of
-/// `CHUNK`.
+/// `input` and `output` have as many elements, a multiple of `width`, and do not overlap; `width` is not 0, and
+/// neither is `tiles`. `CHUNK` elements of the sum's type take 16 bytes, and `OUTPUTS` is three times that. For every
+/// skip `s` from 0 to `CHUNK - 1` with which a row may start (an aligned address comes `s` elements before a window), the
+/// sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of `CHUNK`.
 #[kernel(
-    launch_bounds(shipped::<Policy, T>().block as u32, shipped::<Policy, T>().resident),
+    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().resident),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
@@ -48,27 +52,29 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
     width: usize,
     mask_width: usize,
     copies_apart: usize,
+    tiles: u32,
     boundary: Boundary,
 ) {
-    let part = Part::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask_width, boundary);
+    let strip =
+        Strip::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask_width, tiles, boundary);
+    let Windows {
+        skipped, chunks, ..
+    } = strip.windows;
     // SAFETY: the launch gives as much, and nothing else uses it.
-    let tile = unsafe { DynamicShared::new() }.carve(part.tile_len(mask_width));
-    let copy = part.skipped * copies_apart;
-    let mask = InConstants { copy, at: copy };
-    let sums = part.sums(tile, mask);
-    part.write(tile, output, sums);
+    let tile = unsafe { DynamicShared::new() }.carve((TILE_CHUNKS + chunks) as usize * CHUNK);
+    let mask = InConstants {
+        start: skipped as usize * copies_apart,
+    };
+    strip.convolve(tile, mask, output);
 }
 
-/// [`convolution_best`] for a mask that is not in constant memory: each block brings it into shared memory,
-/// [`BEST_PASS`] chunks at a time together with the input that they meet.
+/// [`convolution_best`] for a mask that is not in constant memory, one tile per block, which brings the mask into shared
+/// memory, [`BEST_PASS`] chunks at a time together with the input that they meet.
 ///
 /// # Safety
-/// As for [`convolution_best`], but for the table.
+/// As for [`convolution_best`], but for the table. The mask has fewer than `2^32` chunks.
 #[kernel(
-    launch_bounds(
-        shipped::<Policy, T>().block as u32,
-        shipped::<Policy, T>().long_resident
-    ),
+    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().long_resident),
     instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
 )]
 pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
@@ -78,26 +84,31 @@ pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS
     width: usize,
     boundary: Boundary,
 ) {
-    let part = Part::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask.len(), boundary);
+    let strip = Strip::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask.len(), 1, boundary);
+    let pass = best_pass_chunks(mask.len(), CHUNK);
     // SAFETY: the launch gives as much, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
-    let tile = memory.carve(part.tile_len(mask.len()));
+    let tile = memory.carve((TILE_CHUNKS as usize + pass) * CHUNK);
     let mask = InShared {
         mask,
-        part: memory.carve(best_pass_chunks(mask.len(), CHUNK) * CHUNK),
-        skipped: part.skipped,
+        part: memory.carve(pass * CHUNK),
+        skipped: strip.windows.skipped as usize,
     };
-    let sums = part.sums(tile, mask);
-    part.write(tile, output, sums);
+    strip.convolve_long(tile, mask, output);
+}
+
+/// Waits for the block's other lanes, and for what they wrote.
+#[inline(always)]
+#[track_caller]
+fn sync() {
+    // SAFETY: a block is a full warp, whose lanes take the same way everywhere.
+    unsafe { warp::sync_warp(FULL_MASK) };
 }
 
 /// Where the weights come from, in chunks from the aligned address before the mask's first weight on.
 trait Mask<W, const CHUNK: usize>: Copy {
-    /// Makes `count` chunks from `first` on ready, after the next barrier.
-    fn stage(self, first: usize, count: u32) -> Self;
-
-    /// Where chunk `local` of those starts.
-    fn start(self, local: u32) -> usize;
+    /// Where the first chunk starts.
+    fn start(self) -> usize;
 
     /// The chunk that starts at `at`. What is no weight of the mask is some number or other.
     fn chunk(self, at: usize) -> [W; CHUNK];
@@ -106,24 +117,14 @@ trait Mask<W, const CHUNK: usize>: Copy {
 /// The mask in constant memory.
 #[derive(Clone, Copy)]
 struct InConstants {
-    /// Where the copy for this block's skip starts.
-    copy: usize,
-    /// Where the pass does.
-    at: usize,
+    /// Where the copy for this row's skip starts.
+    start: usize,
 }
 
 impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants {
     #[inline(always)]
-    fn stage(self, first: usize, _count: u32) -> Self {
-        Self {
-            at: self.copy + first * CHUNK,
-            ..self
-        }
-    }
-
-    #[inline(always)]
-    fn start(self, local: u32) -> usize {
-        self.at + local as usize * CHUNK
+    fn start(self) -> usize {
+        self.start
     }
 
     #[inline(always)]
@@ -140,24 +141,26 @@ struct InShared<W> {
     skipped: usize,
 }
 
+impl<W: Weight> InShared<W> {
+    /// Brings `count` elements from `first` on, counted from the aligned address.
+    #[inline(always)]
+    fn stage(self, first: usize, count: u32) {
+        let mut i = thread::thread_idx_x();
+        while i < count {
+            // Far past the end where it comes before the first weight.
+            let j = (first + i as usize).wrapping_sub(self.skipped);
+            let inside = j < self.mask.len();
+            let weight = if inside { self.mask.get(j) } else { W::ZERO };
+            self.part.set(i as usize, weight);
+            i += BEST_BLOCK as u32;
+        }
+    }
+}
+
 impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InShared<W> {
     #[inline(always)]
-    fn stage(self, first: usize, count: u32) -> Self {
-        let mut i = thread::thread_idx_x() as usize;
-        while i < count as usize * CHUNK {
-            // Far past the end where it comes before the first weight.
-            let j = (first * CHUNK + i).wrapping_sub(self.skipped);
-            let inside = j < self.mask.len();
-            self.part
-                .set(i, if inside { self.mask.get(j) } else { W::ZERO });
-            i += thread::block_dim_x() as usize;
-        }
-        self
-    }
-
-    #[inline(always)]
-    fn start(self, local: u32) -> usize {
-        local as usize * CHUNK
+    fn start(self) -> usize {
+        0
     }
 
     #[inline(always)]
@@ -166,38 +169,53 @@ impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InShared<W> {
     }
 }
 
-/// What a block computes: `OUTPUTS` neighbouring elements of a row per thread.
+/// What windows reach over, from the aligned address at or before their start on; or a pass's part of that.
 #[derive(Clone, Copy)]
-struct Part<T, const CHUNK: usize, const OUTPUTS: usize> {
+struct Windows {
+    /// Elements before the mask's first weight, less than a chunk.
+    skipped: u32,
+    /// Chunks.
+    chunks: u32,
+    /// The elements of the last of them that the mask reaches; 0 for all.
+    rest: u32,
+}
+
+/// The three chunks per lane that a tile has beyond the one before it.
+type Ahead<T, const CHUNK: usize> = [[T; CHUNK]; BEST_CHUNKS];
+
+/// What a block computes: neighbouring tiles of a row, of `OUTPUTS` neighbouring elements per lane each.
+#[derive(Clone, Copy)]
+struct Strip<T, const CHUNK: usize, const OUTPUTS: usize> {
     row: Row<T>,
     /// The column of the first output.
     first: usize,
-    /// The column of the tile's first element, whose address is aligned to a chunk.
-    tile_start: isize,
-    /// Elements of the tile before the first window.
-    skipped: usize,
-    /// Elements of the tile that the first window reaches over, with those before it.
-    reach: usize,
+    /// The column of the first tile's first element, whose address is aligned to a chunk.
+    start: isize,
+    /// Outputs.
+    len: u32,
+    windows: Windows,
 }
 
-impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Part<T, CHUNK, OUTPUTS> {
+impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUTS> {
+    /// Outputs of a tile.
+    const SPAN: usize = best_span(CHUNK);
+
     #[inline(always)]
     fn of_this_block(
         input: Global<T>,
         width: usize,
         mask_width: usize,
+        tiles: u32,
         boundary: Boundary,
     ) -> Self {
         const { assert!(CHUNK * size_of::<T::Sum>() == 16 && OUTPUTS == CHUNK * BEST_CHUNKS) };
-        let span = thread::block_dim_x() as usize * OUTPUTS;
+        let span = tiles as usize * Self::SPAN;
         let (row, first) = block_origin(width, span);
         let start = row * width;
-        let left = window_start(first, mask_width);
-        // Of an address in elements, as far as it matters: `CHUNK` is a power of two.
-        let address = (input.as_ptr().addr() / size_of::<T>())
-            .wrapping_add(start)
-            .wrapping_add(left as usize);
-        let skipped = address % CHUNK;
+        // Of an address in elements, as far as it matters: `CHUNK` is a power of two, and spans are multiples of it.
+        let address = (input.as_ptr().addr() / size_of::<T>()).wrapping_add(start);
+        let skipped = (address as u32).wrapping_sub((mask_width / 2) as u32) % CHUNK as u32;
+        let reach = skipped as usize + mask_width;
         Self {
             row: Row {
                 input,
@@ -206,197 +224,342 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Part<T, CHUNK, OUTPUTS
                 boundary,
             },
             first,
-            tile_start: left - skipped as isize,
-            skipped,
-            reach: skipped + mask_width,
+            start: window_start(first, mask_width) - skipped as isize,
+            len: (width - first).min(span) as u32,
+            windows: Windows {
+                skipped,
+                chunks: reach.div_ceil(CHUNK) as u32,
+                rest: reach as u32 % CHUNK as u32,
+            },
         }
     }
 
-    /// Elements of the tile.
-    #[inline(always)]
-    fn tile_len(self, mask_width: usize) -> usize {
-        let chunks = BEST_CHUNKS * thread::block_dim_x() as usize;
-        (chunks + best_pass_chunks(mask_width, CHUNK)) * CHUNK
-    }
-
-    /// The sums of this thread's outputs; past the end of the row some numbers or other. Ends with a barrier.
+    /// Computes the tiles in turn, each in one pass.
     #[inline(always)]
     #[track_caller]
-    fn sums<M: Mask<T::Sum, CHUNK>>(self, tile: Shared<T::Sum>, mask: M) -> [T::Sum; OUTPUTS] {
-        let tid = thread::thread_idx_x() as usize;
-        let threads = thread::block_dim_x() as usize;
-        let own = tid * OUTPUTS;
-        // By whole warps, so that the loop below is uniform.
-        let needed = warp::any(FULL_MASK, self.first + own < self.row.width);
-        let chunks = self.reach.div_ceil(CHUNK);
-        // The chunks all of whose elements meet a weight. The first may lie past the last.
-        let (whole, whole_end) = (self.skipped.div_ceil(CHUNK), self.reach / CHUNK);
-        let rest = self.reach % CHUNK;
-
-        let mut sums = [T::Sum::ZERO; OUTPUTS];
-        let mut first = 0;
-        loop {
-            // From here on in chunks of this pass, which are few.
-            let count = (chunks - first).min(BEST_PASS) as u32;
-            self.stage(tile, first, BEST_CHUNKS as u32 * threads as u32 + count);
-            let mask = mask.stage(first, count);
-            thread::sync_threads();
-            if needed {
-                let input = |at: usize| -> [T::Sum; CHUNK] { tile.get_wide(at).to_array() };
-                let some = |sums: &mut [T::Sum; OUTPUTS], local: u32, from: usize, to: usize| {
-                    let at = own + local as usize * CHUNK;
-                    let window = [
-                        input(at),
-                        input(at + CHUNK),
-                        input(at + 2 * CHUNK),
-                        input(at + 3 * CHUNK),
-                    ];
-                    let weights = mask.chunk(mask.start(local));
-                    for step in 0..CHUNK {
-                        if from <= step && step < to {
-                            add_step(sums, window, weights, step);
-                        }
-                    }
-                };
-                let mut local = 0;
-                if first == 0 && whole == 1 {
-                    some(&mut sums, 0, self.skipped, self.reach);
-                    local = 1;
-                }
-                let end = whole_end.saturating_sub(first).min(count as usize) as u32;
-                if local < end {
-                    let mut at = own + local as usize * CHUNK;
-                    let mut weights = mask.start(local);
-                    let mut left = end - local;
-                    let (mut a, mut b, mut c) =
-                        (input(at), input(at + CHUNK), input(at + 2 * CHUNK));
-                    let mut d;
-                    while left >= 4 {
-                        d = input(at + 3 * CHUNK);
-                        add_chunk(&mut sums, [a, b, c, d], mask.chunk(weights));
-                        a = input(at + 4 * CHUNK);
-                        add_chunk(&mut sums, [b, c, d, a], mask.chunk(weights + CHUNK));
-                        b = input(at + 5 * CHUNK);
-                        add_chunk(&mut sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
-                        c = input(at + 6 * CHUNK);
-                        add_chunk(&mut sums, [d, a, b, c], mask.chunk(weights + 3 * CHUNK));
-                        at += 4 * CHUNK;
-                        weights += 4 * CHUNK;
-                        left -= 4;
-                    }
-                    if left > 0 {
-                        d = input(at + 3 * CHUNK);
-                        add_chunk(&mut sums, [a, b, c, d], mask.chunk(weights));
-                        if left > 1 {
-                            a = input(at + 4 * CHUNK);
-                            add_chunk(&mut sums, [b, c, d, a], mask.chunk(weights + CHUNK));
-                            if left > 2 {
-                                b = input(at + 5 * CHUNK);
-                                add_chunk(&mut sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
-                            }
-                        }
-                    }
-                }
-                // A mask that ends in its first chunk is done.
-                if rest > 0 && whole <= whole_end && end < count {
-                    some(&mut sums, end, 0, rest);
-                }
-            }
-            first += count as usize;
-            // Before the tile takes something else.
-            thread::sync_threads();
-            if first == chunks {
-                return sums;
-            }
-        }
-    }
-
-    /// Brings `count` chunks of the row, from chunk `first` of the windows' reach on, into the tile.
-    #[inline(always)]
-    #[track_caller]
-    fn stage(self, tile: Shared<T::Sum>, first: usize, count: u32) {
-        let tid = thread::thread_idx_x();
-        let threads = thread::block_dim_x();
+    fn convolve<M: Mask<T::Sum, CHUNK>>(self, tile: Shared<T::Sum>, mask: M, output: GlobalMut<T>) {
         let Row {
             input,
             start,
             width,
             ..
         } = self.row;
-        let left = self.tile_start + (first * CHUNK) as isize;
-        let set = |i: u32, chunk: [T; CHUNK]| {
-            let wide: [T::Sum; CHUNK] = core::array::from_fn(|q| chunk[q].widen());
-            tile.set_chunk(i as usize * CHUNK, wide);
-        };
-        let len = count as usize * CHUNK;
-        if left >= 0 && left as usize + len <= width {
-            let input = input.skip(start + left as usize);
-            let load = |i: u32| input.get_chunk_readonly::<CHUNK>(i as usize * CHUNK);
-            let loaded: [[T; CHUNK]; BEST_CHUNKS] =
-                core::array::from_fn(|round| load(tid + round as u32 * threads));
-            for round in 0..BEST_CHUNKS {
-                set(tid + round as u32 * threads, loaded[round]);
+        let count = self.windows.chunks;
+        // The tiles, from the first one on, whose last chunks lie within the row.
+        let past = (self.start + (count as usize * CHUNK) as isize) as usize;
+        let room = width.saturating_sub(past).min(self.len as usize) as u32;
+        let inside = room / Self::SPAN as u32;
+        let whole = self.whole(output);
+        let lane = thread::thread_idx_x() as usize;
+
+        // Where this lane's first chunk is: of what is new in a tile, and of the outputs.
+        let mut new = start + past + lane * CHUNK;
+        let mut to = start + self.first + lane * CHUNK;
+        let mut ahead = [[T::ZERO; CHUNK]; BEST_CHUNKS];
+        let mut is_ahead = false;
+        let mut from = 0;
+        let mut next = 0;
+        loop {
+            if is_ahead {
+                Self::follow(tile, ahead, count);
+            } else {
+                self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
             }
-            let mut i = tid + BEST_CHUNKS as u32 * threads;
-            while i < count {
-                set(i, load(i));
-                i += threads;
+            sync();
+            next += 1;
+            new += Self::SPAN;
+            is_ahead = next < inside;
+            if is_ahead {
+                ahead = Self::load(input, new);
             }
+            let mut sums = [T::Sum::ZERO; OUTPUTS];
+            Self::add(&mut sums, tile, mask, self.windows);
+            // Before the tile takes something else.
+            sync();
+            Self::put(tile, sums);
+            from += Self::SPAN as u32;
+            if from <= whole {
+                for round in 0..BEST_CHUNKS {
+                    let i = round * BEST_BLOCK * CHUNK;
+                    let sums = tile.get_chunk::<CHUNK>(lane * CHUNK + i);
+                    let values: [T; CHUNK] = core::array::from_fn(|q| T::narrow(sums[q]));
+                    output.set_chunk(to + i, values);
+                }
+            } else {
+                self.write_part(tile, output, from - Self::SPAN as u32);
+            }
+            if from >= self.len {
+                return;
+            }
+            to += Self::SPAN;
+            // Before the next one takes its place.
+            sync();
+        }
+    }
+
+    /// Computes the only tile, in as many passes as it takes.
+    #[inline(always)]
+    #[track_caller]
+    fn convolve_long(self, tile: Shared<T::Sum>, mask: InShared<T::Sum>, output: GlobalMut<T>) {
+        let Windows {
+            skipped,
+            chunks,
+            rest,
+        } = self.windows;
+        let mut sums = [T::Sum::ZERO; OUTPUTS];
+        let mut first = 0;
+        while first < chunks {
+            let count = (chunks - first).min(BEST_PASS as u32);
+            let from = first as usize * CHUNK;
+            self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
+            mask.stage(from, count * CHUNK as u32);
+            sync();
+            let pass = Windows {
+                skipped: if first == 0 { skipped } else { 0 },
+                chunks: count,
+                rest: if first + count == chunks { rest } else { 0 },
+            };
+            Self::add(&mut sums, tile, mask, pass);
+            // Before the tile takes something else.
+            sync();
+            first += count;
+        }
+        Self::put(tile, sums);
+        self.write_part(tile, output, 0);
+    }
+
+    /// Adds what the weights bring whose `windows` are in the tile.
+    #[inline(always)]
+    #[track_caller]
+    fn add<M: Mask<T::Sum, CHUNK>>(
+        sums: &mut [T::Sum; OUTPUTS],
+        tile: Shared<T::Sum>,
+        mask: M,
+        windows: Windows,
+    ) {
+        let Windows {
+            skipped,
+            chunks,
+            rest,
+        } = windows;
+        let input = |at: usize| -> [T::Sum; CHUNK] { tile.get_wide(at).to_array() };
+        let mut at = thread::thread_idx_x() as usize * OUTPUTS;
+        let mut weights = mask.start();
+        // The chunks but for one that the mask ends in.
+        let mut left = chunks - (rest > 0) as u32;
+
+        let (mut a, mut b, mut c, mut d);
+        if skipped > 0 {
+            (d, a, b, c) = (
+                input(at),
+                input(at + CHUNK),
+                input(at + 2 * CHUNK),
+                input(at + 3 * CHUNK),
+            );
+            let first = mask.chunk(weights);
+            for step in 1..CHUNK {
+                // A mask may end in its first chunk.
+                if skipped <= step as u32 && (left > 0 || (step as u32) < rest) {
+                    add_step(sums, [d, a, b, c], first, step);
+                }
+            }
+            if left == 0 {
+                return;
+            }
+            at += CHUNK;
+            weights += CHUNK;
+            left -= 1;
         } else {
-            // The chunks that lie within the row, from `low` to `high`, and then the elements around them.
-            let before = (-left).max(0) as usize;
-            let low = before.div_ceil(CHUNK).min(count as usize);
-            let past = (width as isize - left).max(0) as usize;
-            let high = (past / CHUNK).clamp(low, count as usize);
-            let mut i = low as u32 + tid;
-            while i < high as u32 {
-                let column = left + (i as usize * CHUNK) as isize;
-                set(i, input.get_chunk_readonly(start + column as usize));
-                i += threads;
+            (a, b, c) = (input(at), input(at + CHUNK), input(at + 2 * CHUNK));
+        }
+        // What follows the loop counts from here, so that the loop has nothing to step but what it needs.
+        let behind = (left & !3) as usize * CHUNK;
+        let (last_at, last_weights) = (at + behind, weights + behind);
+        let mut rounds = left / 4;
+        while rounds > 0 {
+            d = input(at + 3 * CHUNK);
+            add_chunk(sums, [a, b, c, d], mask.chunk(weights));
+            a = input(at + 4 * CHUNK);
+            add_chunk(sums, [b, c, d, a], mask.chunk(weights + CHUNK));
+            b = input(at + 5 * CHUNK);
+            add_chunk(sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
+            c = input(at + 6 * CHUNK);
+            add_chunk(sums, [d, a, b, c], mask.chunk(weights + 3 * CHUNK));
+            at += 4 * CHUNK;
+            weights += 4 * CHUNK;
+            rounds -= 1;
+        }
+        left &= 3;
+        (at, weights) = (last_at, last_weights);
+        if left > 0 {
+            d = input(at + 3 * CHUNK);
+            add_chunk(sums, [a, b, c, d], mask.chunk(weights));
+            if left > 1 {
+                a = input(at + 4 * CHUNK);
+                add_chunk(sums, [b, c, d, a], mask.chunk(weights + CHUNK));
+                if left > 2 {
+                    b = input(at + 5 * CHUNK);
+                    add_chunk(sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
+                }
             }
-            let around = len - (high - low) * CHUNK;
-            let mut i = tid as usize;
-            while i < around {
-                let at = if i < low * CHUNK {
-                    i
-                } else {
-                    i + (high - low) * CHUNK
-                };
-                tile.set(at, self.row.get(left + at as isize).widen());
-                i += threads as usize;
+        }
+        if rest > 0 {
+            let at = at + left as usize * CHUNK;
+            let window = [
+                input(at),
+                input(at + CHUNK),
+                input(at + 2 * CHUNK),
+                input(at + 3 * CHUNK),
+            ];
+            let last = mask.chunk(weights + left as usize * CHUNK);
+            for step in 0..CHUNK - 1 {
+                if (step as u32) < rest {
+                    add_step(sums, window, last, step);
+                }
             }
         }
     }
 
-    /// Writes this thread's outputs. A warp's results lie in a part of the tile that it has to itself.
+    /// Puts a chunk of the row into the tile.
     #[inline(always)]
     #[track_caller]
-    fn write(self, tile: Shared<T::Sum>, output: GlobalMut<T>, sums: [T::Sum; OUTPUTS]) {
-        let tid = thread::thread_idx_x() as usize;
-        for chunk in 0..BEST_CHUNKS {
-            let values: [T::Sum; CHUNK] = core::array::from_fn(|q| sums[chunk * CHUNK + q]);
-            tile.set_chunk((tid * BEST_CHUNKS + chunk) * CHUNK, values);
+    fn set(tile: Shared<T::Sum>, i: u32, chunk: [T; CHUNK]) {
+        let wide: [T::Sum; CHUNK] = core::array::from_fn(|q| chunk[q].widen());
+        tile.set_chunk(i as usize * CHUNK, wide);
+    }
+
+    /// Loads as much as a tile has outputs: `first` is where this lane's first chunk starts.
+    #[inline(always)]
+    #[track_caller]
+    fn load(input: Global<T>, first: usize) -> Ahead<T, CHUNK> {
+        core::array::from_fn(|round| {
+            input.get_chunk_readonly::<CHUNK>(first + round * BEST_BLOCK * CHUNK)
+        })
+    }
+
+    /// Makes the tile the next one: its last `count` chunks come to the front, and `ahead` behind them.
+    #[inline(always)]
+    #[track_caller]
+    fn follow(tile: Shared<T::Sum>, ahead: Ahead<T, CHUNK>, count: u32) {
+        let lane = thread::thread_idx_x();
+        // A chunk moves by whole rounds: what a lane overwrites, it has read itself.
+        let front = |i: u32| {
+            let chunk = tile.get_wide((TILE_CHUNKS + i) as usize * CHUNK);
+            tile.set_chunk(i as usize * CHUNK, chunk.to_array::<CHUNK>());
+        };
+        if lane < count {
+            front(lane);
         }
-        // SAFETY: blocks are of full warps, and all lanes come here.
-        unsafe { warp::sync_warp(FULL_MASK) };
-        let lane = tid % 32;
-        let warp = (tid - lane) * OUTPUTS;
-        let to = self.row.start + self.first;
-        let left = self.row.width - self.first;
-        let aligned = (output.as_ptr().addr() / size_of::<T>() + to).is_multiple_of(CHUNK);
-        if aligned && warp + 32 * OUTPUTS <= left {
+        let mut rounds = BEST_BLOCK as u32;
+        while rounds < count {
+            if rounds + lane < count {
+                front(rounds + lane);
+            }
+            rounds += BEST_BLOCK as u32;
+        }
+        sync();
+        for round in 0..BEST_CHUNKS {
+            let i = (round * BEST_BLOCK) as u32 + lane;
+            Self::set(tile, count + i, ahead[round]);
+        }
+    }
+
+    /// Brings `count` chunks of the row, from column `left` on, into the tile.
+    #[inline(always)]
+    #[track_caller]
+    fn stage(self, tile: Shared<T::Sum>, left: isize, count: u32) {
+        let lane = thread::thread_idx_x();
+        let Row {
+            input,
+            start,
+            width,
+            ..
+        } = self.row;
+        let len = count as usize * CHUNK;
+        if left >= 0 && left as usize + len <= width {
+            let first = start + left as usize + lane as usize * CHUNK;
+            let loaded = Self::load(input, first);
+            // What the last windows reach beyond the outputs: its first round is in flight with the others.
+            let mut behind = TILE_CHUNKS;
+            let load = |behind: u32| {
+                if behind + lane < count {
+                    input.get_chunk_readonly::<CHUNK>(first + behind as usize * CHUNK)
+                } else {
+                    [T::ZERO; CHUNK]
+                }
+            };
+            let mut reached = load(behind);
             for round in 0..BEST_CHUNKS {
-                let i = warp + (round * 32 + lane) * CHUNK;
-                let sums = tile.get_chunk::<CHUNK>(i);
-                let values: [T; CHUNK] = core::array::from_fn(|q| T::narrow(sums[q]));
-                output.set_chunk(to + i, values);
+                Self::set(tile, (round * BEST_BLOCK) as u32 + lane, loaded[round]);
+            }
+            loop {
+                if behind + lane < count {
+                    Self::set(tile, behind + lane, reached);
+                }
+                behind += BEST_BLOCK as u32;
+                if behind >= count {
+                    break;
+                }
+                reached = load(behind);
             }
         } else {
-            for round in 0..OUTPUTS {
-                let i = warp + round * 32 + lane;
-                if i < left {
-                    output.set(to + i, T::narrow(tile.get(i)));
-                }
+            // The chunks that lie within the row, from `low` to `high`, and then the elements around them.
+            let before = (-left).max(0) as usize;
+            let low = before.div_ceil(CHUNK).min(count as usize) as u32;
+            let past = (width as isize - left).max(0) as usize;
+            let high = (past / CHUNK).clamp(low as usize, count as usize) as u32;
+            let mut i = low + lane;
+            while i < high {
+                let column = left + (i as usize * CHUNK) as isize;
+                Self::set(tile, i, input.get_chunk_readonly(start + column as usize));
+                i += BEST_BLOCK as u32;
+            }
+            let (low, within) = (low * CHUNK as u32, (high - low) * CHUNK as u32);
+            let around = len as u32 - within;
+            let mut i = lane;
+            while i < around {
+                let at = if i < low { i } else { i + within };
+                tile.set(at as usize, self.row.get(left + at as isize).widen());
+                i += BEST_BLOCK as u32;
+            }
+        }
+    }
+
+    /// Outputs, from the first one on, that can be written by chunks: those of the tiles that lie within the row, if their
+    /// address is aligned.
+    #[inline(always)]
+    fn whole(self, output: GlobalMut<T>) -> u32 {
+        // Strips and tiles start at multiples of a chunk in their row.
+        let address = output.as_ptr().addr() / size_of::<T>() + self.row.start;
+        if address.is_multiple_of(CHUNK) {
+            self.len
+        } else {
+            0
+        }
+    }
+
+    /// Puts this thread's sums into the tile, for the block to write.
+    #[inline(always)]
+    #[track_caller]
+    fn put(tile: Shared<T::Sum>, sums: [T::Sum; OUTPUTS]) {
+        let own = thread::thread_idx_x() as usize * OUTPUTS;
+        for chunk in 0..BEST_CHUNKS {
+            let values: [T::Sum; CHUNK] = core::array::from_fn(|q| sums[chunk * CHUNK + q]);
+            tile.set_chunk(own + chunk * CHUNK, values);
+        }
+        sync();
+    }
+
+    /// Writes what the row has of the tile whose first output is the strip's number `from`.
+    #[inline(always)]
+    #[track_caller]
+    fn write_part(self, tile: Shared<T::Sum>, output: GlobalMut<T>, from: u32) {
+        let lane = thread::thread_idx_x();
+        let to = self.row.start + self.first + from as usize;
+        for round in 0..OUTPUTS {
+            let i = (round * BEST_BLOCK) as u32 + lane;
+            if i < self.len - from {
+                output.set(to + i as usize, T::narrow(tile.get(i as usize)));
             }
         }
     }

@@ -40,11 +40,19 @@ impl<T: Sample> Row<T> {
         if (column as usize) < self.width {
             return self.input.get(self.start + column as usize);
         }
-        let nearest = match self.boundary {
-            Boundary::Zero => return T::ZERO,
-            Boundary::Clamp if column < 0 => 0,
-            Boundary::Clamp => self.width - 1,
-            Boundary::Wrap => column.rem_euclid(self.width as isize) as usize,
+        // No `match`: what it does with a fourth value would be to leave the kernel, and `ptxas` keeps nothing in uniform
+        // registers across a loop that some lanes of a warp may leave.
+        if self.boundary == Boundary::Zero {
+            return T::ZERO;
+        }
+        let before = column < 0;
+        let nearest = if self.boundary == Boundary::Clamp {
+            if before { 0 } else { self.width - 1 }
+        } else {
+            // How far it is from the end that it lies beyond, and where that leads. Without a panic, for the same reason.
+            let beyond = if before { !column } else { column } as usize;
+            let part = beyond.checked_rem(self.width).unwrap_or(0);
+            if before { self.width - 1 - part } else { part }
         };
         self.input.get(self.start + nearest)
     }

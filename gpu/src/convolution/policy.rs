@@ -11,66 +11,78 @@ pub const MOST_CONSTANTS: usize = 1024;
 /// The numbers of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block, at most; a short row gets fewer, in full warps. A block loads, computes and stores in
-    /// turn, so that these overlap between blocks only: many small ones rather than few large ones.
-    pub block: usize,
-    /// Blocks that a multiprocessor is to hold at once, where it holds as many threads. 10 of 128 threads: 48
-    /// registers per thread, and weights in uniform registers. With 8 blocks `ptxas` loads them into every lane.
+    /// Blocks that a multiprocessor is to hold at once, where it holds as many: 32 leave each thread 64 registers.
     pub resident: u32,
     /// The same for a mask that is not in constant memory.
     pub long_resident: u32,
+    /// Tiles that a block goes through, at most. Every one but the first is loaded while the sums of the one before it
+    /// are made, and what a block has to find out first is found out once; but the fewer the blocks, the longer most of
+    /// the device waits for the last ones.
+    pub tiles: u32,
 }
 
 impl Policy {
-    /// Threads of a block for rows of `width` elements, in chunks of `chunk`: 32 to [`block`](Self::block).
-    pub const fn threads(&self, width: usize, chunk: usize) -> usize {
-        let warps = width.div_ceil(32 * BEST_CHUNKS * chunk);
-        let most = self.block / 32;
-        32 * (if warps == 0 {
-            1
-        } else if warps < most {
-            warps
-        } else {
-            most
-        })
+    /// Tiles that a block goes through in rows of `width` elements, in chunks of `chunk`, at most.
+    pub fn most_tiles(&self, width: usize, chunk: usize) -> u32 {
+        width
+            .div_ceil(best_span(chunk))
+            .clamp(1, self.tiles as usize) as u32
     }
 }
 
-const fn policy(block: usize, resident: u32, long_resident: u32) -> Policy {
+const fn policy(resident: u32, long_resident: u32, tiles: u32) -> Policy {
     Policy {
-        block,
         resident,
         long_resident,
+        tiles,
     }
 }
 
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
-        policy(128, 10, 4),
-        policy(128, 8, 4),
-        policy(128, 9, 4),
-        policy(128, 12, 4),
-        policy(64, 20, 8),
-        policy(256, 5, 2),
-        policy(256, 4, 2),
-        policy(512, 2, 1),
+        policy(32, 16, 4),
+        policy(32, 16, 1),
+        policy(32, 16, 2),
+        policy(32, 16, 8),
+        policy(32, 16, 16),
+        policy(28, 16, 4),
+        policy(24, 16, 4),
+        policy(24, 16, 8),
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];
+}
+
+/// Threads of a block of `best`: a warp.
+pub const BEST_BLOCK: usize = 32;
+
+/// How many times the blocks that the device holds at once `best` makes at least, before they get more than one tile
+/// each: fewer, and how they fall to the multiprocessors counts.
+pub const BEST_WAVES: usize = 4;
+
+/// Tiles per block, `most` at most, where a device holds so many blocks at once, and one tile per warp makes so many
+/// `blocks`.
+pub fn filling_tiles(most: u32, blocks: usize, resident: usize) -> u32 {
+    (blocks / (BEST_WAVES * resident.max(1))).clamp(1, most as usize) as u32
 }
 
 /// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
 /// neighbouring lanes, which shared memory serves at once, lie in different banks.
 pub const BEST_CHUNKS: usize = 3;
 
-/// Chunks of the mask that `best` goes through before it brings the next part of the input into shared
-/// memory: 256 weights of four bytes.
+/// Chunks of a mask that is not in constant memory that `best` goes through before it brings the next part of the input
+/// into shared memory: 256 weights of four bytes.
 pub const BEST_PASS: usize = 64;
 
-/// Chunks of the mask that [`BEST_PASS`] lets into one pass, for a mask of `mask_width` weights: the first
-/// chunk may begin up to `chunk - 1` elements before the mask does.
+/// Chunks that a mask of `mask_width` weights reaches over, at most: the first one may begin up to `chunk - 1` elements
+/// before the mask does.
+const fn mask_chunks(mask_width: usize, chunk: usize) -> usize {
+    (mask_width - 1).div_ceil(chunk) + 1
+}
+
+/// Chunks that [`BEST_PASS`] lets into one pass, for a mask of `mask_width` weights.
 pub const fn best_pass_chunks(mask_width: usize, chunk: usize) -> usize {
-    let chunks = (mask_width - 1).div_ceil(chunk) + 1;
+    let chunks = mask_chunks(mask_width, chunk);
     if chunks < BEST_PASS {
         chunks
     } else {
@@ -78,14 +90,18 @@ pub const fn best_pass_chunks(mask_width: usize, chunk: usize) -> usize {
     }
 }
 
+/// Outputs of a tile of `best`.
+pub const fn best_span(chunk: usize) -> usize {
+    BEST_BLOCK * BEST_CHUNKS * chunk
+}
+
 /// Shared memory of a block of `best` in bytes: its tile of the input, and for a mask that is not in
 /// constant memory (`long`) a pass's part of it.
-pub const fn best_shared_bytes(
-    threads: usize,
-    mask_width: usize,
-    chunk: usize,
-    long: bool,
-) -> usize {
-    let pass = best_pass_chunks(mask_width, chunk);
-    16 * (BEST_CHUNKS * threads + pass * if long { 2 } else { 1 })
+pub const fn best_shared_bytes(mask_width: usize, chunk: usize, long: bool) -> usize {
+    let chunks = if long {
+        2 * best_pass_chunks(mask_width, chunk)
+    } else {
+        mask_chunks(mask_width, chunk)
+    };
+    16 * (BEST_CHUNKS * BEST_BLOCK + chunks)
 }

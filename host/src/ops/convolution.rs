@@ -245,6 +245,7 @@ impl<'a, S: Signal<'a>> ConvolveRequest<'a, S> {
             choice,
             launch: plan.launch,
             weights,
+            tiles: plan.tiles,
         })
     }
 }
@@ -262,6 +263,8 @@ struct Plan<W> {
     /// None where there are no elements.
     launch: Option<(&'static KernelDescriptor, LaunchConfig)>,
     weights: Weights<W>,
+    /// How many a block goes through; `best` wants to know.
+    tiles: Option<u32>,
 }
 
 /// How a kernel gets the mask.
@@ -300,18 +303,48 @@ fn plan<T: Kernels>(
     let mut kernel = T::KERNELS[choice.index];
     let (mut threads, mut span) = (policy::RUNG_BLOCK, policy::RUNG_BLOCK);
     let mut shared_bytes = 0;
+    let mut tiles = None;
     let weights = match choice.variant() {
         "basic" => Weights::Global,
         "best" => {
             let weights = copies::<T>(&problem);
             let long = matches!(weights, Weights::Global);
+            if mask.len() / T::CHUNK >= u32::MAX as usize {
+                return Err(Error::NotEligible {
+                    family: FAMILY.name,
+                    variant: "best",
+                    reason: format!(
+                        "it takes masks of fewer than {} weights, given {}; basic takes any",
+                        u32::MAX as usize * T::CHUNK,
+                        mask.len()
+                    ),
+                });
+            }
             if long {
                 kernel = T::LONG;
             }
             let tuned: Policy = device.policy(kernel, size_of::<T>());
-            threads = tuned.threads(width, T::CHUNK);
-            span = threads * policy::BEST_CHUNKS * T::CHUNK;
-            shared_bytes = policy::best_shared_bytes(threads, mask.len(), T::CHUNK, long);
+            threads = policy::BEST_BLOCK;
+            shared_bytes = policy::best_shared_bytes(mask.len(), T::CHUNK, long);
+            let mut each = if long {
+                1
+            } else {
+                tuned.most_tiles(width, T::CHUNK)
+            };
+            if each > 1
+                && let Some(resident) = device.resident_blocks(
+                    OPERATION,
+                    kernel,
+                    threads as u32,
+                    shared_bytes as u32,
+                )?
+            {
+                let resident = resident as usize * device.info().multiprocessors.max(1) as usize;
+                let blocks = width.div_ceil(policy::best_span(T::CHUNK));
+                each = policy::filling_tiles(each, blocks.saturating_mul(height), resident);
+            }
+            span = policy::best_span(T::CHUNK) * each as usize;
+            tiles = (!long).then_some(each);
             weights
         }
         variant => {
@@ -347,7 +380,11 @@ fn plan<T: Kernels>(
         };
         Some((kernel, config))
     };
-    Ok(Plan { launch, weights })
+    Ok(Plan {
+        launch,
+        weights,
+        tiles,
+    })
 }
 
 /// The mask as `best` wants it in constant memory: behind as many weights that are none as the aligned
@@ -399,6 +436,7 @@ pub struct PreparedConvolve<'a, S: Signal<'a>> {
     choice: Choice,
     launch: Option<(&'static KernelDescriptor, LaunchConfig)>,
     weights: Placed<MaskOf<'a, S>>,
+    tiles: Option<u32>,
 }
 
 impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
@@ -450,6 +488,9 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
                 Some(MaskOf::<'a, S>::table().with(values))
             }
         };
+        if let Some(tiles) = self.tiles {
+            args.value(tiles);
+        }
         args.value(self.boundary);
         let params = args.pointers();
         let launch = Launch {

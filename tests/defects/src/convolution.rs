@@ -1,9 +1,16 @@
-//! Defects planted in the tiled convolution (`gpu/src/convolution/tiled.rs`): windows of `n` elements, all
-//! of whose weights are one.
+//! Defects planted in the convolutions `tiled` and `basic` (`gpu/src/convolution`), and in how `best` goes from tile to
+//! tile: windows of `n` elements, all of whose weights are one.
 
-use cuda_std::{prelude::*, shared::DynamicShared};
+use cuda_std::{
+    prelude::*,
+    shared::DynamicShared,
+    warp::{self, FULL_MASK},
+};
 
 const BLOCK: usize = 256;
+
+/// Tiles that a block of `best` goes through.
+const TILES: usize = 8;
 
 /// The element at `i`, 0 outside of the row.
 #[inline(always)]
@@ -106,6 +113,59 @@ pub unsafe fn convolution_short_halo<const DEFECT: bool>(
             j += 1;
         }
         output.set(first + tid, sum);
+    }
+}
+
+/// `best`, one output per lane: its tiles follow each other before all lanes are done with their windows.
+#[kernel(launch_bounds(32), instances(correct: (false), defect: (true)))]
+pub unsafe fn convolution_best_no_sync_behind_use<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let lane = thread::thread_idx_x() as usize;
+    let mut first = thread::block_idx_x() as usize * TILES * 32;
+    let kept = n - 1;
+    // SAFETY: the only one of this kernel.
+    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(32 + kept);
+    // As if the tile before had been there.
+    let new = |first: usize| at(input, (first + kept + lane) as isize - (n / 2) as isize);
+    if lane < kept {
+        tile.set(
+            32 + lane,
+            at(input, (first + lane) as isize - (n / 2) as isize),
+        );
+    }
+    let mut ahead = new(first);
+    // SAFETY: all lanes of the block's only warp come here.
+    unsafe { warp::sync_warp(FULL_MASK) };
+    let mut number = 0;
+    while number < TILES {
+        if lane < kept {
+            tile.set(lane, tile.get(32 + lane)); // HERE: race
+        }
+        // SAFETY: as above.
+        unsafe { warp::sync_warp(FULL_MASK) };
+        tile.set(kept + lane, ahead);
+        // SAFETY: as above.
+        unsafe { warp::sync_warp(FULL_MASK) };
+        ahead = new(first + 32);
+        let mut sum = 0_u32;
+        let mut j = 0;
+        while j < n {
+            sum = sum.wrapping_add(tile.get(lane + j)); // HERE: race
+            j += 1;
+        }
+        if !DEFECT {
+            // SAFETY: as above.
+            unsafe { warp::sync_warp(FULL_MASK) };
+        }
+        if first + lane < output.len() {
+            output.set(first + lane, sum);
+        }
+        first += 32;
+        number += 1;
     }
 }
 

@@ -98,6 +98,12 @@ const WINDOW: Shape = Shape {
     n: 9,
     ..LINE
 };
+/// The same for blocks of a warp each, which go through eight tiles of 32 results.
+const STRIPS: Shape = Shape {
+    block: [32, 1],
+    shared_bytes: (32 + 8) * 4,
+    ..WINDOW
+};
 /// Three rows of 200 elements.
 const ROWS: Shape = Shape {
     input: 600,
@@ -212,6 +218,7 @@ macro_rules! for_each_defect {
             convolution: convolution_missing_halo ConvolutionMissingHalo WINDOW;
             convolution: convolution_no_barrier ConvolutionNoBarrier WINDOW;
             convolution: convolution_short_halo ConvolutionShortHalo WINDOW;
+            convolution: convolution_best_no_sync_behind_use ConvolutionBestNoSyncBehindUse STRIPS;
             convolution: convolution_basic_unguarded ConvolutionBasicUnguarded WINDOW;
             convolution: convolution_in_place ConvolutionInPlace WINDOW;
             columns: columns_best_no_barrier ColumnsBestNoBarrier COLUMNS;

@@ -231,7 +231,7 @@ pub fn cases(
     })?;
 
     let chunk = 4;
-    let threads = shipped::<convolution::policy::Policy, f32>().threads(1, chunk);
+    let threads = convolution::policy::BEST_BLOCK;
     let mut convolve = device.convolve_request(&value, &[1.0]).prepare()?;
     let kernel = kernels.with_table(
         "convolution_best__f32",
@@ -251,14 +251,14 @@ pub fn cases(
             work: Work::Launch {
                 kernel,
                 block: [threads as u32, 1],
-                shared_bytes: convolution::policy::best_shared_bytes(threads, 1, chunk, false)
-                    as u32,
+                shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false) as u32,
                 arguments: Arguments::default()
                     .view(input, 1)
                     .room(0, 1)
                     .word(1)
                     .word(1)
                     .word(0)
+                    .word(1)
                     .word(0),
             },
             result: 0..4,
