@@ -43,7 +43,11 @@ impl Problem for Shape {
 fn blocks(chunk: usize) -> [usize; 3] {
     let tile = policy::best_span(chunk);
     let tuned = tuning::shipped::<policy::Policy, f32>();
-    [policy::RUNG_BLOCK, tile, tuned.tiles as usize * tile]
+    [
+        policy::RUNG_BLOCK,
+        tile,
+        tuned.tiles(tuned.four_from) as usize * tile,
+    ]
 }
 
 /// Widths of masks: small ones, those around a chunk, a pass of `best`, and what the table of constants
@@ -139,7 +143,7 @@ fn shapes(chunk: usize) -> Vec<Shape> {
                 let mask = [3, 8, 31, 63, 64, 130, 257][(i + turn) % 7];
                 push(boundary, 1, width, mask, i % 4);
                 if i % BOUNDARIES.len() == turn {
-                    push(boundary, 3, width, [5, 12, 31][turn], 0);
+                    push(boundary, 3, width, [5, 41, 31][turn], 0);
                 }
             }
             if executor == Executor::Cuda {

@@ -143,7 +143,14 @@ fn sums_of_rows() {
 #[test]
 fn convolutions() {
     each(tune::convolution::candidates(), |_, device| {
-        for (len, width) in [(1, 1), (100, 3), (1537, 8), (6151, 31), (3000, 1500)] {
+        for (len, width) in [
+            (1, 1),
+            (100, 3),
+            (1537, 8),
+            (3100, 31),
+            (6151, 63),
+            (3000, 1500),
+        ] {
             let input = device.upload(&floats(len)).unwrap();
             let mask = floats(width);
             let by = |variant: &str| {

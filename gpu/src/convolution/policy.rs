@@ -15,40 +15,57 @@ pub struct Policy {
     pub resident: u32,
     /// The same for a mask that is not in constant memory.
     pub long_resident: u32,
-    /// Tiles that a block goes through, at most. Every one but the first is loaded while the sums of the one before it
-    /// are made, and what a block has to find out first is found out once; but the fewer the blocks, the longer most of
-    /// the device waits for the last ones.
-    pub tiles: u32,
+    /// Weights of the masks from which on a block goes through two tiles. Every tile but the first is loaded while the sums
+    /// of the one before it are made, and what a block has to find out first is found out once; but where memory alone
+    /// counts, what is read and written at a time should lie close together, and it lies further apart.
+    pub two_from: usize,
+    /// Weights of the masks from which on it goes through four.
+    pub four_from: usize,
 }
 
 impl Policy {
-    /// Tiles that a block goes through in rows of `width` elements, in chunks of `chunk`, at most.
-    pub fn most_tiles(&self, width: usize, chunk: usize) -> u32 {
+    /// Tiles that a block goes through, at most, with a mask of `mask_width` weights.
+    pub const fn tiles(&self, mask_width: usize) -> u32 {
+        if mask_width >= self.four_from {
+            4
+        } else if mask_width >= self.two_from {
+            2
+        } else {
+            1
+        }
+    }
+
+    /// The same in rows of `width` elements, in chunks of `chunk`.
+    pub fn most_tiles(&self, mask_width: usize, width: usize, chunk: usize) -> u32 {
         width
             .div_ceil(best_span(chunk))
-            .clamp(1, self.tiles as usize) as u32
+            .clamp(1, self.tiles(mask_width) as usize) as u32
     }
 }
 
-const fn policy(resident: u32, long_resident: u32, tiles: u32) -> Policy {
+const fn policy(resident: u32, long_resident: u32, [two_from, four_from]: [usize; 2]) -> Policy {
     Policy {
         resident,
         long_resident,
-        tiles,
+        two_from,
+        four_from,
     }
 }
+
+/// No mask is as wide.
+const NEVER: usize = usize::MAX;
 
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
-        policy(32, 16, 4),
-        policy(32, 16, 1),
-        policy(32, 16, 2),
-        policy(32, 16, 8),
-        policy(32, 16, 16),
-        policy(28, 16, 4),
-        policy(24, 16, 4),
-        policy(24, 16, 8),
+        policy(32, 16, [27, 37]),
+        policy(32, 16, [NEVER, NEVER]),
+        policy(32, 16, [0, NEVER]),
+        policy(32, 16, [0, 0]),
+        policy(32, 16, [14, 27]),
+        policy(32, 16, [37, 61]),
+        policy(28, 16, [27, 37]),
+        policy(24, 16, [27, 37]),
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];
 }

@@ -329,7 +329,7 @@ fn plan<T: Kernels>(
             let mut each = if long {
                 1
             } else {
-                tuned.most_tiles(width, T::CHUNK)
+                tuned.most_tiles(mask.len(), width, T::CHUNK)
             };
             if each > 1
                 && let Some(resident) = device.resident_blocks(
