@@ -98,7 +98,15 @@ impl Policy {
                     && down.is_multiple_of(self.threads / across)
                     && across.is_multiple_of(self.threads / down)
             }
-            _ => across == down && (across * down).is_multiple_of(self.threads),
+            16 => across == down && (across * down).is_multiple_of(self.threads),
+            // A warp takes a part of a row, and the warps go through the rows.
+            _ => {
+                let side = self.tile_width(element_bytes);
+                across == down
+                    && (across * down).is_multiple_of(self.threads)
+                    && side.is_multiple_of(32)
+                    && side.is_multiple_of(self.threads / 32)
+            }
         }
     }
 
@@ -112,9 +120,8 @@ impl Policy {
     }
 }
 
-/// A row for 256 threads and a tile of so many words: the only ones that the kernels take for elements of a size. A
-/// tile's row is 128 bytes of small elements, 256 bytes of larger ones and 512 of the largest; a column is 256 bytes, and
-/// 512 of the largest: what is written in one piece.
+/// A row for 256 threads and a tile of so many words. A tile's row is 128 bytes of small elements, 256 bytes of larger ones
+/// and 512 of the largest; a column is 256 bytes, and 512 of the largest: what is written in one piece.
 const fn policy([words, words_down]: [usize; 2], resident: u32, band: u32) -> Policy {
     Policy {
         threads: 256,
@@ -125,7 +132,7 @@ const fn policy([words, words_down]: [usize; 2], resident: u32, band: u32) -> Po
     }
 }
 
-/// The tile for elements of 1 and 2 bytes.
+/// The tile for elements of 1 and 2 bytes: the one that both ways of moving them know.
 const SMALL: [usize; 2] = [16, 32];
 /// For elements of 4 and 8 bytes.
 const LARGE: [usize; 2] = [16, 16];
