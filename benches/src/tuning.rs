@@ -9,7 +9,7 @@ use crate::record::{CHOSEN, Outcome, Record, Row};
 pub const TOLERANCE: f64 = 0.02;
 
 /// Types of elements, as the names of cases have them.
-const ELEMENTS: [&str; 3] = ["u8", "f32", "f64"];
+const ELEMENTS: [&str; 5] = ["u8", "u16", "f32", "f64", "u128"];
 
 /// The cases for which a table chooses one row.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! The kernels of warpwright.
 //!
 //! Each family has a folder: `mod.rs` is its page (what it computes, and the ladder of variants), then
-//! one file per variant, and `policy.rs` with the tuning as constants. Every kernel compiles for the GPU
+//! one file per variant, and `policy.rs` with the tuning as data. Every kernel compiles for the GPU
 //! (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor runs the same function.
 //!
 //! This crate launches nothing: the library `warpwright` does.

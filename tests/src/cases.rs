@@ -12,7 +12,10 @@ use std::{
 
 use rayon::prelude::*;
 use warpwright::{Device, DeviceKind, Family, Variant};
-use warpwright_gpu::reduce::policy::{self as reduce, Cut};
+use warpwright_gpu::{
+    reduce::policy::{self as reduce, Cut},
+    tuning::{ARCHITECTURE, chosen, shipped},
+};
 
 use crate::{
     compare::Outcome,
@@ -77,7 +80,7 @@ pub fn reduce_blocks() -> Vec<usize> {
             least_per_block, ..
         } => least_per_block,
         // Of 4-byte elements.
-        Cut::Best => reduce::BEST[0].least_bytes() / 4,
+        Cut::Best => shipped::<reduce::Policy, f32>().least_bytes(0) / 4,
         Cut::Folding { by } => by,
     });
     spans
@@ -118,11 +121,16 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
         Cut::Best => {
             // Whatever the elements' size: of all cuts the fewest threads and the most blocks.
             let multiprocessors = device.info().multiprocessors.max(1) as usize;
-            let chains = reduce::BEST.iter().map(|best| {
-                let most = multiprocessors * best.blocks_per_multiprocessor as usize;
+            let policies = [1, 2, 4, 8].map(|bytes| chosen(ARCHITECTURE, bytes));
+            let cuts = policies.iter().flat_map(|policy: &reduce::Policy| {
+                let cuts = policy.threads.into_iter().zip(policy.blocks);
+                cuts.map(|(threads, blocks)| (threads, blocks as usize, policy.unroll))
+            });
+            let chains = cuts.map(|(threads, blocks, unroll)| {
+                let most = multiprocessors * blocks;
                 // A thread's share, rounded up to whole rounds of 16-byte loads, and an element at either end.
-                let share = (len.div_ceil(most * best.threads)).next_multiple_of(4 * 16) + 2;
-                share + 2 * (log2(best.threads) + 1) + most.div_ceil(best.threads)
+                let share = (len.div_ceil(most * threads)).next_multiple_of(unroll * 16) + 2;
+                share + 2 * (log2(threads) + 1) + most.div_ceil(threads)
             });
             chains.max().unwrap_or(0)
         }

@@ -5,7 +5,13 @@ use std::fmt::Debug;
 use bytemuck::Pod;
 use rand::Rng;
 use warpwright::{Error, Matrix};
-use warpwright_gpu::transpose::{FAMILY, policy::policies};
+use warpwright_gpu::{
+    transpose::{
+        FAMILY,
+        policy::{Cut, cuts},
+    },
+    tuning::{ARCHITECTURE, chosen},
+};
 use warpwright_tests::{
     cases::{self, OFFSETS, Problem},
     compare, data,
@@ -28,11 +34,16 @@ impl Problem for Shape {
     }
 }
 
+/// How the variants cut matrices of elements of so many bytes.
+fn shipped_cuts(element_bytes: usize) -> [Cut; FAMILY.variants.len()] {
+    cuts(chosen(ARCHITECTURE, element_bytes), element_bytes)
+}
+
 /// Shapes for elements of so many bytes.
 fn shapes(element_bytes: usize) -> Vec<Shape> {
     let mut sides = vec![0, 1, 2, 31, 32, 33];
-    for policy in policies(element_bytes) {
-        for side in [policy.tile_width, policy.tile_height] {
+    for cut in shipped_cuts(element_bytes) {
+        for side in [cut.tile_width, cut.tile_height] {
             sides.extend([side - 1, side, side + 1, 2 * side - 1, 2 * side + 1]);
         }
     }
@@ -71,7 +82,7 @@ fn shapes(element_bytes: usize) -> Vec<Shape> {
                 push(height, width, above);
             }
             // A tile of `best` with others above and below, and a sector more.
-            let best = policies(element_bytes)[FAMILY.variants.len() - 1];
+            let best = shipped_cuts(element_bytes)[FAMILY.variants.len() - 1];
             for width in [best.tile_width + 1, 2 * best.tile_width - 3] {
                 push(3 * best.tile_height + 5, width, above);
             }

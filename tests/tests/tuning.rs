@@ -3,8 +3,11 @@
 use std::{fmt::Debug, sync::Arc};
 
 use warpwright::{
-    Boundary, Candidate, Device, Generator, Matrix, Vector,
-    ops::map::{Sin, Sqrt},
+    Boundary, Candidate, Device, Element, Generator, Matrix, Vector,
+    ops::{
+        map::{Sin, Sqrt},
+        reduce::{ReduceRequest, Reducible},
+    },
 };
 use warpwright_gpu::tuning::{ARCHITECTURE, Choice, Policy, chosen, row};
 use warpwright_tests::devices;
@@ -220,6 +223,64 @@ fn products() {
 }
 
 #[test]
+fn reductions() {
+    fn of<T: Reducible + From<u8>>(
+        device: &Device,
+        values: &[u8],
+        result: impl Fn(ReduceRequest<'_, T>) -> u64,
+    ) -> [u64; 2] {
+        let values: Vec<T> = values.iter().copied().map(T::from).collect();
+        let values = device.upload(&values).unwrap();
+        let values = values.slice(1..).unwrap();
+        ["cascaded", "best"].map(|variant| result(device.reduce(values).variant(variant)))
+    }
+    each(tune::reduce::candidates(), |key, device| {
+        // The last one's elements of eight bytes are a large input for the rows whose limit is not beyond all others'.
+        for len in [1, 5, 1023, 4099, 70_001, (1 << 20) + 7] {
+            // Whole numbers, whose sums are exact in any order, and a greatest one.
+            let number = |i: usize| {
+                if i == 1 + 2 * len / 3 {
+                    13
+                } else {
+                    (i * 31 % 13) as u8
+                }
+            };
+            let values: Vec<u8> = (0..=len).map(number).collect();
+            let [expected, found] = match key {
+                "sum_u8" => of::<u8>(device, &values, |it| it.sum().unwrap()),
+                "sum_f32" => of::<f32>(device, &values, |it| it.sum().unwrap() as u64),
+                "sum_f64" => of::<f64>(device, &values, |it| it.sum().unwrap() as u64),
+                _ => of::<f32>(device, &values, |it| it.argmax().unwrap().unwrap()),
+            };
+            assert_eq!(expected, found, "{key} of {len}: {device:?}");
+        }
+    });
+}
+
+#[test]
+fn transposes() {
+    fn of<T: Element + PartialEq + Debug>(device: &Device, number: impl Fn(usize) -> T) {
+        // Aligned and not, and more tiles one below the other than a band has.
+        for (height, width) in [(3, 5), (64, 96), (129, 1101), (4400, 40)] {
+            let values: Vec<T> = (0..height * width).map(&number).collect();
+            let matrix = device.upload_matrix(&values, height, width).unwrap();
+            let [expected, found] = ["naive", "best"].map(|variant| {
+                let request = device.transpose_request(&matrix).variant(variant);
+                request.run().unwrap().to_vec().unwrap()
+            });
+            same(device, &format!("{height} x {width}"), &expected, &found);
+        }
+    }
+    each(tune::transpose::candidates(), |key, device| match key {
+        "u8" => of(device, |i| (i * 7 % 251) as u8),
+        "u16" => of(device, |i| (i * 7 % 65_521) as u16),
+        "f32" => of(device, |i| i as u32),
+        "f64" => of(device, |i| (i as u64) << 32 | !i as u64 >> 32),
+        _ => of(device, |i| (i as u128) << 64 | !i as u128),
+    });
+}
+
+#[test]
 fn a_table_chooses_by_architecture_and_by_size() {
     // From the newest architecture down, and from the smallest elements up.
     let choices = [
@@ -249,7 +310,7 @@ fn a_table_chooses_by_architecture_and_by_size() {
 #[test]
 fn the_kernels_that_ship_are_made_by_the_chosen_rows() {
     use cuda_std::kernel::Kernel;
-    use warpwright_gpu::{gemm, map, random, rows};
+    use warpwright_gpu::{gemm, map, random, reduce, rows, transpose};
 
     let rows: rows::policy::Policy = chosen(ARCHITECTURE, 4);
     let found = rows::RowsBest::<warpwright_gpu::axis::Sum<f32>>::DESCRIPTOR;
@@ -274,4 +335,16 @@ fn the_kernels_that_ship_are_made_by_the_chosen_rows() {
     let random: random::policy::Policy = chosen(ARCHITECTURE, 4);
     let found = random::RandomBestPhilox::<random::Uniform<f32>>::DESCRIPTOR;
     assert_eq!(found.max_threads as usize, random.block);
+    let reduce: reduce::policy::Policy = chosen(ARCHITECTURE, 4);
+    let found = reduce::ReduceBest::<reduce::Sum<f32>>::DESCRIPTOR;
+    assert_eq!(
+        (found.max_threads as usize, found.min_blocks),
+        (reduce.most_threads(), reduce.resident)
+    );
+    let transpose: transpose::policy::Policy = chosen(ARCHITECTURE, 16);
+    let found = transpose::TransposeBest::<u128, 1>::DESCRIPTOR;
+    assert_eq!(
+        (found.max_threads as usize, found.min_blocks),
+        (transpose.threads, transpose.resident)
+    );
 }

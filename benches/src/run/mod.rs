@@ -221,6 +221,11 @@ impl Bench {
         self
     }
 
+    /// Whether the run is a sweep.
+    pub fn is_sweep(&self) -> bool {
+        self.tuning.is_some()
+    }
+
     /// The rows of a table that take part in a case; none where the run is no sweep.
     pub fn candidates(&self, spec: &Spec) -> Candidates {
         Candidates::of(self.tuning.as_ref(), spec)
@@ -261,7 +266,7 @@ impl Bench {
 
     /// Does one case, unless the cases are only listed: `make` makes the contenders ready.
     pub fn case<'a>(&mut self, spec: Spec, make: impl FnOnce() -> Result<Contest<'a>>) {
-        if self.tuning.is_some() && self.candidates(&spec).is_empty() {
+        if self.is_sweep() && self.candidates(&spec).is_empty() {
             return;
         }
         let mut row = Row {

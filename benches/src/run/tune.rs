@@ -21,7 +21,8 @@ pub struct Tuning {
 #[derive(Clone)]
 struct Row {
     family: &'static str,
-    key: &'static str,
+    /// The words of its key.
+    words: Vec<&'static str>,
     label: String,
     device: Device,
     candidate: Arc<Candidate>,
@@ -40,6 +41,8 @@ impl Tuning {
         all.add(device, ptx, kernels::convolution::candidates())?;
         all.add(device, ptx, kernels::random::candidates())?;
         all.add(device, ptx, kernels::gemm::candidates())?;
+        all.add(device, ptx, kernels::reduce::candidates())?;
+        all.add(device, ptx, kernels::transpose::candidates())?;
         Ok(all)
     }
 
@@ -57,7 +60,7 @@ impl Tuning {
             let candidate = Arc::new(unsafe { Candidate::new(it.policy, &it.pairs, ptx)? });
             self.rows.push(Row {
                 family: P::FAMILY,
-                key: it.key,
+                words: it.words().collect(),
                 label,
                 device: device.with_candidate(candidate.clone()),
                 candidate,
@@ -73,10 +76,12 @@ impl Tuning {
         families
     }
 
-    /// The rows that can do a case: their key is a word of its name.
+    /// The rows that can do a case: the words of their key are in its name.
     fn of(&self, spec: &Spec) -> Candidates {
         let words: Vec<&str> = spec.work.split([' ', ',']).collect();
-        let fits = |row: &&Row| row.family == spec.family && words.contains(&row.key);
+        let fits = |row: &&Row| {
+            row.family == spec.family && row.words.iter().all(|word| words.contains(word))
+        };
         Candidates {
             rows: self.rows.iter().filter(fits).cloned().collect(),
         }
@@ -185,6 +190,8 @@ mod tests {
         check(kernels::convolution::candidates());
         check(kernels::random::candidates());
         check(kernels::gemm::candidates());
+        check(kernels::reduce::candidates());
+        check(kernels::transpose::candidates());
     }
 
     #[test]

@@ -11,7 +11,9 @@ pub mod gemm;
 pub mod histogram;
 pub mod map;
 pub mod random;
+pub mod reduce;
 pub mod rows;
+pub mod transpose;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod candidate {
@@ -20,7 +22,7 @@ mod candidate {
     /// A row of a family's table, with its kernels for one kind of element.
     #[derive(Debug, Clone)]
     pub struct Candidate<P> {
-        /// What the kernels are for: a word of the names of the benchmark's cases, such as `f32` or `sin`.
+        /// What the kernels are for: words of the names of the benchmark's cases, such as `f32`, `sin` or `sum_f32`.
         pub key: &'static str,
         /// The row's position among the candidates of the table.
         pub row: usize,
@@ -31,13 +33,20 @@ mod candidate {
     }
 
     impl<P> Candidate<P> {
-        /// Bytes of an element of the kernels' type: all other keys are of `f32`.
+        /// Bytes of an element of the kernels' type: keys without one are of `f32`.
         pub fn bytes(&self) -> usize {
-            match self.key {
-                "u8" => 1,
-                "f64" => 8,
+            match self.words().last() {
+                Some("u8") => 1,
+                Some("u16") => 2,
+                Some("f64") => 8,
+                Some("u128") => 16,
                 _ => 4,
             }
+        }
+
+        /// The words of the key.
+        pub fn words(&self) -> impl Iterator<Item = &'static str> {
+            self.key.split('_')
         }
     }
 

@@ -2,21 +2,21 @@
 
 use cuda_std::{bf16, f16, prelude::*, view::Wide};
 
-use super::{
-    instances::with_reductions,
-    ops::*,
-    policy::{BEST_MOST_THREADS, BEST_RESIDENT, BEST_UNROLL},
+use super::{instances::with_reductions, ops::*, policy::Policy};
+use crate::{
+    block,
+    tuning::{Shipped, Tuned, shipped},
+    unrolled::unrolled,
 };
-use crate::block;
 
 /// Reduces the elements to one result in a single launch.
 ///
-/// A block takes `per_block` neighbouring elements, its aligned middle 16 bytes per load and four loads per thread
-/// before the first is used; the ends that are not aligned go to the first threads one by one. Each
+/// A block takes `per_block` neighbouring elements, its aligned middle 16 bytes per load and several loads per
+/// thread before the first is used; the ends that are not aligned go to the first threads one by one. Each
 /// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
 /// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.
 ///
-/// Launch: `ceil(n / per_block)` blocks of up to 512 threads, a multiple of 32; static shared memory
+/// Launch: `ceil(n / per_block)` blocks of up to [`Policy::most_threads`] threads, a multiple of 32; static shared memory
 /// of 32 partial results. Reads every element once.
 ///
 /// Determinism: the same input, alignment and grid give the same bits.
@@ -24,8 +24,27 @@ use crate::block;
 /// # Safety
 /// `partials` has one element per block of the launch, `result` one, `ticket` one that is 0; no two
 /// launches that may run at once share them. The kernel leaves `ticket` at 0.
-#[kernel(launch_bounds(BEST_MOST_THREADS as u32, BEST_RESIDENT), instances = with_reductions)]
+#[kernel(
+    launch_bounds(
+        shipped::<Policy, R::In>().most_threads() as u32,
+        shipped::<Policy, R::In>().resident
+    ),
+    instances = with_reductions
+)]
 pub unsafe fn reduce_best<R: Reduction>(
+    input: Global<R::In>,
+    per_block: usize,
+    partials: GlobalMut<R::Acc>,
+    ticket: GlobalMut<u32>,
+    result: GlobalMut<R::Acc>,
+) {
+    in_one_launch::<R, Shipped<R::In>>(input, per_block, partials, ticket, result);
+}
+
+/// [`reduce_best`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+pub fn in_one_launch<R: Reduction, N: Tuned<Policy>>(
     input: Global<R::In>,
     per_block: usize,
     partials: GlobalMut<R::Acc>,
@@ -36,7 +55,7 @@ pub unsafe fn reduce_best<R: Reduction>(
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
     let from = block * per_block;
     let to = input.len().min(from + per_block);
-    let value = block::reduce_shuffle::<R>(accumulate::<R>(input, from, to));
+    let value = block::reduce_shuffle::<R>(accumulate::<R, N>(input, from, to));
     if blocks == 1 {
         if tid == 0 {
             result.set(0, value);
@@ -64,7 +83,26 @@ pub unsafe fn reduce_best<R: Reduction>(
 /// What this thread's share of elements `from` to `to - 1` comes to.
 #[inline(always)]
 #[track_caller]
-fn accumulate<R: Reduction>(input: Global<R::In>, from: usize, to: usize) -> R::Acc {
+fn accumulate<R: Reduction, N: Tuned<Policy>>(
+    input: Global<R::In>,
+    from: usize,
+    to: usize,
+) -> R::Acc {
+    const { assert!(matches!(N::POLICY.unroll, 2 | 4 | 8)) };
+    match const { N::POLICY.unroll } {
+        2 => accumulate_by::<R, 2>(input, from, to),
+        4 => accumulate_by::<R, 4>(input, from, to),
+        _ => accumulate_by::<R, 8>(input, from, to),
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn accumulate_by<R: Reduction, const UNROLL: usize>(
+    input: Global<R::In>,
+    from: usize,
+    to: usize,
+) -> R::Acc {
     let lanes = Wide::<R::In>::LEN;
     let tid = thread::thread_idx_x() as usize;
     let threads = thread::block_dim_x() as usize;
@@ -78,17 +116,15 @@ fn accumulate<R: Reduction>(input: Global<R::In>, from: usize, to: usize) -> R::
 
     let mut value = R::IDENTITY;
     let mut wide = tid;
-    while wide + (BEST_UNROLL - 1) * threads < wides {
+    while wide + (UNROLL - 1) * threads < wides {
         let at = first + wide * lanes;
         let step = threads * lanes;
-        let loaded: [Wide<R::In>; BEST_UNROLL] =
+        let loaded: [Wide<R::In>; UNROLL] =
             core::array::from_fn(|round| input.get_wide_streaming(at + round * step));
-        let [a, b, c, d] = loaded;
-        value = R::add_wide(value, a, at);
-        value = R::add_wide(value, b, at + step);
-        value = R::add_wide(value, c, at + 2 * step);
-        value = R::add_wide(value, d, at + 3 * step);
-        wide += BEST_UNROLL * threads;
+        unrolled!(round < UNROLL => {
+            value = R::add_wide(value, loaded[round], at + round * step);
+        });
+        wide += UNROLL * threads;
     }
     while wide < wides {
         let at = first + wide * lanes;

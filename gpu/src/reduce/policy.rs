@@ -1,54 +1,116 @@
 //! Tuning of the reductions, as data.
 
+use crate::tuning::{self, Choice};
+
 /// Threads of a block of every rung but `best`; a power of two.
 pub const RUNG_BLOCK: usize = 256;
 /// Blocks per multiprocessor of the rungs that stride over the whole grid: enough for all its threads.
 pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// How `best` cuts an input: into as many blocks, each of which takes neighbouring elements.
+/// The numbers of `best`, which cuts an input into as many blocks as run at once, each of which takes neighbouring
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Best {
-    /// For inputs of at least so many bytes.
-    pub from_bytes: usize,
-    /// Threads of a block, up to [`BEST_MOST_THREADS`].
-    pub threads: usize,
-    /// Blocks per multiprocessor, at most.
-    pub blocks_per_multiprocessor: u32,
+pub struct Policy {
+    /// Threads of a block, for small inputs and for large ones: small blocks come to an end sooner.
+    pub threads: [usize; 2],
+    /// Blocks per multiprocessor, at most, for the same.
+    pub blocks: [u32; 2],
+    /// Bytes from which an input is a large one.
+    pub large_bytes: usize,
+    /// Blocks of [`most_threads`](Self::most_threads) that run at once at least. Two of 512: without it `ptxas` makes
+    /// room for three on an H100, and spills.
+    pub resident: u32,
+    /// 16-byte loads that a thread has in flight: 2, 4 or 8.
+    pub unroll: usize,
 }
 
-impl Best {
-    /// Bytes that a block takes at least: what its threads have in flight.
-    pub const fn least_bytes(self) -> usize {
-        self.threads * BEST_UNROLL * 16
+impl Policy {
+    /// Threads of a block, for an input of so many bytes.
+    pub const fn threads_for(&self, bytes: usize) -> usize {
+        self.threads[self.size(bytes)]
     }
 
-    const fn new(from_bytes: usize, threads: usize, blocks_per_multiprocessor: u32) -> Self {
-        Self {
-            from_bytes,
-            threads,
-            blocks_per_multiprocessor,
-        }
+    /// Blocks per multiprocessor, at most, for an input of so many bytes.
+    pub const fn blocks_for(&self, bytes: usize) -> u32 {
+        self.blocks[self.size(bytes)]
+    }
+
+    /// Bytes that a block takes at least of an input of so many bytes: what its threads have in flight.
+    pub const fn least_bytes(&self, bytes: usize) -> usize {
+        self.threads_for(bytes) * self.unroll * 16
+    }
+
+    /// Threads of a block, at most.
+    pub const fn most_threads(&self) -> usize {
+        let [small, large] = self.threads;
+        if small > large { small } else { large }
+    }
+
+    const fn size(&self, bytes: usize) -> usize {
+        (bytes >= self.large_bytes) as usize
     }
 }
 
-/// The cuts, for ever larger inputs: small blocks come to an end sooner.
-pub const BEST: [Best; 2] = [
-    Best::new(0, 256, 2),
-    Best::new(8 << 20, BEST_MOST_THREADS, 2),
-];
+const SHIPPED: Policy = Policy {
+    threads: [256, 512],
+    blocks: [2, 2],
+    large_bytes: 8 << 20,
+    resident: 2,
+    unroll: 4,
+};
 
-/// How `best` cuts an input of so many bytes.
-pub fn best(bytes: usize) -> Best {
-    let fits = |cut: &&Best| cut.from_bytes <= bytes;
-    *BEST.iter().rfind(fits).unwrap_or(&BEST[0])
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        SHIPPED,
+        Policy {
+            threads: [256, 256],
+            resident: 4,
+            ..SHIPPED
+        },
+        Policy {
+            threads: [256, 256],
+            blocks: [2, 4],
+            resident: 4,
+            ..SHIPPED
+        },
+        Policy {
+            threads: [512, 512],
+            ..SHIPPED
+        },
+        Policy {
+            threads: [256, 1024],
+            blocks: [2, 1],
+            resident: 1,
+            ..SHIPPED
+        },
+        Policy {
+            blocks: [4, 2],
+            ..SHIPPED
+        },
+        Policy {
+            blocks: [1, 2],
+            ..SHIPPED
+        },
+        Policy {
+            large_bytes: 4 << 20,
+            ..SHIPPED
+        },
+        Policy {
+            large_bytes: 32 << 20,
+            ..SHIPPED
+        },
+        Policy {
+            unroll: 2,
+            ..SHIPPED
+        },
+        Policy {
+            unroll: 8,
+            ..SHIPPED
+        },
+    ];
+    const CHOICES: &'static [Choice] = &[Choice::always(0)];
 }
-
-/// Threads of a block of `best`, at most.
-pub const BEST_MOST_THREADS: usize = 512;
-/// Blocks of so many threads that run at once at least: without it `ptxas` makes room for three on an H100, and spills.
-pub const BEST_RESIDENT: u32 = 2;
-/// 16-byte loads that a thread of `best` has in flight.
-pub const BEST_UNROLL: usize = 4;
 
 /// Threads of a block of the last pass.
 pub const FINISH_BLOCK: usize = 512;
@@ -67,7 +129,7 @@ pub enum Cut {
         /// Elements that one block takes at least, so that short inputs get few blocks.
         least_per_block: usize,
     },
-    /// As [`best`] says, which combines the partial results in the same launch.
+    /// As the [`Policy`] says: `best` combines the partial results in the same launch.
     Best,
     /// Pass after pass over ever fewer elements.
     Folding {

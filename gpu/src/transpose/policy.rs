@@ -1,10 +1,11 @@
 //! Tuning of the transpose, as data.
 
 use super::best::shifted;
+use crate::tuning::{self, Choice};
 
 /// How a variant cuts the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct Cut {
     /// The tile's side along x, in elements.
     pub tile_width: usize,
     /// The tile's side along y, in elements.
@@ -17,82 +18,68 @@ pub struct Policy {
 pub const RUNG_TILE: usize = 16;
 
 /// `naive`, `tiled` and `padded`.
-pub const RUNG: Policy = Policy {
+pub const RUNG: Cut = Cut {
     tile_width: RUNG_TILE,
     tile_height: RUNG_TILE,
     block: [16, 16],
 };
 
-/// Threads of a block of `best`.
-pub const BEST_THREADS: usize = 256;
-
-/// Blocks of `best` that a multiprocessor's registers have room for, at least; no more than 2048 threads are
-/// resident on any architecture, and 1024 on 7.5.
-pub const BEST_RESIDENT: u32 = 5;
-
-/// Tiles that blocks of `best` go down before they go to the right; 1 takes row after row of tiles.
-pub const BEST_BAND: u32 = 4;
-
 /// Bytes of a sector of the second-level cache. Where rows do not begin at sectors, the pieces of the output's rows that
 /// blocks write do so all the same: to write a part of a sector takes about as long as to write three.
 pub const SECTOR: usize = 32;
 
-/// How `best` cuts a matrix of elements of one size: into tiles of words.
+/// Bytes of the words that `best` moves: a thread takes as many words, one below the other, as a word has elements.
+pub const fn word_bytes(element_bytes: usize) -> usize {
+    if element_bytes <= 2 { 8 } else { 16 }
+}
+
+/// Elements of a word.
+pub const fn word_elements(element_bytes: usize) -> usize {
+    word_bytes(element_bytes) / element_bytes
+}
+
+/// The numbers of `best`, which cuts a matrix into tiles of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Best {
-    /// Bytes of an element.
-    pub element_bytes: usize,
-    /// Bytes of a word.
-    pub word_bytes: usize,
-    /// Words of a tile's row.
+pub struct Policy {
+    /// Threads of a block.
+    pub threads: usize,
+    /// Blocks that a multiprocessor's registers have room for, at least; no more than 2048 threads are resident on any
+    /// architecture, and 1024 on 7.5.
+    pub resident: u32,
+    /// Tiles that blocks go down before they go to the right; 1 takes row after row of tiles.
+    pub band: u32,
+    /// Words of a tile's row, of [`word_bytes`].
     pub words: usize,
     /// Words of a tile's column, which becomes a row of the output.
     pub words_down: usize,
 }
 
-impl Best {
-    /// The sizes of elements.
-    pub const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
-
-    /// The cut for elements of `element_bytes` bytes. A row of a tile is 128 bytes of small elements, 256 bytes
-    /// of larger ones and 512 of the largest; a column is 256 bytes, and 512 of the largest: what is written in one piece.
-    pub const fn of(element_bytes: usize) -> Self {
-        let (word_bytes, words, words_down) = match element_bytes {
-            1 | 2 => (8, 16, 32),
-            16 => (16, 32, 32),
-            _ => (16, 16, 16),
-        };
-        Self {
-            element_bytes,
-            word_bytes,
-            words,
-            words_down,
-        }
-    }
-
-    /// Elements of a word.
-    pub const fn elements(self) -> usize {
-        self.word_bytes / self.element_bytes
-    }
-
-    /// Elements of a tile's row.
-    pub const fn tile_width(self) -> usize {
-        self.words * self.elements()
+impl Policy {
+    /// Elements of a tile's row, for elements of `element_bytes` bytes.
+    pub const fn tile_width(&self, element_bytes: usize) -> usize {
+        self.words * word_elements(element_bytes)
     }
 
     /// Elements of a tile's column.
-    pub const fn tile_height(self) -> usize {
-        self.words_down * self.elements()
+    pub const fn tile_height(&self, element_bytes: usize) -> usize {
+        self.words_down * word_elements(element_bytes)
     }
 
     /// Shared memory of a tile in bytes, with a word of padding behind every row of each plane; where rows do not
     /// begin at words, a row is a sector longer, or there are as many more of them.
-    pub const fn shared_bytes(self) -> usize {
-        let in_words = self.elements() * self.words * (self.words_down + 1) * self.word_bytes;
-        let in_pieces = match self.element_bytes {
-            bytes @ (1 | 2) => shifted::shared_bytes(bytes),
+    pub const fn shared_bytes(&self, element_bytes: usize) -> usize {
+        let in_words = word_elements(element_bytes)
+            * self.words
+            * (self.words_down + 1)
+            * word_bytes(element_bytes);
+        let (width, height) = (
+            self.tile_width(element_bytes),
+            self.tile_height(element_bytes),
+        );
+        let in_pieces = match element_bytes {
+            1 | 2 => shifted::shared_bytes(element_bytes),
             16 => 0,
-            bytes => (self.tile_height() + SECTOR / bytes) * (self.tile_width() + 1) * bytes,
+            bytes => (height + SECTOR / bytes) * (width + 1) * bytes,
         };
         if in_words > in_pieces {
             in_words
@@ -101,17 +88,102 @@ impl Best {
         }
     }
 
-    /// As a policy.
-    pub const fn policy(self) -> Policy {
-        Policy {
-            tile_width: self.tile_width(),
-            tile_height: self.tile_height(),
-            block: [BEST_THREADS as u32, 1],
+    /// Whether the kernels take the row, for elements of `element_bytes` bytes: each way of moving a tile goes through it
+    /// in full rounds of the block.
+    pub const fn fits(&self, element_bytes: usize) -> bool {
+        let (across, down) = (self.words, self.words_down);
+        match element_bytes {
+            1 | 2 => {
+                shifted::takes(self, element_bytes)
+                    && down.is_multiple_of(self.threads / across)
+                    && across.is_multiple_of(self.threads / down)
+            }
+            16 => across == down && (across * down).is_multiple_of(self.threads),
+            // A warp takes a part of a row, and the warps go through the rows.
+            _ => {
+                let side = self.tile_width(element_bytes);
+                across == down
+                    && (across * down).is_multiple_of(self.threads)
+                    && side.is_multiple_of(32)
+                    && side.is_multiple_of(self.threads / 32)
+            }
+        }
+    }
+
+    /// How the matrix is cut.
+    pub const fn cut(&self, element_bytes: usize) -> Cut {
+        Cut {
+            tile_width: self.tile_width(element_bytes),
+            tile_height: self.tile_height(element_bytes),
+            block: [self.threads as u32, 1],
         }
     }
 }
 
-/// The policies of the variants in the catalogue's order, for elements of so many bytes.
-pub const fn policies(element_bytes: usize) -> [Policy; super::FAMILY.variants.len()] {
-    [RUNG, RUNG, RUNG, Best::of(element_bytes).policy()]
+/// A row for 256 threads and a tile of so many words. A tile's row is 128 bytes of small elements, 256 bytes of larger ones
+/// and 512 of the largest; a column is 256 bytes, and 512 of the largest: what is written in one piece.
+const fn policy([words, words_down]: [usize; 2], resident: u32, band: u32) -> Policy {
+    Policy {
+        threads: 256,
+        resident,
+        band,
+        words,
+        words_down,
+    }
+}
+
+/// The tile for elements of 1 and 2 bytes: the one that both ways of moving them know.
+const SMALL: [usize; 2] = [16, 32];
+/// For elements of 4 and 8 bytes.
+const LARGE: [usize; 2] = [16, 16];
+/// For elements of 16 bytes.
+const LARGEST: [usize; 2] = [32, 32];
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        policy(SMALL, 5, 4),
+        policy(SMALL, 4, 4),
+        policy(SMALL, 6, 4),
+        policy(SMALL, 5, 1),
+        policy(SMALL, 5, 2),
+        policy(SMALL, 5, 8),
+        policy(SMALL, 5, 16),
+        Policy {
+            threads: 128,
+            ..policy(SMALL, 10, 4)
+        },
+        policy(LARGE, 5, 4),
+        policy(LARGE, 4, 4),
+        policy(LARGE, 6, 4),
+        policy(LARGE, 5, 1),
+        policy(LARGE, 5, 2),
+        policy(LARGE, 5, 8),
+        policy(LARGE, 5, 16),
+        Policy {
+            threads: 128,
+            ..policy(LARGE, 10, 4)
+        },
+        policy(LARGEST, 5, 4),
+        policy(LARGEST, 4, 4),
+        policy(LARGEST, 6, 4),
+        policy(LARGEST, 5, 1),
+        policy(LARGEST, 5, 2),
+        policy(LARGEST, 5, 8),
+        policy(LARGEST, 5, 16),
+        Policy {
+            threads: 512,
+            ..policy(LARGEST, 2, 4)
+        },
+    ];
+    const CHOICES: &'static [Choice] = &[
+        Choice::up_to(2, 0),
+        Choice::up_to(8, 8),
+        Choice::up_to(16, 16),
+    ];
+}
+
+/// The cuts of the variants in the catalogue's order, for elements of so many bytes, and `best` by a row.
+pub const fn cuts(best: Policy, element_bytes: usize) -> [Cut; super::FAMILY.variants.len()] {
+    [RUNG, RUNG, RUNG, best.cut(element_bytes)]
 }

@@ -1,7 +1,7 @@
 //! Transpose of a row-major matrix.
 
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
-use warpwright_gpu::transpose::{FAMILY, Word, policy::policies};
+use warpwright_gpu::transpose::{FAMILY, Word, policy::cuts};
 
 use super::{Choice, ChosenBy, choose, grid_size};
 use crate::{
@@ -93,23 +93,24 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
                 ));
             }
         };
-        let policy = policies(size_of::<T>())[choice.index];
+        let kernel = kernels[choice.index];
+        let cut = cuts(device.policy(kernel, size_of::<T>()), size_of::<T>())[choice.index];
         let tiles = input
             .width()
-            .div_ceil(policy.tile_width)
-            .saturating_mul(input.height().div_ceil(policy.tile_height));
+            .div_ceil(cut.tile_width)
+            .saturating_mul(input.height().div_ceil(cut.tile_height));
         let work = if input.width() == 0 || input.height() == 0 {
             Work::Nothing
         } else if input.width() == 1 || input.height() == 1 {
             Work::Copy
         } else {
-            let [x, y] = policy.block;
+            let [x, y] = cut.block;
             let config = LaunchConfig {
                 grid: [grid_size(&FAMILY, choice, tiles)?, 1, 1],
                 block: [x, y, 1],
                 shared_bytes: 0,
             };
-            Work::Launch(kernels[choice.index], config)
+            Work::Launch(kernel, config)
         };
         let output = Matrix::uninit(&device, "transpose", input.width(), input.height())?;
         Ok(PreparedTranspose {

@@ -25,10 +25,13 @@ pub(super) fn run(bench: &mut Bench) {
 }
 
 fn of<T: Number>(bench: &mut Bench) {
-    let sizes: &[u32] =
-        bench
-            .scale()
-            .pick(&[12, 14, 16, 18, 20, 22, 24, 26, 28], &[12, 20, 28], &[12]);
+    // A sweep times every row of the table at each size.
+    let full: &[u32] = if bench.is_sweep() {
+        &[12, 16, 20, 22, 24, 26, 28]
+    } else {
+        &[12, 14, 16, 18, 20, 22, 24, 26, 28]
+    };
+    let sizes = bench.scale().pick(full, &[12, 20, 28], &[12]);
     let largest = 1_usize << sizes[sizes.len() - 1];
     let (device, peers) = (bench.device(), bench.peers());
     // Twice the largest input: every set of buffers is a part of it.
@@ -58,12 +61,14 @@ fn of<T: Number>(bench: &mut Bench) {
                     ratio: Some(1.0),
                 },
             };
+            let candidates = bench.candidates(&spec);
             bench.case(spec, || {
                 let arena = LazyCell::force(&arena).as_ref().map_err(String::clone)?;
                 let truths = LazyCell::force(&truths).as_ref().map_err(String::clone)?;
                 let truth = |set| if set == 0 { &truths[0] } else { &truths[1] };
                 let part = move |set| arena.part(set, sets, len);
-                let mut rivals = Vec::new();
+                let ours = |device: &Device| ours(device, operation, sets, part, truth);
+                let mut rivals = candidates.rivals(ours);
                 if peers.wanted() {
                     let cub = peers
                         .cub()
@@ -75,7 +80,7 @@ fn of<T: Number>(bench: &mut Bench) {
                 }
                 Ok(Contest {
                     sets,
-                    ours: ours(&device, operation, sets, part, truth)?,
+                    ours: ours(&device)?,
                     rivals,
                 })
             });

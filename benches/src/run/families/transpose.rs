@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use rayon::prelude::*;
 use serde_json::json;
-use warpwright::{Element, Matrix};
+use warpwright::{Device, Element, Matrix};
 use warpwright_cli::sample;
 
 use super::super::{Bench, Contest, Result, Spec, local};
@@ -13,17 +13,21 @@ use super::uploaded;
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
-    let shapes = bench.scale().pick(
-        [(16384, 16384), (10007, 8191)],
-        [(16384, 16384), (10007, 8191)],
-        [(64, 96), (37, 41)],
-    );
+    // A sweep has every row's outputs in memory at once.
+    let side = if bench.is_sweep() { 8192 } else { 16384 };
+    let large = [(side, side), (10007, 8191)];
+    let shapes = bench.scale().pick(large, large, [(64, 96), (37, 41)]);
     for shape in shapes {
         of(bench, "u8", shape, |hash| hash as u8);
         of(bench, "u16", shape, |hash| hash as u16);
         // Bits are moved and not looked at.
         of(bench, "f32", shape, |hash| hash as u32);
         of(bench, "f64", shape, |hash| hash);
+        if bench.is_sweep() {
+            of(bench, "u128", shape, |hash| {
+                u128::from(hash) << 64 | u128::from(!hash)
+            });
+        }
     }
 }
 
@@ -57,30 +61,39 @@ fn of<T: Element + PartialEq + Debug>(
             Ok(device.upload_matrix(values, height, width)?)
         })
     });
+    let candidates = bench.candidates(&spec);
     bench.case(spec, || {
         let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-        let prepared: Result<Vec<_>> = inputs
-            .iter()
-            .map(|input: &Matrix<T>| Ok(device.transpose_request(input).prepare()?))
-            .collect();
-        let ours = local(
-            prepared?,
-            |prepared, set| Ok(prepared[set].enqueue()?),
-            |prepared, set| {
-                let found = prepared[set].output().to_vec()?;
-                Ok(check(
-                    &values[set * elements..][..elements],
-                    &found,
-                    height,
-                    width,
-                ))
-            },
-        );
-        let python = ["u1", "i2", "f4", "f8"][size_of::<T>().ilog2() as usize];
+        let values = LazyCell::force(&values);
+        let ours = |device: &Device| {
+            let prepared: Result<Vec<_>> = inputs
+                .iter()
+                .map(|input: &Matrix<T>| Ok(device.transpose_request(input).prepare()?))
+                .collect();
+            Ok(local(
+                prepared?,
+                |prepared, set| Ok(prepared[set].enqueue()?),
+                |prepared, set| {
+                    let found = prepared[set].output().to_vec()?;
+                    Ok(check(
+                        &values[set * elements..][..elements],
+                        &found,
+                        height,
+                        width,
+                    ))
+                },
+            ))
+        };
+        let mut rivals = candidates.rivals(ours);
+        let python = ["u1", "i2", "f4", "f8", "c16"][size_of::<T>().ilog2() as usize];
         let request =
             json!({"work": "transpose", "shape": [height, width], "element": python, "sets": sets});
-        let rivals = peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request);
-        Ok(Contest { sets, ours, rivals })
+        rivals.extend(peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request));
+        Ok(Contest {
+            sets,
+            ours: ours(&device)?,
+            rivals,
+        })
     })
 }
 

@@ -55,7 +55,8 @@ pub fn cases(
     let wait = || Ok(device.synchronize()?);
 
     let mut sum = device.reduce(&value).prepare(Operator::Sum)?;
-    let best = reduce::policy::best(size_of::<f32>());
+    let best = shipped::<reduce::policy::Policy, f32>();
+    let bytes = size_of::<f32>();
     each(Case {
         family: "reduce",
         work: "sum f32",
@@ -68,11 +69,11 @@ pub fn cases(
             clear_again: false,
             work: Work::Launch {
                 kernel: kernels.get("reduce_best__sum_f32")?,
-                block: [best.threads as u32, 1],
+                block: [best.threads_for(bytes) as u32, 1],
                 shared_bytes: 0,
                 arguments: Arguments::default()
                     .view(input, 1)
-                    .word((best.least_bytes() / size_of::<f32>()) as u64)
+                    .word((best.least_bytes(bytes) / bytes) as u64)
                     .room(0, 1)
                     .room(32, 1)
                     .room(16, 1),

@@ -8,7 +8,8 @@ mod wide;
 
 use cuda_std::prelude::*;
 
-use super::policy::{BEST_BAND, BEST_RESIDENT, BEST_THREADS, Best, SECTOR};
+use super::policy::{Policy, SECTOR, word_elements};
+use crate::tuning::{ARCHITECTURE, Shipped, Tuned, chosen, shipped};
 
 /// Transposes a `height` x `width` row-major matrix through tiles. A tile is moved by words of `K`
 /// elements, 8 bytes for elements of 1 and 2 bytes and 16 bytes for larger ones. A thread takes `K` words, one below
@@ -20,25 +21,37 @@ use super::policy::{BEST_BAND, BEST_RESIDENT, BEST_THREADS, Best, SECTOR};
 /// words of 4 bytes, and elements of 4 and 8 bytes are moved singly. What a block writes of a row of the output begins at
 /// a sector all the same, so that only the ends of rows are parts of sectors.
 ///
-/// Launch: one block of 256 threads per tile of [`Best::tile_width`] by [`Best::tile_height`] elements, in bands; static
-/// shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes. Exact.
+/// Launch: one block of [`Policy::threads`] threads per tile of [`Policy::tile_width`] by [`Policy::tile_height`] elements,
+/// in bands of [`Policy::band`]; static shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes. Exact.
 ///
 /// # Safety
 /// `input` and `output` have `width * height` elements and do not overlap.
 #[kernel(
-    launch_bounds(BEST_THREADS as u32, BEST_RESIDENT),
+    launch_bounds(shipped::<Policy, T>().threads as u32, shipped::<Policy, T>().resident),
     instances(b1: (u8, 8), b2: (u16, 4), b4: (u32, 4), b8: (u64, 2), b16: (u128, 1))
 )]
-pub unsafe fn transpose_best<T: Copy, const K: usize>(
+pub unsafe fn transpose_best<T: Copy + 'static, const K: usize>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,
     height: usize,
 ) {
-    let best = const { Best::of(size_of::<T>()) };
-    const { assert!(Best::of(size_of::<T>()).elements() == K) };
-    let memory = tile_memory::<T>();
-    let (left, top) = banded_origin(width, height, best);
+    by_tiles::<T, Shipped<T>, K>(input, output, width, height);
+}
+
+/// [`transpose_best`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+pub fn by_tiles<T: Copy + 'static, N: Tuned<Policy>, const K: usize>(
+    input: Global<T>,
+    output: GlobalMut<T>,
+    width: usize,
+    height: usize,
+) {
+    const { assert!(word_elements(size_of::<T>()) == K) };
+    const { assert!(N::POLICY.fits(size_of::<T>())) };
+    let memory = tile_memory::<T, N>();
+    let (left, top) = banded_origin::<T, N>(width, height);
     let tile = Tile {
         input,
         output,
@@ -46,7 +59,7 @@ pub unsafe fn transpose_best<T: Copy, const K: usize>(
         height,
         left,
         top,
-        whole: left + best.tile_width() <= width && top + best.tile_height() <= height,
+        whole: left + tile_width::<T, N>() <= width && top + tile_height::<T, N>() <= height,
     };
     let word_bytes = size_of::<T>() * K;
     let in_words = width.is_multiple_of(K)
@@ -55,16 +68,16 @@ pub unsafe fn transpose_best<T: Copy, const K: usize>(
         && output.as_ptr().addr().is_multiple_of(word_bytes);
     if size_of::<T>() < 4 {
         if in_words {
-            packed::transpose::<T, K>(tile, memory);
+            packed::transpose::<T, N, K>(tile, memory);
         } else if size_of::<T>() == 1 {
-            shifted::transpose::<T, 4>(tile, memory);
+            shifted::transpose::<T, N, 4>(tile, memory);
         } else {
-            shifted::transpose::<T, 2>(tile, memory);
+            shifted::transpose::<T, N, 2>(tile, memory);
         }
     } else if K == 1 || in_words {
-        wide::transpose::<T, K>(tile, memory);
+        wide::transpose::<T, N, K>(tile, memory);
     } else {
-        single::transpose::<T>(tile, memory);
+        single::transpose::<T, N>(tile, memory);
     }
 }
 
@@ -85,10 +98,20 @@ impl<T: Copy> Tile<T> {
     /// Whether its rows of the output, begun at sectors, are all of one length: it is neither at the top, where they begin
     /// with the matrix, nor at another end.
     #[inline(always)]
-    fn inner(self) -> bool {
-        let down = const { Best::of(size_of::<T>()).tile_height() };
+    fn inner<N: Tuned<Policy>>(self) -> bool {
+        let down = tile_height::<T, N>();
         self.whole && self.top > 0 && self.top + down + SECTOR / size_of::<T>() <= self.height
     }
+}
+
+/// Elements of a tile's row.
+const fn tile_width<T, N: Tuned<Policy>>() -> usize {
+    N::POLICY.tile_width(size_of::<T>())
+}
+
+/// Elements of a tile's column.
+const fn tile_height<T, N: Tuned<Policy>>() -> usize {
+    N::POLICY.tile_height(size_of::<T>())
 }
 
 /// Elements from element `i` to the first one that begins a sector.
@@ -99,12 +122,14 @@ fn to_sector<T: Copy>(output: GlobalMut<T>, i: usize) -> usize {
     (address.wrapping_neg() % SECTOR as u32) as usize / size_of::<T>()
 }
 
-/// The shared memory of a tile.
+/// The shared memory of a tile: as much as the row that ships takes.
 #[inline(always)]
-fn tile_memory<T>() -> Shared<u128> {
+fn tile_memory<T, N: Tuned<Policy>>() -> Shared<u128> {
     const fn units(element_bytes: usize) -> usize {
-        Best::of(element_bytes).shared_bytes().div_ceil(16)
+        let shipped: Policy = chosen(ARCHITECTURE, element_bytes);
+        shipped.shared_bytes(element_bytes).div_ceil(16)
     }
+    const { assert!(N::POLICY.shared_bytes(size_of::<T>()) <= 16 * units(size_of::<T>())) };
     // Of these each instance has its own alone.
     match size_of::<T>() {
         1 => shared![u128; units(1)],
@@ -123,19 +148,20 @@ fn shared_as<T: Copy>(memory: Shared<u128>) -> Shared<T> {
     unsafe { Shared::from_raw_parts(memory.as_ptr().cast(), memory.len() * 16 / size_of::<T>()) }
 }
 
-/// The tile of this block: its first column and row. Blocks go down [`BEST_BAND`] tiles, then on to the next
+/// The tile of this block: its first column and row. Blocks go down [`Policy::band`] tiles, then on to the next
 /// tiles to the right: those that run together read and write a square region, so that both sides' rows are
 /// long pieces of memory.
 #[inline(always)]
-fn banded_origin(width: usize, height: usize, best: Best) -> (usize, usize) {
-    let (tile_width, tile_height) = (best.tile_width(), best.tile_height());
+fn banded_origin<T, N: Tuned<Policy>>(width: usize, height: usize) -> (usize, usize) {
+    let (tile_width, tile_height) = (tile_width::<T, N>(), tile_height::<T, N>());
+    let most = N::POLICY.band;
     let across = width.div_ceil(tile_width) as u32;
     let down = height.div_ceil(tile_height) as u32;
     let block = thread::block_idx_x();
-    let per_band = across * down.min(BEST_BAND);
+    let per_band = across * down.min(most);
     let (band, within) = (block / per_band, block % per_band);
-    let first = band * BEST_BAND;
-    let rows = (down - first).min(BEST_BAND);
+    let first = band * most;
+    let rows = (down - first).min(most);
     (
         (within / rows) as usize * tile_width,
         (first + within % rows) as usize * tile_height,

@@ -3,28 +3,24 @@
 use cuda_std::prelude::*;
 
 use super::{
-    super::policy::BEST_THREADS,
+    super::policy::Policy,
     Tile, shared_as,
     turned::{turned_2, turned_4},
 };
-
-/// Words of a row of a tile.
-const WORDS: usize = 16;
-/// Groups of `K` rows of a tile, whose words become a row of the output.
-const GROUPS: usize = 32;
-/// Words from one row of a plane to the next, so that columns do not meet in a bank.
-const PITCH: usize = GROUPS + 1;
-/// Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
-const PLANE: usize = WORDS * PITCH;
-/// Groups that a block loads at once.
-const AT_ONCE: usize = BEST_THREADS / WORDS;
-/// Rows of a plane that a block stores at once.
-const STORED_AT_ONCE: usize = BEST_THREADS / GROUPS;
+use crate::tuning::Tuned;
 
 /// Moves a tile by words of `K` elements. See [`super::transpose_best`].
 #[inline(always)]
 #[track_caller]
-pub fn transpose<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+    // Words of a row of a tile, and groups of `K` rows, whose words become a row of the output.
+    let (words, groups) = (N::POLICY.words, N::POLICY.words_down);
+    // Words from one row of a plane to the next, so that columns do not meet in a bank.
+    let pitch = groups + 1;
+    // Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
+    let plane = words * pitch;
+    // Groups that a block loads at once, and rows of a plane that it stores at once.
+    let (at_once, stored_at_once) = (N::POLICY.threads / words, N::POLICY.threads / groups);
     let shared = shared_as::<u64>(memory);
     // SAFETY: the whole matrices, which are aligned for words and have a whole number of them.
     let (input, output): (Global<u64>, GlobalMut<u64>) = unsafe {
@@ -35,28 +31,28 @@ pub fn transpose<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
     };
     let tid = thread::thread_idx_x() as usize;
 
-    let (word, group) = (tid % WORDS, tid / WORDS);
+    let (word, group) = (tid % words, tid / words);
     let (width, x) = (tile.width / K, tile.left / K + word);
-    for round in 0..GROUPS / AT_ONCE {
-        let group = group + round * AT_ONCE;
+    for round in 0..groups / at_once {
+        let group = group + round * at_once;
         let y = tile.top + group * K;
         // The matrix's sides are multiples of K, so that these K x K elements are in it, or none of them.
         if tile.whole || (x < width && y < tile.height) {
             let columns = turned::<K>(core::array::from_fn(|i| input.get((y + i) * width + x)));
             for j in 0..K {
-                shared.set(j * PLANE + word * PITCH + group, columns[j]);
+                shared.set(j * plane + word * pitch + group, columns[j]);
             }
         }
     }
     thread::sync_threads();
-    let (group, row) = (tid % GROUPS, tid / GROUPS);
+    let (group, row) = (tid % groups, tid / groups);
     let (height, y) = (tile.height / K, tile.top / K + group);
-    for round in 0..WORDS / STORED_AT_ONCE {
-        let row = row + round * STORED_AT_ONCE;
+    for round in 0..words / stored_at_once {
+        let row = row + round * stored_at_once;
         let x = tile.left + row * K;
         if tile.whole || (x < tile.width && y < height) {
             for j in 0..K {
-                let word = shared.get(j * PLANE + row * PITCH + group);
+                let word = shared.get(j * plane + row * pitch + group);
                 output.set((x + j) * height + y, word);
             }
         }

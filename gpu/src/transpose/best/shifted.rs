@@ -3,10 +3,11 @@
 use cuda_std::prelude::*;
 
 use super::{
-    super::policy::{BEST_THREADS, SECTOR},
+    super::policy::{Policy, SECTOR},
     Tile, shared_as, to_sector,
     turned::{turned_2, turned_4},
 };
+use crate::tuning::Tuned;
 
 /// Words of a row of a tile: one per lane of a warp.
 const WORDS: usize = 32;
@@ -18,25 +19,38 @@ const LONG_WORDS: usize = PARTS * WORDS + SECTOR / 4;
 const PITCH: usize = LONG_WORDS + 1;
 /// Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
 const PLANE: usize = WORDS * PITCH;
+
 /// Warps of a block.
-const WARPS: usize = BEST_THREADS / WORDS;
+const fn block_warps<N: Tuned<Policy>>() -> usize {
+    N::POLICY.threads / WORDS
+}
 
 /// Shared memory of a tile in bytes, for elements of `bytes` bytes.
 pub const fn shared_bytes(bytes: usize) -> usize {
     4 / bytes * PLANE * 4
 }
 
+/// Whether this can be done by the numbers of a row, for elements of `bytes` bytes: a warp takes a row of a tile, a row
+/// of the output takes it as often as it has parts, and the block's warps go through either in full rounds.
+pub const fn takes(policy: &Policy, bytes: usize) -> bool {
+    let warps = policy.threads / WORDS;
+    policy.tile_width(bytes) * bytes == WORDS * 4
+        && policy.tile_height(bytes) * bytes == PARTS * WORDS * 4
+        && LONG_WORDS.is_multiple_of(3 * warps)
+        && warps.is_multiple_of(4 / bytes)
+}
+
 /// Moves a tile by words of `K` elements. See [`super::transpose_best`].
 #[inline(always)]
 #[track_caller]
-pub fn transpose<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
-    load::<T, K>(tile, shared_as(memory));
+pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+    load::<T, N, K>(tile, shared_as(memory));
     mend_ends::<T, K>(tile, memory);
     thread::sync_threads();
-    if tile.inner() {
-        store::<T, K, true>(tile, memory);
+    if tile.inner::<N>() {
+        store::<T, N, K, true>(tile, memory);
     } else {
-        store::<T, K, false>(tile, memory);
+        store::<T, N, K, false>(tile, memory);
     }
 }
 
@@ -107,17 +121,18 @@ fn put<const K: usize>(shared: Shared<u32>, lane: usize, group: usize, rows: [u3
 /// memory, parts of which may be outside it, are for [`mend_ends`].
 #[inline(always)]
 #[track_caller]
-fn load<T: Copy, const K: usize>(tile: Tile<T>, shared: Shared<u32>) {
+fn load<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, shared: Shared<u32>) {
     let input = words_of(tile.input);
     if tile.top > 0 && tile.top + (LONG_WORDS + 1) * K < tile.height && tile.width > 2 * WORDS * K {
         // Every word, also beyond the right side, is before the matrix's last row.
-        load_words::<T, K, false>(tile, input, shared);
+        load_words::<T, N, K, false>(tile, input, shared);
     } else if !input.is_empty() {
-        load_words::<T, K, true>(tile, input, shared);
+        load_words::<T, N, K, true>(tile, input, shared);
     } else {
         let (lane, warp) = place();
-        for round in 0..LONG_WORDS / WARPS {
-            put::<K>(shared, lane, warp + round * WARPS, [0; K]);
+        let warps = const { block_warps::<N>() };
+        for round in 0..LONG_WORDS / warps {
+            put::<K>(shared, lane, warp + round * warps, [0; K]);
         }
     }
 }
@@ -125,7 +140,7 @@ fn load<T: Copy, const K: usize>(tile: Tile<T>, shared: Shared<u32>) {
 /// [`load`]; `CLAMPED`: words outside `input` are asked for, and one of its own is taken instead.
 #[inline(always)]
 #[track_caller]
-fn load_words<T: Copy, const K: usize, const CLAMPED: bool>(
+fn load_words<T: Copy, N: Tuned<Policy>, const K: usize, const CLAMPED: bool>(
     tile: Tile<T>,
     input: Global<u32>,
     shared: Shared<u32>,
@@ -147,14 +162,14 @@ fn load_words<T: Copy, const K: usize, const CLAMPED: bool>(
             shifted::<T>(word(index), word(index + 1), first as usize % K)
         })
     };
-    const { assert!(LONG_WORDS.is_multiple_of(3 * WARPS)) };
-    for round in 0..LONG_WORDS / WARPS / 3 {
-        let group = warp + round * 3 * WARPS;
+    let warps = const { block_warps::<N>() };
+    for round in 0..LONG_WORDS / warps / 3 {
+        let group = warp + round * 3 * warps;
         // The loads of all three before what is loaded is used.
-        let (a, b, c) = (rows(group), rows(group + WARPS), rows(group + 2 * WARPS));
+        let (a, b, c) = (rows(group), rows(group + warps), rows(group + 2 * warps));
         put::<K>(shared, lane, group, a);
-        put::<K>(shared, lane, group + WARPS, b);
-        put::<K>(shared, lane, group + 2 * WARPS, c);
+        put::<K>(shared, lane, group + warps, b);
+        put::<K>(shared, lane, group + 2 * warps, c);
     }
 }
 
@@ -196,16 +211,19 @@ fn element_place<const K: usize>(column: usize, row: usize) -> usize {
 /// `INNER` the pieces may end with the matrix, within a word, or begin with it.
 #[inline(always)]
 #[track_caller]
-fn store<T: Copy, const K: usize, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
-    const { assert!(WARPS.is_multiple_of(K)) };
+fn store<T: Copy, N: Tuned<Policy>, const K: usize, const INNER: bool>(
+    tile: Tile<T>,
+    memory: Shared<u128>,
+) {
+    let warps = const { block_warps::<N>() };
     let (lane, warp) = place();
     let (words, elements) = (shared_as::<u32>(memory), shared_as::<T>(memory));
     let side = WORDS * K;
     // What changes from a row to the next: its place in the planes, in words, and its first element.
     let mut place = (warp % K) * PLANE + (warp / K) * PITCH;
     let mut first = (tile.left + warp) * tile.height + tile.top;
-    for round in 0..side / WARPS {
-        let column = round * WARPS + warp;
+    for round in 0..side / warps {
+        let column = round * warps + warp;
         if INNER || tile.left + column < tile.width {
             let skipped = to_sector(tile.output, first);
             for part in 0..PARTS {
@@ -231,7 +249,7 @@ fn store<T: Copy, const K: usize, const INNER: bool>(tile: Tile<T>, memory: Shar
                     .set(first + lane, elements.get(place * K + lane));
             }
         }
-        place += WARPS / K * PITCH;
-        first += WARPS * tile.height;
+        place += const { block_warps::<N>() / K * PITCH };
+        first += warps * tile.height;
     }
 }

@@ -3,30 +3,31 @@
 use cuda_std::prelude::*;
 
 use super::{
-    super::policy::{BEST_THREADS, Best, SECTOR},
-    Tile, shared_as, to_sector,
+    super::policy::{Policy, SECTOR},
+    Tile, shared_as, tile_width, to_sector,
 };
+use crate::tuning::Tuned;
 
 /// Lanes of a warp, which take neighbouring elements of a row.
 const LANES: usize = 32;
-/// Warps of a block, which take neighbouring rows.
-const WARPS: usize = BEST_THREADS / LANES;
 
 /// Moves a tile by single elements. See [`super::transpose_best`].
 #[inline(always)]
 #[track_caller]
-pub fn transpose<T: Copy>(tile: Tile<T>, memory: Shared<u128>) {
-    if tile.inner() {
-        moved::<T, true>(tile, memory);
+pub fn transpose<T: Copy, N: Tuned<Policy>>(tile: Tile<T>, memory: Shared<u128>) {
+    if tile.inner::<N>() {
+        moved::<T, N, true>(tile, memory);
     } else {
-        moved::<T, false>(tile, memory);
+        moved::<T, N, false>(tile, memory);
     }
 }
 
 #[inline(always)]
 #[track_caller]
-fn moved<T: Copy, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
-    let side = const { Best::of(size_of::<T>()).tile_width() };
+fn moved<T: Copy, N: Tuned<Policy>, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
+    let side = tile_width::<T, N>();
+    // Warps of a block, which take neighbouring rows.
+    let warps = N::POLICY.threads / LANES;
     // As many more rows as a row of the output may begin later than the tile.
     let rows = side + SECTOR / size_of::<T>();
     // One element more than a row has, so that neither rows nor columns meet in a bank.
@@ -38,18 +39,18 @@ fn moved<T: Copy, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
     for part in 0..side / LANES {
         let column = part * LANES + lane;
         let x = tile.left + column;
-        for round in 0..rows.div_ceil(WARPS) {
-            let row = round * WARPS + warp;
+        for round in 0..rows.div_ceil(warps) {
+            let row = round * warps + warp;
             let y = tile.top + row;
-            let in_tile = (round + 1) * WARPS <= rows || row < rows;
+            let in_tile = (round + 1) * warps <= rows || row < rows;
             if in_tile && (INNER || (x < tile.width && y < tile.height)) {
                 shared.set(row * pitch + column, tile.input.get(y * tile.width + x));
             }
         }
     }
     thread::sync_threads();
-    for round in 0..side / WARPS {
-        let column = round * WARPS + warp;
+    for round in 0..side / warps {
+        let column = round * warps + warp;
         let x = tile.left + column;
         let first = x * tile.height + tile.top;
         let skipped = to_sector(tile.output, first);

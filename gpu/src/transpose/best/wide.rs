@@ -2,31 +2,31 @@
 
 use cuda_std::prelude::*;
 
-use super::{
-    super::policy::{BEST_THREADS, Best},
-    Tile, shared_as,
-};
+use super::{super::policy::Policy, Tile, shared_as};
+use crate::tuning::Tuned;
 
 /// Moves a tile by words of `K` elements, which are 16 bytes. See [`super::transpose_best`].
 #[inline(always)]
 #[track_caller]
-pub fn transpose<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
+pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
     if tile.whole {
-        moved::<T, K, true>(tile, memory);
+        moved::<T, N, K, true>(tile, memory);
     } else {
-        moved::<T, K, false>(tile, memory);
+        moved::<T, N, K, false>(tile, memory);
     }
 }
 
 #[inline(always)]
 #[track_caller]
-fn moved<T: Copy, const K: usize, const WHOLE: bool>(tile: Tile<T>, memory: Shared<u128>) {
-    let best = const { Best::of(size_of::<T>()) };
-    let words = best.words;
+fn moved<T: Copy, N: Tuned<Policy>, const K: usize, const WHOLE: bool>(
+    tile: Tile<T>,
+    memory: Shared<u128>,
+) {
+    let Policy { words, threads, .. } = const { N::POLICY };
     let pitch = (words + 1) * K;
     let plane = words * pitch;
-    let rounds = words * words / BEST_THREADS;
-    let per_round = BEST_THREADS / words;
+    let rounds = words * words / threads;
+    let per_round = threads / words;
     let shared = shared_as::<T>(memory);
     let tid = thread::thread_idx_x() as usize;
     let (lane, group) = (tid % words, tid / words);

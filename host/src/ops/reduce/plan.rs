@@ -3,7 +3,7 @@
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 use warpwright_gpu::reduce::{
     FAMILY,
-    policy::{self, CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
+    policy::{CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, Policy, RUNG_BLOCK},
 };
 
 use super::element::Passes;
@@ -88,15 +88,17 @@ impl Plan {
                 }
             }
             Cut::Best => {
-                let best = policy::best(len * passes.element_bytes);
+                let policy: Policy = device.policy(first, passes.element_bytes);
+                let bytes = len * passes.element_bytes;
+                let threads = policy.threads_for(bytes);
                 let multiprocessors = device.info().multiprocessors.max(1) as usize;
-                let most = multiprocessors * best.blocks_per_multiprocessor as usize;
-                let least = best.least_bytes() / passes.element_bytes;
+                let most = multiprocessors * policy.blocks_for(bytes) as usize;
+                let least = policy.least_bytes(bytes) / passes.element_bytes;
                 // All of one size, and each with what its threads have in flight at once.
                 let per_block = len.div_ceil(most).next_multiple_of(least);
                 let blocks = len.div_ceil(per_block);
                 let to = plan.room(blocks);
-                plan.push(choice, first, blocks, best.threads, None, (to, blocks))?;
+                plan.push(choice, first, blocks, threads, None, (to, blocks))?;
                 plan.result = plan.room(1);
                 let ticket = plan.bytes;
                 plan.bytes += ALIGN;
