@@ -64,6 +64,18 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// A launch of one block without dynamic shared memory.
+    pub fn launch(kernel: Handle, block: [u32; 2], arguments: Arguments) -> Self {
+        Self::Launch {
+            kernel,
+            block,
+            shared_bytes: 0,
+            arguments,
+        }
+    }
+}
+
 /// What an operation needs.
 pub struct Needs {
     /// Bytes of device memory for its results and what else it takes.
@@ -76,6 +88,19 @@ pub struct Needs {
     pub work: Work,
     /// The bytes of the room that are copied to the host.
     pub result: Range<usize>,
+}
+
+impl Needs {
+    /// Room for one element of four bytes, which is the result.
+    pub fn element(work: Work) -> Self {
+        Self {
+            room: 4,
+            clear: None,
+            clear_again: false,
+            work,
+            result: 0..4,
+        }
+    }
 }
 
 /// An operation by the driver's functions alone, in the stream of a handle of the library's.

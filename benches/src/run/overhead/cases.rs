@@ -67,17 +67,16 @@ pub fn cases(
             room: 48,
             clear: Some(32..48),
             clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("reduce_best__sum_f32")?,
-                block: [best.threads_for(bytes) as u32, 1],
-                shared_bytes: 0,
-                arguments: Arguments::default()
+            work: Work::launch(
+                kernels.get("reduce_best__sum_f32")?,
+                [best.threads_for(bytes) as u32, 1],
+                Arguments::default()
                     .view(input, 1)
                     .word((best.least_bytes(bytes) / bytes) as u64)
                     .room(0, 1)
                     .room(32, 1)
                     .room(16, 1),
-            },
+            ),
             result: 16..20,
         })?,
         read: f32,
@@ -92,28 +91,22 @@ pub fn cases(
         again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.column_sums(&matrix)?.to_vec()?)),
         // A matrix this small is the last pass's alone: no totals of others to fold.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("columns_fold__sum_f32")?,
-                block: [columns::policy::FOLD_COLUMNS, columns::policy::FOLD_ROWS]
-                    .map(|threads| threads as u32),
-                shared_bytes: (columns::policy::FOLD_COLUMNS
-                    * columns::policy::FOLD_ROWS
-                    * size_of::<f64>()) as u32,
-                arguments: Arguments::default()
-                    .view(element, 1)
-                    .word(0)
-                    .word(0)
-                    .room(0, 0)
-                    .room(0, 1)
-                    .word(1)
-                    .word(1),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::Launch {
+            kernel: kernels.get("columns_fold__sum_f32")?,
+            block: [columns::policy::FOLD_COLUMNS, columns::policy::FOLD_ROWS]
+                .map(|threads| threads as u32),
+            shared_bytes: (columns::policy::FOLD_COLUMNS
+                * columns::policy::FOLD_ROWS
+                * size_of::<f64>()) as u32,
+            arguments: Arguments::default()
+                .view(element, 1)
+                .word(0)
+                .word(0)
+                .room(0, 0)
+                .room(0, 1)
+                .word(1)
+                .word(1),
+        }))?,
         read: f32,
         expected: VALUE.into(),
         goes_on: false,
@@ -126,22 +119,15 @@ pub fn cases(
         work: "sums of rows f32",
         again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.row_sums(&matrix)?.to_vec()?)),
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("rows_best__sum_f32")?,
-                block: [best.block as u32, 1],
-                shared_bytes: 0,
-                arguments: Arguments::default()
-                    .view(element, 1)
-                    .room(0, 1)
-                    .word(1)
-                    .word(best.lanes_log2(size_of::<f32>()).into()),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::launch(
+            kernels.get("rows_best__sum_f32")?,
+            [best.block as u32, 1],
+            Arguments::default()
+                .view(element, 1)
+                .room(0, 1)
+                .word(1)
+                .word(best.lanes_log2(size_of::<f32>()).into()),
+        )))?,
         read: f32,
         expected: VALUE.into(),
         goes_on: false,
@@ -154,16 +140,10 @@ pub fn cases(
         again: Box::new(|| Ok(transpose.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.transpose(&matrix)?.to_vec()?)),
         // A single row stays as it is.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Copy {
-                from: element,
-                bytes: 4,
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::Copy {
+            from: element,
+            bytes: 4,
+        }))?,
         read: f32,
         expected: VALUE.into(),
         goes_on: false,
@@ -208,24 +188,17 @@ pub fn cases(
         again: Box::new(|| Ok(product.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.matmul(&matrix, &matrix)?.to_vec()?)),
         // Three sizes and five strides; alpha; beta.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("gemm_best__f32_nn")?,
-                block: gemm::policy::CUTS[gemm::policy::CUTS.len() - 1].block,
-                shared_bytes: 0,
-                arguments: Arguments::default()
-                    .view(element, 1)
-                    .view(element, 1)
-                    .room(0, 1)
-                    .words(&[1; 8])
-                    .word(1.0_f32.to_bits().into())
-                    .word(0),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::launch(
+            kernels.get("gemm_best__f32_nn")?,
+            gemm::policy::CUTS[gemm::policy::CUTS.len() - 1].block,
+            Arguments::default()
+                .view(element, 1)
+                .view(element, 1)
+                .room(0, 1)
+                .words(&[1; 8])
+                .word(1.0_f32.to_bits().into())
+                .word(0),
+        )))?,
         read: f32,
         expected: (VALUE * VALUE).into(),
         goes_on: false,
@@ -245,25 +218,19 @@ pub fn cases(
         again: Box::new(|| Ok(convolve.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.convolve(&value, &[1.0])?.to_vec()?)),
         // The mask is in its table; as the library's is from one call to the next.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel,
-                block: [threads as u32, 1],
-                shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false) as u32,
-                arguments: Arguments::default()
-                    .view(input, 1)
-                    .room(0, 1)
-                    .word(1)
-                    .word(1)
-                    .word(0)
-                    .word(1)
-                    .word(0),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::Launch {
+            kernel,
+            block: [threads as u32, 1],
+            shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false) as u32,
+            arguments: Arguments::default()
+                .view(input, 1)
+                .room(0, 1)
+                .word(1)
+                .word(1)
+                .word(0)
+                .word(1)
+                .word(0),
+        }))?,
         read: f32,
         expected: VALUE.into(),
         goes_on: false,
@@ -277,22 +244,15 @@ pub fn cases(
         again: Box::new(|| Ok(roots.enqueue().and_then(|()| device.synchronize())?)),
         once: Box::new(|| first(device.map(&value, Sqrt)?.to_vec()?)),
         // The function, which has no bytes of its own; an input; none; the output.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("map_best__sqrt")?,
-                block: [best.block as u32, 1],
-                shared_bytes: 0,
-                arguments: Arguments::default()
-                    .word(0)
-                    .view(input, 1)
-                    .view(0, 0)
-                    .room(0, 1),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::launch(
+            kernels.get("map_best__sqrt")?,
+            [best.block as u32, 1],
+            Arguments::default()
+                .word(0)
+                .view(input, 1)
+                .view(0, 0)
+                .room(0, 1),
+        )))?,
         read: f32,
         expected: VALUE.sqrt().into(),
         goes_on: false,
@@ -314,23 +274,16 @@ pub fn cases(
         }),
         once: Box::new(|| first(make.uniform::<f32>(1)?.to_vec()?)),
         // The distribution, which has no bytes of its own; the rounds' keys; the sequence; the first word: the second call's.
-        bare: kernels.bare(Needs {
-            room: 4,
-            clear: None,
-            clear_again: false,
-            work: Work::Launch {
-                kernel: kernels.get("random_best_philox__uniform_f32")?,
-                block: [best.block as u32, 1],
-                shared_bytes: 0,
-                arguments: Arguments::default()
-                    .room(0, 1)
-                    .word(0)
-                    .words(&keys)
-                    .word(0)
-                    .word(1),
-            },
-            result: 0..4,
-        })?,
+        bare: kernels.bare(Needs::element(Work::launch(
+            kernels.get("random_best_philox__uniform_f32")?,
+            [best.block as u32, 1],
+            Arguments::default()
+                .room(0, 1)
+                .word(0)
+                .words(&keys)
+                .word(0)
+                .word(1),
+        )))?,
         read: f32,
         expected: first(second)?,
         goes_on: true,
