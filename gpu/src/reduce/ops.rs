@@ -150,6 +150,12 @@ pub trait Element: Copy + 'static {
             if LEAST { best.min(key) } else { best.max(key) }
         })
     }
+    /// The sum of all elements of `wide`.
+    #[inline(always)]
+    #[track_caller]
+    fn sum_of_wide(wide: Wide<Self>) -> Self::Acc {
+        wide.fold(Self::Acc::ZERO, |sum, element, _| sum.add(element.widen()))
+    }
     /// The element that has this key, by the same `LEAST`; NaNs come back as the one quiet NaN.
     fn from_key<const LEAST: bool>(key: Self::Key) -> Self;
 }
@@ -168,6 +174,14 @@ macro_rules! integers {
                 self as $key
             }
             #[inline(always)]
+            #[track_caller]
+            fn sum_of_wide(wide: Wide<Self>) -> $acc {
+                if const { size_of::<$ty>() > 1 } {
+                    return wide.fold(0, |sum, element, _| sum.wrapping_add(element.widen()));
+                }
+                sum_of_bytes(wide, |element| element as u8) as $acc
+            }
+            #[inline(always)]
             fn from_key<const LEAST: bool>(key: $key) -> Self {
                 key as $ty
             }
@@ -181,6 +195,21 @@ integers! {
     i32: i64, i32;
     u64: u64, u64;
     i64: i64, i64;
+}
+
+/// The sum of 16 bytes, two by two: those at even places of a word, and those at odd ones, have 16 bits each.
+#[inline(always)]
+#[track_caller]
+fn sum_of_bytes<T: Copy>(wide: Wide<T>, byte: impl Fn(T) -> u8) -> u32 {
+    let (pairs, _) = wide.fold((0_u32, 0_u32), |(pairs, lower), element, lane| {
+        let word = lower | u32::from(byte(element)) << (lane % 4 * 8);
+        if lane % 4 < 3 {
+            return (pairs, word);
+        }
+        let halves = 0x00ff_00ff;
+        (pairs + (word & halves) + (word >> 8 & halves), 0)
+    });
+    (pairs & 0xffff) + (pairs >> 16)
 }
 
 macro_rules! floats {
@@ -320,6 +349,14 @@ impl<T: Element> Reduction for Sum<T> {
     #[inline(always)]
     fn combine(a: T::Acc, b: T::Acc) -> T::Acc {
         a.add(b)
+    }
+    #[inline(always)]
+    #[track_caller]
+    fn add_wide(value: T::Acc, wide: Wide<T>, first: usize) -> T::Acc {
+        if const { size_of::<T>() > 1 } {
+            return one_by_one::<Self>(value, wide, first);
+        }
+        value.add(T::sum_of_wide(wide))
     }
 }
 
