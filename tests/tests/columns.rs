@@ -3,9 +3,9 @@
 use warpwright::ops::axis::Axis;
 use warpwright::{LaunchConfig, Module};
 use warpwright_gpu::columns::policy::{
-    BEST_BLOCK, BEST_LANES_LOG2, Tiling, View, best_blocks_per_multiprocessor, group, least_rows,
-    most_rows, tile_bytes, tree, view,
+    BEST_BLOCK, BEST_LANES_LOG2, Policy, Tiling, View, most_rows, tile_bytes, tree, view,
 };
+use warpwright_gpu::tuning::{ARCHITECTURE, chosen};
 use warpwright_tests::{
     axis::{self, Shape, requests},
     data::Data,
@@ -140,12 +140,17 @@ impl Launch {
     }
 }
 
+/// The numbers for elements of so many bytes.
+fn policy(size: usize) -> Policy {
+    chosen(ARCHITECTURE, size)
+}
+
 /// Launches for elements and parts of these sizes. The last block has a row less than the others, where they have several.
 fn launches(size: usize, part: usize) -> Vec<Launch> {
     let mut launches = Vec::new();
     for lanes_log2 in BEST_LANES_LOG2 {
         let columns = tile_bytes(lanes_log2) / size;
-        let group = group(columns);
+        let group = policy(size).group(columns);
         let mut push = |width: usize, rows_per_block: usize, blocks: usize| {
             let tiles = width.div_ceil(columns);
             let (totals, tickets) = tree(blocks, group);
@@ -163,7 +168,7 @@ fn launches(size: usize, part: usize) -> Vec<Launch> {
         };
         // Every number of rows left behind those that a thread takes four at a time.
         for left in 0..5 {
-            let rows = least_rows(lanes_log2) + left * (BEST_BLOCK >> lanes_log2) - 1;
+            let rows = policy(size).least_rows(lanes_log2) + left * (BEST_BLOCK >> lanes_log2) - 1;
             push(columns, rows, 1 + left % 2);
         }
         // One fold, of a part of a group and of all; two, of a part of one, and of several.
@@ -270,7 +275,7 @@ fn the_view_of_best_is_aligned_and_loses_no_element() {
                     assert!((past + seen.head * size).is_multiple_of(16), "{what}");
                     assert!((seen.period * size).is_multiple_of(16), "{what}");
                     // At most a fifth of the lanes have no column, but where the matrix is taken as it is.
-                    let tiling = Tiling::choose(&seen, size, 264);
+                    let tiling = Tiling::choose(&policy(size), &seen, size, 264);
                     let lanes = tiling.tiles * tile_bytes(tiling.lanes_log2);
                     assert!(seen.period * size * 5 >= lanes * 4 - 100, "{what}");
                 }
@@ -298,12 +303,18 @@ fn blocks_of_best_share_the_rows_and_parts_do_not_overflow() {
         for (period, filling) in [(64, 264), (512, 264), (8192, 264), (128_000, 264), (64, 2)] {
             for lanes_log2 in BEST_LANES_LOG2 {
                 for size in [1, 2, 4, 8] {
-                    let tiling = Tiling::new(&whole(rows, period), size, lanes_log2, filling);
+                    let tiling = Tiling::new(
+                        &policy(size),
+                        &whole(rows, period),
+                        size,
+                        lanes_log2,
+                        filling,
+                    );
                     let each = tiling.rows_per_block;
                     assert!(each > 0 && each <= most_rows(lanes_log2), "{tiling:?}");
                     assert!(each * tiling.blocks >= rows, "{tiling:?}");
                     assert!(each * (tiling.blocks - 1) < rows, "{tiling:?}");
-                    let least = each >= least_rows(lanes_log2).min(rows);
+                    let least = each >= policy(size).least_rows(lanes_log2).min(rows);
                     assert!(least, "{tiling:?}");
                     assert!(tiling.columns <= BEST_BLOCK, "{tiling:?}");
                 }
@@ -321,8 +332,8 @@ fn blocks_of_best_share_the_rows_and_parts_do_not_overflow() {
 fn tilings_of_an_h100() {
     let choose = |height: usize, width: usize, size: usize| {
         let seen = view(0, height, width, size);
-        let filling = 132 * best_blocks_per_multiprocessor(size) as usize;
-        let chosen = Tiling::choose(&seen, size, filling);
+        let filling = 132 * policy(size).blocks as usize;
+        let chosen = Tiling::choose(&policy(size), &seen, size, filling);
         let lanes = 1 << chosen.lanes_log2;
         (
             lanes,

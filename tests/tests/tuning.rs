@@ -3,8 +3,9 @@
 use std::{fmt::Debug, sync::Arc};
 
 use warpwright::{
-    Boundary, Candidate, Device, Element, Generator, Matrix, Vector,
+    Boundary, Candidate, Device, Element, Generator, Matrix, MatrixView, Vector,
     ops::{
+        axis::{Axis, AxisReducible},
         map::{Sin, Sqrt},
         reduce::{ReduceRequest, Reducible},
     },
@@ -103,43 +104,62 @@ fn histograms() {
     });
 }
 
+/// Sums along an axis of matrices of these heights and widths, aligned and not, by a rung and by `best`.
+fn sums_along(axis: Axis, rung: &str, shapes: &[(usize, usize)], key: &str, device: &Device) {
+    fn of<T: AxisReducible + From<u8>>(
+        device: &Device,
+        (height, width): (usize, usize),
+        offset: usize,
+        result: impl Fn(MatrixView<'_, T>) -> Vec<u64>,
+    ) -> Vec<u64> {
+        // Whole numbers, whose sums are exact in any order.
+        let number = |i: usize| T::from((i * 31 % 17) as u8);
+        let values: Vec<T> = (0..height * width + offset).map(number).collect();
+        let values = device.upload(&values).unwrap();
+        let view = values.slice(offset..).unwrap();
+        result(MatrixView::from_vector(view, height, width).unwrap())
+    }
+    for &shape in shapes {
+        for offset in [0, 1] {
+            let by = |variant: &str| match key {
+                "u8" => of::<u8>(device, shape, offset, |view| {
+                    let request = device.reduce_axis(view, axis).variant(variant);
+                    request.sum().unwrap().to_vec().unwrap()
+                }),
+                _ => of::<f32>(device, shape, offset, |view| {
+                    let request = device.reduce_axis(view, axis).variant(variant);
+                    let sums = request.sum().unwrap().to_vec().unwrap();
+                    sums.into_iter().map(|sum| sum as u64).collect()
+                }),
+            };
+            let [expected, found] = [rung, "best"].map(by);
+            let what = format!("{axis:?} of {key}, {shape:?} at {offset}");
+            same(device, &what, &expected, &found);
+        }
+    }
+}
+
 #[test]
 fn sums_of_rows() {
+    let shapes = [(1, 1), (3, 5), (70, 33), (5, 1030), (2, 70_001)];
     each(tune::rows::candidates(), |key, device| {
-        for (height, width) in [(1, 1), (3, 5), (70, 33), (5, 1030), (2, 70_001)] {
-            for offset in [0, 1] {
-                // Whole numbers, whose sums are exact in any order.
-                let len = height * width + offset;
-                let number = |i: usize| (i * 31 % 17) as u8;
-                let by = |variant: &str| match key {
-                    "u8" => {
-                        let values: Vec<u8> = (0..len).map(number).collect();
-                        let values = device.upload(&values).unwrap();
-                        let view = values.slice(offset..).unwrap();
-                        let view =
-                            warpwright::MatrixView::from_vector(view, height, width).unwrap();
-                        let sums = device.reduce_rows(view).variant(variant).sum().unwrap();
-                        sums.to_vec().unwrap()
-                    }
-                    _ => {
-                        let values: Vec<f32> = (0..len).map(|i| f32::from(number(i))).collect();
-                        let values = device.upload(&values).unwrap();
-                        let view = values.slice(offset..).unwrap();
-                        let view =
-                            warpwright::MatrixView::from_vector(view, height, width).unwrap();
-                        let sums = device.reduce_rows(view).variant(variant).sum().unwrap();
-                        sums.to_vec()
-                            .unwrap()
-                            .into_iter()
-                            .map(|sum| sum as u64)
-                            .collect()
-                    }
-                };
-                let [expected, found] = ["block_per_row", "best"].map(by);
-                let what = format!("{key}, {height} x {width} at {offset}");
-                same(device, &what, &expected, &found);
-            }
-        }
+        sums_along(Axis::Rows, "block_per_row", &shapes, key, device);
+    });
+}
+
+#[test]
+fn sums_of_columns() {
+    // A few rows more than threads have in flight, several blocks and several folds, and periods of several rows.
+    let shapes = [
+        (1, 1),
+        (700, 5),
+        (1029, 33),
+        (331, 1030),
+        (20_003, 16),
+        (9001, 128),
+    ];
+    each(tune::columns::candidates(), |key, device| {
+        sums_along(Axis::Columns, "column_per_thread", &shapes, key, device);
     });
 }
 

@@ -43,6 +43,7 @@ impl Tuning {
         all.add(device, ptx, kernels::gemm::candidates())?;
         all.add(device, ptx, kernels::reduce::candidates())?;
         all.add(device, ptx, kernels::transpose::candidates())?;
+        all.add(device, ptx, kernels::columns::candidates())?;
         Ok(all)
     }
 
@@ -192,6 +193,7 @@ mod tests {
         check(kernels::gemm::candidates());
         check(kernels::reduce::candidates());
         check(kernels::transpose::candidates());
+        check(kernels::columns::candidates());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! are launch bounds alone, the kernel itself.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
+pub mod columns;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;

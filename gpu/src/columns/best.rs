@@ -2,11 +2,13 @@
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
-use super::policy::{BEST_BLOCK, BEST_MEMBERS, BEST_UNROLL, group};
+use super::policy::{BEST_BLOCK, Policy};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
     reduce::{Max, Min},
+    tuning::{Shipped, Tuned, shipped},
+    unrolled::unrolled,
 };
 
 /// Elements of 16 bytes, at most.
@@ -16,9 +18,9 @@ const MOST_LANES: usize = 16;
 ///
 /// A lane owns 16 bytes of neighbouring columns, and `L = 2^lanes_log2` neighbouring lanes take a row of the
 /// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
-/// four before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
+/// several before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
 /// `rows_per_block` neighbouring rows: each leaves its totals and takes a ticket, the last of a
-/// [`group`] combines those of all of it, and so on until one block is left. All threads of a
+/// [`Policy::group`] combines those of all of it, and so on until one block is left. All threads of a
 /// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
 /// what they have. The order is the same whoever came last, so the result is as well.
 ///
@@ -36,10 +38,102 @@ const MOST_LANES: usize = 16;
 /// `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals of all columns of a tile),
 /// and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
 /// launches that may run at once share any of them. The kernel leaves the tickets at 0.
-#[kernel(launch_bounds(BEST_BLOCK as u32, 2), instances = with_axis_reductions)]
+#[kernel(launch_bounds(BEST_BLOCK as u32, shipped::<Policy, A::In>().resident), instances = with_axis_reductions)]
 // A launch passes each of them; a struct would have to be described to the host as well.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn columns_best<A: Along>(
+    input: Global<A::In>,
+    head: usize,
+    period: usize,
+    rows: usize,
+    rows_per_block: usize,
+    lanes_log2: u32,
+    totals: GlobalMut<A::Acc>,
+    tickets: GlobalMut<u32>,
+    folded: GlobalMut<A::Acc>,
+    output: GlobalMut<A::Out>,
+    height: usize,
+) {
+    by_tiles::<A, Shipped<A::In>>(
+        input,
+        head,
+        period,
+        rows,
+        rows_per_block,
+        lanes_log2,
+        totals,
+        tickets,
+        folded,
+        output,
+        height,
+    );
+}
+
+/// [`columns_best`] by the numbers of a row.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+pub fn by_tiles<A: Along, N: Tuned<Policy>>(
+    input: Global<A::In>,
+    head: usize,
+    period: usize,
+    rows: usize,
+    rows_per_block: usize,
+    lanes_log2: u32,
+    totals: GlobalMut<A::Acc>,
+    tickets: GlobalMut<u32>,
+    folded: GlobalMut<A::Acc>,
+    output: GlobalMut<A::Out>,
+    height: usize,
+) {
+    const { assert!(matches!(N::POLICY.members, 8 | 16 | 32)) };
+    match const { N::POLICY.members } {
+        8 => by_members::<A, N, 8>(
+            input,
+            head,
+            period,
+            rows,
+            rows_per_block,
+            lanes_log2,
+            totals,
+            tickets,
+            folded,
+            output,
+            height,
+        ),
+        16 => by_members::<A, N, 16>(
+            input,
+            head,
+            period,
+            rows,
+            rows_per_block,
+            lanes_log2,
+            totals,
+            tickets,
+            folded,
+            output,
+            height,
+        ),
+        _ => by_members::<A, N, 32>(
+            input,
+            head,
+            period,
+            rows,
+            rows_per_block,
+            lanes_log2,
+            totals,
+            tickets,
+            folded,
+            output,
+            height,
+        ),
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(
     input: Global<A::In>,
     head: usize,
     period: usize,
@@ -67,15 +161,16 @@ pub unsafe fn columns_best<A: Along>(
     let meeting: Shared<A::Acc> = memory.carve(BEST_BLOCK);
     let shared: Shared<A::Part> = memory.carve(lanes * BEST_BLOCK);
 
-    let parts = accumulate::<A>(
-        input,
-        head,
-        period,
-        tile * columns + lane * lanes,
-        BEST_BLOCK >> lanes_log2,
-        index * rows_per_block + row,
-        rows.min((index + 1) * rows_per_block),
-    );
+    const { assert!(matches!(N::POLICY.unroll, 2 | 4 | 8)) };
+    let column = tile * columns + lane * lanes;
+    let apart = BEST_BLOCK >> lanes_log2;
+    let from = index * rows_per_block + row;
+    let end = rows.min((index + 1) * rows_per_block);
+    let parts = match const { N::POLICY.unroll } {
+        2 => accumulate::<A, 2, 1>(input, head, period, column, apart, from, end),
+        4 => accumulate::<A, 4, 3>(input, head, period, column, apart, from, end),
+        _ => accumulate::<A, 8, 7>(input, head, period, column, apart, from, end),
+    };
     for k in 0..MOST_LANES {
         if k < lanes {
             // Neighbouring lanes take neighbouring banks.
@@ -101,7 +196,7 @@ pub unsafe fn columns_best<A: Along>(
     let place = (first >> lanes_log2) * columns + k * row_lanes + (first & (row_lanes - 1));
     total = meet::<A>(meeting, columns, place, total);
 
-    let group = group(columns);
+    let group = const { N::POLICY }.group(columns);
     let (mut totals_base, mut tickets_base) = (0, 0);
     while count > 1 {
         // The totals of a level, of each tile, lie together.
@@ -117,7 +212,7 @@ pub unsafe fn columns_best<A: Along>(
         }
         // All loads before the first is used: each takes as long as the cache's latency.
         let (start, len) = (base + first * columns + tid, members * columns);
-        let loaded: [A::Acc; BEST_MEMBERS] = core::array::from_fn(|round| {
+        let loaded: [A::Acc; MEMBERS] = core::array::from_fn(|round| {
             if round * BEST_BLOCK + tid < len {
                 totals.get(start + round * BEST_BLOCK)
             } else {
@@ -125,7 +220,7 @@ pub unsafe fn columns_best<A: Along>(
             }
         });
         total = A::IDENTITY;
-        for round in 0..BEST_MEMBERS {
+        for round in 0..MEMBERS {
             total = A::combine(total, loaded[round]);
         }
         total = meet::<A>(meeting, columns, tid, total);
@@ -160,10 +255,11 @@ fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: 
     meeting.get(tid)
 }
 
-/// The parts of the columns from `column` on, over every row from `row` to `end` that is a multiple of `apart` further.
+/// The parts of the columns from `column` on, over every row from `row` to `end` that is a multiple of `apart` further: by
+/// `UNROLL` rows at once, of which `REST`, one less, may be left over.
 #[inline(always)]
 #[track_caller]
-fn accumulate<A: Along>(
+fn accumulate<A: Along, const UNROLL: usize, const REST: usize>(
     input: Global<A::In>,
     head: usize,
     period: usize,
@@ -178,25 +274,23 @@ fn accumulate<A: Along>(
     }
     let step = apart * period;
     let mut i = head + row * period + column;
-    while row + (BEST_UNROLL - 1) * apart < end {
-        let loaded: [Wide<A::In>; BEST_UNROLL] =
+    while row + (UNROLL - 1) * apart < end {
+        let loaded: [Wide<A::In>; UNROLL] =
             core::array::from_fn(|round| input.get_wide_streaming(i + round * step));
-        let [a, b, c, d] = loaded;
-        parts = add_wide::<A>(parts, a);
-        parts = add_wide::<A>(parts, b);
-        parts = add_wide::<A>(parts, c);
-        parts = add_wide::<A>(parts, d);
-        row += BEST_UNROLL * apart;
-        i += BEST_UNROLL * step;
+        unrolled!(round < UNROLL => {
+            parts = add_wide::<A>(parts, loaded[round]);
+        });
+        row += UNROLL * apart;
+        i += UNROLL * step;
     }
     // What is left is in flight at once as well.
-    let rest: [Option<Wide<A::In>>; BEST_UNROLL - 1] = core::array::from_fn(|round| {
+    let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });
-    let [a, b, c] = rest;
-    parts = add_present::<A>(parts, a);
-    parts = add_present::<A>(parts, b);
-    add_present::<A>(parts, c)
+    unrolled!(round < REST => {
+        parts = add_present::<A>(parts, rest[round]);
+    });
+    parts
 }
 
 #[inline(always)]

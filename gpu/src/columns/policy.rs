@@ -1,37 +1,72 @@
 //! Tuning of the reductions of columns, as data.
 
+use crate::tuning::{self, Choice};
+
 /// Threads of a block of `column_per_thread`.
 pub const RUNG_BLOCK: usize = 256;
 /// Threads of a block of `four_columns_per_thread`: as many columns as a block of the other, so that as many
 /// multiprocessors have a part in it.
 pub const FOUR_BLOCK: usize = RUNG_BLOCK / 4;
 
-/// Threads of a block of `best`.
+/// Threads of a block of `best`, no fewer than a tile has columns.
 pub const BEST_BLOCK: usize = 512;
 /// Lanes that take a row of a tile of `best`, as powers of two, 16 bytes each: 512 bytes, or 128. The wide one reads what
 /// lies together; the narrow one leaves a fourth of the totals per block, and 4 threads of it share a fold where one
 /// of the wide tile has it alone, so the totals of four times as many blocks meet at once.
 pub const BEST_LANES_LOG2: [u32; 2] = [5, 3];
-/// Blocks of `best` per multiprocessor, for elements of so many bytes: what 64 registers per thread allow, whose 1024 threads
-/// with 64 bytes each in flight are four times what the latency of an H100's memory takes to be hidden. For bytes one, as
-/// the blocks' totals are four to eight times as large as what they come from.
-pub const fn best_blocks_per_multiprocessor(element_bytes: usize) -> u32 {
-    if element_bytes == 1 { 1 } else { 2 }
-}
-/// Rows of which a thread of `best` has 16 bytes in flight.
-pub const BEST_UNROLL: usize = 4;
-/// Totals that a thread of `best` combines at most, all of which it has in flight at once.
-pub const BEST_MEMBERS: usize = 16;
 
-/// Blocks of a tile of so many columns whose totals the last one of them combines: 512 threads share the columns.
-#[inline(always)]
-pub const fn group(columns: usize) -> usize {
-    BEST_MEMBERS * (BEST_BLOCK / columns)
+/// The numbers of `best`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Blocks per multiprocessor, at most.
+    pub blocks: u32,
+    /// Blocks that have to be resident at once.
+    pub resident: u32,
+    /// Rows of which a thread has 16 bytes in flight: 2, 4 or 8.
+    pub unroll: usize,
+    /// Totals that a thread combines at most, all of which it has in flight at once: 8, 16 or 32.
+    pub members: usize,
 }
 
-/// Rows that a block takes at least, so that every load of a thread is one of four.
-pub const fn least_rows(lanes_log2: u32) -> usize {
-    (BEST_BLOCK >> lanes_log2) * BEST_UNROLL
+impl Policy {
+    /// Blocks of a tile of so many columns whose totals the last one of them combines: 512 threads share the columns.
+    #[inline(always)]
+    pub const fn group(&self, columns: usize) -> usize {
+        self.members * (BEST_BLOCK / columns)
+    }
+
+    /// Rows that a block takes at least, so that every load of a thread is one of several.
+    pub const fn least_rows(&self, lanes_log2: u32) -> usize {
+        (BEST_BLOCK >> lanes_log2) * self.unroll
+    }
+}
+
+const fn policy(blocks: u32, resident: u32, unroll: usize, members: usize) -> Policy {
+    Policy {
+        blocks,
+        resident,
+        unroll,
+        members,
+    }
+}
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        // What 64 registers per thread allow, whose 1024 threads with 64 bytes each in flight are four times what the
+        // latency of an H100's memory takes to be hidden.
+        policy(2, 2, 4, 16),
+        // For bytes one, as the blocks' totals are four to eight times as large as what they come from.
+        policy(1, 2, 4, 16),
+        policy(3, 3, 4, 16),
+        policy(2, 2, 2, 16),
+        policy(2, 2, 8, 16),
+        policy(1, 2, 8, 16),
+        policy(1, 1, 8, 16),
+        policy(2, 2, 4, 8),
+        policy(2, 2, 4, 32),
+    ];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(1, 1), Choice::always(0)];
 }
 
 /// Rows that a block takes at most: a part holds no more elements.
@@ -117,19 +152,22 @@ pub struct Tiling {
     pub rows_per_block: usize,
     /// Blocks of a tile.
     pub blocks: usize,
+    /// Blocks of a tile whose totals one of them combines, at most.
+    pub group: usize,
 }
 
 impl Tiling {
     /// Tiles of so many lanes for elements of `size` bytes: as many blocks as are resident at once (`filling`), no more
     /// than there is work for, and no fewer than parts can hold. A few more than one fold takes are not worth another.
-    pub fn new(seen: &View, size: usize, lanes_log2: u32, filling: usize) -> Self {
+    pub fn new(policy: &Policy, seen: &View, size: usize, lanes_log2: u32, filling: usize) -> Self {
         let columns = tile_bytes(lanes_log2) / size;
         let tiles = seen.period.div_ceil(columns);
-        let least = least_rows(lanes_log2);
+        let least = policy.least_rows(lanes_log2);
+        let group = policy.group(columns);
         let most = (seen.rows / least).max(1);
         let mut blocks = (filling / tiles).clamp(1, most);
-        if blocks > group(columns) && blocks <= group(columns) / 8 * 9 {
-            blocks = group(columns);
+        if blocks > group && blocks <= group / 8 * 9 {
+            blocks = group;
         }
         let fair = seen.rows.div_ceil(blocks);
         // Rows left over are read with less in flight: a few more for each block cost less.
@@ -146,13 +184,15 @@ impl Tiling {
             tiles,
             rows_per_block,
             blocks: seen.rows.div_ceil(rows_per_block),
+            group,
         }
     }
 
     /// Wide tiles, unless much of the last one would be empty, or they need two levels or more and narrow ones fewer: a level
     /// is a write, a wait and a read of every block, one after the other.
-    pub fn choose(seen: &View, size: usize, filling: usize) -> Self {
-        let [wide, narrow] = BEST_LANES_LOG2.map(|lanes| Self::new(seen, size, lanes, filling));
+    pub fn choose(policy: &Policy, seen: &View, size: usize, filling: usize) -> Self {
+        let [wide, narrow] =
+            BEST_LANES_LOG2.map(|lanes| Self::new(policy, seen, size, lanes, filling));
         let empty = wasteful(seen.period * size, tile_bytes(wide.lanes_log2));
         if empty || wide.levels() > narrow.levels().max(1) {
             narrow
@@ -163,12 +203,12 @@ impl Tiling {
 
     /// Folds that the blocks' totals pass through, one after the other.
     pub fn levels(&self) -> usize {
-        levels(self.blocks, group(self.columns)).count()
+        levels(self.blocks, self.group).count()
     }
 
     /// Totals of a tile (of all its columns) that all levels write, and the tickets that they take.
     pub fn tree(&self) -> (usize, usize) {
-        tree(self.blocks, group(self.columns))
+        tree(self.blocks, self.group)
     }
 }
 

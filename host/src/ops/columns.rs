@@ -2,10 +2,7 @@
 
 use warpwright_gpu::columns::{
     FAMILY,
-    policy::{
-        BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, RUNG_BLOCK, Tiling,
-        best_blocks_per_multiprocessor, view,
-    },
+    policy::{BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, Policy, RUNG_BLOCK, Tiling, view},
 };
 
 use super::{
@@ -46,16 +43,17 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
     let mut folded = Nothing;
     if seen.rows > 0 {
         let size = kernels.element_bytes;
+        let policy: Policy = problem.device.policy(kernel, size);
         let shared_bytes = BEST_BLOCK * (kernels.total_bytes + 16 / size * kernels.part_bytes);
         let filling = Strided {
             kernel,
             threads: BEST_BLOCK as u32,
             shared_bytes: shared_bytes as u32,
-            blocks_per_multiprocessor: best_blocks_per_multiprocessor(size),
+            blocks_per_multiprocessor: policy.blocks,
             least_per_block: 1,
         };
         let filling = filling.blocks(problem.device, FAMILY.name, usize::MAX)?;
-        let tiling = Tiling::choose(&seen, size, filling);
+        let tiling = Tiling::choose(&policy, &seen, size, filling);
         let (totals, tickets) = tiling.tree();
         let totals = totals * tiling.tiles * tiling.columns;
         let totals = plan.room(totals, kernels.total_bytes);
