@@ -287,10 +287,10 @@ fn accumulate<A: Along, const UNROLL: usize, const REST: usize>(
     let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });
-    unrolled!(round < REST => {
+    unrolled!(round < REST - 1 => {
         parts = add_present::<A>(parts, rest[round]);
     });
-    parts
+    add_present::<A>(parts, rest[REST - 1])
 }
 
 #[inline(always)]
