@@ -8,12 +8,14 @@
 //! - `libcuda.a`, an archive without members, for the `-lcuda` that `cust_raw` asks of the linker.
 //!
 //! It also packs the PTX modules, and writes `modules.rs`, the table of them that `src/module.rs` includes; with the CUDA
-//! side the machine code too, for `src/code.rs`.
+//! side the machine code too, for `src/code.rs`, and the hashes of it, for its tests.
 //!
 //! On any other target the library is built without its CUDA side, and a warning says so; with the
 //! feature `require-cuda` that is an error.
 
+use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -76,8 +78,9 @@ fn main() {
     write(&out.join("trampolines.s"), trampolines(&names).as_bytes());
     write(&out.join("symbols.rs"), name_table(&names).as_bytes());
     write(&out.join("libcuda.a"), EMPTY_ARCHIVE);
-    let table = code_table(Path::new(MODULES), &out);
+    let (table, hashes) = code_table(Path::new(MODULES), &out);
     write(&out.join("code.rs"), table.as_bytes());
+    write(&out.join("code_hashes.rs"), hashes.as_bytes());
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-cfg=warpwright_cuda");
 }
@@ -201,9 +204,11 @@ fn module_table(root: &Path, out: &Path) -> String {
     rows + "]\n"
 }
 
-/// Packs the machine code into files in `out`; gives them as a Rust array of `Packed`.
-fn code_table(root: &Path, out: &Path) -> String {
+/// Packs the machine code into files in `out`; gives them as a Rust array of `Packed`, and for the tests another of each
+/// image's architecture, kernel, bytes and hash.
+fn code_table(root: &Path, out: &Path) -> (String, String) {
     let mut rows = String::from("&[\n");
+    let mut hashes = rows.clone();
     for folder in entries(root).iter().filter(|path| path.is_dir()) {
         let Some(arch) = stem(folder) else { continue };
         let mut images = Vec::new();
@@ -215,6 +220,12 @@ fn code_table(root: &Path, out: &Path) -> String {
                 fs::read(&file).unwrap_or_else(|e| fail(&format!("{}: {e}", file.display())));
             images.extend(stem(&file).map(|name| (name.to_owned(), image)));
         }
+        for (name, image) in &images {
+            let mut hasher = DefaultHasher::new();
+            image.hash(&mut hasher);
+            let (bytes, hash) = (image.len(), hasher.finish());
+            let _ = writeln!(hashes, "    ({arch:?}, {name:?}, {bytes}, {hash}),");
+        }
         for (number, (kernels, group)) in code_groups(images).iter().enumerate() {
             let path = out.join(format!("{arch}-code-{number}.deflate"));
             write(&path, &compress_to_vec(group, EFFORT));
@@ -224,7 +235,7 @@ fn code_table(root: &Path, out: &Path) -> String {
             );
         }
     }
-    rows + "]\n"
+    (rows + "]\n", hashes + "]\n")
 }
 
 /// The name and bytes of each image of a group, and the images one behind the other.

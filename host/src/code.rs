@@ -74,8 +74,8 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::{fs, path::Path};
+    use std::collections::{BTreeSet, hash_map::DefaultHasher};
+    use std::hash::{Hash as _, Hasher as _};
 
     use super::*;
 
@@ -84,19 +84,14 @@ mod tests {
         image[49]
     }
 
-    /// The committed files of an architecture: kernel and image.
-    fn committed(arch: &str) -> Vec<(String, Vec<u8>)> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx").join(arch);
-        let files = fs::read_dir(folder)
-            .unwrap()
-            .map(|file| file.unwrap().path());
-        let images = files.filter(|file| file.extension().is_some_and(|it| it == "cubin"));
-        images
-            .map(|file| {
-                let name = file.file_stem().unwrap().to_str().unwrap();
-                (name.to_owned(), fs::read(&file).unwrap())
-            })
-            .collect()
+    /// The committed files: architecture, kernel, bytes and hash.
+    static COMMITTED: &[(&str, &str, usize, u64)] =
+        include!(concat!(env!("OUT_DIR"), "/code_hashes.rs"));
+
+    fn hash(image: &[u8]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        image.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn archs() -> BTreeSet<&'static str> {
@@ -123,20 +118,21 @@ mod tests {
         for arch in archs() {
             let (number, _) = architecture(arch).unwrap();
             let capability = (number / 10, number % 10);
-            let images = committed(arch);
-            assert!(!images.is_empty(), "{arch}");
-            for (name, image) in &images {
+            let images = COMMITTED.iter().filter(|(of, ..)| *of == arch);
+            assert!(images.clone().count() > 0, "{arch}");
+            for (_, name, len, expected) in images.clone() {
+                let code = Code::of(name, capability).expect(name);
+                let image = &code.image()[..*len];
+                assert_eq!(hash(image), *expected, "{arch} {name}");
                 assert!(image.starts_with(MAGIC), "{arch} {name}");
                 assert_eq!(u32::from(elf_architecture(image)), number, "{arch} {name}");
-                let code = Code::of(name, capability).expect(name);
-                assert_eq!(&code.image()[..image.len()], image, "{arch} {name}");
-                assert!(code.image().len() < image.len() + 8, "{arch} {name}");
+                assert!(code.image().len() < len + 8, "{arch} {name}");
                 assert!(Code::of(name, (number / 10 - 1, 9)).is_none(), "{name}");
-                bytes += image.len();
+                bytes += len;
             }
             let packed = OWN.iter().filter(|packed| packed.arch == arch);
             let kernels: usize = packed.map(|packed| packed.kernels.len()).sum();
-            assert_eq!(kernels, images.len(), "{arch}");
+            assert_eq!(kernels, images.count(), "{arch}");
         }
         let packed: usize = OWN.iter().map(|packed| packed.images.len()).sum();
         assert!(6 * packed < bytes, "{packed} bytes packed, of {bytes}");

@@ -313,7 +313,7 @@ fn given() -> Option<&'static [Given]> {
 type Given = (String, String, String);
 
 /// One of the compiled-in kernels, of the newest architecture that the device runs.
-fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
+pub(crate) fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     let (_, packed) = OWN
         .iter()
         .filter(|packed| packed.kernels.contains(&name))

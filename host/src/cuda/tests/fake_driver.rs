@@ -437,10 +437,15 @@ fn ptx_is_taken_where_the_driver_refuses_the_code() {
 #[test]
 fn ptx_is_taken_where_it_is_asked_for() {
     with_fake_driver("ptx_is_taken_where_it_is_asked_for", || {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx");
+        let folder = env::temp_dir().join(format!("warpwright-ptx-{}", std::process::id()));
+        let text =
+            crate::module::packed_kernel("reduce_best__sum_f32", (9, 0)).expect("it is packed");
+        std::fs::create_dir_all(folder.join("sm_75")).expect("a folder");
+        std::fs::write(folder.join("sm_75/reduce.ptx"), text).expect("a file");
         // SAFETY: the process runs this one test, and no other thread looks at the environment.
-        unsafe { env::set_var("WARPWRIGHT_PTX_DIR", folder) };
+        unsafe { env::set_var("WARPWRIGHT_PTX_DIR", &folder) };
         let (blocks, loaded) = load_a_kernel("9", None);
+        std::fs::remove_dir_all(folder).expect("it was there");
         assert_eq!((blocks.expect("loaded"), loaded), (3, [1, 0]));
     });
 }
