@@ -26,7 +26,7 @@ fn both(bench: &mut Bench, axis: Axis) {
     let shapes = [(8192, 8192), (65536, 512), (512, 65536)];
     let tiny = if bench.is_sweep() {
         // So large that they are not the last pass's alone.
-        [(300, 128), (400, 48), (70, 512)]
+        [(300, 128), (400, 256), (70, 512)]
     } else {
         [(64, 64), (96, 5), (3, 130)]
     };
