@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 use warpwright_gpu::{
     axis::{Along, Sum},
     columns::{
-        self,
+        self, Arguments,
         policy::{BEST_BLOCK, Policy},
     },
     tuning::{Row, Tuned},
@@ -21,7 +21,6 @@ macro_rules! with_rows {
             u8_5: (Sum<u8>, 5),
             u8_6: (Sum<u8>, 6),
             u8_7: (Sum<u8>, 7),
-            u8_8: (Sum<u8>, 8),
             f32_0: (Sum<f32>, 0),
             f32_1: (Sum<f32>, 1),
             f32_2: (Sum<f32>, 2),
@@ -30,7 +29,6 @@ macro_rules! with_rows {
             f32_5: (Sum<f32>, 5),
             f32_6: (Sum<f32>, 6),
             f32_7: (Sum<f32>, 7),
-            f32_8: (Sum<f32>, 8),
         }
     };
 }
@@ -61,7 +59,7 @@ pub unsafe fn tune_columns<A: Along, const ROW: usize>(
     output: GlobalMut<A::Out>,
     height: usize,
 ) {
-    columns::by_tiles::<A, Row<ROW>>(
+    columns::by_tiles::<A, Row<ROW>>(Arguments {
         input,
         head,
         period,
@@ -73,7 +71,7 @@ pub unsafe fn tune_columns<A: Along, const ROW: usize>(
         folded,
         output,
         height,
-    );
+    });
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -81,22 +79,17 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         macro_rules! list {
-            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate {
-                key: key(stringify!($suffix)),
-                row: $row,
-                policy: policy::<$row>(),
-                pairs: vec![
+            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
                         &columns::ColumnsBest::<$of>::DESCRIPTOR,
                         &TuneColumns::<$of, $row>::DESCRIPTOR,
                     ],
-                ],
-            }),*] };
+                ])),*] };
         }
         with_rows!(list)
     }

@@ -83,16 +83,12 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         macro_rules! list {
-            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate {
-                key: key(stringify!($suffix)),
-                row: $row,
-                policy: policy::<$row>(),
-                pairs: vec![
+            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
                         &convolution::ConvolutionBest::<$of, 4, 12>::DESCRIPTOR,
                         &TuneConvolution::<$of, $row>::DESCRIPTOR,
@@ -101,8 +97,7 @@ mod table {
                         &convolution::ConvolutionBestLong::<$of, 4, 12>::DESCRIPTOR,
                         &TuneConvolutionLong::<$of, $row>::DESCRIPTOR,
                     ],
-                ],
-            }),*] };
+                ])),*] };
         }
         with_rows!(list)
     }

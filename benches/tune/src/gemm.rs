@@ -77,22 +77,17 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         let mut all = Vec::new();
         macro_rules! add {
             ($own:ident, $other:ident: $($suffix:ident: ($row:literal),)*) => { $(
-                all.push(Candidate {
-                    key: key(stringify!($suffix)),
-                    row: $row,
-                    policy: policy::<$row>(),
-                    pairs: vec![[
+                all.push(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![[
                         &gemm::$own::<true, false>::DESCRIPTOR,
                         &$other::<$row>::DESCRIPTOR,
-                    ]],
-                });
+                    ]]));
             )* };
         }
         macro_rules! single {

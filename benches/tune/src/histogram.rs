@@ -55,22 +55,17 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         macro_rules! list {
-            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate {
-                key: key(stringify!($suffix)),
-                row: $row,
-                policy: policy::<$row>(),
-                pairs: vec![
+            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
                         &histogram::HistogramBest::<$of>::DESCRIPTOR,
                         &TuneHistogram::<$of, $row>::DESCRIPTOR,
                     ],
-                ],
-            }),*] };
+                ])),*] };
         }
         with_rows!(list)
     }

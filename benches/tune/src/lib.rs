@@ -34,6 +34,21 @@ mod candidate {
     }
 
     impl<P> Candidate<P> {
+        /// The row of an instance whose suffix is the key and the number of the row.
+        pub(crate) fn new(
+            suffix: &'static str,
+            row: usize,
+            policy: P,
+            pairs: Vec<[&'static KernelDescriptor; 2]>,
+        ) -> Self {
+            Self {
+                key: suffix.rsplit_once('_').map_or(suffix, |(key, _)| key),
+                row,
+                policy,
+                pairs,
+            }
+        }
+
         /// Bytes of an element of the kernels' type: keys without one are of `f32`.
         pub fn bytes(&self) -> usize {
             match self.words().last() {
@@ -50,13 +65,6 @@ mod candidate {
             self.key.split('_')
         }
     }
-
-    /// The key of an instance: its suffix without the number of the row.
-    pub(crate) fn key(suffix: &'static str) -> &'static str {
-        suffix.rsplit_once('_').map_or(suffix, |(key, _)| key)
-    }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use candidate::Candidate;
-#[cfg(not(target_arch = "nvptx64"))]
-use candidate::key;

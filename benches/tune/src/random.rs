@@ -75,16 +75,12 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         macro_rules! list {
-            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate {
-                key: key(stringify!($suffix)),
-                row: $row,
-                policy: policy::<$row>(),
-                pairs: vec![
+            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
                         &random::RandomBestPhilox::<$of>::DESCRIPTOR,
                         &TuneRandomPhilox::<$of, $row>::DESCRIPTOR,
@@ -93,8 +89,7 @@ mod table {
                         &random::RandomBestXorwow::<$of>::DESCRIPTOR,
                         &TuneRandomXorwow::<$of, $row>::DESCRIPTOR,
                     ],
-                ],
-            }),*] };
+                ])),*] };
         }
         with_rows!(list)
     }

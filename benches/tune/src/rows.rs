@@ -78,16 +78,12 @@ mod table {
     use cuda_std::kernel::Kernel;
 
     use super::*;
-    use crate::{Candidate, key};
+    use crate::Candidate;
 
     /// The candidates.
     pub fn candidates() -> Vec<Candidate<Policy>> {
         macro_rules! list {
-            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate {
-                key: key(stringify!($suffix)),
-                row: $row,
-                policy: policy::<$row>(),
-                pairs: vec![
+            ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
                         &rows::RowsBest::<$of>::DESCRIPTOR,
                         &TuneRows::<$of, $row>::DESCRIPTOR,
@@ -96,8 +92,7 @@ mod table {
                         &rows::RowsBestLong::<$of>::DESCRIPTOR,
                         &TuneRowsLong::<$of, $row>::DESCRIPTOR,
                     ],
-                ],
-            }),*] };
+                ])),*] };
         }
         with_rows!(list)
     }

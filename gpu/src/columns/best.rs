@@ -54,7 +54,7 @@ pub unsafe fn columns_best<A: Along>(
     output: GlobalMut<A::Out>,
     height: usize,
 ) {
-    by_tiles::<A, Shipped<A::In>>(
+    by_tiles::<A, Shipped<A::In>>(Arguments {
         input,
         head,
         period,
@@ -66,86 +66,52 @@ pub unsafe fn columns_best<A: Along>(
         folded,
         output,
         height,
-    );
+    });
+}
+
+/// What a launch passes to a block: the parameters of [`columns_best`].
+#[allow(missing_docs)]
+pub struct Arguments<A: Along> {
+    pub input: Global<A::In>,
+    pub head: usize,
+    pub period: usize,
+    pub rows: usize,
+    pub rows_per_block: usize,
+    pub lanes_log2: u32,
+    pub totals: GlobalMut<A::Acc>,
+    pub tickets: GlobalMut<u32>,
+    pub folded: GlobalMut<A::Acc>,
+    pub output: GlobalMut<A::Out>,
+    pub height: usize,
 }
 
 /// [`columns_best`] by the numbers of a row.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
-pub fn by_tiles<A: Along, N: Tuned<Policy>>(
-    input: Global<A::In>,
-    head: usize,
-    period: usize,
-    rows: usize,
-    rows_per_block: usize,
-    lanes_log2: u32,
-    totals: GlobalMut<A::Acc>,
-    tickets: GlobalMut<u32>,
-    folded: GlobalMut<A::Acc>,
-    output: GlobalMut<A::Out>,
-    height: usize,
-) {
-    const { assert!(matches!(N::POLICY.members, 8 | 16 | 32)) };
+pub fn by_tiles<A: Along, N: Tuned<Policy>>(arguments: Arguments<A>) {
+    const { assert!(matches!(N::POLICY.members, 8 | 16)) };
     match const { N::POLICY.members } {
-        8 => by_members::<A, N, 8>(
-            input,
-            head,
-            period,
-            rows,
-            rows_per_block,
-            lanes_log2,
-            totals,
-            tickets,
-            folded,
-            output,
-            height,
-        ),
-        16 => by_members::<A, N, 16>(
-            input,
-            head,
-            period,
-            rows,
-            rows_per_block,
-            lanes_log2,
-            totals,
-            tickets,
-            folded,
-            output,
-            height,
-        ),
-        _ => by_members::<A, N, 32>(
-            input,
-            head,
-            period,
-            rows,
-            rows_per_block,
-            lanes_log2,
-            totals,
-            tickets,
-            folded,
-            output,
-            height,
-        ),
+        8 => by_members::<A, N, 8>(arguments),
+        _ => by_members::<A, N, 16>(arguments),
     }
 }
 
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
-fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(
-    input: Global<A::In>,
-    head: usize,
-    period: usize,
-    rows: usize,
-    rows_per_block: usize,
-    lanes_log2: u32,
-    totals: GlobalMut<A::Acc>,
-    tickets: GlobalMut<u32>,
-    folded: GlobalMut<A::Acc>,
-    output: GlobalMut<A::Out>,
-    height: usize,
-) {
+fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Arguments<A>) {
+    let Arguments {
+        input,
+        head,
+        period,
+        rows,
+        rows_per_block,
+        lanes_log2,
+        totals,
+        tickets,
+        folded,
+        output,
+        height,
+    } = arguments;
     let lanes = Wide::<A::In>::LEN;
     let columns = lanes << lanes_log2;
     let row_lanes = 1 << lanes_log2;

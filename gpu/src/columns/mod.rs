@@ -21,7 +21,7 @@ mod four_columns_per_thread;
 pub mod policy;
 
 #[doc(hidden)]
-pub use best::by_tiles;
+pub use best::{Arguments, by_tiles};
 pub use best::{ColumnsBest, columns_best};
 pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
 pub use fold::{ColumnsFold, columns_fold};

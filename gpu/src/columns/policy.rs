@@ -24,7 +24,7 @@ pub struct Policy {
     pub resident: u32,
     /// Rows of which a thread has 16 bytes in flight: 2, 4 or 8.
     pub unroll: usize,
-    /// Totals that a thread combines at most, all of which it has in flight at once: 8, 16 or 32.
+    /// Totals that a thread combines at most, all of which it has in flight at once: 8 or 16; of 32 the larger totals have no room in registers.
     pub members: usize,
 }
 
@@ -64,7 +64,6 @@ impl tuning::Policy for Policy {
         policy(1, 2, 8, 16),
         policy(1, 1, 8, 16),
         policy(2, 2, 4, 8),
-        policy(2, 2, 4, 32),
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(1, 1), Choice::always(0)];
 }
