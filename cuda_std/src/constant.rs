@@ -32,6 +32,59 @@
 use crate::cpu::constant::Table;
 use crate::{Plain, view::Wide};
 
+/// A [`Constant`] whose address is found out.
+pub struct ConstantReader<'a, T: 'static, const N: usize> {
+    #[cfg(target_arch = "nvptx64")]
+    start: *const T,
+    #[cfg(target_arch = "nvptx64")]
+    table: core::marker::PhantomData<&'a Constant<T, N>>,
+    #[cfg(not(target_arch = "nvptx64"))]
+    table: &'a Constant<T, N>,
+}
+
+impl<T: 'static, const N: usize> Clone for ConstantReader<'_, T, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: 'static, const N: usize> Copy for ConstantReader<'_, T, N> {}
+
+impl<T: Plain, const N: usize> ConstantReader<'_, T, N> {
+    /// As [`Constant::get`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get(self, i: usize) -> T {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            // SAFETY: the bits of the module's table are some element whether they were set or not; that `i` is within
+            // is the kernel's promise.
+            unsafe { self.start.add(i).read() }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            self.table.table.get(i, self.table, self.table.name)
+        }
+    }
+
+    /// As [`Constant::get_wide`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get_wide(self, i: usize) -> Wide<T> {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            // SAFETY: as for `get`; the table is aligned to 16 bytes.
+            unsafe { Wide::from_words(crate::imp::load(self.start.add(i).cast())) }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // A table starts at a multiple of 16.
+            crate::imp::check_bounds(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
+            Wide::from_elements(|element| self.get(i + element))
+        }
+    }
+}
+
 /// A table in constant memory: see the [module](self) and [`constant!`](crate::constant!).
 pub struct Constant<T: 'static, const N: usize> {
     name: &'static str,
@@ -93,24 +146,30 @@ impl<T: Plain, const N: usize> Constant<T, N> {
         self.name
     }
 
-    /// Element `i`; checked on the CPU executor only, as with the views.
+    /// The table with its address found out, for a kernel that reads it in several places.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn get(&self, i: usize) -> T {
+    pub fn reader(&self) -> ConstantReader<'_, T, N> {
         #[cfg(target_arch = "nvptx64")]
         {
             let start = (self.address)();
-            // SAFETY: the address is that of the module's table, whose bits are some element whether they were
-            // set or not; that `i` is within is the kernel's promise.
-            unsafe {
-                crate::imp::assume_constant(start.cast());
-                start.add(i).read()
+            // SAFETY: the address is that of the module's table.
+            unsafe { crate::imp::assume_constant(start.cast()) };
+            ConstantReader {
+                start,
+                table: core::marker::PhantomData,
             }
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            self.table.get(i, self, self.name)
+            ConstantReader { table: self }
         }
+    }
+
+    /// Element `i`; checked on the CPU executor only, as with the views.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get(&self, i: usize) -> T {
+        self.reader().get(i)
     }
 
     /// The 16 bytes from element `i` on, by as few loads as there can be. `i` is a multiple of
@@ -118,21 +177,7 @@ impl<T: Plain, const N: usize> Constant<T, N> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get_wide(&self, i: usize) -> Wide<T> {
-        #[cfg(target_arch = "nvptx64")]
-        {
-            let start = (self.address)();
-            // SAFETY: as for `get`; the table is aligned to 16 bytes.
-            unsafe {
-                crate::imp::assume_constant(start.cast());
-                Wide::from_words(crate::imp::load(start.add(i).cast()))
-            }
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            // A table starts at a multiple of 16.
-            crate::imp::check_bounds(core::ptr::null::<T>(), N, i, Wide::<T>::LEN, false);
-            Wide::from_elements(|element| self.table.get(i + element, self, self.name))
-        }
+        self.reader().get_wide(i)
     }
 
     /// Sets the table's first elements, as many as are given, for later launches on the CPU executor;

@@ -270,6 +270,7 @@ fn reductions() {
                 "sum_u8" => of::<u8>(device, &values, |it| it.sum().unwrap()),
                 "sum_f32" => of::<f32>(device, &values, |it| it.sum().unwrap() as u64),
                 "sum_f64" => of::<f64>(device, &values, |it| it.sum().unwrap() as u64),
+                "argmax_u8" => of::<u8>(device, &values, |it| it.argmax().unwrap().unwrap()),
                 _ => of::<f32>(device, &values, |it| it.argmax().unwrap().unwrap()),
             };
             assert_eq!(expected, found, "{key} of {len}: {device:?}");

@@ -21,6 +21,8 @@ macro_rules! with_rows {
             u8_5: (Sum<u8>, 5),
             u8_6: (Sum<u8>, 6),
             u8_7: (Sum<u8>, 7),
+            u8_8: (Sum<u8>, 8),
+            u8_9: (Sum<u8>, 9),
             f32_0: (Sum<f32>, 0),
             f32_1: (Sum<f32>, 1),
             f32_2: (Sum<f32>, 2),
@@ -29,6 +31,8 @@ macro_rules! with_rows {
             f32_5: (Sum<f32>, 5),
             f32_6: (Sum<f32>, 6),
             f32_7: (Sum<f32>, 7),
+            f32_8: (Sum<f32>, 8),
+            f32_9: (Sum<f32>, 9),
         }
     };
 }

@@ -17,6 +17,8 @@ macro_rules! with_rows {
             uniform_5: (Uniform<f32>, 5),
             uniform_6: (Uniform<f32>, 6),
             uniform_7: (Uniform<f32>, 7),
+            uniform_8: (Uniform<f32>, 8),
+            uniform_9: (Uniform<f32>, 9),
             normal_0: (Normal<f32>, 0),
             normal_1: (Normal<f32>, 1),
             normal_2: (Normal<f32>, 2),
@@ -25,6 +27,8 @@ macro_rules! with_rows {
             normal_5: (Normal<f32>, 5),
             normal_6: (Normal<f32>, 6),
             normal_7: (Normal<f32>, 7),
+            normal_8: (Normal<f32>, 8),
+            normal_9: (Normal<f32>, 9),
         }
     };
 }
@@ -45,11 +49,10 @@ pub unsafe fn tune_random_philox<D: Distribution, const ROW: usize>(
     output: GlobalMut<D::Out>,
     distribution: D,
     keys: [[u32; 2]; Philox4x32::ROUNDS],
-    sequence: u64,
     first: u64,
 ) {
     // SAFETY: by the contract.
-    unsafe { random::random_best_philox(output, distribution, keys, sequence, first) }
+    unsafe { random::random_best_philox(output, distribution, keys, first) }
 }
 
 /// [`random_best_xorwow`](random::random_best_xorwow) by the numbers of a row.

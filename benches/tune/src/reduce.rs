@@ -1,4 +1,4 @@
-//! Every row of the reductions, for sums of `u8`, `f32` and `f64` and the position of the greatest `f32`.
+//! Every row of the reductions, for sums of `u8`, `f32` and `f64` and the position of the greatest `f32` and `u8`.
 
 use cuda_std::prelude::*;
 use warpwright_gpu::{
@@ -20,6 +20,7 @@ macro_rules! with_rows {
             sum_u8_8: (Sum<u8>, 8),
             sum_u8_9: (Sum<u8>, 9),
             sum_u8_10: (Sum<u8>, 10),
+            sum_u8_11: (Sum<u8>, 11),
             sum_f32_0: (Sum<f32>, 0),
             sum_f32_1: (Sum<f32>, 1),
             sum_f32_2: (Sum<f32>, 2),
@@ -31,6 +32,7 @@ macro_rules! with_rows {
             sum_f32_8: (Sum<f32>, 8),
             sum_f32_9: (Sum<f32>, 9),
             sum_f32_10: (Sum<f32>, 10),
+            sum_f32_11: (Sum<f32>, 11),
             argmax_f32_0: (ArgMax<f32>, 0),
             argmax_f32_1: (ArgMax<f32>, 1),
             argmax_f32_2: (ArgMax<f32>, 2),
@@ -42,6 +44,19 @@ macro_rules! with_rows {
             argmax_f32_8: (ArgMax<f32>, 8),
             argmax_f32_9: (ArgMax<f32>, 9),
             argmax_f32_10: (ArgMax<f32>, 10),
+            argmax_f32_11: (ArgMax<f32>, 11),
+            argmax_u8_0: (ArgMax<u8>, 0),
+            argmax_u8_1: (ArgMax<u8>, 1),
+            argmax_u8_2: (ArgMax<u8>, 2),
+            argmax_u8_3: (ArgMax<u8>, 3),
+            argmax_u8_4: (ArgMax<u8>, 4),
+            argmax_u8_5: (ArgMax<u8>, 5),
+            argmax_u8_6: (ArgMax<u8>, 6),
+            argmax_u8_7: (ArgMax<u8>, 7),
+            argmax_u8_8: (ArgMax<u8>, 8),
+            argmax_u8_9: (ArgMax<u8>, 9),
+            argmax_u8_10: (ArgMax<u8>, 10),
+            argmax_u8_11: (ArgMax<u8>, 11),
             sum_f64_0: (Sum<f64>, 0),
             sum_f64_1: (Sum<f64>, 1),
             sum_f64_2: (Sum<f64>, 2),
@@ -53,6 +68,7 @@ macro_rules! with_rows {
             sum_f64_8: (Sum<f64>, 8),
             sum_f64_9: (Sum<f64>, 9),
             sum_f64_10: (Sum<f64>, 10),
+            sum_f64_11: (Sum<f64>, 11),
         }
     };
 }

@@ -48,9 +48,9 @@ impl Philox4x32 {
         [seed as u32, (seed >> 32) as u32]
     }
 
-    /// The keys of all rounds, for [`block_with`](Self::block_with): as a kernel's parameter they take no registers.
+    /// The keys of all rounds.
     #[inline(always)]
-    pub const fn round_keys(key: [u32; 2]) -> [[u32; 2]; Self::ROUNDS] {
+    const fn round_keys(key: [u32; 2]) -> [[u32; 2]; Self::ROUNDS] {
         let mut keys = [key; Self::ROUNDS];
         let mut round = 1;
         while round < Self::ROUNDS {
@@ -61,17 +61,45 @@ impl Philox4x32 {
         keys
     }
 
+    /// What blocks have in common whose counters differ in their lowest word alone, for [`block_of`](Self::block_of):
+    /// the keys of the rounds, those of the first three with what the counter's `upper` words bring to them. As a
+    /// kernel's parameter it takes no registers.
+    pub const fn run_keys(key: [u32; 2], upper: [u32; 3]) -> [[u32; 2]; Self::ROUNDS] {
+        let mut keys = Self::round_keys(key);
+        let [b, c, d] = upper;
+        // Of the first two rounds one product each: the other one takes the lowest word, or what comes from it.
+        let second = c as u64 * FACTORS[1] as u64;
+        let a = (second >> 32) as u32 ^ b ^ keys[0][0];
+        let first = a as u64 * FACTORS[0] as u64;
+        keys[0] = [0, d ^ keys[0][1]];
+        keys[1] = [
+            second as u32 ^ keys[1][0],
+            (first >> 32) as u32 ^ keys[1][1],
+        ];
+        keys[2][1] ^= first as u32;
+        keys
+    }
+
+    /// The block whose counter has this `lowest` word, and the upper ones and the key of `keys`, which are
+    /// [`run_keys`](Self::run_keys). Costs 18 multiplications.
+    #[inline(always)]
+    pub fn block_of(lowest: u32, keys: [[u32; 2]; Self::ROUNDS]) -> [u32; 4] {
+        let (high, d) = imp::misc::wide_product(lowest, FACTORS[0]);
+        let (second_high, b) = imp::misc::wide_product(high ^ keys[0][1], FACTORS[1]);
+        Self::rounds([second_high ^ keys[1][0], b, keys[1][1] ^ d, 0], keys, 2)
+    }
+
     /// Four words: the function that the generator is made of.
     #[inline(always)]
     pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
-        Self::block_with(counter, Self::round_keys(key))
+        Self::rounds(counter, Self::round_keys(key), 0)
     }
 
-    /// [`block`](Self::block), from the keys of all rounds.
+    /// The rounds from number `from` on.
     #[inline(always)]
-    pub fn block_with(counter: [u32; 4], keys: [[u32; 2]; Self::ROUNDS]) -> [u32; 4] {
-        let [mut a, mut b, mut c, mut d] = counter;
-        for round in 0..Self::ROUNDS {
+    fn rounds(words: [u32; 4], keys: [[u32; 2]; Self::ROUNDS], from: usize) -> [u32; 4] {
+        let [mut a, mut b, mut c, mut d] = words;
+        for round in from..Self::ROUNDS {
             let [k, l] = keys[round];
             let (first_high, first_low) = imp::misc::wide_product(a, FACTORS[0]);
             let (second_high, second_low) = imp::misc::wide_product(c, FACTORS[1]);

@@ -6,13 +6,11 @@ use super::policy::{BEST_BLOCK, Policy};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
+    parts::{MOST_LANES, Parts},
     reduce::{Max, Min},
     tuning::{Shipped, Tuned, shipped},
     unrolled::unrolled,
 };
-
-/// Elements of 16 bytes, at most.
-const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
@@ -133,9 +131,9 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     let from = index * rows_per_block + row;
     let end = rows.min((index + 1) * rows_per_block);
     let parts = match const { N::POLICY.unroll } {
-        2 => accumulate::<A, 2, 1>(input, head, period, column, apart, from, end),
-        4 => accumulate::<A, 4, 3>(input, head, period, column, apart, from, end),
-        _ => accumulate::<A, 8, 7>(input, head, period, column, apart, from, end),
+        2 => accumulate::<A, N, 2, 1>(input, head, period, column, apart, from, end),
+        4 => accumulate::<A, N, 4, 3>(input, head, period, column, apart, from, end),
+        _ => accumulate::<A, N, 8, 7>(input, head, period, column, apart, from, end),
     };
     for k in 0..MOST_LANES {
         if k < lanes {
@@ -225,7 +223,7 @@ fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: 
 /// `UNROLL` rows at once, of which `REST`, one less, may be left over.
 #[inline(always)]
 #[track_caller]
-fn accumulate<A: Along, const UNROLL: usize, const REST: usize>(
+fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize>(
     input: Global<A::In>,
     head: usize,
     period: usize,
@@ -234,46 +232,43 @@ fn accumulate<A: Along, const UNROLL: usize, const REST: usize>(
     mut row: usize,
     end: usize,
 ) -> [A::Part; MOST_LANES] {
-    let mut parts = [A::EMPTY; MOST_LANES];
+    let mut parts = A::Parts::new(A::EMPTY);
     if column >= period {
-        return parts;
+        return parts.each();
     }
     let step = apart * period;
     let mut i = head + row * period + column;
-    while row + (UNROLL - 1) * apart < end {
-        let loaded: [Wide<A::In>; UNROLL] =
-            core::array::from_fn(|round| input.get_wide_streaming(i + round * step));
-        unrolled!(round < UNROLL => {
-            parts = add_wide::<A>(parts, loaded[round]);
-        });
-        row += UNROLL * apart;
-        i += UNROLL * step;
+    let has = |row: usize| row + (UNROLL - 1) * apart < end;
+    let load = |i: usize| -> [Wide<A::In>; UNROLL] {
+        core::array::from_fn(|round| input.get_wide_streaming(i + round * step))
+    };
+    if has(row) {
+        let mut loaded = load(i);
+        loop {
+            row += UNROLL * apart;
+            i += UNROLL * step;
+            let more = has(row);
+            let ahead = (const { N::POLICY.ahead } && more).then(|| load(i));
+            unrolled!(round < UNROLL => {
+                parts = parts.add_row(loaded[round], A::add);
+            });
+            if !more {
+                break;
+            }
+            loaded = match ahead {
+                Some(ahead) => ahead,
+                None => load(i),
+            };
+        }
     }
     // What is left is in flight at once as well.
     let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });
-    unrolled!(round < REST - 1 => {
-        parts = add_present::<A>(parts, rest[round]);
+    unrolled!(round < REST => {
+        if let Some(row) = rest[round] {
+            parts = parts.add_row(row, A::add);
+        }
     });
-    add_present::<A>(parts, rest[REST - 1])
-}
-
-#[inline(always)]
-fn add_wide<A: Along>(parts: [A::Part; MOST_LANES], wide: Wide<A::In>) -> [A::Part; MOST_LANES] {
-    wide.fold(parts, |mut parts, value, k| {
-        parts[k] = A::add(parts[k], value);
-        parts
-    })
-}
-
-#[inline(always)]
-fn add_present<A: Along>(
-    parts: [A::Part; MOST_LANES],
-    wide: Option<Wide<A::In>>,
-) -> [A::Part; MOST_LANES] {
-    match wide {
-        Some(wide) => add_wide::<A>(parts, wide),
-        None => parts,
-    }
+    parts.each()
 }

@@ -24,6 +24,8 @@ pub struct Policy {
     pub resident: u32,
     /// Rows of which a thread has 16 bytes in flight: 2, 4 or 8.
     pub unroll: usize,
+    /// Whether the next of those rows are loaded before the last ones are added.
+    pub ahead: bool,
     /// Totals that a thread combines at most, all of which it has in flight at once: 8 or 16; of 32 the larger totals have no room in registers.
     pub members: usize,
 }
@@ -46,7 +48,15 @@ const fn policy(blocks: u32, resident: u32, unroll: usize, members: usize) -> Po
         blocks,
         resident,
         unroll,
+        ahead: false,
         members,
+    }
+}
+
+const fn ahead(policy: Policy) -> Policy {
+    Policy {
+        ahead: true,
+        ..policy
     }
 }
 
@@ -64,8 +74,10 @@ impl tuning::Policy for Policy {
         policy(1, 2, 8, 16),
         policy(1, 1, 8, 16),
         policy(2, 2, 4, 8),
+        ahead(policy(1, 1, 4, 16)),
+        ahead(policy(2, 2, 4, 16)),
     ];
-    const CHOICES: &'static [Choice] = &[Choice::up_to(1, 1), Choice::always(0)];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(1, 8), Choice::always(0)];
 }
 
 /// Rows that a block takes at most: a part holds no more elements.

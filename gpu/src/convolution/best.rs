@@ -1,6 +1,7 @@
 //! `best`: twelve outputs per thread, whose window moves through registers.
 
 use cuda_std::{
+    constant::ConstantReader,
     prelude::*,
     shared::DynamicShared,
     warp::{self, FULL_MASK},
@@ -8,7 +9,9 @@ use cuda_std::{
 
 use super::{
     boundary::{Boundary, Row},
-    policy::{BEST_BLOCK, BEST_CHUNKS, BEST_PASS, Policy, best_pass_chunks, best_span},
+    policy::{
+        BEST_BLOCK, BEST_CHUNKS, BEST_PASS, MOST_CONSTANTS, Policy, best_pass_chunks, best_span,
+    },
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
@@ -63,6 +66,7 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
     // SAFETY: the launch gives as much, and nothing else uses it.
     let tile = unsafe { DynamicShared::new() }.carve((TILE_CHUNKS + chunks) as usize * CHUNK);
     let mask = InConstants {
+        table: T::Sum::table().reader(),
         start: skipped as usize * copies_apart,
     };
     strip.convolve(tile, mask, output);
@@ -116,12 +120,13 @@ trait Mask<W, const CHUNK: usize>: Copy {
 
 /// The mask in constant memory.
 #[derive(Clone, Copy)]
-struct InConstants {
+struct InConstants<W: Weight> {
+    table: ConstantReader<'static, W, MOST_CONSTANTS>,
     /// Where the copy for this row's skip starts.
     start: usize,
 }
 
-impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants {
+impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants<W> {
     #[inline(always)]
     fn start(self) -> usize {
         self.start
@@ -129,7 +134,7 @@ impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants {
 
     #[inline(always)]
     fn chunk(self, at: usize) -> [W; CHUNK] {
-        W::table().get_wide(at).to_array()
+        self.table.get_wide(at).to_array()
     }
 }
 

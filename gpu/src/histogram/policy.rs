@@ -120,7 +120,8 @@ impl tuning::Policy for Policy {
             ..BASE
         },
     ];
-    const CHOICES: &'static [Choice] = &[Choice::up_to(1, 4), Choice::always(8)];
+    const CHOICES: &'static [Choice] =
+        &[Choice::up_to(1, 4), Choice::up_to(4, 2), Choice::always(8)];
 }
 
 /// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin

@@ -18,7 +18,8 @@ use crate::tuning::shipped;
 /// that has room. Writes every element once. The same bits on every device.
 ///
 /// # Safety
-/// `first + output.len()` elements are fewer than 2^64 words.
+/// `first + output.len()` elements are fewer than 2^64 words. The numbers of all quads that have elements in the output share
+/// their upper word, and `keys` are [`run_keys`](Philox4x32::run_keys) of it and of the sequence.
 #[kernel(
     launch_bounds(
         shipped::<Policy, D::Out>().block as u32,
@@ -30,18 +31,11 @@ pub unsafe fn random_best_philox<D: Distribution>(
     output: GlobalMut<D::Out>,
     distribution: D,
     keys: [[u32; 2]; Philox4x32::ROUNDS],
-    sequence: u64,
     first: u64,
 ) {
     let part = Part::<D>::new(output, first);
     by_number(part, distribution, part.aligned(), |quad| {
-        let counter = [
-            quad as u32,
-            (quad >> 32) as u32,
-            sequence as u32,
-            (sequence >> 32) as u32,
-        ];
-        Philox4x32::block_with(counter, keys)
+        Philox4x32::block_of(quad as u32, keys)
     });
 }
 

@@ -49,6 +49,11 @@ impl tuning::Policy for Policy {
             blocks_per_multiprocessor: 32,
             ..policy(512, 0)
         },
+        Policy {
+            blocks_per_multiprocessor: 8,
+            ..policy(512, 0)
+        },
+        policy(1024, 0),
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(2)];
 }

@@ -88,12 +88,22 @@ fn accumulate<R: Reduction, N: Tuned<Policy>>(
     from: usize,
     to: usize,
 ) -> R::Acc {
-    const { assert!(matches!(N::POLICY.unroll, 2 | 4 | 8)) };
-    match const { N::POLICY.unroll } {
+    match const { unroll::<R, N>() } {
         2 => accumulate_by::<R, 2>(input, from, to),
         4 => accumulate_by::<R, 4>(input, from, to),
         _ => accumulate_by::<R, 8>(input, from, to),
     }
+}
+
+/// Loads that a thread has in flight.
+const fn unroll<R: Reduction, N: Tuned<Policy>>() -> usize {
+    let unroll = if R::IS_POSITION {
+        N::POLICY.positions
+    } else {
+        N::POLICY.unroll
+    };
+    assert!(matches!(unroll, 2 | 4 | 8));
+    unroll
 }
 
 #[inline(always)]
@@ -114,23 +124,20 @@ fn accumulate_by<R: Reduction, const UNROLL: usize>(
     let wides = (to - first) / lanes;
     let tail = first + wides * lanes;
 
+    let span = Span {
+        input,
+        first,
+        wides,
+        threads,
+    };
     let mut value = R::IDENTITY;
     let mut wide = tid;
-    while wide + (UNROLL - 1) * threads < wides {
-        let at = first + wide * lanes;
-        let step = threads * lanes;
-        let loaded: [Wide<R::In>; UNROLL] =
-            core::array::from_fn(|round| input.get_wide_streaming(at + round * step));
-        unrolled!(round < UNROLL => {
-            value = R::add_wide(value, loaded[round], at + round * step);
-        });
-        wide += UNROLL * threads;
+    span.add::<R, UNROLL>(&mut value, &mut wide);
+    if const { UNROLL > 4 } {
+        // A block may have no more for its threads than that.
+        span.add::<R, 4>(&mut value, &mut wide);
     }
-    while wide < wides {
-        let at = first + wide * lanes;
-        value = R::add_wide(value, input.get_wide_streaming(at), at);
-        wide += threads;
-    }
+    span.add::<R, 1>(&mut value, &mut wide);
     if tid < head {
         value = R::combine(value, R::load(input.get(from + tid), from + tid));
     }
@@ -138,4 +145,35 @@ fn accumulate_by<R: Reduction, const UNROLL: usize>(
         value = R::combine(value, R::load(input.get(tail + tid), tail + tid));
     }
     value
+}
+
+/// The wide loads of a block.
+#[derive(Clone, Copy)]
+struct Span<T> {
+    input: Global<T>,
+    /// The first one's first element.
+    first: usize,
+    /// How many there are.
+    wides: usize,
+    /// How many the block makes at a time.
+    threads: usize,
+}
+
+impl<T: Copy + 'static> Span<T> {
+    /// Adds what a thread has from load `wide` on, `UNROLL` loads at a time, and moves `wide` behind it.
+    #[inline(always)]
+    #[track_caller]
+    fn add<R: Reduction<In = T>, const UNROLL: usize>(self, value: &mut R::Acc, wide: &mut usize) {
+        let lanes = Wide::<T>::LEN;
+        let step = self.threads * lanes;
+        while *wide + (UNROLL - 1) * self.threads < self.wides {
+            let at = self.first + *wide * lanes;
+            let loaded: [Wide<T>; UNROLL] =
+                core::array::from_fn(|round| self.input.get_wide_streaming(at + round * step));
+            unrolled!(round < UNROLL => {
+                *value = R::add_wide(*value, loaded[round], at + round * step);
+            });
+            *wide += UNROLL * self.threads;
+        }
+    }
 }

@@ -14,6 +14,8 @@ use core::{
 
 use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle};
 
+use super::narrow::{first_equal, is_narrow, most_wanted_bits, sum_of_bytes};
+
 /// A reduction: how an element enters, and how two partial results become one.
 ///
 /// `combine` is associative and commutative, but for the rounding of float sums and products.
@@ -24,6 +26,8 @@ pub trait Reduction: 'static {
     type Acc: Plain + Shuffle;
     /// What changes nothing when combined.
     const IDENTITY: Self::Acc;
+    /// Whether partial results are positions.
+    const IS_POSITION: bool = false;
 
     /// The partial result of the one element at `index`.
     fn load(value: Self::In, index: usize) -> Self::Acc;
@@ -51,12 +55,6 @@ fn one_by_one<R: Reduction + ?Sized>(value: R::Acc, wide: Wide<R::In>, first: us
     wide.fold(value, |value, element, lane| {
         R::combine(value, R::load(element, first + lane))
     })
-}
-
-/// Whether 16 bytes have so many elements of this type that they are better taken together: on an H100 four and two
-/// were slower so.
-const fn is_narrow<T>() -> bool {
-    size_of::<T>() <= 2
 }
 
 /// Sum of elements of type `T`.
@@ -150,6 +148,12 @@ pub trait Element: Copy + 'static {
             if LEAST { best.min(key) } else { best.max(key) }
         })
     }
+    /// The place of the first element of `wide` with this key, by the same `LEAST`, which is that of one of them.
+    #[inline(always)]
+    #[track_caller]
+    fn first_in_wide<const LEAST: bool>(wide: Wide<Self>, key: Self::Key) -> u32 {
+        first_by_keys::<Self, LEAST>(wide, key)
+    }
     /// The sum of all elements of `wide`.
     #[inline(always)]
     #[track_caller]
@@ -182,6 +186,14 @@ macro_rules! integers {
                 sum_of_bytes(wide, |element| element as u8) as $acc
             }
             #[inline(always)]
+            #[track_caller]
+            fn first_in_wide<const LEAST: bool>(wide: Wide<Self>, key: $key) -> u32 {
+                if const { !is_narrow::<$ty>() } {
+                    return first_by_keys::<Self, LEAST>(wide, key);
+                }
+                first_equal(wide, |element| element as u32, key as u32)
+            }
+            #[inline(always)]
             fn from_key<const LEAST: bool>(key: $key) -> Self {
                 key as $ty
             }
@@ -197,23 +209,19 @@ integers! {
     i64: i64, i64;
 }
 
-/// The sum of 16 bytes, two by two: those at even places of a word, and those at odd ones, have 16 bits each.
+/// The place of the first element of `wide` with this key, which is that of one of them.
 #[inline(always)]
 #[track_caller]
-fn sum_of_bytes<T: Copy>(wide: Wide<T>, byte: impl Fn(T) -> u8) -> u32 {
-    let (pairs, _) = wide.fold((0_u32, 0_u32), |(pairs, lower), element, lane| {
-        let word = lower | u32::from(byte(element)) << (lane % 4 * 8);
-        if lane % 4 < 3 {
-            return (pairs, word);
-        }
-        let halves = 0x00ff_00ff;
-        (pairs + (word & halves) + (word >> 8 & halves), 0)
+fn first_by_keys<T: Element, const LEAST: bool>(wide: Wide<T>, key: T::Key) -> u32 {
+    let (lane, _) = wide.fold((0, false), |(lane, found), element, _| {
+        let found = found || element.key::<LEAST>() == key;
+        (lane + u32::from(!found), found)
     });
-    (pairs & 0xffff) + (pairs >> 16)
+    lane
 }
 
 macro_rules! floats {
-    ($($ty:ty: $bits:ty, $key:ty;)*) => { $(
+    ($($ty:ty: $bits:ty, $key:ty, $ordered:path;)*) => { $(
         impl Element for $ty {
             type Acc = $ty;
             type Key = $key;
@@ -223,9 +231,7 @@ macro_rules! floats {
             }
             #[inline(always)]
             fn key<const LEAST: bool>(self) -> $key {
-                let bits = self.to_bits() as $key;
-                // Negative numbers order by falling magnitude: turn all bits but the sign.
-                let ordered = bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX);
+                let ordered = $ordered(self.to_bits());
                 match (self.is_nan(), LEAST) {
                     (true, true) => <$key>::MIN,
                     (true, false) => <$key>::MAX,
@@ -243,8 +249,25 @@ macro_rules! floats {
     )* };
 }
 floats! {
-    f32: u32, i32;
-    f64: u64, i64;
+    f32: u32, i32, ordered;
+    f64: u64, i64, ordered_double;
+}
+
+/// A float's bits as an integer that orders as the floats do. Negative numbers order by falling magnitude: all of their
+/// bits but the sign are turned.
+#[inline(always)]
+fn ordered(bits: u32) -> i32 {
+    let bits = bits as i32;
+    bits ^ ((bits >> 31) & i32::MAX)
+}
+
+/// The same for `f64`, by halves: of a shift in 64 bits the compiler makes six instructions.
+#[inline(always)]
+fn ordered_double(bits: u64) -> i64 {
+    let turned = ((bits >> 32) as i32 >> 31) as u32;
+    let high = (bits >> 32) as u32 ^ (turned >> 1);
+    let low = bits as u32 ^ turned;
+    (u64::from(high) << 32 | u64::from(low)) as i64
 }
 
 macro_rules! half_floats {
@@ -267,6 +290,18 @@ macro_rules! half_floats {
                     .key::<LEAST>()
             }
             #[inline(always)]
+            #[track_caller]
+            fn first_in_wide<const LEAST: bool>(wide: Wide<Self>, key: i32) -> u32 {
+                let wanted = Self::from_key::<LEAST>(key).to_bits();
+                let is_nan = |bits: u16| bits & 0x7fff > $infinity;
+                if is_nan(wanted) {
+                    // Any of them: as if they were all one.
+                    let bits = |element: Self| u32::from(is_nan(element.to_bits()));
+                    return first_equal(wide, bits, 1);
+                }
+                first_equal(wide, |element| element.to_bits().into(), wanted.into())
+            }
+            #[inline(always)]
             fn from_key<const LEAST: bool>(key: i32) -> Self {
                 <$ty>::from_f32(f32::from_key::<LEAST>(key))
             }
@@ -276,66 +311,6 @@ macro_rules! half_floats {
 half_floats! {
     f16: 0x7c00, f16_to_f32;
     bf16: 0x7f80, |bits: u16| f32::from_bits(u32::from(bits) << 16);
-}
-
-/// The bits of the least, or else the greatest, of eight floats of 16 bits; of a NaN where there is one.
-///
-/// No float is made into a key for it. By their bits the floats lie on a circle: +0 to +infinity, +NaN,
-/// -0 to -infinity, -NaN, and again +0. An extreme of the bits, as they are, is the answer where there is a
-/// number of the sign that is preferred, and shows a NaN of that sign. The bits moved on by as many as there are NaNs of
-/// a sign have the NaNs of the other sign at the end where the other extreme is the answer.
-///
-/// A word's upper element is compared together with the lower one: it decides, but among equals. The lower
-/// one carries into the upper one only where it is a NaN of negative sign, which either extreme shows.
-#[inline(always)]
-#[track_caller]
-fn most_wanted_bits<T: Copy, const LEAST: bool, const INFINITY: u32>(
-    wide: Wide<T>,
-    bits: impl Fn(T) -> u16,
-) -> u16 {
-    let nans = 0x7fff - INFINITY;
-    // As unsigned and as signed numbers, for the least; for the greatest the other way round.
-    let start = if LEAST {
-        (0, i32::MAX as u32)
-    } else {
-        (i32::MIN as u32, u32::MAX)
-    };
-    let extremes = |(plain, moved): (u32, u32), word: u32, on: u32| {
-        if LEAST {
-            (plain.max(word), (moved as i32).min(on as i32) as u32)
-        } else {
-            ((plain as i32).max(word as i32) as u32, moved.min(on))
-        }
-    };
-    let ((plain, moved), _) = wide.fold((start, 0), |(so_far, lower), element, lane| {
-        let element = u32::from(bits(element));
-        if lane % 2 == 0 {
-            return (so_far, element);
-        }
-        let word = lower | element << 16;
-        let on = word.wrapping_add(nans * 0x1_0001);
-        let so_far = extremes(so_far, word, on);
-        (extremes(so_far, word << 16, on << 16), 0)
-    });
-    let (plain, moved) = (plain >> 16, moved >> 16);
-    let (preferred, nan) = if LEAST {
-        (
-            plain >= 0x8000,
-            plain > 0x8000 + INFINITY || (moved >= 0x8000 && moved < 0x8000 + nans),
-        )
-    } else {
-        (
-            plain < 0x8000,
-            (plain > INFINITY && plain < 0x8000) || moved < nans,
-        )
-    };
-    if nan {
-        0x7fff
-    } else if preferred {
-        plain as u16
-    } else {
-        (moved - nans) as u16
-    }
 }
 
 impl<T: Element> Reduction for Sum<T> {
@@ -447,6 +422,7 @@ macro_rules! arg_reductions {
             type In = T;
             type Acc = Found<T::Key>;
             const IDENTITY: Self::Acc = Found { key: T::Key::$worst, index: u64::MAX };
+            const IS_POSITION: bool = true;
             #[inline(always)]
             fn load(value: T, index: usize) -> Self::Acc {
                 Found { key: value.key::<$least>(), index: index as u64 }
@@ -470,14 +446,10 @@ macro_rules! arg_reductions {
                 if const { !is_narrow::<T>() } {
                     return one_by_one::<Self>(value, wide, first);
                 }
-                let key = T::key_of_wide::<$least>(wide);
                 let first = first as u64;
+                let key = T::key_of_wide::<$least>(wide);
                 if key $better value.key || (key == value.key && first < value.index) {
-                    // The first that has it stays: those before it have another.
-                    let (lane, _) = wide.fold((0, false), |(lane, found), element, _| {
-                        let found = found || element.key::<$least>() == key;
-                        (lane + u32::from(!found), found)
-                    });
+                    let lane = T::first_in_wide::<$least>(wide, key);
                     Found { key, index: first + u64::from(lane) }
                 } else {
                     value

@@ -22,6 +22,8 @@ pub struct Policy {
     pub resident: u32,
     /// 16-byte loads that a thread has in flight: 2, 4 or 8.
     pub unroll: usize,
+    /// The same for positions, which take more registers for each.
+    pub positions: usize,
 }
 
 impl Policy {
@@ -37,7 +39,12 @@ impl Policy {
 
     /// Bytes that a block takes at least of an input of so many bytes: what its threads have in flight.
     pub const fn least_bytes(&self, bytes: usize) -> usize {
-        self.threads_for(bytes) * self.unroll * 16
+        let least = if self.unroll < self.positions {
+            self.unroll
+        } else {
+            self.positions
+        };
+        self.threads_for(bytes) * least * 16
     }
 
     /// Threads of a block, at most.
@@ -57,6 +64,7 @@ const SHIPPED: Policy = Policy {
     large_bytes: 8 << 20,
     resident: 2,
     unroll: 4,
+    positions: 4,
 };
 
 impl tuning::Policy for Policy {
@@ -102,6 +110,12 @@ impl tuning::Policy for Policy {
         },
         Policy {
             unroll: 2,
+            positions: 2,
+            ..SHIPPED
+        },
+        Policy {
+            unroll: 8,
+            positions: 8,
             ..SHIPPED
         },
         Policy {
@@ -109,7 +123,7 @@ impl tuning::Policy for Policy {
             ..SHIPPED
         },
     ];
-    const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(2, 0), Choice::always(11)];
 }
 
 /// Threads of a block of the last pass.

@@ -263,7 +263,7 @@ pub fn cases(
     let (mut fill, mut make) = (generator()?, generator()?);
     let second = generator()?.offset(1).uniform::<f32>(1)?.to_vec()?;
     let best = shipped::<random::policy::Policy, f32>();
-    let keys = Philox4x32::round_keys(Philox4x32::key(SEED))
+    let keys = Philox4x32::run_keys(Philox4x32::key(SEED), [0; 3])
         .map(|[low, high]| u64::from(low) | u64::from(high) << 32);
     each(Case {
         family: "random",
@@ -273,16 +273,11 @@ pub fn cases(
             wait()
         }),
         once: Box::new(|| first(make.uniform::<f32>(1)?.to_vec()?)),
-        // The distribution, which has no bytes of its own; the rounds' keys; the sequence; the first word: the second call's.
+        // The distribution, which has no bytes of its own; the run's keys; the first word: the second call's.
         bare: kernels.bare(Needs::element(Work::launch(
             kernels.get("random_best_philox__uniform_f32")?,
             [best.block as u32, 1],
-            Arguments::default()
-                .room(0, 1)
-                .word(0)
-                .words(&keys)
-                .word(0)
-                .word(1),
+            Arguments::default().room(0, 1).word(0).words(&keys).word(1),
         )))?,
         read: f32,
         expected: first(second)?,

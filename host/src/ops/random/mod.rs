@@ -1,20 +1,15 @@
 //! Random numbers: generators whose streams go on from call to call.
 
-use cuda_std::{
-    kernel::{ByValue, KernelDescriptor, LaunchConfig},
-    random::{Philox4x32, Poisson, PoissonTable},
-};
-use warpwright_gpu::random::{
-    Bits, FAMILY, Kernels, LogNormal, Normal, PoissonCount, Quad, SETUP, Uniform,
-    policy::{self, Policy},
-};
+mod fill;
 
-use super::{Choice, choose, grid_size};
+use cuda_std::random::{Poisson, PoissonTable};
+use warpwright_gpu::random::{Bits, FAMILY, LogNormal, Normal, PoissonCount, Uniform, policy};
+
+use super::{Choice, choose};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
     error::{Error, Result},
-    launch::RawArgs,
 };
 
 /// The name of the operations in errors.
@@ -393,140 +388,6 @@ impl RandomGenerator {
             entries: on_device.entries.view().address(),
             columns: on_device.table.columns(),
         })
-    }
-
-    fn fill<D: Kernels + ByValue>(
-        &mut self,
-        distribution: D,
-        output: VectorViewMut<'_, D::Out>,
-    ) -> Result<()>
-    where
-        D::Out: Element,
-    {
-        self.fill_with(distribution, 0, output)
-    }
-
-    /// Fills `output` by kernels that take so much dynamic shared memory.
-    fn fill_with<D: Kernels + ByValue>(
-        &mut self,
-        distribution: D,
-        shared_bytes: u32,
-        output: VectorViewMut<'_, D::Out>,
-    ) -> Result<()>
-    where
-        D::Out: Element,
-    {
-        self.device.require_same(OPERATION, output.device())?;
-        let choice = self.choice()?;
-        if output.is_empty() {
-            return Ok(());
-        }
-        let per_quad = <D::Quad as Quad<D::Out>>::LEN as u64;
-        let words = 4 / per_quad;
-        let first = self.position.div_ceil(words);
-        let end = first
-            .checked_add(output.len() as u64)
-            .and_then(|end| end.checked_mul(words))
-            .ok_or_else(|| {
-                Error::invalid(
-                    OPERATION,
-                    format!(
-                        "no more than the {} words that are left of the stream's 2^64",
-                        u64::MAX - self.position
-                    ),
-                    format!("{} elements of {words} words", output.len()),
-                )
-            })?;
-        let mut args = RawArgs::new();
-        args.view(output.address(), output.len())
-            .value(distribution);
-        let (kernel, blocks, threads) = match &self.states {
-            None => {
-                match choice.variant() {
-                    "best" => args.value(Philox4x32::round_keys(Philox4x32::key(self.seed))),
-                    _ => args.value(self.seed),
-                };
-                args.value(self.sequence).value(first);
-                let kernel = D::PHILOX[choice.index];
-                let tuned = self.numbers(choice, kernel, size_of::<D::Out>());
-                let quads = output.len() / per_quad as usize + 2;
-                let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
-                let most = multiprocessors * tuned.blocks_per_multiprocessor as usize;
-                let least_per_block = tuned.block * policy::LEAST_PER_THREAD;
-                let blocks = quads.div_ceil(least_per_block).min(most);
-                (kernel, blocks, tuned.block)
-            }
-            Some(_) => {
-                let address = self.states_at(first / per_quad, choice)?;
-                args.view(address, policy::STATE_WORDS * policy::SEQUENCES)
-                    .value(first);
-                let kernel = D::XORWOW[choice.index];
-                let threads = self.numbers(choice, kernel, size_of::<D::Out>()).block;
-                (kernel, policy::SEQUENCES / threads, threads)
-            }
-        };
-        // Should the launch fail, the states are those of no place.
-        self.forget();
-        self.launch(
-            kernel,
-            [grid_size(&FAMILY, choice, blocks)?, threads as u32],
-            shared_bytes,
-            &args,
-            output.device(),
-        )?;
-        self.position = end;
-        if let Some(states) = &mut self.states {
-            states.at = Some(end / 4);
-        }
-        Ok(())
-    }
-
-    /// The numbers of the variant's kernel, for elements of `bytes` bytes.
-    fn numbers(&self, choice: Choice, kernel: &KernelDescriptor, bytes: usize) -> Policy {
-        if choice.variant() == "best" {
-            return self.device.policy(kernel, bytes);
-        }
-        policy::RUNG
-    }
-
-    /// The address of XORWOW's states, with the quads before `quad` used up.
-    fn states_at(&self, quad: u64, choice: Choice) -> Result<u64> {
-        let Some(states) = &self.states else {
-            return Err(Error::invalid(
-                OPERATION,
-                "a generator with states",
-                "one without",
-            ));
-        };
-        let address = states.words.view().address();
-        if states.at != Some(quad) {
-            let mut args = RawArgs::new();
-            args.view(address, states.words.len())
-                .value(self.seed)
-                .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
-                .value(quad);
-            let blocks = grid_size(&FAMILY, choice, policy::SEQUENCES / policy::BLOCK)?;
-            let shape = [blocks, policy::BLOCK as u32];
-            self.launch(SETUP, shape, 0, &args, &self.device)?;
-        }
-        Ok(address)
-    }
-
-    fn launch(
-        &self,
-        kernel: &'static KernelDescriptor,
-        [blocks, threads]: [u32; 2],
-        shared_bytes: u32,
-        args: &RawArgs,
-        owner: &Device,
-    ) -> Result<()> {
-        let config = LaunchConfig::linear(blocks, threads).with_shared(shared_bytes);
-        // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
-        // that the kernel goes on from, the grid covers them, and the stream's end was checked.
-        unsafe {
-            self.device
-                .queue(OPERATION, (kernel, config), args, &[owner])
-        }
     }
 }
 
