@@ -312,7 +312,13 @@ fn tune(
                 None => std::env::current_exe()?.with_file_name("tune.ptx"),
             };
             let text = fs::read_to_string(&path)
-                .map_err(|error| format!("tune: reading {}: {error}", path.display()))?;
+                .map_err(|error| {
+                    format!(
+                        "tune: the kernels of the tables required (in a bundle, `tar xf kernels.tar.xz` unpacks them): \
+                         reading {}: {error}",
+                        path.display()
+                    )
+                })?;
             let scale = if quick { Scale::Quick } else { Scale::Full };
             (cuda()?, scale, Some(text))
         }

@@ -21,6 +21,10 @@ const SIZE_LIMIT: u64 = 60 << 20;
 
 /// The archive of the test programs.
 const TESTS: &str = "tests.tar.xz";
+/// The archive of [`KERNELS`], which the scripts unpack.
+const KERNELS_ARCHIVE: &str = "kernels.tar.xz";
+/// The kernels with source lines, the sources, and those of the tables of tuning: text, which packs to a tenth.
+const KERNELS: [&str; 3] = ["ptx", "source", "tune.ptx"];
 
 /// How far back the archive's packer looks for what it has seen. The test programs have the library and its
 /// PTX in common: where it sees several of them at a time, the archive is a fifth of what they are one by one.
@@ -128,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     crate::tune::build(&folder.join("tune.ptx"))?;
     add_tools(folder)?;
+    pack_away(folder, &KERNELS, &folder.join(KERNELS_ARCHIVE))?;
     write(&folder.join("README.txt"), &read_me(&tests))?;
 
     let bytes = size(folder)?;
@@ -268,14 +273,14 @@ fn read_me(tests: &[&Executable]) -> String {
          \n\
          warpwright      the program; ./warpwright --help\n\
          warpwright-bench  times it beside its peers; ./warpwright-bench --help\n\
-         tune.ptx        kernels for ./warpwright-bench tune all: every row of the tables of tuning, timed\n\
          overlap         an example: copies that overlap\n\
          run.sh          runs the tests; with WARPWRIGHT_REQUIRE_CUDA=1 a machine without a CUDA\n\
          \x20               device is a failure; ./run.sh WORD... runs those with a word in their name\n\
          sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
          profile.sh      one kernel under Nsight Compute (of the CUDA toolkit)\n\
          tests.tar.xz    the test programs (run.sh needs tar and xz); device-tests: kernels that they run\n\
-         ptx, source     the kernels with source lines, for the two above\n\
+         kernels.tar.xz  the kernels with source lines, for the two above, which unpack it, and tune.ptx, the kernels\n\
+         \x20               of ./warpwright-bench tune all: every row of the tables of tuning, timed (first: tar xf kernels.tar.xz)\n\
          \n\
          Test programs:\n",
         env!("CARGO_PKG_VERSION")
@@ -290,7 +295,40 @@ fn read_me(tests: &[&Executable]) -> String {
     text
 }
 
-/// Packs programs, each with the name that it gets.
+/// Packs what is in a folder under these names, and removes it there.
+fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
+    let mut files = Vec::new();
+    for name in names {
+        files_of(&folder.join(name), name, &mut files)?;
+    }
+    let named = files.iter();
+    pack(named.map(|(name, path)| (name.clone(), path.as_path())), to)?;
+    for name in names {
+        let path = folder.join(name);
+        let removed = if path.is_dir() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+        removed.map_err(|error| failed("removing", &path, &error))?;
+    }
+    Ok(())
+}
+
+/// A file, or the files of a folder, with their names from there on.
+fn files_of(path: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> Result<()> {
+    if !path.is_dir() {
+        files.push((name.to_owned(), path.to_owned()));
+        return Ok(());
+    }
+    for entry in list(path)? {
+        let last = entry.file_name().unwrap_or_default().to_string_lossy();
+        files_of(&entry, &format!("{name}/{last}"), files)?;
+    }
+    Ok(())
+}
+
+/// Packs files, each with the name that it gets.
 fn pack<'a>(programs: impl Iterator<Item = (String, &'a Path)>, to: &Path) -> Result<()> {
     let writing = |error| failed("writing", to, &error);
     let mut options = LzmaOptions::new_preset(1)?;

@@ -20,6 +20,13 @@ case $kernel in
 *) pattern="$kernel(__[a-z0-9_]*)?" ;;
 esac
 
+# A bundle has them packed.
+if [ ! -d "$here/ptx" ]; then
+    xz -dc "$here/kernels.tar.xz" | tar -xf - -C "$here" || {
+        echo "profile: the kernels could not be unpacked; this needs tar and xz" >&2
+        exit 1
+    }
+fi
 module=$(grep -lE "^\.visible \.entry $pattern\(" "$here"/ptx/*/*.ptx | head -n 1)
 if [ -z "$module" ]; then
     echo "profile: the name of a kernel required, given $kernel; there are:" >&2

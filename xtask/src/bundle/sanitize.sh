@@ -36,6 +36,13 @@ if [ -z "$sanitizer" ]; then
     exit 1
 fi
 
+# A bundle has them packed.
+if [ ! -d "$here/ptx" ]; then
+    xz -dc "$here/kernels.tar.xz" | tar -xf - -C "$here" || {
+        echo "sanitize: the kernels could not be unpacked; this needs tar and xz" >&2
+        exit 1
+    }
+fi
 export WARPWRIGHT_PTX_DIR="$here/ptx"
 grep -q '[[:space:]]\.loc[[:space:]]' "$here"/ptx/*/*.ptx ||
     echo "sanitize: the folder ptx has no source lines, so none are shown" >&2

@@ -179,6 +179,14 @@ mod scripts {
             ".visible .entry sum_best__f32(\n",
         )
         .unwrap();
+        // The first of the scripts that needs it unpacks it.
+        pack_away(
+            folder.path(),
+            &["ptx"],
+            &folder.path().join(KERNELS_ARCHIVE),
+        )
+        .unwrap();
+        assert!(!folder.path().join("ptx").exists());
         for (name, arguments, status, part) in [
             (
                 "sanitize.sh",
