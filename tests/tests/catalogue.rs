@@ -90,7 +90,8 @@ fn tested() -> BTreeSet<String> {
     add(&binning::<histogram::EvenRange<f64>>());
 
     fn products<T: gemm::Kernels>() -> Vec<&'static KernelDescriptor> {
-        T::KERNELS.into_iter().flatten().flatten().collect()
+        let all = T::KERNELS.into_iter().chain([T::SMALL]);
+        all.flatten().flatten().collect()
     }
     // The types of `tests/gemm.rs`.
     add(&products::<f32>());

@@ -39,7 +39,7 @@ const fn policy<const ROW: usize>() -> Policy {
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK as u32, policy::<ROW>().resident),
+    launch_bounds(gemm::policy::BEST_BLOCK[0] as u32, policy::<ROW>().resident),
     instances = with_rows
 )]
 pub unsafe fn tune_gemm<const ROW: usize>(
@@ -53,12 +53,31 @@ pub unsafe fn tune_gemm<const ROW: usize>(
     gemm::product::<f32, Row<ROW>, 4, true, false>(a, b, c, &problem, alpha, beta);
 }
 
+/// [`gemm_best_small`](gemm::gemm_best_small) by the numbers of a row.
+///
+/// # Safety
+/// As for that.
+#[kernel(
+    launch_bounds(gemm::policy::BEST_BLOCK[1] as u32, policy::<ROW>().small_resident),
+    instances = with_rows
+)]
+pub unsafe fn tune_gemm_small<const ROW: usize>(
+    a: Global<f32>,
+    b: Global<f32>,
+    c: GlobalMut<f32>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    gemm::product_of_small_tiles::<f32, Row<ROW>, 4, true, false>(a, b, c, &problem, alpha, beta);
+}
+
 /// [`gemm_best_double`](gemm::gemm_best_double) by the numbers of a row.
 ///
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK as u32, policy::<ROW>().resident),
+    launch_bounds(gemm::policy::BEST_BLOCK[0] as u32, policy::<ROW>().resident),
     instances = with_double_rows
 )]
 pub unsafe fn tune_gemm_double<const ROW: usize>(
@@ -72,6 +91,25 @@ pub unsafe fn tune_gemm_double<const ROW: usize>(
     gemm::product::<f64, Row<ROW>, 2, true, false>(a, b, c, &problem, alpha, beta);
 }
 
+/// [`gemm_best_small_double`](gemm::gemm_best_small_double) by the numbers of a row.
+///
+/// # Safety
+/// As for that.
+#[kernel(
+    launch_bounds(gemm::policy::BEST_BLOCK[1] as u32, policy::<ROW>().small_resident),
+    instances = with_double_rows
+)]
+pub unsafe fn tune_gemm_small_double<const ROW: usize>(
+    a: Global<f64>,
+    b: Global<f64>,
+    c: GlobalMut<f64>,
+    problem: Problem,
+    alpha: f64,
+    beta: f64,
+) {
+    gemm::product_of_small_tiles::<f64, Row<ROW>, 2, true, false>(a, b, c, &problem, alpha, beta);
+}
+
 #[cfg(not(target_arch = "nvptx64"))]
 mod table {
     use cuda_std::kernel::Kernel;
@@ -83,18 +121,26 @@ mod table {
     pub fn candidates() -> Vec<Candidate<Policy>> {
         let mut all = Vec::new();
         macro_rules! add {
-            ($own:ident, $other:ident: $($suffix:ident: ($row:literal),)*) => { $(
-                all.push(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![[
-                        &gemm::$own::<true, false>::DESCRIPTOR,
-                        &$other::<$row>::DESCRIPTOR,
-                    ]]));
+            ($([$own:ident, $other:ident])*: $rows:tt) => { add!(@ [$([$own, $other])*] $rows) };
+            (@ $pairs:tt ($($suffix:ident: ($row:literal),)*)) => { $(
+                all.push(Candidate::new(
+                    stringify!($suffix),
+                    $row,
+                    policy::<$row>(),
+                    add!(% $row $pairs),
+                ));
             )* };
+            (% $row:literal [$([$own:ident, $other:ident])*]) => {
+                vec![$([&gemm::$own::<true, false>::DESCRIPTOR, &$other::<$row>::DESCRIPTOR]),*]
+            };
         }
         macro_rules! single {
-            ($($rows:tt)*) => { add!(GemmBest, TuneGemm: $($rows)*) };
+            ($($rows:tt)*) => { add!([GemmBest, TuneGemm] [GemmBestSmall, TuneGemmSmall]: ($($rows)*)) };
         }
         macro_rules! double {
-            ($($rows:tt)*) => { add!(GemmBestDouble, TuneGemmDouble: $($rows)*) };
+            ($($rows:tt)*) => {
+                add!([GemmBestDouble, TuneGemmDouble] [GemmBestSmallDouble, TuneGemmSmallDouble]: ($($rows)*))
+            };
         }
         with_rows!(single);
         with_double_rows!(double);

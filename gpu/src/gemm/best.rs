@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use super::{
     operand::*,
-    policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, PER_THREAD, Policy},
+    policy::{BEST_BLOCK, BEST_ROWS, BEST_STEP, BEST_TILE, PER_THREAD, Policy},
     problem::*,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Warps of a block down its tile of C; the other two columns of warps are beside them.
+/// Warps of a block down its tile of C; in a large tile there are as many beside them.
 const WARPS_DOWN: usize = 4;
 /// Lanes of a warp down and across its part of the tile.
 const LANES: [usize; 2] = [4, 8];
@@ -40,7 +40,7 @@ const LANES: [usize; 2] = [4, 8];
 /// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
 /// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, f32>().resident),
+    launch_bounds(BEST_BLOCK[0] as u32, shipped::<Policy, f32>().resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
@@ -64,7 +64,7 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, f64>().resident),
+    launch_bounds(BEST_BLOCK[0] as u32, shipped::<Policy, f64>().resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),
@@ -81,6 +81,59 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     beta: f64,
 ) {
     product::<f64, Shipped<f64>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+}
+
+/// [`gemm_best`] for products of few tiles: a thread computes 4 x 8 elements, and there is a block of 128 threads per
+/// 64 x 64 tile of C, so that four times as many multiprocessors have a part in it. Reads `m * n * k / 32` elements.
+///
+/// # Safety
+/// As for [`gemm_best`].
+#[kernel(
+    launch_bounds(BEST_BLOCK[1] as u32, shipped::<Policy, f32>().small_resident),
+    instances(
+        f32_nn: (true, false),
+        f32_nt: (true, true),
+        f32_tn: (false, false),
+        f32_tt: (false, true),
+    )
+)]
+pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<f32>,
+    b: Global<f32>,
+    c: GlobalMut<f32>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product_of_small_tiles::<f32, Shipped<f32>, 4, A_ALONG_K, B_ALONG_K>(
+        a, b, c, &problem, alpha, beta,
+    );
+}
+
+/// [`gemm_best_small`] in `f64`.
+///
+/// # Safety
+/// As for [`gemm_best`].
+#[kernel(
+    launch_bounds(BEST_BLOCK[1] as u32, shipped::<Policy, f64>().small_resident),
+    instances(
+        f64_nn: (true, false),
+        f64_nt: (true, true),
+        f64_tn: (false, false),
+        f64_tt: (false, true),
+    )
+)]
+pub unsafe fn gemm_best_small_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<f64>,
+    b: Global<f64>,
+    c: GlobalMut<f64>,
+    problem: Problem,
+    alpha: f64,
+    beta: f64,
+) {
+    product_of_small_tiles::<f64, Shipped<f64>, 2, A_ALONG_K, B_ALONG_K>(
+        a, b, c, &problem, alpha, beta,
+    );
 }
 
 /// [`gemm_best`] by the numbers of a row: the tile of C that belongs to this block.
@@ -105,21 +158,69 @@ pub fn product<
     let group = const { N::POLICY.group };
     if const { N::POLICY.step == STEPS[0] } {
         let tiles = [
-            shared![T; const { tiles_len(STEPS[0]) }],
-            shared![T; const { tiles_len(STEPS[0]) }],
+            shared![T; const { tiles_len(BEST_TILE[0], STEPS[0]) }],
+            shared![T; const { tiles_len(BEST_TILE[0], STEPS[0]) }],
         ];
-        product_by::<T, { STEPS[0] }, CHUNK, A_ALONG_K, B_ALONG_K>(
-            a, b, c, problem, alpha, beta, group, tiles,
-        );
+        product_by::<
+            T,
+            { STEPS[0] },
+            CHUNK,
+            { BEST_TILE[0] },
+            { BEST_BLOCK[0] },
+            { BEST_ROWS[0] },
+            A_ALONG_K,
+            B_ALONG_K,
+        >(a, b, c, problem, alpha, beta, group, tiles);
     } else {
         let tiles = [
-            shared![T; const { tiles_len(STEPS[1]) }],
-            shared![T; const { tiles_len(STEPS[1]) }],
+            shared![T; const { tiles_len(BEST_TILE[0], STEPS[1]) }],
+            shared![T; const { tiles_len(BEST_TILE[0], STEPS[1]) }],
         ];
-        product_by::<T, { STEPS[1] }, CHUNK, A_ALONG_K, B_ALONG_K>(
-            a, b, c, problem, alpha, beta, group, tiles,
-        );
+        product_by::<
+            T,
+            { STEPS[1] },
+            CHUNK,
+            { BEST_TILE[0] },
+            { BEST_BLOCK[0] },
+            { BEST_ROWS[0] },
+            A_ALONG_K,
+            B_ALONG_K,
+        >(a, b, c, problem, alpha, beta, group, tiles);
     }
+}
+
+/// [`gemm_best_small`] by the numbers of a row, whose step does not count.
+#[inline(always)]
+#[track_caller]
+pub fn product_of_small_tiles<
+    T: Real,
+    N: Tuned<Policy>,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: &Problem,
+    alpha: T,
+    beta: T,
+) {
+    let group = const { N::POLICY.group };
+    let tiles = [
+        shared![T; const { tiles_len(BEST_TILE[1], BEST_STEP) }],
+        shared![T; const { tiles_len(BEST_TILE[1], BEST_STEP) }],
+    ];
+    product_by::<
+        T,
+        BEST_STEP,
+        CHUNK,
+        { BEST_TILE[1] },
+        { BEST_BLOCK[1] },
+        { BEST_ROWS[1] },
+        A_ALONG_K,
+        B_ALONG_K,
+    >(a, b, c, problem, alpha, beta, group, tiles);
 }
 
 #[inline(always)]
@@ -129,6 +230,9 @@ fn product_by<
     T: Real,
     const STEP: usize,
     const CHUNK: usize,
+    const TILE: usize,
+    const BLOCK: usize,
+    const ROWS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
@@ -141,15 +245,15 @@ fn product_by<
     group: u32,
     [tiles_a, tiles_b]: [Shared<T>; 2],
 ) {
-    let (top, left) = tile_origin(problem, group, BEST_TILE, BEST_TILE);
+    let (top, left) = tile_origin(problem, group, TILE, TILE);
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / 32, thread % 32);
     let (lane_row, lane_column) = (lane / 16 * 2 + lane % 2, lane / 2 % LANES[1]);
-    let row = warp % WARPS_DOWN * LANES[0] * PER_THREAD + lane_row * CHUNK;
+    let row = warp % WARPS_DOWN * LANES[0] * ROWS + lane_row * CHUNK;
     let column = warp / WARPS_DOWN * LANES[1] * PER_THREAD + lane_column * CHUNK;
     let (row_stride, column_stride) = (LANES[0] * CHUNK, LANES[1] * CHUNK);
 
-    let a = Operand::<T, STEP, CHUNK, A_ALONG_K>::new(
+    let a = Operand::<T, STEP, CHUNK, TILE, BLOCK, A_ALONG_K>::new(
         a,
         if A_ALONG_K {
             problem.a.row
@@ -161,7 +265,7 @@ fn product_by<
         tiles_a,
         [row, row_stride],
     );
-    let b = Operand::<T, STEP, CHUNK, B_ALONG_K>::new(
+    let b = Operand::<T, STEP, CHUNK, TILE, BLOCK, B_ALONG_K>::new(
         b,
         if B_ALONG_K {
             problem.b.column
@@ -173,7 +277,7 @@ fn product_by<
         tiles_b,
         [column, column_stride],
     );
-    let mut sums = [[T::ZERO; PER_THREAD]; PER_THREAD];
+    let mut sums = [[T::ZERO; PER_THREAD]; ROWS];
     let mut done = 0;
     if a.is_whole() && b.is_whole() {
         let tiles = problem.k / STEP;
@@ -184,8 +288,8 @@ fn product_by<
 
     let ldc = problem.ldc;
     let aligned = is_aligned(c.as_ptr().cast_const(), ldc);
-    let whole = top + BEST_TILE <= problem.m && left + BEST_TILE <= problem.n;
-    unrolled!(i < PER_THREAD => {
+    let whole = top + TILE <= problem.m && left + TILE <= problem.n;
+    unrolled!(i < ROWS => {
         let row = top + row + i / CHUNK * row_stride + i % CHUNK;
         unrolled!(number < PER_THREAD / CHUNK => {
             let column = left + column + number * column_stride;
@@ -218,12 +322,15 @@ fn accumulate_whole<
     T: Real,
     const STEP: usize,
     const CHUNK: usize,
+    const TILE: usize,
+    const BLOCK: usize,
+    const ROWS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
-    sums: &mut [[T; PER_THREAD]; PER_THREAD],
-    a: Operand<T, STEP, CHUNK, A_ALONG_K>,
-    b: Operand<T, STEP, CHUNK, B_ALONG_K>,
+    sums: &mut [[T; PER_THREAD]; ROWS],
+    a: Operand<T, STEP, CHUNK, TILE, BLOCK, A_ALONG_K>,
+    b: Operand<T, STEP, CHUNK, TILE, BLOCK, B_ALONG_K>,
     tiles: u32,
 ) {
     if tiles == 0 {
@@ -265,12 +372,15 @@ fn accumulate_rest<
     T: Real,
     const STEP: usize,
     const CHUNK: usize,
+    const TILE: usize,
+    const BLOCK: usize,
+    const ROWS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
-    sums: &mut [[T; PER_THREAD]; PER_THREAD],
-    a: Operand<T, STEP, CHUNK, A_ALONG_K>,
-    b: Operand<T, STEP, CHUNK, B_ALONG_K>,
+    sums: &mut [[T; PER_THREAD]; ROWS],
+    a: Operand<T, STEP, CHUNK, TILE, BLOCK, A_ALONG_K>,
+    b: Operand<T, STEP, CHUNK, TILE, BLOCK, B_ALONG_K>,
     mut k: usize,
     end: usize,
 ) {
@@ -299,12 +409,12 @@ fn accumulate_rest<
 
 /// Adds the products of a column of A's tile and a row of B's.
 #[inline(always)]
-fn multiply<T: Real>(
-    sums: &mut [[T; PER_THREAD]; PER_THREAD],
-    a: [T; PER_THREAD],
+fn multiply<T: Real, const ROWS: usize>(
+    sums: &mut [[T; PER_THREAD]; ROWS],
+    a: [T; ROWS],
     b: [T; PER_THREAD],
 ) {
-    unrolled!(i < PER_THREAD => {
+    unrolled!(i < ROWS => {
         unrolled!(j < PER_THREAD => {
             sums[i][j] = a[i].mul_add(b[j], sums[i][j]);
         });

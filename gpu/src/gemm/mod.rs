@@ -23,9 +23,12 @@ pub mod policy;
 mod problem;
 mod tiled;
 
+pub use best::{
+    GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
+    gemm_best_small, gemm_best_small_double,
+};
 #[doc(hidden)]
-pub use best::product;
-pub use best::{GemmBest, GemmBestDouble, gemm_best, gemm_best_double};
+pub use best::{product, product_of_small_tiles};
 pub use naive::{GemmNaive, gemm_naive};
 pub use problem::{Problem, Real, Strides};
 pub use tiled::{GemmTiled, gemm_tiled};
@@ -50,7 +53,12 @@ pub const FAMILY: Family = Family {
         Variant {
             name: "best",
             idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
-            kernels: &["gemm_best", "gemm_best_double"],
+            kernels: &[
+                "gemm_best",
+                "gemm_best_double",
+                "gemm_best_small",
+                "gemm_best_small_double",
+            ],
         },
     ],
 };
@@ -67,10 +75,12 @@ mod launch {
     pub unsafe trait Kernels: Real + ByValue {
         /// The kernels in the catalogue's order, by whether A and whether B is transposed.
         const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()];
+        /// Those of `best` for small tiles.
+        const SMALL: [[&'static KernelDescriptor; 2]; 2];
     }
 
     macro_rules! kernels {
-        ($($ty:ident: $best:ident),*) => { $(
+        ($($ty:ident: $best:ident, $small:ident;)*) => { $(
             // SAFETY: instances for this type.
             unsafe impl Kernels for $ty {
                 const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()] = [
@@ -82,10 +92,17 @@ mod launch {
                         [&$best::<false, false>::DESCRIPTOR, &$best::<false, true>::DESCRIPTOR],
                     ],
                 ];
+                const SMALL: [[&'static KernelDescriptor; 2]; 2] = [
+                    [&$small::<true, false>::DESCRIPTOR, &$small::<true, true>::DESCRIPTOR],
+                    [&$small::<false, false>::DESCRIPTOR, &$small::<false, true>::DESCRIPTOR],
+                ];
             }
         )* };
     }
-    kernels!(f32: GemmBest, f64: GemmBestDouble);
+    kernels! {
+        f32: GemmBest, GemmBestSmall;
+        f64: GemmBestDouble, GemmBestSmallDouble;
+    }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::Kernels;

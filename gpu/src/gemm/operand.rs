@@ -3,18 +3,17 @@
 
 use cuda_std::prelude::*;
 
-use super::{
-    policy::{BEST_BLOCK, BEST_TILE, PER_THREAD},
-    problem::Real,
-};
+use super::problem::Real;
 use crate::unrolled::unrolled;
 
 /// From a row of a tile in shared memory to the next: longer than the tile is wide, so that the lanes of a
 /// warp that store chunks which lie along k meet no bank twice; a row's start stays a multiple of 16 bytes.
-const PITCH: usize = BEST_TILE + 4;
-/// Room for an operand's two tiles that go so far along k.
-pub(super) const fn tiles_len(step: usize) -> usize {
-    2 * step * PITCH
+const fn pitch(tile: usize) -> usize {
+    tile + 4
+}
+/// Room for an operand's two tiles of so many rows or columns that go so far along k.
+pub(super) const fn tiles_len(tile: usize, step: usize) -> usize {
+    2 * step * pitch(tile)
 }
 /// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are never touched, and take no registers.
 const MOST_STAGED: usize = 8;
@@ -29,14 +28,21 @@ pub(super) fn is_aligned<T>(first: *const T, ld: usize) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
 
-/// One of the two operands, as a block sees it: a band of 128 rows of op(A), or columns of
-/// op(B), that goes along k. In shared memory it lies with k as the row, so that what a thread multiplies
+/// One of the two operands, as a block sees it: a band of `TILE` rows of op(A), or columns of
+/// op(B), that goes along k, for a block of `BLOCK` threads. In shared memory it lies with k as the row, so that what a thread multiplies
 /// at one k is contiguous.
 ///
 /// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
 /// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.
 #[derive(Clone, Copy)]
-pub(super) struct Operand<T, const STEP: usize, const CHUNK: usize, const ALONG_K: bool> {
+pub(super) struct Operand<
+    T,
+    const STEP: usize,
+    const CHUNK: usize,
+    const TILE: usize,
+    const BLOCK: usize,
+    const ALONG_K: bool,
+> {
     view: Global<T>,
     /// Leading dimension.
     ld: usize,
@@ -52,13 +58,21 @@ pub(super) struct Operand<T, const STEP: usize, const CHUNK: usize, const ALONG_
     own_stride: usize,
 }
 
-impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
-    Operand<T, STEP, CHUNK, ALONG_K>
+impl<
+    T: Real,
+    const STEP: usize,
+    const CHUNK: usize,
+    const TILE: usize,
+    const BLOCK: usize,
+    const ALONG_K: bool,
+> Operand<T, STEP, CHUNK, TILE, BLOCK, ALONG_K>
 {
+    /// From a row of a tile to the next.
+    const PITCH: usize = pitch(TILE);
     /// Room for a tile.
-    const TILE: usize = STEP * PITCH;
+    const ROOM: usize = STEP * Self::PITCH;
     /// Chunks of a tile per thread.
-    const STAGED: usize = BEST_TILE * STEP / CHUNK / BEST_BLOCK;
+    const STAGED: usize = TILE * STEP / CHUNK / BLOCK;
 
     /// The operand whose band begins at `first` and has elements before `end` only.
     ///
@@ -74,10 +88,10 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
     ) -> Self {
         const {
             assert!(CHUNK * size_of::<T>() == 16);
-            assert!(Self::STAGED * CHUNK * BEST_BLOCK == BEST_TILE * STEP);
+            assert!(Self::STAGED * CHUNK * BLOCK == TILE * STEP);
             assert!(Self::STAGED <= MOST_STAGED);
-            assert!((BEST_BLOCK / 2).is_multiple_of(BEST_TILE));
-            assert!(BEST_BLOCK.is_multiple_of(BEST_TILE / CHUNK));
+            assert!((BLOCK / 2).is_multiple_of(TILE));
+            assert!(BLOCK.is_multiple_of(TILE / CHUNK));
         }
         Self {
             view,
@@ -94,7 +108,7 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
     /// Whether the band is whole and its 16-byte chunks are aligned.
     #[inline(always)]
     pub fn is_whole(self) -> bool {
-        is_aligned(self.view.as_ptr(), self.ld) && self.first + BEST_TILE <= self.end
+        is_aligned(self.view.as_ptr(), self.ld) && self.first + TILE <= self.end
     }
 
     /// Where in a tile this thread's chunk number `number` lies: across the band, and along k.
@@ -104,13 +118,13 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
         if ALONG_K {
             // Two lanes take 32 bytes of one row of A.
             let row = thread / 2;
-            let group = row / BEST_TILE + number * (BEST_BLOCK / 2 / BEST_TILE);
-            (row % BEST_TILE, (group * 2 + thread % 2) * CHUNK)
+            let group = row / TILE + number * (BLOCK / 2 / TILE);
+            (row % TILE, (group * 2 + thread % 2) * CHUNK)
         } else {
-            let across = BEST_TILE / CHUNK;
+            let across = TILE / CHUNK;
             (
                 thread % across * CHUNK,
-                thread / across + number * (BEST_BLOCK / across),
+                thread / across + number * (BLOCK / across),
             )
         }
     }
@@ -119,9 +133,9 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
     #[inline(always)]
     fn between(self) -> usize {
         if ALONG_K {
-            BEST_BLOCK / 2 / BEST_TILE * 2 * CHUNK
+            BLOCK / 2 / TILE * 2 * CHUNK
         } else {
-            BEST_BLOCK / (BEST_TILE / CHUNK) * self.ld
+            BLOCK / (TILE / CHUNK) * self.ld
         }
     }
 
@@ -190,10 +204,10 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
     pub fn store(self, buffer: usize, Staged(staged): Staged<T, CHUNK>) {
         unrolled!(number < Self::STAGED => {
             let (across, along) = Self::place(number);
-            let at = buffer * Self::TILE + along * PITCH + across;
+            let at = buffer * Self::ROOM + along * Self::PITCH + across;
             if ALONG_K {
                 unrolled!(i < CHUNK => {
-                    self.tiles.set(at + i * PITCH, staged[number][i]);
+                    self.tiles.set(at + i * Self::PITCH, staged[number][i]);
                 });
             } else {
                 self.tiles.set_chunk(at, staged[number]);
@@ -204,10 +218,10 @@ impl<T: Real, const STEP: usize, const CHUNK: usize, const ALONG_K: bool>
     /// The elements that this thread multiplies at `k` within the tile in a buffer.
     #[inline(always)]
     #[track_caller]
-    pub fn own(self, buffer: usize, k: usize) -> [T; PER_THREAD] {
-        let mut values = [T::ZERO; PER_THREAD];
-        let first = buffer * Self::TILE + k * PITCH + self.own;
-        unrolled!(number < PER_THREAD / CHUNK => {
+    pub fn own<const OWN: usize>(self, buffer: usize, k: usize) -> [T; OWN] {
+        let mut values = [T::ZERO; OWN];
+        let first = buffer * Self::ROOM + k * Self::PITCH + self.own;
+        unrolled!(number < OWN / CHUNK => {
             let chunk: [T; CHUNK] = self.tiles.get_chunk(first + number * self.own_stride);
             unrolled!(i < CHUNK => { values[number * CHUNK + i] = chunk[i]; });
         });

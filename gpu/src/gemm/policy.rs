@@ -7,12 +7,14 @@ pub const RUNG_TILE: usize = 32;
 /// Threads of a block of `naive` along y; along x there are [`RUNG_TILE`]. Each computes one element.
 pub const NAIVE_ROWS: usize = 8;
 
-/// Threads of a block of `best`: 4 x 2 warps of 4 x 8 lanes.
-pub const BEST_BLOCK: usize = 256;
-/// Rows and columns of C that a thread of `best` computes.
+/// Columns of C that a thread of `best` computes.
 pub const PER_THREAD: usize = 8;
-/// Side of `best`'s tile of C: 16 threads along either side.
-pub const BEST_TILE: usize = 16 * PER_THREAD;
+/// Rows of C that a thread of `best` computes in a large tile, and in a small one.
+pub const BEST_ROWS: [usize; 2] = [8, 4];
+/// Side of `best`'s large and small tiles of C.
+pub const BEST_TILE: [usize; 2] = [128, 64];
+/// Threads of a block of `best` for a large tile, 4 x 2 warps of 4 x 8 lanes, and for a small one, 4 warps below each other.
+pub const BEST_BLOCK: [usize; 2] = [256, 128];
 /// How far along `k` a tile of A or B of `best` goes at least.
 pub const BEST_STEP: usize = 8;
 
@@ -29,8 +31,10 @@ pub struct Policy {
     pub step: usize,
     /// Rows of tiles that neighbouring blocks go down before they turn to the next column.
     pub group: u32,
-    /// Blocks that have to be resident at once.
+    /// Blocks of large tiles that have to be resident at once.
     pub resident: u32,
+    /// Blocks of small tiles that have to be resident at once.
+    pub small_resident: u32,
 }
 
 const fn policy(step: usize, group: u32, resident: u32) -> Policy {
@@ -38,6 +42,7 @@ const fn policy(step: usize, group: u32, resident: u32) -> Policy {
         step,
         group,
         resident,
+        small_resident: 2 * resident,
     }
 }
 
@@ -76,8 +81,18 @@ pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
         tile: [RUNG_TILE, RUNG_TILE],
         block: [RUNG_TILE as u32, RUNG_TILE as u32],
     },
-    Cut {
-        tile: [BEST_TILE, BEST_TILE],
-        block: [BEST_BLOCK as u32, 1],
-    },
+    best_cut(false),
 ];
+
+/// How `best` cuts C, into small tiles or large ones.
+pub const fn best_cut(small: bool) -> Cut {
+    Cut {
+        tile: [BEST_TILE[small as usize]; 2],
+        block: [BEST_BLOCK[small as usize] as u32, 1],
+    }
+}
+
+/// Whether `best` takes small tiles: where there are fewer large ones than multiprocessors.
+pub fn is_small(large_tiles: usize, multiprocessors: usize) -> bool {
+    large_tiles < multiprocessors
+}

@@ -3,7 +3,7 @@
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 use warpwright_gpu::gemm::{
     FAMILY, Kernels, Problem, Strides,
-    policy::{BEST_MOST_K, CUTS},
+    policy::{self, BEST_MOST_K, CUTS, Cut},
 };
 
 use super::{Choice, ChosenBy, choose, grid_size};
@@ -276,17 +276,22 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
                 ),
             });
         }
-        let cut = CUTS[choice.index];
-        let [height, width] = cut.tile;
-        let tiles = m.div_ceil(height).saturating_mul(n.div_ceil(width));
+        let tiles = |cut: &Cut| {
+            let [height, width] = cut.tile;
+            m.div_ceil(height).saturating_mul(n.div_ceil(width))
+        };
+        let (mut cut, mut kernels) = (CUTS[choice.index], T::KERNELS[choice.index]);
+        let multiprocessors = device.info().multiprocessors as usize;
+        if choice.variant() == "best" && policy::is_small(tiles(&cut), multiprocessors) {
+            (cut, kernels) = (policy::best_cut(true), T::SMALL);
+        }
         let [x, y] = cut.block;
         let config = LaunchConfig {
-            grid: [grid_size(&FAMILY, choice, tiles)?, 1, 1],
+            grid: [grid_size(&FAMILY, choice, tiles(&cut))?, 1, 1],
             block: [x, y, 1],
             shared_bytes: 0,
         };
-        let kernel =
-            T::KERNELS[choice.index][usize::from(self.transpose_a)][usize::from(self.transpose_b)];
+        let kernel = kernels[usize::from(self.transpose_a)][usize::from(self.transpose_b)];
         let mut output = self.c.claim(&device, m, n)?;
         let ldc = output.rect().stride();
         Ok(PreparedGemm {

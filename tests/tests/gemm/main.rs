@@ -5,7 +5,7 @@ mod problem;
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
 use warpwright::Error;
-use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS};
+use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS, best_cut};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -15,7 +15,8 @@ fn problems() -> Vec<Gemm> {
     let mut sides = vec![0, 1, 33];
     sides.extend(CUTS.iter().flat_map(|cut| cut.tile));
     let best = CUTS[CUTS.len() - 1].tile[0];
-    sides.extend([best - 1, best + 1]);
+    let small = best_cut(true).tile[0];
+    sides.extend([small - 1, small, small + 1, best - 1, best + 1]);
     sides.sort_unstable();
     sides.dedup();
     let depths = [
@@ -116,6 +117,38 @@ fn f32_products() {
 #[test]
 fn f64_products() {
     check_all::<f64>();
+}
+
+/// As many large tiles as there are multiprocessors, which are taken, and one less, which are cut smaller: whole and
+/// aligned ones, and ones that are neither.
+fn tiles_of_both_sizes<T: Real>() {
+    let tile = best_cut(false).tile[0];
+    for executor in Executor::ALL {
+        for device in executor.devices() {
+            let fill = device.info().multiprocessors as usize;
+            for (count, transpose) in (0..8).map(|i| (fill - i / 4, [i % 2 == 1, i / 2 % 2 == 1])) {
+                let whole = [tile * count, tile, 3 * BEST_STEP];
+                let part = [(tile * count).saturating_sub(5), 67, 3 * BEST_STEP + 4];
+                for [m, n, k] in [whole, part] {
+                    let problem = Gemm {
+                        transpose,
+                        factors: [2.0, -0.5],
+                        ..plain(executor, [m, n, k])
+                    };
+                    let mut rng = data::generator(11);
+                    let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
+                    let outcome = problem.check::<T>(device, &operands, &"best");
+                    assert!(outcome.is_ok(), "{device:?} {problem:?}: {outcome:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_of_both_sizes_give_the_products() {
+    tiles_of_both_sizes::<f32>();
+    tiles_of_both_sizes::<f64>();
 }
 
 fn whole_numbers<T: Real>() {

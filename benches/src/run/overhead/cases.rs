@@ -189,8 +189,8 @@ pub fn cases(
         once: Box::new(|| first(device.matmul(&matrix, &matrix)?.to_vec()?)),
         // Three sizes and five strides; alpha; beta.
         bare: kernels.bare(Needs::element(Work::launch(
-            kernels.get("gemm_best__f32_nn")?,
-            gemm::policy::CUTS[gemm::policy::CUTS.len() - 1].block,
+            kernels.get("gemm_best_small__f32_nn")?,
+            gemm::policy::best_cut(true).block,
             Arguments::default()
                 .view(element, 1)
                 .view(element, 1)
