@@ -21,10 +21,7 @@ use core::marker::PhantomData;
 
 use cuda_std::{GlobalMut, Plain, atomic::Atomic};
 
-use crate::{
-    parts::{Each, Pairs, Parts},
-    reduce::{self, Accumulator, Max, Min, Reduction},
-};
+use crate::reduce::{self, Accumulator, Max, Min, Reduction};
 
 /// Elements that a thread adds to one part at most.
 pub const CHUNK: usize = 256;
@@ -33,8 +30,6 @@ pub const CHUNK: usize = 256;
 pub trait Along: Reduction {
     /// The narrow accumulator.
     type Part: Plain;
-    /// Those of the elements of 16 bytes.
-    type Parts: Parts<Self::In, Self::Part>;
     /// A result.
     type Out: Copy + 'static;
     /// What changes nothing when an element is added to it.
@@ -57,8 +52,6 @@ pub trait Along: Reduction {
 pub trait Element: reduce::Element<Key: Atomic> {
     /// What up to [`CHUNK`] elements are added in.
     type Part: Accumulator;
-    /// The same for the elements of 16 bytes.
-    type Parts: Parts<Self, Self::Part>;
     /// What parts are added in.
     type Total: Accumulator + Atomic;
     /// The type of a sum.
@@ -77,10 +70,9 @@ pub trait Element: reduce::Element<Key: Atomic> {
 }
 
 macro_rules! elements {
-    ($($ty:ty: $part:ty, $parts:ty, $total:ty, $sum:ty, $most:expr;)*) => { $(
+    ($($ty:ty: $part:ty, $total:ty, $sum:ty, $most:expr;)*) => { $(
         impl Element for $ty {
             type Part = $part;
-            type Parts = $parts;
             type Total = $total;
             type Sum = $sum;
             const MOST: usize = $most;
@@ -104,13 +96,13 @@ macro_rules! elements {
     )* };
 }
 elements! {
-    u8: u32, Pairs, u64, u64, (u64::MAX / u8::MAX as u64) as usize;
-    u16: u32, Each<u32>, u64, u64, (u64::MAX / u16::MAX as u64) as usize;
-    u32: u64, Each<u64>, u64, u64, (u64::MAX / u32::MAX as u64) as usize;
+    u8: u32, u64, u64, (u64::MAX / u8::MAX as u64) as usize;
+    u16: u32, u64, u64, (u64::MAX / u16::MAX as u64) as usize;
+    u32: u64, u64, u64, (u64::MAX / u32::MAX as u64) as usize;
     // 2^32 times the least, -2^31, is the least of i64.
-    i32: i64, Each<i64>, i64, i64, (i64::MIN / i32::MIN as i64) as usize;
-    f32: f32, Each<f32>, f64, f32, usize::MAX;
-    f64: f64, Each<f64>, f64, f64, usize::MAX;
+    i32: i64, i64, i64, (i64::MIN / i32::MIN as i64) as usize;
+    f32: f32, f64, f32, usize::MAX;
+    f64: f64, f64, f64, usize::MAX;
 }
 
 /// Sum along an axis of elements of type `T`.
@@ -136,7 +128,6 @@ macro_rules! sums {
 
         impl<T: Element> Along for $name<T> {
             type Part = T::Part;
-            type Parts = T::Parts;
             type Out = $out;
             const EMPTY: T::Part = T::Part::ZERO;
             #[inline(always)]
@@ -168,7 +159,6 @@ macro_rules! extremes {
     ($($name:ident: $least:literal, $atomic:ident;)*) => { $(
         impl<T: Element> Along for $name<T> {
             type Part = Self::Acc;
-            type Parts = Each<Self::Acc>;
             type Out = T;
             const EMPTY: Self::Acc = Self::IDENTITY;
             #[inline(always)]

@@ -18,7 +18,6 @@ pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
-pub mod parts;
 pub mod random;
 pub mod reduce;
 pub mod rows;

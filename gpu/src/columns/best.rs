@@ -6,11 +6,13 @@ use super::policy::{BEST_BLOCK, Policy};
 use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
-    parts::{MOST_LANES, Parts},
     reduce::{Max, Min},
     tuning::{Shipped, Tuned, shipped},
     unrolled::unrolled,
 };
+
+/// Elements of 16 bytes, at most.
+const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
@@ -232,9 +234,9 @@ fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize
     mut row: usize,
     end: usize,
 ) -> [A::Part; MOST_LANES] {
-    let mut parts = A::Parts::new(A::EMPTY);
+    let mut parts = [A::EMPTY; MOST_LANES];
     if column >= period {
-        return parts.each();
+        return parts;
     }
     let step = apart * period;
     let mut i = head + row * period + column;
@@ -250,7 +252,7 @@ fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize
             let more = has(row);
             let ahead = (const { N::POLICY.ahead } && more).then(|| load(i));
             unrolled!(round < UNROLL => {
-                parts = parts.add_row(loaded[round], A::add);
+                parts = add_wide::<A>(parts, loaded[round]);
             });
             if !more {
                 break;
@@ -265,10 +267,27 @@ fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize
     let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });
-    unrolled!(round < REST => {
-        if let Some(row) = rest[round] {
-            parts = parts.add_row(row, A::add);
-        }
+    unrolled!(round < REST - 1 => {
+        parts = add_present::<A>(parts, rest[round]);
     });
-    parts.each()
+    add_present::<A>(parts, rest[REST - 1])
+}
+
+#[inline(always)]
+fn add_wide<A: Along>(parts: [A::Part; MOST_LANES], wide: Wide<A::In>) -> [A::Part; MOST_LANES] {
+    wide.fold(parts, |mut parts, value, k| {
+        parts[k] = A::add(parts[k], value);
+        parts
+    })
+}
+
+#[inline(always)]
+fn add_present<A: Along>(
+    parts: [A::Part; MOST_LANES],
+    wide: Option<Wide<A::In>>,
+) -> [A::Part; MOST_LANES] {
+    match wide {
+        Some(wide) => add_wide::<A>(parts, wide),
+        None => parts,
+    }
 }

@@ -16,6 +16,32 @@ use crate::{
 const WARPS_DOWN: usize = 4;
 /// Lanes of a warp down and across its part of the tile.
 const LANES: [usize; 2] = [4, 8];
+/// The steps along k that there are kernels for.
+const STEPS: [usize; 2] = [BEST_STEP, 2 * BEST_STEP];
+/// The sizes' places in the constants of the policy.
+const LARGE: usize = 0;
+const SMALL: usize = 1;
+
+/// [`product_by`] with tiles of a size and a step, in shared memory of their own. A macro, as such an array's length takes
+/// no generic numbers.
+macro_rules! product_by {
+    ($size:ident, $step:expr; $($argument:ident),*) => {{
+        let tiles = [
+            shared![T; const { tiles_len(BEST_TILE[$size], $step) }],
+            shared![T; const { tiles_len(BEST_TILE[$size], $step) }],
+        ];
+        product_by::<
+            T,
+            { $step },
+            CHUNK,
+            { BEST_TILE[$size] },
+            { BEST_BLOCK[$size] },
+            { BEST_ROWS[$size] },
+            A_ALONG_K,
+            B_ALONG_K,
+        >($($argument,)* tiles);
+    }};
+}
 
 /// `C = alpha * op(A) * op(B) + beta * C` in `f32`: a thread computes 8 x 8 elements of C, which stay in
 /// registers. While a block multiplies one tile of op(A) and op(B) in shared memory, the next is on its way
@@ -153,43 +179,16 @@ pub fn product<
     alpha: T,
     beta: T,
 ) {
-    const STEPS: [usize; 2] = [BEST_STEP, 2 * BEST_STEP];
     const { assert!(N::POLICY.step == STEPS[0] || N::POLICY.step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.step == STEPS[0] } {
-        let tiles = [
-            shared![T; const { tiles_len(BEST_TILE[0], STEPS[0]) }],
-            shared![T; const { tiles_len(BEST_TILE[0], STEPS[0]) }],
-        ];
-        product_by::<
-            T,
-            { STEPS[0] },
-            CHUNK,
-            { BEST_TILE[0] },
-            { BEST_BLOCK[0] },
-            { BEST_ROWS[0] },
-            A_ALONG_K,
-            B_ALONG_K,
-        >(a, b, c, problem, alpha, beta, group, tiles);
+        product_by!(LARGE, STEPS[0]; a, b, c, problem, alpha, beta, group);
     } else {
-        let tiles = [
-            shared![T; const { tiles_len(BEST_TILE[0], STEPS[1]) }],
-            shared![T; const { tiles_len(BEST_TILE[0], STEPS[1]) }],
-        ];
-        product_by::<
-            T,
-            { STEPS[1] },
-            CHUNK,
-            { BEST_TILE[0] },
-            { BEST_BLOCK[0] },
-            { BEST_ROWS[0] },
-            A_ALONG_K,
-            B_ALONG_K,
-        >(a, b, c, problem, alpha, beta, group, tiles);
+        product_by!(LARGE, STEPS[1]; a, b, c, problem, alpha, beta, group);
     }
 }
 
-/// [`gemm_best_small`] by the numbers of a row, whose step does not count.
+/// [`gemm_best_small`] by the numbers of a row.
 #[inline(always)]
 #[track_caller]
 pub fn product_of_small_tiles<
@@ -206,21 +205,13 @@ pub fn product_of_small_tiles<
     alpha: T,
     beta: T,
 ) {
+    const { assert!(N::POLICY.small_step == STEPS[0] || N::POLICY.small_step == STEPS[1]) };
     let group = const { N::POLICY.group };
-    let tiles = [
-        shared![T; const { tiles_len(BEST_TILE[1], BEST_STEP) }],
-        shared![T; const { tiles_len(BEST_TILE[1], BEST_STEP) }],
-    ];
-    product_by::<
-        T,
-        BEST_STEP,
-        CHUNK,
-        { BEST_TILE[1] },
-        { BEST_BLOCK[1] },
-        { BEST_ROWS[1] },
-        A_ALONG_K,
-        B_ALONG_K,
-    >(a, b, c, problem, alpha, beta, group, tiles);
+    if const { N::POLICY.small_step == STEPS[0] } {
+        product_by!(SMALL, STEPS[0]; a, b, c, problem, alpha, beta, group);
+    } else {
+        product_by!(SMALL, STEPS[1]; a, b, c, problem, alpha, beta, group);
+    }
 }
 
 #[inline(always)]

@@ -33,7 +33,9 @@ pub struct Policy {
     pub group: u32,
     /// Blocks of large tiles that have to be resident at once.
     pub resident: u32,
-    /// Blocks of small tiles that have to be resident at once.
+    /// Of small tiles, how far along k.
+    pub small_step: usize,
+    /// Of small tiles, blocks that have to be resident at once.
     pub small_resident: u32,
 }
 
@@ -42,6 +44,7 @@ const fn policy(step: usize, group: u32, resident: u32) -> Policy {
         step,
         group,
         resident,
+        small_step: step,
         small_resident: 2 * resident,
     }
 }
@@ -58,6 +61,14 @@ impl tuning::Policy for Policy {
         policy(8, 8, 1),
         policy(8, 32, 2),
         policy(8, 32, 1),
+        Policy {
+            small_step: 16,
+            ..policy(8, 16, 2)
+        },
+        Policy {
+            small_step: 16,
+            ..policy(8, 16, 1)
+        },
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(4, 0), Choice::up_to(8, 1)];
 }

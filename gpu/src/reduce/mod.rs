@@ -36,7 +36,7 @@ mod interleaved_divergent;
 mod interleaved_strided;
 mod last_warp_unrolled;
 mod load;
-pub(crate) mod narrow;
+mod narrow;
 mod ops;
 pub mod policy;
 mod sequential;

@@ -11,7 +11,7 @@ pub const fn is_narrow<T>() -> bool {
 /// Folds the four words that elements of at most two bytes make, which `bits` gives.
 #[inline(always)]
 #[track_caller]
-pub fn fold_words<T: Copy, V>(
+fn fold_words<T: Copy, V>(
     wide: Wide<T>,
     start: V,
     bits: impl Fn(T) -> u32,
