@@ -6,8 +6,9 @@ use warpwright::{Device, Matrix};
 use super::{Case, Scale, Wrong, all_equal};
 use crate::sample;
 
-/// Rows of A, columns of B, and what they share: none, one, and around the sides of tiles.
-const SHAPES: [[usize; 3]; 9] = [
+/// Rows of A, columns of B, and what they share: none, one, around the sides of tiles, and as many large tiles as the
+/// largest devices have multiprocessors, which are not cut smaller.
+const SHAPES: [[usize; 3]; 11] = [
     [0, 3, 4],
     [3, 0, 4],
     [3, 4, 0],
@@ -17,6 +18,8 @@ const SHAPES: [[usize; 3]; 9] = [
     [127, 129, 7],
     [130, 257, 37],
     [1, 131, 67],
+    [19_072, 1, 5],
+    [128, 19_072, 16],
 ];
 
 /// Shapes for a GPU.

@@ -110,7 +110,8 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 }
 
 /// [`gemm_best`] for products of few tiles: a thread computes 4 x 8 elements, and there is a block of 128 threads per
-/// 64 x 64 tile of C, so that four times as many multiprocessors have a part in it. Reads `m * n * k / 32` elements.
+/// 64 x 64 tile of C, so that four times as many multiprocessors have a part in it; static shared memory of 4 x 68
+/// elements for each that a tile goes along k. Reads `m * n * k / 32` elements.
 ///
 /// # Safety
 /// As for [`gemm_best`].

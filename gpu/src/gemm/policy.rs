@@ -70,7 +70,7 @@ impl tuning::Policy for Policy {
             ..policy(8, 16, 1)
         },
     ];
-    const CHOICES: &'static [Choice] = &[Choice::up_to(4, 0), Choice::up_to(8, 1)];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(4, 8), Choice::up_to(8, 1)];
 }
 
 /// How a variant cuts C.

@@ -137,7 +137,7 @@ fn tiles_of_both_sizes<T: Real>() {
                     };
                     let mut rng = data::generator(11);
                     let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
-                    let outcome = problem.check::<T>(device, &operands, &"best");
+                    let outcome = problem.check::<T>(device, &operands, "best");
                     assert!(outcome.is_ok(), "{device:?} {problem:?}: {outcome:?}");
                 }
             }

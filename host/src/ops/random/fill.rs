@@ -123,7 +123,7 @@ impl RandomGenerator {
         args.view(address, len).value(distribution);
         match choice.variant() {
             "best" => {
-                let upper = (first / per_quad as u64 >> 32) as u32;
+                let upper = ((first / per_quad as u64) >> 32) as u32;
                 let [low, high] = Philox4x32::key(self.sequence);
                 let key = Philox4x32::key(self.seed);
                 args.value(Philox4x32::run_keys(key, [upper, low, high]))
