@@ -130,7 +130,7 @@ pub const FAMILY: Family = Family {
         },
         Variant {
             name: "best",
-            idea: "16-byte loads, four in flight per thread, shuffles, the last block finishes",
+            idea: "16-byte loads, several in flight per thread, shuffles, the last block finishes",
             kernels: &["reduce_best"],
         },
     ],
