@@ -47,7 +47,7 @@ struct Arguments {
     /// List the cases and the peers, and do nothing.
     #[arg(long)]
     list: bool,
-    /// Write the record to DIR/<card>/<date>-bench.json.
+    /// Write the record to DIR/<card>/<date>-bench.json; with --family to <date>-bench-FAMILY.json.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
     /// Write a page with charts to this file.
@@ -258,32 +258,42 @@ fn start(arguments: &Arguments) -> Result<bool> {
     families.iter().for_each(|(_, run)| run(&mut bench));
     let peers = bench.peers().list();
     let rows = bench.into_rows();
-    let overhead = match wanted(OVERHEAD) {
-        true => measured(&device, scale)?,
-        false => Overhead::default(),
-    };
-    let right = run::ours_are_right(&rows) && overhead.is_right();
-    let record = Record {
+    let mut record = Record {
         quick: arguments.quick,
         ceilings,
         peers,
         rows,
-        overhead,
         ..record(card, start)
     };
-    println!("\n{}", table::foot(&record));
-    let mut beside = PathBuf::from("benches/record")
-        .join(record.card.folder())
-        .join("bench.json");
-    if let Some(folder) = &arguments.record {
-        beside = put(
+    // A record of a part does not take the place of a whole one.
+    let kind = match &arguments.family {
+        Some(family) => format!("bench-{family}"),
+        None => "bench".to_owned(),
+    };
+    let keep = |record: &Record| {
+        let folder = arguments.record.as_deref()?;
+        Some(put(
             &record.card,
             &record.date,
-            "bench",
+            &kind,
             &record.to_text(),
             folder,
-        )?;
+        ))
+    };
+    if wanted(OVERHEAD) {
+        // A run that is cut short from here on leaves its cases.
+        keep(&record).transpose()?;
+        record.overhead = measured(&device, scale)?;
+        record.seconds = start.elapsed().as_secs_f64();
     }
+    let right = run::ours_are_right(&record.rows) && record.overhead.is_right();
+    println!("\n{}", table::foot(&record));
+    let beside = match keep(&record) {
+        Some(path) => path?,
+        None => PathBuf::from("benches/record")
+            .join(record.card.folder())
+            .join("bench.json"),
+    };
     if let Some(path) = &arguments.html {
         write(path, &html::page(&record, &ladders(&beside)))?;
     }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
-//! | `best` | register blocks: many elements of C per thread, the next tile on its way |
+//! | `best` | register blocks: many elements of C per thread, the next tile on its way; small tiles where large ones would be few |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`; all are row-major, each with a leading dimension
 //! of its own. The work is `m * n * k` fused multiply-adds.
