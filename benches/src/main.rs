@@ -84,7 +84,7 @@ enum Command {
         /// Fewer sizes and samples.
         #[arg(long)]
         quick: bool,
-        /// Write the record to DIR/<card>/<date>-tune.json.
+        /// Write the record to DIR/<card>/<date>-tune.json; of one family to <date>-tune-FAMILY.json.
         #[arg(long, value_name = "DIR")]
         record: Option<PathBuf>,
     },
@@ -387,13 +387,11 @@ fn tune(
     }
     println!("{} cases in {:.0} s", record.rows.len(), record.seconds);
     if let Some(folder) = folder {
-        put(
-            &record.card,
-            &record.date,
-            "tune",
-            &record.to_text(),
-            folder,
-        )?;
+        let kind = match family {
+            "all" => "tune".to_owned(),
+            family => format!("tune-{family}"),
+        };
+        put(&record.card, &record.date, &kind, &record.to_text(), folder)?;
     }
     Ok(right && (justified || !timed))
 }

@@ -151,11 +151,11 @@ pub fn verdict(group: &Group) -> String {
     }
 }
 
-/// The page of the newest sweep of each card: the paths of the records, and the records.
+/// The page of the newest sweeps of each card, of all families or of one: the paths of the records, and the records.
 pub fn page(records: &[(String, Record)]) -> String {
     let mut page = String::from(
         "# The tables of tuning, measured\n\nWritten by `cargo xtask docs` from the records of `cargo xtask tune all \
-         --record`. A family's numbers (threads of a block,\nloads in flight, blocks per multiprocessor and the like) are \
+         --record` and `tune FAMILY --record`. A family's numbers (threads of a block,\nloads in flight, blocks per multiprocessor and the like) are \
          rows of a table, `gpu/src/<family>/policy.rs`. The sweep\ncompiles a kernel for every row, verifies each \
          row's answers, and times all rows in turn in one process, through the\nlibrary's own operations. A table \
          chooses a row for a size of element, over all sizes of problems: so times are means over\nthe cases of a type, \
@@ -165,9 +165,14 @@ pub fn page(records: &[(String, Record)]) -> String {
         page += "\nNo sweep is recorded yet.\n";
     }
     for (path, record) in records {
+        let mut families: Vec<&str> = record.rows.iter().map(|row| &*row.family).collect();
+        families.dedup();
         page += &format!(
-            "\n## {}\n\n`{}`, {}, [record](../{path})\n",
-            record.card.name, record.command, record.date
+            "\n## {}: {}\n\n`{}`, {}, [record](../{path})\n",
+            record.card.name,
+            families.join(", "),
+            record.command,
+            record.date
         );
         for group in groups(record) {
             page += &format!(

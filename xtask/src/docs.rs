@@ -4,7 +4,8 @@
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
 //! newest of each card become the tables of `docs/PERFORMANCE.md`, and what `cargo xtask build-time` printed its block
-//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, and becomes `docs/TUNING.md`. The records of
+//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, `<date>-tune-FAMILY.json` a sweep of one family:
+//! they become `docs/TUNING.md`. The records of
 //! `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of compute-sanitizer
 //! `docs/COMPUTE-SANITIZER.md`.
 
@@ -13,8 +14,9 @@ mod build_time;
 mod counts;
 mod ulp;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use warpwright_bench::ladder::Record;
 use warpwright_bench::{counters, markdown, record, tuning};
@@ -62,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let filled = build_time::fill(&filled, &records(build_time::SUFFIX)?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     pages.push((PERFORMANCE, filled));
-    pages.push((TUNING, tuning::page(&parsed(TUNE, record::Record::parse)?)));
+    pages.push((TUNING, tuning::page(&sweeps()?)));
     for (path, text) in pages {
         let file = root.join(path);
         if fs::read_to_string(&file).is_ok_and(|now| now.replace('\r', "") == text) {
@@ -95,6 +97,36 @@ fn parsed<R>(ending: &str, parse: fn(&str) -> Result<R, String>) -> Result<Vec<(
         Ok((path, record))
     };
     records(ending)?.into_iter().map(read).collect()
+}
+
+/// A record, and its path.
+type Named = (String, record::Record);
+
+/// The newest whole sweep of each card, and the newest ones of single families.
+fn sweeps() -> Result<Vec<Named>> {
+    let mut single = Vec::new();
+    for family in project::families() {
+        let of_family = format!("-tune-{family}.json");
+        single.extend(parsed(&of_family, record::Record::parse)?);
+    }
+    Ok(together(parsed(TUNE, record::Record::parse)?, single))
+}
+
+/// The sweeps of a card together, the whole one first. A family that was swept by itself since is left out of that.
+fn together(mut sweeps: Vec<Named>, single: Vec<Named>) -> Vec<Named> {
+    let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
+    for (path, whole) in &mut sweeps {
+        let since: BTreeSet<&str> = single
+            .iter()
+            .filter(|(other, it)| folder(other) == folder(path) && it.date >= whole.date)
+            .flat_map(|(_, it)| it.rows.iter().map(|row| &*row.family))
+            .collect();
+        whole.rows.retain(|row| !since.contains(&*row.family));
+    }
+    sweeps.extend(single);
+    sweeps.retain(|(_, record)| !record.rows.is_empty());
+    sweeps.sort_by_key(|(path, _)| (folder(path), !path.ends_with(TUNE)));
+    sweeps
 }
 
 /// The newest record of each card whose name ends like this: its path, and its text.
@@ -183,7 +215,8 @@ mod tests {
                 let read = if name.ends_with(counters::SUFFIX) {
                     counters::Record::parse(&text).map(|record| record.rows.len())
                 } else {
-                    assert!(name.ends_with(BENCH) || name.ends_with(TUNE), "{name}");
+                    let kinds = ["-bench.json", "-bench-", "-tune.json", "-tune-"];
+                    assert!(kinds.iter().any(|kind| name.contains(kind)), "{name}");
                     record::Record::parse(&text).map(|record| record.rows.len())
                 };
                 assert!(matches!(read, Ok(rows) if rows > 0), "{name}: {read:?}");
@@ -191,6 +224,36 @@ mod tests {
             }
         }
         assert!(count > 0);
+    }
+
+    #[test]
+    fn a_family_that_was_swept_by_itself_since_is_left_out_of_the_whole_sweep() {
+        let path = "benches/record/h100/2026-11-21-tune-random.json";
+        let text = fs::read_to_string(project::root().join(path)).unwrap();
+        let random = || record::Record::parse(&text).unwrap();
+        let whole = |date: &str| {
+            let mut whole = random();
+            let mut other = whole.rows[0].clone();
+            other.family = "map".to_owned();
+            whole.rows.push(other);
+            whole.date = date.to_owned();
+            ("benches/record/h100/x-tune.json".to_owned(), whole)
+        };
+        let families = |date: &str, folder: &str| {
+            let single = (format!("{folder}/x-tune-random.json"), random());
+            let sweeps = together(vec![whole(date)], vec![single]);
+            let of =
+                |(_, record): &Named| record.rows.iter().map(|row| row.family.clone()).collect();
+            sweeps.iter().map(of).collect::<Vec<BTreeSet<String>>>()
+        };
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (map, random) = (set(&["map"]), set(&["random"]));
+        let both: BTreeSet<String> = set(&["map", "random"]);
+        let here = "benches/record/h100";
+        assert_eq!(families("2026-11-21", here), [map, random.clone()]);
+        // One that is older, and one of another card.
+        assert_eq!(families("2026-11-22", here), [both.clone(), random.clone()]);
+        assert_eq!(families("2026-11-20", "benches/record/z"), [both, random]);
     }
 
     #[test]
