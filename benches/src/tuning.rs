@@ -155,7 +155,7 @@ pub fn verdict(group: &Group) -> String {
 pub fn page(records: &[(String, Record)]) -> String {
     let mut page = String::from(
         "# The tables of tuning, measured\n\nWritten by `cargo xtask docs` from the records of `cargo xtask tune all \
-         --record` and `tune FAMILY --record`. A family's numbers (threads of a block,\nloads in flight, blocks per multiprocessor and the like) are \
+         --record` and\n`tune FAMILY --record`. A family's numbers (threads of a block, loads in flight, blocks per multiprocessor and the like) are \
          rows of a table, `gpu/src/<family>/policy.rs`. The sweep\ncompiles a kernel for every row, verifies each \
          row's answers, and times all rows in turn in one process, through the\nlibrary's own operations. A table \
          chooses a row for a size of element, over all sizes of problems: so times are means over\nthe cases of a type, \

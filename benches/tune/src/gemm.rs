@@ -4,7 +4,10 @@
 
 use cuda_std::prelude::*;
 use warpwright_gpu::{
-    gemm::{self, Problem, policy::Policy},
+    gemm::{
+        self, Problem,
+        policy::{BEST_BLOCK, LARGE, Policy, SMALL},
+    },
     tuning::{Row, Tuned},
 };
 
@@ -41,7 +44,7 @@ const fn policy<const ROW: usize>() -> Policy {
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK[0] as u32, policy::<ROW>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, policy::<ROW>().resident),
     instances = with_rows
 )]
 pub unsafe fn tune_gemm<const ROW: usize>(
@@ -60,7 +63,7 @@ pub unsafe fn tune_gemm<const ROW: usize>(
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK[1] as u32, policy::<ROW>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, policy::<ROW>().small_resident),
     instances = with_rows
 )]
 pub unsafe fn tune_gemm_small<const ROW: usize>(
@@ -79,7 +82,7 @@ pub unsafe fn tune_gemm_small<const ROW: usize>(
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK[0] as u32, policy::<ROW>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, policy::<ROW>().resident),
     instances = with_double_rows
 )]
 pub unsafe fn tune_gemm_double<const ROW: usize>(
@@ -98,7 +101,7 @@ pub unsafe fn tune_gemm_double<const ROW: usize>(
 /// # Safety
 /// As for that.
 #[kernel(
-    launch_bounds(gemm::policy::BEST_BLOCK[1] as u32, policy::<ROW>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, policy::<ROW>().small_resident),
     instances = with_double_rows
 )]
 pub unsafe fn tune_gemm_small_double<const ROW: usize>(

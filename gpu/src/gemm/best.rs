@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use super::{
     operand::*,
-    policy::{BEST_BLOCK, BEST_ROWS, BEST_STEP, BEST_TILE, PER_THREAD, Policy},
+    policy::{BEST_BLOCK, BEST_ROWS, BEST_STEP, BEST_TILE, LARGE, PER_THREAD, Policy, SMALL},
     problem::*,
 };
 use crate::{
@@ -18,9 +18,6 @@ const WARPS_DOWN: usize = 4;
 const LANES: [usize; 2] = [4, 8];
 /// The steps along k that there are kernels for.
 const STEPS: [usize; 2] = [BEST_STEP, 2 * BEST_STEP];
-/// The sizes' places in the constants of the policy.
-const LARGE: usize = 0;
-const SMALL: usize = 1;
 
 /// [`product_by`] with tiles of a size and a step, in shared memory of their own. A macro, as such an array's length takes
 /// no generic numbers.
@@ -66,7 +63,7 @@ macro_rules! product_by {
 /// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
 /// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
 #[kernel(
-    launch_bounds(BEST_BLOCK[0] as u32, shipped::<Policy, f32>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, shipped::<Policy, f32>().resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
@@ -90,7 +87,7 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[0] as u32, shipped::<Policy, f64>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, shipped::<Policy, f64>().resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),
@@ -116,7 +113,7 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[1] as u32, shipped::<Policy, f32>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, shipped::<Policy, f32>().small_resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
@@ -142,7 +139,7 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[1] as u32, shipped::<Policy, f64>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, shipped::<Policy, f64>().small_resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),

@@ -9,6 +9,10 @@ pub const NAIVE_ROWS: usize = 8;
 
 /// Columns of C that a thread of `best` computes.
 pub const PER_THREAD: usize = 8;
+/// The places of the large tiles of `best` in the constants below.
+pub const LARGE: usize = 0;
+/// Those of the small ones.
+pub const SMALL: usize = 1;
 /// Rows of C that a thread of `best` computes in a large tile, and in a small one.
 pub const BEST_ROWS: [usize; 2] = [8, 4];
 /// Side of `best`'s large and small tiles of C.
@@ -92,14 +96,14 @@ pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
         tile: [RUNG_TILE, RUNG_TILE],
         block: [RUNG_TILE as u32, RUNG_TILE as u32],
     },
-    best_cut(false),
+    best_cut(LARGE),
 ];
 
-/// How `best` cuts C, into small tiles or large ones.
-pub const fn best_cut(small: bool) -> Cut {
+/// How `best` cuts C, into [`LARGE`] tiles or [`SMALL`] ones.
+pub const fn best_cut(size: usize) -> Cut {
     Cut {
-        tile: [BEST_TILE[small as usize]; 2],
-        block: [BEST_BLOCK[small as usize] as u32, 1],
+        tile: [BEST_TILE[size]; 2],
+        block: [BEST_BLOCK[size] as u32, 1],
     }
 }
 

@@ -283,7 +283,7 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
         let (mut cut, mut kernels) = (CUTS[choice.index], T::KERNELS[choice.index]);
         let multiprocessors = device.info().multiprocessors as usize;
         if choice.variant() == "best" && policy::is_small(tiles(&cut), multiprocessors) {
-            (cut, kernels) = (policy::best_cut(true), T::SMALL);
+            (cut, kernels) = (policy::best_cut(policy::SMALL), T::SMALL);
         }
         let [x, y] = cut.block;
         let config = LaunchConfig {

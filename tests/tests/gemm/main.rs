@@ -5,7 +5,7 @@ mod problem;
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
 use warpwright::Error;
-use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS, best_cut};
+use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS, LARGE, SMALL, best_cut};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -15,7 +15,7 @@ fn problems() -> Vec<Gemm> {
     let mut sides = vec![0, 1, 33];
     sides.extend(CUTS.iter().flat_map(|cut| cut.tile));
     let best = CUTS[CUTS.len() - 1].tile[0];
-    let small = best_cut(true).tile[0];
+    let small = best_cut(SMALL).tile[0];
     sides.extend([small - 1, small, small + 1, best - 1, best + 1]);
     sides.sort_unstable();
     sides.dedup();
@@ -122,7 +122,7 @@ fn f64_products() {
 /// As many large tiles as there are multiprocessors, which are taken, and one less, which are cut smaller: whole and
 /// aligned ones, and ones that are neither.
 fn tiles_of_both_sizes<T: Real>() {
-    let tile = best_cut(false).tile[0];
+    let tile = best_cut(LARGE).tile[0];
     for executor in Executor::ALL {
         for device in executor.devices() {
             let fill = device.info().multiprocessors as usize;

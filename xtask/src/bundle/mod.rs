@@ -242,12 +242,7 @@ fn clear(folder: &Path) -> Result<()> {
             .into());
         }
         for entry in entries {
-            let removed = if entry.is_dir() {
-                fs::remove_dir_all(&entry)
-            } else {
-                fs::remove_file(&entry)
-            };
-            removed.map_err(|error| failed("removing", &entry, &error))?;
+            remove(&entry)?;
         }
     }
     make(folder)
@@ -304,13 +299,7 @@ fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
     let named = files.iter();
     pack(named.map(|(name, path)| (name.clone(), path.as_path())), to)?;
     for name in names {
-        let path = folder.join(name);
-        let removed = if path.is_dir() {
-            fs::remove_dir_all(&path)
-        } else {
-            fs::remove_file(&path)
-        };
-        removed.map_err(|error| failed("removing", &path, &error))?;
+        remove(&folder.join(name))?;
     }
     Ok(())
 }
@@ -370,6 +359,16 @@ fn copy_sources(from: &Path, to: &Path) -> Result<()> {
 
 fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| failed("writing", path, &error))
+}
+
+/// Removes a file, or a folder with all that is in it.
+fn remove(path: &Path) -> Result<()> {
+    let removed = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    removed.map_err(|error| failed("removing", path, &error))
 }
 
 fn make(folder: &Path) -> Result<()> {

@@ -190,7 +190,7 @@ pub fn cases(
         // Three sizes and five strides; alpha; beta.
         bare: kernels.bare(Needs::element(Work::launch(
             kernels.get("gemm_best_small__f32_nn")?,
-            gemm::policy::best_cut(true).block,
+            gemm::policy::best_cut(gemm::policy::SMALL).block,
             Arguments::default()
                 .view(element, 1)
                 .view(element, 1)

@@ -70,11 +70,11 @@ impl RandomGenerator {
                 )
             })?;
         let (address, len) = (output.address(), output.len());
-        // Should a launch fail, the states are those of no place.
         let states = match &self.states {
             Some(_) => Some(self.states_at(first / per_quad, choice)?),
             None => None,
         };
+        // Should a launch fail, the states are those of no place.
         self.forget();
         let launch = Fill {
             choice,
