@@ -46,7 +46,7 @@ fn blocks(chunk: usize) -> [usize; 3] {
     [
         policy::RUNG_BLOCK,
         tile,
-        tuned.tiles(tuned.four_from) as usize * tile,
+        tuned.tiles(usize::MAX) as usize * tile,
     ]
 }
 

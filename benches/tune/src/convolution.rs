@@ -4,10 +4,13 @@ use cuda_std::prelude::*;
 use warpwright_gpu::{
     convolution::{
         self, Boundary, Sample,
-        policy::{BEST_BLOCK, Policy},
+        policy::{BEST_BLOCK, BEST_CHUNKS, Policy},
     },
     tuning::{Row, Tuned},
 };
+
+/// Outputs of a thread, in chunks of four.
+const OUTPUTS: usize = 4 * BEST_CHUNKS;
 
 macro_rules! with_rows {
     ($callback:ident) => {
@@ -20,6 +23,7 @@ macro_rules! with_rows {
             f32_5: (f32, 5),
             f32_6: (f32, 6),
             f32_7: (f32, 7),
+            f32_8: (f32, 8),
         }
     };
 }
@@ -47,7 +51,7 @@ pub unsafe fn tune_convolution<T: Sample, const ROW: usize>(
 ) {
     // SAFETY: by the contract.
     unsafe {
-        convolution::convolution_best::<T, 4, 12>(
+        convolution::convolution_best::<T, 4, OUTPUTS>(
             input,
             output,
             width,
@@ -75,7 +79,9 @@ pub unsafe fn tune_convolution_long<T: Sample, const ROW: usize>(
     boundary: Boundary,
 ) {
     // SAFETY: by the contract.
-    unsafe { convolution::convolution_best_long::<T, 4, 12>(input, mask, output, width, boundary) }
+    unsafe {
+        convolution::convolution_best_long::<T, 4, OUTPUTS>(input, mask, output, width, boundary)
+    }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -90,11 +96,11 @@ mod table {
         macro_rules! list {
             ($($suffix:ident: ($of:ty, $row:literal),)*) => { vec![$(Candidate::new(stringify!($suffix), $row, policy::<$row>(), vec![
                     [
-                        &convolution::ConvolutionBest::<$of, 4, 12>::DESCRIPTOR,
+                        &convolution::ConvolutionBest::<$of, 4, OUTPUTS>::DESCRIPTOR,
                         &TuneConvolution::<$of, $row>::DESCRIPTOR,
                     ],
                     [
-                        &convolution::ConvolutionBestLong::<$of, 4, 12>::DESCRIPTOR,
+                        &convolution::ConvolutionBestLong::<$of, 4, OUTPUTS>::DESCRIPTOR,
                         &TuneConvolutionLong::<$of, $row>::DESCRIPTOR,
                     ],
                 ])),*] };

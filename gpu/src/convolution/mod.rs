@@ -6,7 +6,7 @@
 //! | `basic` | one thread per output |
 //! | `constant_mask` | the mask in constant memory |
 //! | `tiled` | the input's part with its halo in shared memory |
-//! | `best` | twelve outputs per thread, whose window moves through registers |
+//! | `best` | twenty outputs per thread, whose window moves through registers |
 //!
 //! The mask is not flipped (it is a correlation), and may have any width from 1 up, even ones too and wider
 //! than the input. What lies outside is zero, the nearest element, or the elements from the other end on:
@@ -66,7 +66,7 @@ pub const FAMILY: Family = Family {
         },
         Variant {
             name: "best",
-            idea: "twelve outputs per thread, whose window moves through registers",
+            idea: "twenty outputs per thread, whose window moves through registers",
             kernels: &["convolution_best", "convolution_best_long"],
         },
     ],

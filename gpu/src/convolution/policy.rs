@@ -11,25 +11,23 @@ pub const MOST_CONSTANTS: usize = 1024;
 /// The numbers of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Blocks that a multiprocessor is to hold at once, where it holds as many: 32 leave each thread 64 registers.
+    /// Blocks that a multiprocessor is to hold at once, where it holds as many: 24 leave each thread 80 registers.
     pub resident: u32,
     /// The same for a mask that is not in constant memory.
     pub long_resident: u32,
-    /// Weights of the masks from which on a block goes through two tiles. Every tile but the first is loaded while the sums
-    /// of the one before it are made, and what a block has to find out first is found out once; but where memory alone
-    /// counts, what is read and written at a time should lie close together, and it lies further apart.
-    pub two_from: usize,
-    /// Weights of the masks from which on it goes through four.
-    pub four_from: usize,
+    /// Weights of the masks from which on a block goes through several tiles. Every tile but the first is loaded while the
+    /// sums of the one before it are made, and what a block has to find out first is found out once; but where memory
+    /// alone counts, what is read and written at a time should lie close together, and it lies further apart.
+    pub several_from: usize,
+    /// How many they are.
+    pub several: u32,
 }
 
 impl Policy {
     /// Tiles that a block goes through, at most, with a mask of `mask_width` weights.
     pub const fn tiles(&self, mask_width: usize) -> u32 {
-        if mask_width >= self.four_from {
-            4
-        } else if mask_width >= self.two_from {
-            2
+        if mask_width >= self.several_from {
+            self.several
         } else {
             1
         }
@@ -43,29 +41,49 @@ impl Policy {
     }
 }
 
-const fn policy(resident: u32, long_resident: u32, [two_from, four_from]: [usize; 2]) -> Policy {
-    Policy {
-        resident,
-        long_resident,
-        two_from,
-        four_from,
-    }
-}
-
-/// No mask is as wide.
-const NEVER: usize = usize::MAX;
+const SHIPPED: Policy = Policy {
+    resident: 24,
+    long_resident: 16,
+    several_from: 37,
+    several: 2,
+};
 
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
-        policy(32, 16, [27, 37]),
-        policy(32, 16, [NEVER, NEVER]),
-        policy(32, 16, [0, NEVER]),
-        policy(32, 16, [0, 0]),
-        policy(32, 16, [14, 27]),
-        policy(32, 16, [37, 61]),
-        policy(28, 16, [27, 37]),
-        policy(24, 16, [27, 37]),
+        SHIPPED,
+        Policy {
+            several: 1,
+            ..SHIPPED
+        },
+        Policy {
+            several_from: 0,
+            ..SHIPPED
+        },
+        Policy {
+            several: 3,
+            ..SHIPPED
+        },
+        Policy {
+            several: 4,
+            ..SHIPPED
+        },
+        Policy {
+            several: 6,
+            ..SHIPPED
+        },
+        Policy {
+            resident: 28,
+            ..SHIPPED
+        },
+        Policy {
+            resident: 20,
+            ..SHIPPED
+        },
+        Policy {
+            resident: 16,
+            ..SHIPPED
+        },
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];
 }
@@ -85,7 +103,7 @@ pub fn filling_tiles(most: u32, blocks: usize, resident: usize) -> u32 {
 
 /// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
 /// neighbouring lanes, which shared memory serves at once, lie in different banks.
-pub const BEST_CHUNKS: usize = 3;
+pub const BEST_CHUNKS: usize = 5;
 
 /// Chunks of a mask that is not in constant memory that `best` goes through before it brings the next part of the input
 /// into shared memory: 256 weights of four bytes.

@@ -1,21 +1,24 @@
-//! `best`: twelve outputs per thread, whose window moves through registers.
+//! `best`: twenty outputs per thread, whose window moves through registers.
+
+mod mask;
+mod sums;
 
 use cuda_std::{
-    constant::ConstantReader,
     prelude::*,
     shared::DynamicShared,
     warp::{self, FULL_MASK},
 };
 
+use mask::{InConstants, InShared, Mask};
+use sums::Windows;
+
 use super::{
     boundary::{Boundary, Row},
-    policy::{
-        BEST_BLOCK, BEST_CHUNKS, BEST_PASS, MOST_CONSTANTS, Policy, best_pass_chunks, best_span,
-    },
+    policy::{BEST_BLOCK, BEST_CHUNKS, BEST_PASS, Policy, best_pass_chunks, best_span},
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
-use crate::tuning::shipped;
+use crate::{tuning::shipped, unrolled::unrolled};
 
 /// Chunks of outputs of a warp's tile.
 const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
@@ -27,27 +30,27 @@ const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
 /// loaded to uniform registers. It brings a tile's part of the input into shared memory, with coalesced loads from the
 /// last aligned address at or before the tile's first window; what lies outside of the row takes its place there. The
 /// next tile's part is loaded into registers before this one's sums are made; what both tiles' windows reach is still in
-/// shared memory then. A thread computes three neighbouring chunks of outputs. For a chunk of the mask they need four
-/// chunks of input, of which three are those of the step before: one load from shared memory per 48 multiply-adds (of
-/// four-byte elements). The four are named in turn, so that nothing is moved between registers. The results go back
+/// shared memory then. A thread computes five neighbouring chunks of outputs. For a chunk of the mask they need six
+/// chunks of input, of which five are those of the step before: one load from shared memory per 80 multiply-adds (of
+/// four-byte elements). The six are named in turn, so that nothing is moved between registers. The results go back
 /// through shared memory, so that the stores coalesce too.
 ///
 /// As windows start at aligned addresses, the mask starts up to a chunk later: the steps before its first
 /// weight are left out, and so are those behind its last.
 ///
-/// Launch: blocks of 32 threads, one per `96 * CHUNK * tiles` outputs of a row, along x and row by row; dynamic shared
-/// memory of [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `384 * tiles + mask_width` four-byte
-/// elements per `384 * tiles` outputs. Sums in the order of the window, each weight by one fused multiply-add: the same
+/// Launch: blocks of 32 threads, one per `160 * CHUNK * tiles` outputs of a row, along x and row by row; dynamic shared
+/// memory of [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `640 * tiles + mask_width` four-byte
+/// elements per `640 * tiles` outputs. Sums in the order of the window, each weight by one fused multiply-add: the same
 /// bits on every device.
 ///
 /// # Safety
 /// `input` and `output` have as many elements, a multiple of `width`, and do not overlap; `width` is not 0, and
-/// neither is `tiles`. `CHUNK` elements of the sum's type take 16 bytes, and `OUTPUTS` is three times that. For every
+/// neither is `tiles`. `CHUNK` elements of the sum's type take 16 bytes, and `OUTPUTS` is five times that. For every
 /// skip `s` from 0 to `CHUNK - 1` with which a row may start (an aligned address comes `s` elements before a window), the
 /// sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of `CHUNK`.
 #[kernel(
     launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().resident),
-    instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
+    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10))
 )]
 pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
     input: Global<T>,
@@ -79,7 +82,7 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
 /// As for [`convolution_best`], but for the table. The mask has fewer than `2^32` chunks.
 #[kernel(
     launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().long_resident),
-    instances(u8: (u8, 4, 12), f32: (f32, 4, 12), f64: (f64, 2, 6))
+    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10))
 )]
 pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
     input: Global<T>,
@@ -109,83 +112,7 @@ fn sync() {
     unsafe { warp::sync_warp(FULL_MASK) };
 }
 
-/// Where the weights come from, in chunks from the aligned address before the mask's first weight on.
-trait Mask<W, const CHUNK: usize>: Copy {
-    /// Where the first chunk starts.
-    fn start(self) -> usize;
-
-    /// The chunk that starts at `at`. What is no weight of the mask is some number or other.
-    fn chunk(self, at: usize) -> [W; CHUNK];
-}
-
-/// The mask in constant memory.
-#[derive(Clone, Copy)]
-struct InConstants<W: Weight> {
-    table: ConstantReader<'static, W, MOST_CONSTANTS>,
-    /// Where the copy for this row's skip starts.
-    start: usize,
-}
-
-impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants<W> {
-    #[inline(always)]
-    fn start(self) -> usize {
-        self.start
-    }
-
-    #[inline(always)]
-    fn chunk(self, at: usize) -> [W; CHUNK] {
-        self.table.get_wide(at).to_array()
-    }
-}
-
-/// The mask in global memory, of which a pass's part is in shared memory.
-#[derive(Clone, Copy)]
-struct InShared<W> {
-    mask: Global<W>,
-    part: Shared<W>,
-    skipped: usize,
-}
-
-impl<W: Weight> InShared<W> {
-    /// Brings `count` elements from `first` on, counted from the aligned address.
-    #[inline(always)]
-    fn stage(self, first: usize, count: u32) {
-        let mut i = thread::thread_idx_x();
-        while i < count {
-            // Far past the end where it comes before the first weight.
-            let j = (first + i as usize).wrapping_sub(self.skipped);
-            let inside = j < self.mask.len();
-            let weight = if inside { self.mask.get(j) } else { W::ZERO };
-            self.part.set(i as usize, weight);
-            i += BEST_BLOCK as u32;
-        }
-    }
-}
-
-impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InShared<W> {
-    #[inline(always)]
-    fn start(self) -> usize {
-        0
-    }
-
-    #[inline(always)]
-    fn chunk(self, at: usize) -> [W; CHUNK] {
-        self.part.get_wide(at).to_array()
-    }
-}
-
-/// What windows reach over, from the aligned address at or before their start on; or a pass's part of that.
-#[derive(Clone, Copy)]
-struct Windows {
-    /// Elements before the mask's first weight, less than a chunk.
-    skipped: u32,
-    /// Chunks.
-    chunks: u32,
-    /// The elements of the last of them that the mask reaches; 0 for all.
-    rest: u32,
-}
-
-/// The three chunks per lane that a tile has beyond the one before it.
+/// The chunks per lane that a tile has beyond the one before it.
 type Ahead<T, const CHUNK: usize> = [[T; CHUNK]; BEST_CHUNKS];
 
 /// What a block computes: neighbouring tiles of a row, of `OUTPUTS` neighbouring elements per lane each.
@@ -265,20 +192,25 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         let mut from = 0;
         let mut next = 0;
         loop {
-            if is_ahead {
-                Self::follow(tile, ahead, count);
-            } else {
-                self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
-            }
-            sync();
             next += 1;
             new += Self::SPAN;
-            is_ahead = next < inside;
+            let follows = next < inside;
             if is_ahead {
-                ahead = Self::load(input, new);
+                Self::follow(tile, ahead, count);
+                if follows {
+                    ahead = Self::load(input, new);
+                }
+            } else {
+                // Together with this tile's part: what is read at a time should lie close together.
+                if follows {
+                    ahead = Self::load(input, new);
+                }
+                self.stage(tile, self.start + from as isize, TILE_CHUNKS + count);
             }
+            is_ahead = follows;
+            sync();
             let mut sums = [T::Sum::ZERO; OUTPUTS];
-            Self::add(&mut sums, tile, mask, self.windows);
+            sums::add::<_, _, CHUNK, OUTPUTS>(&mut sums, tile, mask, self.windows);
             // Before the tile takes something else.
             sync();
             Self::put(tile, sums);
@@ -324,7 +256,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 chunks: count,
                 rest: if first + count == chunks { rest } else { 0 },
             };
-            Self::add(&mut sums, tile, mask, pass);
+            sums::add::<_, _, CHUNK, OUTPUTS>(&mut sums, tile, mask, pass);
             // Before the tile takes something else.
             sync();
             first += count;
@@ -333,104 +265,23 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         self.write_part(tile, output, 0);
     }
 
-    /// Adds what the weights bring whose `windows` are in the tile.
-    #[inline(always)]
-    #[track_caller]
-    fn add<M: Mask<T::Sum, CHUNK>>(
-        sums: &mut [T::Sum; OUTPUTS],
-        tile: Shared<T::Sum>,
-        mask: M,
-        windows: Windows,
-    ) {
-        let Windows {
-            skipped,
-            chunks,
-            rest,
-        } = windows;
-        let input = |at: usize| -> [T::Sum; CHUNK] { tile.get_wide(at).to_array() };
-        let mut at = thread::thread_idx_x() as usize * OUTPUTS;
-        let mut weights = mask.start();
-        // The chunks but for one that the mask ends in.
-        let mut left = chunks - (rest > 0) as u32;
-
-        let (mut a, mut b, mut c, mut d);
-        if skipped > 0 {
-            (d, a, b, c) = (
-                input(at),
-                input(at + CHUNK),
-                input(at + 2 * CHUNK),
-                input(at + 3 * CHUNK),
-            );
-            let first = mask.chunk(weights);
-            for step in 1..CHUNK {
-                // A mask may end in its first chunk.
-                if skipped <= step as u32 && (left > 0 || (step as u32) < rest) {
-                    add_step(sums, [d, a, b, c], first, step);
-                }
-            }
-            if left == 0 {
-                return;
-            }
-            at += CHUNK;
-            weights += CHUNK;
-            left -= 1;
-        } else {
-            (a, b, c) = (input(at), input(at + CHUNK), input(at + 2 * CHUNK));
-        }
-        // What follows the loop counts from here, so that the loop has nothing to step but what it needs.
-        let behind = (left & !3) as usize * CHUNK;
-        let (last_at, last_weights) = (at + behind, weights + behind);
-        let mut rounds = left / 4;
-        while rounds > 0 {
-            d = input(at + 3 * CHUNK);
-            add_chunk(sums, [a, b, c, d], mask.chunk(weights));
-            a = input(at + 4 * CHUNK);
-            add_chunk(sums, [b, c, d, a], mask.chunk(weights + CHUNK));
-            b = input(at + 5 * CHUNK);
-            add_chunk(sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
-            c = input(at + 6 * CHUNK);
-            add_chunk(sums, [d, a, b, c], mask.chunk(weights + 3 * CHUNK));
-            at += 4 * CHUNK;
-            weights += 4 * CHUNK;
-            rounds -= 1;
-        }
-        left &= 3;
-        (at, weights) = (last_at, last_weights);
-        if left > 0 {
-            d = input(at + 3 * CHUNK);
-            add_chunk(sums, [a, b, c, d], mask.chunk(weights));
-            if left > 1 {
-                a = input(at + 4 * CHUNK);
-                add_chunk(sums, [b, c, d, a], mask.chunk(weights + CHUNK));
-                if left > 2 {
-                    b = input(at + 5 * CHUNK);
-                    add_chunk(sums, [c, d, a, b], mask.chunk(weights + 2 * CHUNK));
-                }
-            }
-        }
-        if rest > 0 {
-            let at = at + left as usize * CHUNK;
-            let window = [
-                input(at),
-                input(at + CHUNK),
-                input(at + 2 * CHUNK),
-                input(at + 3 * CHUNK),
-            ];
-            let last = mask.chunk(weights + left as usize * CHUNK);
-            for step in 0..CHUNK - 1 {
-                if (step as u32) < rest {
-                    add_step(sums, window, last, step);
-                }
-            }
-        }
-    }
-
     /// Puts a chunk of the row into the tile.
     #[inline(always)]
     #[track_caller]
     fn set(tile: Shared<T::Sum>, i: u32, chunk: [T; CHUNK]) {
         let wide: [T::Sum; CHUNK] = core::array::from_fn(|q| chunk[q].widen());
         tile.set_chunk(i as usize * CHUNK, wide);
+    }
+
+    /// Puts what [`load`](Self::load) has loaded into the tile, this lane's first chunk at chunk `first`.
+    #[inline(always)]
+    #[track_caller]
+    fn set_all(tile: Shared<T::Sum>, first: u32, loaded: Ahead<T, CHUNK>) {
+        let first = first as usize * CHUNK;
+        unrolled!(round < BEST_CHUNKS => {
+            let wide: [T::Sum; CHUNK] = core::array::from_fn(|q| loaded[round][q].widen());
+            tile.set_chunk(first + round * BEST_BLOCK * CHUNK, wide);
+        });
     }
 
     /// Loads as much as a tile has outputs: `first` is where this lane's first chunk starts.
@@ -463,10 +314,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             rounds += BEST_BLOCK as u32;
         }
         sync();
-        for round in 0..BEST_CHUNKS {
-            let i = (round * BEST_BLOCK) as u32 + lane;
-            Self::set(tile, count + i, ahead[round]);
-        }
+        Self::set_all(tile, count + lane, ahead);
     }
 
     /// Brings `count` chunks of the row, from column `left` on, into the tile.
@@ -494,9 +342,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 }
             };
             let mut reached = load(behind);
-            for round in 0..BEST_CHUNKS {
-                Self::set(tile, (round * BEST_BLOCK) as u32 + lane, loaded[round]);
-            }
+            Self::set_all(tile, lane, loaded);
             loop {
                 if behind + lane < count {
                     Self::set(tile, behind + lane, reached);
@@ -567,31 +413,5 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 output.set(to + i as usize, T::narrow(tile.get(i as usize)));
             }
         }
-    }
-}
-
-/// Adds what one weight, number `step` of a chunk, brings to every output.
-#[inline(always)]
-fn add_step<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
-    sums: &mut [W; OUTPUTS],
-    window: [[W; CHUNK]; BEST_CHUNKS + 1],
-    weights: [W; CHUNK],
-    step: usize,
-) {
-    for output in 0..OUTPUTS {
-        let at = step + output;
-        sums[output] = weights[step].mul_add(window[at / CHUNK][at % CHUNK], sums[output]);
-    }
-}
-
-/// Adds what a chunk of weights brings to every output.
-#[inline(always)]
-fn add_chunk<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
-    sums: &mut [W; OUTPUTS],
-    window: [[W; CHUNK]; BEST_CHUNKS + 1],
-    weights: [W; CHUNK],
-) {
-    for step in 0..CHUNK {
-        add_step(sums, window, weights, step);
     }
 }

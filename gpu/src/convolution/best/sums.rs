@@ -1,0 +1,134 @@
+//! The sums of a thread: its outputs' windows move through registers.
+
+use cuda_std::{Shared, thread};
+
+use super::mask::Mask;
+use crate::{
+    convolution::{policy::BEST_CHUNKS, sample::Weight},
+    unrolled::unrolled,
+};
+
+/// Chunks of input that a thread's outputs need for a chunk of weights.
+const WINDOW: usize = BEST_CHUNKS + 1;
+
+/// What windows reach over, from the aligned address at or before their start on; or a pass's part of that.
+#[derive(Clone, Copy)]
+pub struct Windows {
+    /// Elements before the mask's first weight, less than a chunk.
+    pub skipped: u32,
+    /// Chunks.
+    pub chunks: u32,
+    /// The elements of the last of them that the mask reaches; 0 for all.
+    pub rest: u32,
+}
+
+/// Adds what the weights bring whose `windows` are in the tile.
+#[inline(always)]
+#[track_caller]
+pub fn add<W: Weight, M: Mask<W, CHUNK>, const CHUNK: usize, const OUTPUTS: usize>(
+    sums: &mut [W; OUTPUTS],
+    tile: Shared<W>,
+    mask: M,
+    windows: Windows,
+) {
+    let Windows {
+        skipped,
+        chunks,
+        rest,
+    } = windows;
+    let input = |at: usize| -> [W; CHUNK] { tile.get_wide(at).to_array() };
+    let mut at = thread::thread_idx_x() as usize * OUTPUTS;
+    let mut weights = mask.start();
+    // The chunks but for one that the mask ends in.
+    let mut left = chunks - (rest > 0) as u32;
+
+    let mut window = [[W::ZERO; CHUNK]; WINDOW];
+    if skipped > 0 {
+        unrolled!(i < WINDOW => { window[i] = input(at + i * CHUNK); });
+        let first = mask.chunk(weights);
+        for step in 1..CHUNK {
+            // A mask may end in its first chunk.
+            if skipped <= step as u32 && (left > 0 || (step as u32) < rest) {
+                add_step(sums, window, first, step);
+            }
+        }
+        if left == 0 {
+            return;
+        }
+        window = rotated(window, 1);
+        at += CHUNK;
+        weights += CHUNK;
+        left -= 1;
+    } else {
+        unrolled!(i < BEST_CHUNKS => { window[i] = input(at + i * CHUNK); });
+    }
+    // What follows the loop counts from here, so that the loop has nothing to step but what it needs.
+    let mut rounds = left / WINDOW as u32;
+    let behind = (rounds * WINDOW as u32) as usize * CHUNK;
+    left -= rounds * WINDOW as u32;
+    let (last_at, last_weights) = (at + behind, weights + behind);
+    while rounds > 0 {
+        unrolled!(i < WINDOW => {
+            window[(BEST_CHUNKS + i) % WINDOW] = input(at + (BEST_CHUNKS + i) * CHUNK);
+            add_chunk(sums, rotated(window, i), mask.chunk(weights + i * CHUNK));
+        });
+        at += WINDOW * CHUNK;
+        weights += WINDOW * CHUNK;
+        rounds -= 1;
+    }
+    (at, weights) = (last_at, last_weights);
+    'behind: {
+        unrolled!(i < BEST_CHUNKS => {
+            if left <= i as u32 {
+                break 'behind;
+            }
+            window[(BEST_CHUNKS + i) % WINDOW] = input(at + (BEST_CHUNKS + i) * CHUNK);
+            add_chunk(sums, rotated(window, i), mask.chunk(weights + i * CHUNK));
+        });
+    }
+    if rest > 0 {
+        let at = at + left as usize * CHUNK;
+        unrolled!(i < WINDOW => { window[i] = input(at + i * CHUNK); });
+        let last = mask.chunk(weights + left as usize * CHUNK);
+        for step in 0..CHUNK - 1 {
+            if (step as u32) < rest {
+                add_step(sums, window, last, step);
+            }
+        }
+    }
+}
+
+/// The window from its chunk number `by` on.
+#[inline(always)]
+fn rotated<W: Copy, const CHUNK: usize>(
+    window: [[W; CHUNK]; WINDOW],
+    by: usize,
+) -> [[W; CHUNK]; WINDOW] {
+    core::array::from_fn(|i| window[(i + by) % WINDOW])
+}
+
+/// Adds what one weight, number `step` of a chunk, brings to every output.
+#[inline(always)]
+fn add_step<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
+    sums: &mut [W; OUTPUTS],
+    window: [[W; CHUNK]; WINDOW],
+    weights: [W; CHUNK],
+    step: usize,
+) {
+    for output in 0..OUTPUTS {
+        let at = step + output;
+        sums[output] = weights[step].mul_add(window[at / CHUNK][at % CHUNK], sums[output]);
+    }
+}
+
+/// Adds what a chunk of weights brings to every output.
+#[inline(always)]
+fn add_chunk<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
+    sums: &mut [W; OUTPUTS],
+    window: [[W; CHUNK]; WINDOW],
+    weights: [W; CHUNK],
+) {
+    for step in 0..CHUNK {
+        add_step(sums, window, weights, step);
+    }
+}
