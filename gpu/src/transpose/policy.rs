@@ -177,9 +177,10 @@ impl tuning::Policy for Policy {
         },
     ];
     const CHOICES: &'static [Choice] = &[
+        Choice::up_to(1, 3),
         Choice::up_to(2, 0),
-        Choice::up_to(8, 8),
-        Choice::up_to(16, 16),
+        Choice::up_to(8, 11),
+        Choice::up_to(16, 19),
     ];
 }
 
