@@ -34,8 +34,8 @@ mod poisson_table;
 mod xorwow;
 
 pub use normal::{
-    exp_f32, exp_f64, normal_pair_f32, normal_pair_f64, normal_pair_scaled_f32,
-    normal_pair_scaled_f64,
+    MOST_NORMAL_F32, MOST_NORMAL_F64, exp_f32, exp_f64, exp_moderate_f32, exp_moderate_f64,
+    normal_pair_f32, normal_pair_f64, normal_pair_scaled_f32, normal_pair_scaled_f64,
 };
 pub use philox::Philox4x32;
 pub use poisson::Poisson;

@@ -10,6 +10,12 @@ use crate::{GpuFloat, imp};
 /// Below all squares of radii that differ from 0, and far from the smallest normal number.
 const LEAST_SQUARE: f32 = 1.0 / 18_446_744_073_709_551_616.0;
 
+/// The largest magnitude of the numbers of [`normal_pair_f32`], rounded up.
+pub const MOST_NORMAL_F32: f32 = 6.78;
+
+/// The largest magnitude of the numbers of [`normal_pair_f64`], rounded up.
+pub const MOST_NORMAL_F64: f64 = 8.67;
+
 /// Two independent standard normal numbers from two words, by Box and Muller ("A note on the generation of
 /// random normal deviates", 1958): `sqrt(-2 ln u)` times cosine and sine of a random angle, with `u` the
 /// [`uniform_f32`] of the first word and the angle from the second.
@@ -145,13 +151,30 @@ fn direction_f64(bits: u64) -> (f64, f64) {
 /// out of range. Without a branch, the same bits on the GPU and on the CPU.
 #[inline(always)]
 pub fn exp_f32(x: f32) -> f32 {
+    // Two instructions; `clamp`, which keeps NaN, takes four.
+    #[allow(clippy::manual_clamp)]
+    let (p, exponent) = exp_parts_f32(x.max(-104.0).min(89.0));
+    // In two steps, as the power itself may be out of range: half of the exponent onto that of `p`, which is near 1, and
+    // then a factor, whose product is rounded.
+    let half = exponent >> 1;
+    raised_f32(p, half) * raised_f32(1.0, exponent - half)
+}
+
+/// [`exp_f32`] for `x` from -87 to 88, where the result is a normal number: the same bits by fewer instructions. Of another
+/// `x` it makes some number or other.
+#[inline(always)]
+pub fn exp_moderate_f32(x: f32) -> f32 {
+    let (p, exponent) = exp_parts_f32(x);
+    raised_f32(p, exponent)
+}
+
+/// `p` near 1 and the exponent of the power of 2 that it takes to make `e` to the power `x`.
+#[inline(always)]
+fn exp_parts_f32(x: f32) -> (f32, i32) {
     /// Adding it leaves the nearest integer in a float's low bits.
     const ROUND: f32 = 12_582_912.0;
     /// `ln 2`, its high part with so few bits that products with exponents are exact.
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-    // Two instructions; `clamp`, which keeps NaN, takes four.
-    #[allow(clippy::manual_clamp)]
-    let x = x.max(-104.0).min(89.0);
     let shifted = x.mul_add_(core::f32::consts::LOG2_E, ROUND);
     let exponent = shifted - ROUND;
     let f = exponent.mul_add_(-LN_2[0], x);
@@ -163,20 +186,36 @@ pub fn exp_f32(x: f32) -> f32 {
     p = p.mul_add_(f, 0.499_999_94);
     p = p.mul_add_(f, 1.0);
     p = p.mul_add_(f, 1.0);
-    // In two steps, as the power itself may be out of range: half of the exponent onto that of `p`, which is near 1, and
-    // then a factor, whose product is rounded.
-    let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
-    let half = exponent >> 1;
-    let raised = |x: f32, by: i32| f32::from_bits(x.to_bits().wrapping_add((by << 23) as u32));
-    raised(p, half) * raised(1.0, exponent - half)
+    (p, shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32)
+}
+
+/// `x` times a power of 2, where both are normal numbers.
+#[inline(always)]
+fn raised_f32(x: f32, by: i32) -> f32 {
+    f32::from_bits(x.to_bits().wrapping_add((by << 23) as u32))
 }
 
 /// `e` to the power `x`, for any `x` that is not NaN: [`exp_f32`] in double precision.
 #[inline(always)]
 pub fn exp_f64(x: f64) -> f64 {
-    /// As in [`exp_f32`].
+    let (p, exponent) = exp_parts_f64(x.clamp(-746.0, 710.0));
+    let half = exponent >> 1;
+    p * power_f64(half) * power_f64(exponent - half)
+}
+
+/// [`exp_f64`] for `x` from -708 to 709: as [`exp_moderate_f32`].
+#[inline(always)]
+pub fn exp_moderate_f64(x: f64) -> f64 {
+    let (p, exponent) = exp_parts_f64(x);
+    p * power_f64(exponent)
+}
+
+/// As [`exp_parts_f32`].
+#[inline(always)]
+fn exp_parts_f64(x: f64) -> (f64, i32) {
+    /// As in [`exp_parts_f32`].
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    /// As in [`exp_f32`]; the bits are those of fdlibm's.
+    /// As in [`exp_parts_f32`]; the bits are those of fdlibm's.
     const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
     /// `1 / n!`, the last first.
     const TERMS: [f64; 14] = [
@@ -195,7 +234,6 @@ pub fn exp_f64(x: f64) -> f64 {
         1.0,
         1.0,
     ];
-    let x = x.clamp(-746.0, 710.0);
     let exponent = x.mul_add_(core::f64::consts::LOG2_E, ROUND) - ROUND;
     let f = exponent.mul_add_(-LN_2[0], x);
     let f = exponent.mul_add_(-LN_2[1], f);
@@ -203,10 +241,13 @@ pub fn exp_f64(x: f64) -> f64 {
     for i in 1..TERMS.len() {
         p = p.mul_add_(f, TERMS[i]);
     }
-    let exponent = exponent as i32;
-    let half = exponent >> 1;
-    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
-    p * power(half) * power(exponent - half)
+    (p, exponent as i32)
+}
+
+/// 2 to a power that is the exponent of a normal number.
+#[inline(always)]
+fn power_f64(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// The natural logarithm of a positive normal number, within 2 units in the last place.

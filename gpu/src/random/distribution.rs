@@ -1,8 +1,8 @@
 //! The distributions: from four random words to elements.
 
 use cuda_std::random::{
-    PoissonColumns, exp_f32, exp_f64, normal_pair_scaled_f32, normal_pair_scaled_f64, uniform_f32,
-    uniform_f64,
+    MOST_NORMAL_F32, MOST_NORMAL_F64, PoissonColumns, exp_f32, exp_f64, exp_moderate_f32,
+    exp_moderate_f64, normal_pair_scaled_f32, normal_pair_scaled_f64, uniform_f32, uniform_f64,
 };
 use cuda_std::{Global, GlobalMut, Shared, shared::DynamicShared, thread};
 
@@ -211,30 +211,51 @@ impl Distribution for Normal<f64> {
 impl Distribution for LogNormal<f32> {
     type Out = f32;
     type Quad = [f32; 4];
-    type Ready = ();
+    /// Whether [`exp_moderate_f32`] will do: whatever the words are, the results are in range.
+    type Ready = bool;
 
     #[inline(always)]
-    fn ready(self) {}
+    fn ready(self) -> bool {
+        let Normal { mean, std_dev } = self.normal;
+        mean.abs() + MOST_NORMAL_F32 * std_dev.abs() <= 87.0
+    }
 
     #[inline(always)]
-    fn elements(self, (): (), words: [u32; 4]) -> [f32; 4] {
+    fn elements(self, moderate: bool, words: [u32; 4]) -> [f32; 4] {
         let [a, b, c, d] = self.normal.elements((), words);
-        [exp_f32(a), exp_f32(b), exp_f32(c), exp_f32(d)]
+        if moderate {
+            [
+                exp_moderate_f32(a),
+                exp_moderate_f32(b),
+                exp_moderate_f32(c),
+                exp_moderate_f32(d),
+            ]
+        } else {
+            [exp_f32(a), exp_f32(b), exp_f32(c), exp_f32(d)]
+        }
     }
 }
 
 impl Distribution for LogNormal<f64> {
     type Out = f64;
     type Quad = [f64; 2];
-    type Ready = ();
+    /// Whether [`exp_moderate_f64`] will do: whatever the words are, the results are in range.
+    type Ready = bool;
 
     #[inline(always)]
-    fn ready(self) {}
+    fn ready(self) -> bool {
+        let Normal { mean, std_dev } = self.normal;
+        mean.abs() + MOST_NORMAL_F64 * std_dev.abs() <= 708.0
+    }
 
     #[inline(always)]
-    fn elements(self, (): (), words: [u32; 4]) -> [f64; 2] {
+    fn elements(self, moderate: bool, words: [u32; 4]) -> [f64; 2] {
         let [a, b] = self.normal.elements((), words);
-        [exp_f64(a), exp_f64(b)]
+        if moderate {
+            [exp_moderate_f64(a), exp_moderate_f64(b)]
+        } else {
+            [exp_f64(a), exp_f64(b)]
+        }
     }
 }
 

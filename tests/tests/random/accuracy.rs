@@ -1,7 +1,8 @@
 //! How far the transformations are from what they stand for.
 
 use cuda_std::random::{
-    exp_f32, exp_f64, normal_pair_f32, normal_pair_f64, uniform_f32, uniform_f64,
+    MOST_NORMAL_F32, MOST_NORMAL_F64, exp_f32, exp_f64, exp_moderate_f32, exp_moderate_f64,
+    normal_pair_f32, normal_pair_f64, uniform_f32, uniform_f64,
 };
 
 /// Words all over their range, and those at the ends.
@@ -82,18 +83,34 @@ fn normal_pairs_in_f64_are_those_of_the_host() {
 }
 
 #[test]
+fn no_normal_number_is_larger_than_stated() {
+    let (most, _) = normal_pair_f32(0, 0);
+    assert!(
+        (0.99 * MOST_NORMAL_F32..MOST_NORMAL_F32).contains(&most),
+        "{most}"
+    );
+    let (most, _) = normal_pair_f64([0; 4]);
+    assert!(
+        (0.99 * MOST_NORMAL_F64..MOST_NORMAL_F64).contains(&most),
+        "{most}"
+    );
+}
+
+#[test]
 fn powers_of_e_are_within_two_units() {
     let mut worst = 0.0_f64;
     for i in -870_000..=880_000 {
         let x = i as f32 * 1e-4;
         worst = worst.max(ulps_f32(exp_f32(x), f64::from(x).exp()));
+        assert_eq!(exp_moderate_f32(x), exp_f32(x), "{x}");
     }
     println!("exp_f32: {worst} units in the last place");
     assert!(worst <= 2.0, "{worst}");
     let mut worst = 0.0_f64;
-    for i in -700_000..=709_000 {
+    for i in -708_000..=709_000 {
         let x = f64::from(i) * 1e-3;
         worst = worst.max((exp_f64(x) - x.exp()).abs() / x.exp() / f64::EPSILON);
+        assert_eq!(exp_moderate_f64(x), exp_f64(x), "{x}");
     }
     println!("exp_f64: {worst} units of 2^-52 from the host's function");
     assert!(worst <= 2.0, "{worst}");

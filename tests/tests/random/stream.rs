@@ -4,7 +4,7 @@ use warpwright::{Device, Error, Generator};
 use warpwright_gpu::random::policy::SEQUENCES;
 use warpwright_tests::{cases, compare, devices};
 
-use super::{Draw, GENERATORS, LogNormalF32, for_each_distribution};
+use super::{Draw, GENERATORS, LogNormalF32, LogNormalF64, for_each_distribution};
 
 const SEED: u64 = 0x0123_4567_89ab_cdef;
 
@@ -180,6 +180,7 @@ fn powers_out_of_range_are_infinite_or_nothing() {
         let kind = Generator::Philox;
         for_each_distribution!(check(device, kind, 0, 0, 8));
         check(device, kind, 0, 0, 64, LogNormalF32(0.0, 200.0));
+        check(device, kind, 0, 0, 64, LogNormalF64(0.0, 200.0));
         let mut random = device.generator(kind, SEED).unwrap();
         let high = random.log_normal(100, 1e30_f64, 1.0).unwrap();
         assert!(high.to_vec().unwrap().iter().all(|x| *x == f64::INFINITY));

@@ -149,8 +149,7 @@ fn shared_as<T: Copy>(memory: Shared<u128>) -> Shared<T> {
 }
 
 /// The tile of this block: its first column and row. Blocks go down [`Policy::band`] tiles, then on to the next
-/// tiles to the right: those that run together read and write a square region, so that both sides' rows are
-/// long pieces of memory.
+/// tiles to the right.
 #[inline(always)]
 fn banded_origin<T, N: Tuned<Policy>>(width: usize, height: usize) -> (usize, usize) {
     let (tile_width, tile_height) = (tile_width::<T, N>(), tile_height::<T, N>());
