@@ -228,32 +228,49 @@ mod tests {
 
     #[test]
     fn a_family_that_was_swept_by_itself_since_is_left_out_of_the_whole_sweep() {
-        let path = "benches/record/h100/2026-11-21-tune-random.json";
-        let text = fs::read_to_string(project::root().join(path)).unwrap();
-        let random = || record::Record::parse(&text).unwrap();
+        // Of some record of a sweep one family.
+        let folder = project::root().join("benches/record");
+        let cards = fs::read_dir(folder).unwrap();
+        let mut files = cards.flat_map(|card| fs::read_dir(card.unwrap().path()).unwrap());
+        let path = files
+            .find_map(|file| {
+                let path = file.unwrap().path();
+                let name = path.to_string_lossy().into_owned();
+                (name.contains("-tune") && name.ends_with(".json")).then_some(path)
+            })
+            .expect("a record of a sweep");
+        let text = fs::read_to_string(path).unwrap();
+        let swept = || {
+            let mut record = record::Record::parse(&text).unwrap();
+            let row = record.rows[0].clone();
+            record.rows = vec![row];
+            record.rows[0].family = "swept".to_owned();
+            record.date = "2026-11-21".to_owned();
+            record
+        };
         let whole = |date: &str| {
-            let mut whole = random();
+            let mut whole = swept();
             let mut other = whole.rows[0].clone();
-            other.family = "map".to_owned();
+            other.family = "other".to_owned();
             whole.rows.push(other);
             whole.date = date.to_owned();
             ("benches/record/h100/x-tune.json".to_owned(), whole)
         };
         let families = |date: &str, folder: &str| {
-            let single = (format!("{folder}/x-tune-random.json"), random());
+            let single = (format!("{folder}/x-tune-swept.json"), swept());
             let sweeps = together(vec![whole(date)], vec![single]);
             let of =
                 |(_, record): &Named| record.rows.iter().map(|row| row.family.clone()).collect();
             sweeps.iter().map(of).collect::<Vec<BTreeSet<String>>>()
         };
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let (map, random) = (set(&["map"]), set(&["random"]));
-        let both: BTreeSet<String> = set(&["map", "random"]);
+        let (other, swept): (_, BTreeSet<String>) = (set(&["other"]), set(&["swept"]));
+        let both: BTreeSet<String> = set(&["other", "swept"]);
         let here = "benches/record/h100";
-        assert_eq!(families("2026-11-21", here), [map, random.clone()]);
+        assert_eq!(families("2026-11-21", here), [other, swept.clone()]);
         // One that is older, and one of another card.
-        assert_eq!(families("2026-11-22", here), [both.clone(), random.clone()]);
-        assert_eq!(families("2026-11-20", "benches/record/z"), [both, random]);
+        assert_eq!(families("2026-11-22", here), [both.clone(), swept.clone()]);
+        assert_eq!(families("2026-11-20", "benches/record/z"), [both, swept]);
     }
 
     #[test]
