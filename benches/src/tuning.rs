@@ -155,11 +155,11 @@ pub fn verdict(group: &Group) -> String {
 pub fn page(records: &[(String, Record)]) -> String {
     let mut page = String::from(
         "# The tables of tuning, measured\n\nWritten by `cargo xtask docs` from the records of `cargo xtask tune all \
-         --record` and\n`tune FAMILY --record`. A family's numbers (threads of a block, loads in flight, blocks per multiprocessor and the like) are \
-         rows of a table, `gpu/src/<family>/policy.rs`. The sweep\ncompiles a kernel for every row, verifies each \
-         row's answers, and times all rows in turn in one process, through the\nlibrary's own operations. A table \
-         chooses a row for a size of element, over all sizes of problems: so times are means over\nthe cases of a type, \
-         as multiples of the chosen row's time in the same case.\n",
+         --record` and\n`tune FAMILY --record`. A family's numbers (threads of a block, loads in flight, blocks per \
+         multiprocessor and the like)\nare rows of a table, `gpu/src/<family>/policy.rs`. The sweep compiles a kernel for \
+         every row, verifies each row's answers, and\ntimes all rows in turn in one process, through the library's own \
+         operations. A table chooses a row for a size of element, over\nall sizes of problems: so times are means over \
+         the cases of a type, as multiples of the chosen row's time in the same case.\n",
     );
     if records.is_empty() {
         page += "\nNo sweep is recorded yet.\n";

@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_family_that_was_swept_by_itself_since_is_left_out_of_the_whole_sweep() {
-        // Of some record of a sweep one family.
+        // One row of whichever sweep is recorded.
         let folder = project::root().join("benches/record");
         let cards = fs::read_dir(folder).unwrap();
         let mut files = cards.flat_map(|card| fs::read_dir(card.unwrap().path()).unwrap());
