@@ -197,6 +197,7 @@ pub fn system_fence() {
 /// Suspends the lane for about `nanos` nanoseconds, at most a millisecond. On the CPU executor it lets
 /// other lanes run.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn nanosleep(nanos: u32) {
     imp::nanosleep(nanos);
 }

@@ -29,7 +29,11 @@ fn run<K: Kernel>(
 }
 
 fn options(order: Order, checks: Checks) -> Options {
-    Options { order, checks }
+    Options {
+        order,
+        checks,
+        ..Options::default()
+    }
 }
 
 /// What each order gives where `how` is right: with every check, and with none.

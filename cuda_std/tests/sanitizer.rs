@@ -20,6 +20,7 @@ fn launch<K: Kernel>(config: LaunchConfig, order: Order, how: u32) -> Result<(),
     let options = Options {
         order,
         checks: Checks::ALL,
+        ..Options::default()
     };
     let args = Args::new().view(&mut values).value(how);
     args.launch_with::<K>(config, options)
@@ -289,6 +290,7 @@ fn global_memory_is_known_to_the_byte_and_from_launch_to_launch() {
         let options = Options {
             order: Order::Forward,
             checks: Checks::ALL,
+            ..Options::default()
         };
         let args = Args::new().view(&mut values).value(how);
         args.launch_with::<HalfWritten>(block(64), options)
@@ -334,6 +336,7 @@ fn memory_that_is_not_there_is_an_error() {
         let options = Options {
             order: Order::Forward,
             checks: Checks::MEM,
+            ..Options::default()
         };
         let args = Args::new().view(&mut values).value(how);
         args.launch_with::<Elsewhere>(block(1), options)

@@ -181,7 +181,7 @@ impl Device {
 }
 
 /// How the CPU executor runs kernels: what is asked for here, and for the rest what the environment asks
-/// for (`WARPWRIGHT_CHECK`, `WARPWRIGHT_ORDER_SEED`).
+/// for (`WARPWRIGHT_CHECK`, `WARPWRIGHT_ORDER_SEED`, `WARPWRIGHT_STACK`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CpuOptions {
@@ -189,6 +189,9 @@ pub struct CpuOptions {
     pub order: Option<cuda_std::cpu::Order>,
     /// What is checked; without a word from anybody, what costs next to nothing.
     pub checks: Option<cuda_std::cpu::Checks>,
+    /// The bytes of a lane's stack; without a word from anybody, 256 KiB. A kernel with large local arrays or deep
+    /// recursion may need more.
+    pub stack_bytes: Option<usize>,
 }
 
 impl CpuOptions {
@@ -203,6 +206,13 @@ impl CpuOptions {
     #[must_use]
     pub fn checks(mut self, checks: cuda_std::cpu::Checks) -> Self {
         self.checks = Some(checks);
+        self
+    }
+
+    /// The same options with so many bytes for a lane's stack.
+    #[must_use]
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
         self
     }
 }

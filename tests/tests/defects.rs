@@ -37,7 +37,17 @@ fn for_each(check: impl Fn(&Defect, Order) -> Result<(), String>) {
 fn every_defect_is_seen_by_the_right_check_and_at_the_right_line() {
     for_each(|defect, order| {
         let checks = Checks::ALL;
-        expected(defect, &fault(defect, Options { order, checks })?)
+        expected(
+            defect,
+            &fault(
+                defect,
+                Options {
+                    order,
+                    checks,
+                    ..Options::default()
+                },
+            )?,
+        )
     });
 }
 
@@ -48,6 +58,7 @@ fn each_check_sees_its_defects_alone() {
         let options = Options {
             order,
             checks: first,
+            ..Options::default()
         };
         let fault = fault(defect, options)?;
         match fault.kind.check() == Some(first) {
@@ -61,7 +72,15 @@ fn each_check_sees_its_defects_alone() {
 fn the_kernels_without_the_defects_are_clean() {
     for_each(|defect, order| {
         let checks = Checks::ALL;
-        let run = launch_on_cpu(defect, false, Options { order, checks });
+        let run = launch_on_cpu(
+            defect,
+            false,
+            Options {
+                order,
+                checks,
+                ..Options::default()
+            },
+        );
         run.map(drop).map_err(|error| error.to_string())
     });
 }
@@ -71,7 +90,15 @@ fn outputs(name: &str) -> impl Iterator<Item = Vec<u32>> {
     let defect = find(name).unwrap();
     Order::several(ORDERS).flat_map(move |order| {
         [Checks::ALL, Checks::NONE].map(|checks| {
-            let run = launch_on_cpu(defect, false, Options { order, checks });
+            let run = launch_on_cpu(
+                defect,
+                false,
+                Options {
+                    order,
+                    checks,
+                    ..Options::default()
+                },
+            );
             run.unwrap_or_else(|error| panic!("{error}"))
         })
     })
@@ -116,6 +143,7 @@ fn again(report: &str) -> Result<Options, String> {
         Some(Options {
             checks: checks.parse().ok()?,
             order: order.parse().ok()?,
+            ..Options::default()
         })
     };
     parsed().ok_or_else(|| format!("it does not say how to run it again: {report}"))
@@ -127,6 +155,7 @@ fn every_report_says_how_to_run_it_again_and_is_the_same_then() {
         let options = Options {
             order,
             checks: Checks::ALL,
+            ..Options::default()
         };
         let places = |fault: &Fault| format!("{:?} {:?}", fault.block, fault.kind.places());
         let first = fault(defect, options)?;
@@ -158,6 +187,7 @@ fn the_corpus_covers_every_family_and_every_check() {
             let options = Options {
                 order: Order::Forward,
                 checks: markers(defect)[0].checks[0],
+                ..Options::default()
             };
             let kind = format!("{:?}", fault(defect, options).ok()?.kind);
             let end = kind.find(|c: char| !c.is_alphanumeric());
@@ -195,6 +225,7 @@ fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
     let options = Options {
         order: Order::Seeded(7),
         checks: Checks::RACE,
+        ..Options::default()
     };
     let text = fault(defect, options).unwrap().to_string();
     for part in [

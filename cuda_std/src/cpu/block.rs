@@ -10,6 +10,12 @@ use core::{
 use std::collections::VecDeque;
 
 mod shared;
+mod turns;
+mod warp;
+
+use turns::Waiting;
+pub(super) use warp::Offer;
+use warp::Warp;
 
 use super::{
     Options,
@@ -19,6 +25,7 @@ use super::{
     lane::Lane,
     memory,
     order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
+    progress::Progress,
     shadow::{self, Access, Finding},
 };
 use crate::{
@@ -48,34 +55,6 @@ impl BarrierKind {
     }
 }
 
-/// What a lane brings to a warp operation.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Offer {
-    pub value: u64,
-    pub argument: u32,
-}
-
-/// A warp operation that some lanes have come to and others not yet.
-struct Pending {
-    operation: &'static str,
-    at: &'static Location<'static>,
-    mask: u32,
-    /// The lanes that have come; none: the record is free.
-    arrived: u32,
-    offers: [Offer; 32],
-}
-
-/// One warp: 32 lanes, fewer in a block's last one.
-#[derive(Default)]
-struct Warp {
-    /// The lanes that have not returned from the kernel.
-    live: u32,
-    /// The lanes that wait at the block's barrier.
-    at_barrier: u32,
-    /// Operations of different masks can be under way at the same time.
-    pending: Vec<Pending>,
-}
-
 /// A static shared array: where it was declared, and its memory.
 struct StaticArray {
     site: *const u8,
@@ -90,6 +69,10 @@ pub(super) struct BlockState {
     pub config: LaunchConfig,
     /// Constant tables with the values that this launch sees in them; they live as long as the launch.
     constants: *const [ConstantValues<'static>],
+    /// The launch, which outlives the state.
+    progress: *const Progress,
+    /// The block's number in the grid.
+    pub number: Cell<u64>,
     pub block_idx: Cell<[u32; 3]>,
     pub params: RefCell<Vec<(&'static str, usize)>>,
     lanes: u32,
@@ -106,6 +89,9 @@ pub(super) struct BlockState {
     statics: RefCell<Vec<StaticArray>>,
     dynamic: RefCell<Vec<u128>>,
     fault: RefCell<Option<Fault>>,
+    /// The block has failed, or nobody needs it any more: its lanes end where they would wait.
+    ending: Cell<bool>,
+    waiting: Waiting,
     pub options: Options,
     /// The lanes, for results: they live in the runner, whose vector never moves.
     lane_table: Cell<*const Lane>,
@@ -120,18 +106,21 @@ const POISON: u128 = u128::from_ne_bytes([0xA5; 16]);
 
 impl BlockState {
     /// # Safety
-    /// The values of the tables outlive the state.
+    /// The values of the tables and the launch's progress outlive the state.
     pub unsafe fn new(
         kernel: &KernelDescriptor,
         config: &LaunchConfig,
         constants: &[ConstantValues<'_>],
         options: &Options,
+        progress: &Progress,
     ) -> Self {
         let lanes = config.threads() as u32;
         Self {
             kernel: *kernel,
             config: *config,
             constants: core::ptr::slice_from_raw_parts(constants.as_ptr().cast(), constants.len()),
+            progress,
+            number: Cell::new(0),
             block_idx: Cell::new([0; 3]),
             params: RefCell::new(Vec::new()),
             lanes,
@@ -145,6 +134,8 @@ impl BlockState {
             statics: RefCell::new(Vec::new()),
             dynamic: RefCell::new(vec![POISON; words(config.shared_bytes as usize)]),
             fault: RefCell::new(None),
+            ending: Cell::new(false),
+            waiting: Waiting::default(),
             options: *options,
             lane_table: Cell::new(core::ptr::null()),
         }
@@ -156,9 +147,16 @@ impl BlockState {
         unsafe { &*self.constants }
     }
 
+    fn progress(&self) -> &Progress {
+        // SAFETY: it outlives the state, by `new`'s contract.
+        unsafe { &*self.progress }
+    }
+
     /// Makes everything as it is at a block's start.
-    pub fn start(&self, block_idx: [u32; 3], lane_table: *const Lane) {
-        self.block_idx.set(block_idx);
+    pub fn start(&self, block: u64, lane_table: *const Lane) {
+        self.progress().block_starts();
+        self.number.set(block);
+        self.block_idx.set(self.config.block_at(block));
         self.lane_table.set(lane_table);
         for array in self.statics.borrow_mut().iter_mut() {
             array.memory.fill(POISON);
@@ -178,6 +176,8 @@ impl BlockState {
         self.arrived.set(0);
         self.votes.set(0);
         self.fault.borrow_mut().take();
+        self.ending.set(false);
+        self.waits_no_more();
         shadow::with(|tracker| tracker.start_block(self.lanes as usize));
     }
 
@@ -207,20 +207,73 @@ impl BlockState {
         unsafe { &*self.lane_table.get().add(linear as usize) }
     }
 
-    /// Ends the launch because of this lane: records the fault and never comes back.
-    #[cold]
-    pub fn fail(&self, lane: &Lane, kind: FaultKind) -> ! {
-        self.fault.borrow_mut().get_or_insert(Fault {
+    /// What has gone wrong with this lane.
+    pub fn fault_of(&self, lane: &Lane, kind: FaultKind) -> Fault {
+        Fault {
             kernel: self.kernel.name,
             block: self.block_idx.get(),
             lane: lane.thread_idx,
             kind,
             checks: self.options.checks,
             order: self.options.order,
-        });
-        loop {
-            lane.suspend();
+            stack_bytes: self.options.stack_bytes,
         }
+    }
+
+    /// Notes that the block has failed because of this lane; the first fault counts.
+    pub fn record(&self, lane: &Lane, kind: FaultKind) {
+        self.fault
+            .borrow_mut()
+            .get_or_insert_with(|| self.fault_of(lane, kind));
+        self.ending.set(true);
+    }
+
+    /// Ends the launch because of this lane: records the fault and never comes back.
+    ///
+    /// A destructor that runs because the lane is unwound cannot be left in this way: the program aborts then.
+    #[cold]
+    pub fn fail(&self, lane: &Lane, kind: FaultKind) -> ! {
+        if std::thread::panicking() {
+            let fault = self.fault_of(lane, kind);
+            eprintln!(
+                "{fault}; in a destructor of a lane that has failed before: the program ends"
+            );
+            std::process::abort();
+        }
+        self.record(lane, kind);
+        lane.end()
+    }
+
+    /// Ends the block without a fault of its own.
+    fn cancel(&self, lane: &Lane) -> ! {
+        self.ending.set(true);
+        lane.end()
+    }
+
+    /// Whether the block's lanes are to end.
+    #[inline]
+    pub fn is_ending(&self) -> bool {
+        self.ending.get()
+    }
+
+    /// The block's lanes are to end.
+    pub fn ends(&self) {
+        self.ending.set(true);
+        self.waits_no_more();
+    }
+
+    /// Whether a lane may wait for others. It must not while it is unwound, and where the block has failed it
+    /// ends here, whatever its own code has done with the unwinding before.
+    #[inline]
+    pub fn may_wait(&self, lane: &Lane) -> bool {
+        // A launch never runs on a thread that was unwound before.
+        if std::thread::panicking() {
+            return false;
+        }
+        if self.ending.get() {
+            lane.end();
+        }
+        true
     }
 
     /// The name of the kernel's parameter that starts at `address`.
@@ -266,6 +319,9 @@ impl BlockState {
         predicate: bool,
         at: &'static Location<'static>,
     ) -> u32 {
+        if !self.may_wait(lane) {
+            return 0;
+        }
         self.check_same_barrier(lane, kind, at);
         self.arrived.set(self.arrived.get() + 1);
         self.votes.set(self.votes.get() + u32::from(predicate));
@@ -335,115 +391,5 @@ impl BlockState {
             }
             _ => self.barrier_place.set(Some((kind, at))),
         }
-    }
-
-    /// A warp operation: waits until every lane that `mask` names has come, then `complete` turns the
-    /// offers (by lane of the warp) into results.
-    pub fn warp(
-        &self,
-        lane: &Lane,
-        operation: &'static str,
-        mask: u32,
-        offer: Offer,
-        at: &'static Location<'static>,
-        complete: impl FnOnce(&[Offer; 32], &mut [u64; 32]),
-    ) -> u64 {
-        let own = lane.linear % 32;
-        let bit = 1 << own;
-        let first = lane.linear - own;
-        let mut warps = self.warps.borrow_mut();
-        let warp = &mut warps[lane.linear as usize / 32];
-        if mask & bit == 0 || mask & !warp.live != 0 {
-            let present = warp.live;
-            drop(warps);
-            self.fail(
-                lane,
-                FaultKind::Mask {
-                    operation,
-                    mask,
-                    present,
-                    at,
-                },
-            );
-        }
-        let mut joined = None;
-        for (index, pending) in warp.pending.iter().enumerate() {
-            // An operation that waits for this lane, while this one would wait for lanes in there: both
-            // have to be the same one, or they would wait forever.
-            if pending.arrived & mask == 0 || pending.mask & bit == 0 {
-                continue;
-            }
-            if pending.mask == mask
-                && pending.operation == operation
-                && (core::ptr::eq(pending.at, at) || pending.at == at)
-            {
-                joined = Some(index);
-                continue;
-            }
-            let others = (
-                LaneSet(lanes_of(first, pending.arrived).collect()),
-                pending.operation,
-                pending.at,
-            );
-            drop(warps);
-            self.fail(
-                lane,
-                FaultKind::Diverged {
-                    others,
-                    operation,
-                    at,
-                },
-            );
-        }
-        let pending = match joined {
-            Some(index) => &mut warp.pending[index],
-            None => {
-                let free = warp.pending.iter().position(|pending| pending.arrived == 0);
-                let index = free.unwrap_or_else(|| {
-                    let offers = [Offer::default(); 32];
-                    warp.pending.push(Pending {
-                        operation,
-                        at,
-                        mask,
-                        arrived: 0,
-                        offers,
-                    });
-                    warp.pending.len() - 1
-                });
-                let pending = &mut warp.pending[index];
-                (pending.operation, pending.at, pending.mask) = (operation, at, mask);
-                pending
-            }
-        };
-        pending.offers[own as usize] = offer;
-        pending.arrived |= bit;
-        if pending.arrived != mask {
-            drop(warps);
-            lane.suspend();
-            return lane.result.get();
-        }
-        pending.arrived = 0;
-        let mut results = [0; 32];
-        complete(&pending.offers, &mut results);
-        drop(warps);
-        self.release(first, mask & !bit, |lane| results[lane as usize]);
-        self.enqueue_released();
-        results[own as usize]
-    }
-
-    /// Lets the lanes that are ready run first; tells whether there were any.
-    pub fn take_turns(&self, lane: &Lane, at: Option<&'static Location<'static>>) -> bool {
-        if shadow::with(|tracker| tracker.idles()) == Some(true) {
-            self.fail(lane, FaultKind::Idle { at });
-        }
-        {
-            let mut ready = self.ready.borrow_mut();
-            if ready.is_empty() && self.all_started.get() {
-                return false;
-            }
-            ready.push_back(lane.linear);
-        }
-        lane.suspend();
-        true
     }
 }

@@ -6,13 +6,35 @@ use core::{
     str::FromStr,
 };
 
-use super::Order;
+use super::{Order, stacks::STACK_BYTES};
 
 /// The variable that says what to check: `mem`, `init`, `race`, `sync` with commas between, `all` or `none`.
 pub const CHECK_VARIABLE: &str = "WARPWRIGHT_CHECK";
 /// The variable that says in which order lanes and blocks run: `forward`, `backward`, or the seed of a
 /// pseudo-random order, a number below 2^64.
 pub const ORDER_VARIABLE: &str = "WARPWRIGHT_ORDER_SEED";
+/// The variable that says how many bytes of stack a lane has.
+pub const STACK_VARIABLE: &str = "WARPWRIGHT_STACK";
+
+/// What [`STACK_VARIABLE`] asks for; none if it is not set or empty.
+///
+/// # Errors
+/// A line that names the variable, what it takes and what it is.
+pub fn stack_bytes_from_env() -> Result<Option<usize>, String> {
+    match std::env::var_os(STACK_VARIABLE) {
+        None => Ok(None),
+        Some(text) if text.is_empty() => Ok(None),
+        Some(text) => match text.to_string_lossy().parse() {
+            Ok(bytes) if STACK_BYTES.contains(&bytes) => Ok(Some(bytes)),
+            _ => Err(format!(
+                "{STACK_VARIABLE}: a number of bytes from {} to {} required, given `{}`",
+                STACK_BYTES.start(),
+                STACK_BYTES.end(),
+                text.to_string_lossy()
+            )),
+        },
+    }
+}
 
 /// A set of checks.
 ///

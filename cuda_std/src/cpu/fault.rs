@@ -4,7 +4,8 @@ use core::{fmt, panic::Location};
 
 use super::{
     Order,
-    checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE},
+    checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE},
+    stacks::DEFAULT_STACK_BYTES,
 };
 
 /// Why a launch did not run to its end.
@@ -36,6 +37,8 @@ pub struct Fault {
     pub checks: Checks,
     /// The order.
     pub order: Order,
+    /// The bytes of a lane's stack.
+    pub stack_bytes: usize,
 }
 
 /// How an access touches memory.
@@ -189,8 +192,10 @@ pub enum FaultKind {
     },
     /// Lanes wait in a loop for memory to change, and nobody changes it.
     Idle {
-        /// The source line of the lane that found out; none in `nanosleep`.
-        at: Option<&'static Location<'static>>,
+        /// Who waits where: first those in the loop, then those that wait for them.
+        waiting: Vec<(LaneSet, &'static str, &'static Location<'static>)>,
+        /// Blocks of the launch that have not started.
+        not_started: u64,
     },
     /// Lanes wait at a barrier or a warp operation for lanes that never come.
     Stuck {
@@ -272,8 +277,9 @@ impl FaultKind {
             | Self::Trap { at } => vec![at],
             Self::Race { at, other_at, .. } => vec![at, other_at],
             Self::Diverged { at, others, .. } => vec![at, others.2],
-            Self::Stuck { waiting, .. } => waiting.iter().map(|(_, _, at)| *at).collect(),
-            Self::Idle { at } => at.iter().copied().collect(),
+            Self::Stuck { waiting, .. } | Self::Idle { waiting, .. } => {
+                waiting.iter().map(|(_, _, at)| *at).collect()
+            }
             Self::Panic { .. } => Vec::new(),
         }
     }
@@ -419,10 +425,23 @@ impl fmt::Display for Fault {
                 f,
                 "asynchronous copy that its lane does not wait for: it copies to {bytes}, at {at}"
             ),
-            FaultKind::Idle { at } => {
-                f.write_str("lanes wait in a loop for memory that nobody changes")?;
-                f.write_str(" (the other blocks of the launch run before or after this one)")?;
-                at.map_or(Ok(()), |at| write!(f, ", at {at}"))
+            FaultKind::Idle {
+                waiting,
+                not_started,
+            } => {
+                f.write_str("lanes wait in a loop for memory that nobody changes: ")?;
+                for (i, (lanes, operation, at)) in waiting.iter().enumerate() {
+                    let separator = if i > 0 { "; " } else { "" };
+                    write!(f, "{separator}{lanes} wait in {operation} at {at}")?;
+                }
+                match not_started {
+                    0 => Ok(()),
+                    1 => f.write_str("; 1 block has not started, and starts when another one ends"),
+                    _ => write!(
+                        f,
+                        "; {not_started} blocks have not started, and each starts when another one ends"
+                    ),
+                }
             }
             FaultKind::Stuck { waiting, returned } => {
                 f.write_str("barrier that not all lanes reach: ")?;
@@ -459,7 +478,11 @@ impl fmt::Display for Fault {
             f,
             "; again with {CHECK_VARIABLE}={} {ORDER_VARIABLE}={}",
             self.checks, self.order
-        )
+        )?;
+        match self.stack_bytes {
+            DEFAULT_STACK_BYTES => Ok(()),
+            bytes => write!(f, " {STACK_VARIABLE}={bytes}"),
+        }
     }
 }
 

@@ -87,11 +87,11 @@ pub fn fence_system() {
     atomic::fence(Ordering::SeqCst, Scope::System);
 }
 
+#[track_caller]
 pub fn nanosleep(_nanos: u32) {
     let lane = Lane::current();
-    if !lane.block().take_turns(lane, None) {
-        std::thread::yield_now();
-    }
+    lane.block()
+        .take_turns(lane, "nanosleep", Location::caller());
 }
 
 #[track_caller]

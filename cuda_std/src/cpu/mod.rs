@@ -1,7 +1,7 @@
 //! The CPU executor: runs a kernel without a GPU.
 //!
 //! Every lane of a block is a stackful coroutine; the lanes of a block take turns on one thread, and
-//! blocks run in parallel on rayon's threads. A barrier, a warp vote or a shuffle suspends a lane until
+//! blocks run in parallel on several threads. A barrier, a warp vote or a shuffle suspends a lane until
 //! its partners have come. A lane that waits for partners that never come is an error that names the
 //! lanes and the lines, never a hang; an access outside a view is an error that names kernel, block,
 //! lane, index and line.
@@ -18,26 +18,33 @@ pub(crate) mod imp;
 mod lane;
 pub mod memory;
 mod order;
+#[cfg(unix)]
+mod overflow;
+mod progress;
 mod runner;
 mod shadow;
+mod stacks;
 
 use core::ffi::c_void;
 use std::sync::{
-    Mutex,
+    Mutex, OnceLock, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
-use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
 };
-pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE};
+pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE, stack_bytes_from_env};
 pub use fault::{AccessKind, Bytes, Fault, FaultKind, LaneSet, LaunchError};
 use order::BlockOrder;
+use progress::Progress;
 use runner::BlockRunner;
 use shadow::Following;
+use stacks::Stacks;
+pub use stacks::{DEFAULT_STACK_BYTES, STACK_BYTES};
 
 /// The most threads that a block may have, as on every CUDA device.
 pub const MAX_THREADS_PER_BLOCK: u64 = 1024;
@@ -62,24 +69,42 @@ pub enum Order {
 }
 
 /// How to run a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The order in which blocks start, and lanes start and go on after a barrier.
     pub order: Order,
     /// What is checked. With any of `MEM`, `INIT` and `RACE` the blocks run one after the other.
     pub checks: Checks,
+    /// The bytes of a lane's stack. On Unix a lane that needs more ends the program with a line that names it.
+    pub stack_bytes: usize,
 }
 
-/// What a launch is given, shared with the worker threads.
-struct Given<'a> {
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            order: Order::default(),
+            checks: Checks::default(),
+            stack_bytes: DEFAULT_STACK_BYTES,
+        }
+    }
+}
+
+/// A launch.
+struct Launch<'a> {
+    kernel: &'a KernelDescriptor,
+    config: &'a LaunchConfig,
     /// Pointers to the raw parameters.
     params: &'a [*const c_void],
     constants: &'a [ConstantValues<'a>],
+    options: &'a Options,
+    order: BlockOrder,
+    /// How many launches it is nested in, one by a lane of the other.
+    depth: usize,
 }
 
 // SAFETY: the executor only reads the parameters and the values of the tables, which are plain data, and
 // the launch outlives the workers' use of them.
-unsafe impl Sync for Given<'_> {}
+unsafe impl Sync for Launch<'_> {}
 
 /// Runs `kernel` to its end.
 ///
@@ -116,10 +141,16 @@ pub unsafe fn launch_with_constants(
     constants: &[ConstantValues<'_>],
     options: &Options,
 ) -> Result<(), LaunchError> {
-    check_shape(kernel, config, params.len())?;
-    let given = Given { params, constants };
-    let blocks = config.blocks();
-    let order = BlockOrder::new(options.order, blocks);
+    check_shape(kernel, config, params.len(), options)?;
+    let launch = Launch {
+        kernel,
+        config,
+        params,
+        constants,
+        options,
+        order: BlockOrder::new(options.order, config.blocks()),
+        depth: lane::depth(),
+    };
     if !options.checks.contains(Checks::INIT) && !memory::is_empty() {
         // SAFETY: the caller's contract.
         let views = unsafe { runner::views(kernel, params) };
@@ -127,103 +158,170 @@ pub unsafe fn launch_with_constants(
             memory::maybe_written(address);
         }
     }
-    if options.checks.follow_accesses() {
+    if !std::thread::panicking() {
         // SAFETY: the caller's contract.
-        return unsafe { follow(kernel, config, &given, options, order) };
+        return unsafe { launch.run() };
     }
-    // The lowest block that failed so far: later blocks need not run, earlier ones must.
-    let lowest = AtomicU64::new(u64::MAX);
-    let failure: Mutex<Option<(u64, LaunchError)>> = Mutex::new(None);
+    // A destructor launches it, while this thread is unwound. Lanes are unwound too, and must not be taken for
+    // such before they are.
+    std::thread::scope(|scope| {
+        // SAFETY: the caller's contract.
+        let run = || unsafe { launch.run() };
+        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        let started = started.map_err(|error| launch.invalid(format!("no thread for it: {error}")));
+        started?
+            .join()
+            .unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    })
+}
 
-    // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
-    let workers = workers(config.threads());
-    let pieces = blocks.min(workers * 8);
-    let next = AtomicU64::new(0);
-    let run_pieces = || loop {
-        let piece = next.fetch_add(1, Ordering::Relaxed);
-        if piece >= pieces {
-            break;
-        }
-        let given = &given;
-        let first = (u128::from(blocks) * u128::from(piece) / u128::from(pieces)) as u64;
-        let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
-        // SAFETY: the runner does not outlive the launch.
-        let mut runner = unsafe { BlockRunner::new(kernel, config, given.constants, options) };
-        for block in (first..last).map(|position| order.block(position)) {
-            if block > lowest.load(Ordering::Relaxed) {
-                continue;
-            }
-            // SAFETY: the caller's contract.
-            if let Err(fault) = unsafe { runner.run(block, given.params) } {
-                lowest.fetch_min(block, Ordering::Relaxed);
-                let mut failure = failure
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
-                if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
-                    *failure = Some((block, LaunchError::Fault(Box::new(fault))));
-                }
-                break;
-            }
-        }
+/// The threads that blocks run on beside the one that launches; none if the system does not give them.
+fn pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let start = || {
+        ThreadPoolBuilder::new()
+            .thread_name(|i| format!("warpwright-cpu-{i}"))
+            .build()
     };
-    (0..workers.min(pieces))
-        .into_par_iter()
-        .for_each(|_| run_pieces());
-    match failure
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-    {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }
+    POOL.get_or_init(|| start().ok()).as_ref()
 }
 
-/// Runs a launch block by block, on this thread, and follows its accesses.
-///
-/// # Safety
-/// As for [`launch`].
-unsafe fn follow(
-    kernel: &KernelDescriptor,
-    config: &LaunchConfig,
-    given: &Given<'_>,
-    options: &Options,
-    order: BlockOrder,
-) -> Result<(), LaunchError> {
-    let blocks = config.blocks();
-    // SAFETY: the caller's contract.
-    let views: Vec<usize> = unsafe { runner::views(kernel, given.params) }
-        .into_iter()
-        .map(|(_, address)| address)
-        .collect();
-    let _following = Following::start(options.checks, blocks, &views);
-    // SAFETY: the runner does not outlive the launch.
-    let mut runner = unsafe { BlockRunner::new(kernel, config, given.constants, options) };
-    for position in 0..blocks {
+impl Launch<'_> {
+    fn invalid(&self, what: String) -> LaunchError {
+        let kernel = self.kernel.name;
+        LaunchError::Invalid { kernel, what }
+    }
+
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn run(&self) -> Result<(), LaunchError> {
+        let blocks = self.config.blocks();
+        let followed = self.options.checks.follow_accesses();
+        // A launch by a lane stays on the lane's thread: the others may all be waiting for it.
+        let pool = if followed || self.depth > 0 || blocks == 1 {
+            None
+        } else {
+            pool()
+        };
+        let workers = pool.map_or(1, |pool| pool.current_num_threads() as u64);
+        let stacks = Stacks::take(
+            self.config.threads() as usize,
+            workers.min(blocks) as usize,
+            self.options.stack_bytes,
+            self.depth,
+        );
+        let stacks = stacks.map_err(|what| self.invalid(what))?;
+        let progress = Progress::new(blocks, stacks.workers);
+        if followed {
+            // SAFETY: the caller's contract.
+            return unsafe { self.follow(&stacks, &progress) };
+        }
+        let _unfollowed = shadow::Pause::start();
+        let failure: Mutex<Option<(u64, Fault)>> = Mutex::new(None);
+        // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
+        let workers = stacks.workers as u64;
+        let pieces = blocks.min(workers * 8);
+        let next = AtomicU64::new(0);
+        let run_pieces = || {
+            let take =
+                || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|piece| *piece < pieces);
+            let Some(mut piece) = take() else {
+                return progress.worker_has_nothing();
+            };
+            // SAFETY: the runner does not outlive the launch.
+            let mut runner = unsafe { self.runner(&stacks, &progress) };
+            loop {
+                let first = (u128::from(blocks) * u128::from(piece) / u128::from(pieces)) as u64;
+                let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
+                for block in (first..last).map(|position| self.order.block(position)) {
+                    // The lowest block that failed counts: later ones need not run, earlier ones must.
+                    if progress.failed().is_some_and(|lowest| block > lowest) {
+                        continue;
+                    }
+                    // SAFETY: the caller's contract.
+                    if let Err(fault) = unsafe { runner.run(block, self.params) } {
+                        if let Some(fault) = fault {
+                            progress.fails(block);
+                            let mut failure =
+                                failure.lock().unwrap_or_else(PoisonError::into_inner);
+                            if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
+                                *failure = Some((block, fault));
+                            }
+                        }
+                        break;
+                    }
+                }
+                match take() {
+                    Some(another) => piece = another,
+                    None => return,
+                }
+            }
+        };
+        match pool {
+            // The thread that launches waits for the others at the end, and takes up no other work meanwhile: that
+            // might be a launch that waits for this one.
+            Some(pool) => pool.in_place_scope(|scope| {
+                for _ in 1..workers {
+                    scope.spawn(|_| run_pieces());
+                }
+                run_pieces();
+            }),
+            None => run_pieces(),
+        }
+        let failure = failure.into_inner();
+        match failure.unwrap_or_else(PoisonError::into_inner) {
+            Some((_, fault)) => Err(LaunchError::Fault(Box::new(fault))),
+            None => Ok(()),
+        }
+    }
+
+    /// # Safety
+    /// The runner does not outlive the launch.
+    unsafe fn runner<'a>(&self, stacks: &'a Stacks, progress: &'a Progress) -> BlockRunner<'a> {
+        // SAFETY: by the contract.
+        unsafe {
+            BlockRunner::new(
+                self.kernel,
+                self.config,
+                self.constants,
+                self.options,
+                stacks,
+                progress,
+            )
+        }
+    }
+
+    /// Runs the launch block by block, on this thread, and follows its accesses.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn follow(&self, stacks: &Stacks, progress: &Progress) -> Result<(), LaunchError> {
+        let blocks = self.config.blocks();
         // SAFETY: the caller's contract.
-        unsafe { runner.run(order.block(position), given.params) }
-            .map_err(|fault| LaunchError::Fault(Box::new(fault)))?;
+        let views: Vec<usize> = unsafe { runner::views(self.kernel, self.params) }
+            .into_iter()
+            .map(|(_, address)| address)
+            .collect();
+        let _following = Following::start(self.options.checks, blocks, &views);
+        // SAFETY: the runner does not outlive the launch.
+        let mut runner = unsafe { self.runner(stacks, progress) };
+        for position in 0..blocks {
+            // SAFETY: the caller's contract.
+            let done = unsafe { runner.run(self.order.block(position), self.params) };
+            if let Err(fault) = done {
+                let fault = fault.expect("only another block's fault ends a block without one");
+                return Err(LaunchError::Fault(Box::new(fault)));
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
-
-/// Lanes that may have a stack at once. A stack is two mappings, and Linux gives a process 65530.
-const MOST_STACKS: u64 = 24 * 1024;
-
-/// How many blocks of so many threads run at once.
-fn workers(threads_per_block: u64) -> u64 {
-    (MOST_STACKS / 2 / threads_per_block).clamp(1, rayon::current_num_threads() as u64)
-}
-
-/// Stacks that a worker keeps between launches.
-fn kept_stacks() -> usize {
-    let share = MOST_STACKS / 2 / rayon::current_num_threads() as u64;
-    share.min(MAX_THREADS_PER_BLOCK) as usize
 }
 
 fn check_shape(
     kernel: &KernelDescriptor,
     config: &LaunchConfig,
     given_params: usize,
+    options: &Options,
 ) -> Result<(), LaunchError> {
     let invalid = |what: String| {
         Err(LaunchError::Invalid {
@@ -265,6 +363,14 @@ fn check_shape(
         return invalid(format!(
             "{} bytes of dynamic shared memory required, given {}",
             kernel.dynamic_shared, config.shared_bytes
+        ));
+    }
+    if !STACK_BYTES.contains(&options.stack_bytes) {
+        return invalid(format!(
+            "a lane's stack of {} to {} bytes required, given {}",
+            STACK_BYTES.start(),
+            STACK_BYTES.end(),
+            options.stack_bytes
         ));
     }
     if given_params != kernel.raw_params() {

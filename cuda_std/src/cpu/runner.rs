@@ -3,6 +3,7 @@
 #![allow(clippy::result_large_err)]
 
 use core::{
+    any::Any,
     cell::{Cell, RefCell},
     ffi::c_void,
 };
@@ -19,28 +20,34 @@ use super::{
     checks::Checks,
     copies::Copies,
     fault::{Fault, FaultKind, LaneSet},
-    kept_stacks,
-    lane::{Lane, set_current},
+    lane::{self, Lane, LaneEnds, set_current},
     order::order_lanes,
+    progress::Progress,
+    stacks::Stacks,
 };
 use crate::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
 };
 
-/// Bytes of stack per lane: a reservation of address space; pages that are never touched cost nothing.
-const STACK_BYTES: usize = 256 * 1024;
-
-thread_local! {
-    /// Stacks that no lane is using. Making one takes two system calls and its first use two page faults,
-    /// far more than a short lane's work.
-    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-}
-
 type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
 
+/// What a lane did when it ran.
+enum Step {
+    Suspended,
+    /// It returned, or was unwound as it was told to.
+    Returned,
+    Panicked(Box<dyn Any + Send>),
+}
+
 /// Runs blocks of one launch, one after the other, on one thread.
-pub(super) struct BlockRunner {
+pub(super) struct BlockRunner<'a> {
+    /// Where the stacks come from. Making one takes two system calls and its first use two page faults, far
+    /// more than a short lane's work.
+    pool: &'a Stacks,
+    progress: &'a Progress,
+    /// Stacks of lanes that did not end.
+    leaked: usize,
     state: Box<BlockState>,
     lanes: Vec<Lane>,
     coroutines: Vec<Option<LaneCoroutine>>,
@@ -48,7 +55,7 @@ pub(super) struct BlockRunner {
     start_order: Vec<u32>,
 }
 
-impl BlockRunner {
+impl<'a> BlockRunner<'a> {
     /// # Safety
     /// The values of the tables outlive the runner.
     pub unsafe fn new(
@@ -56,10 +63,14 @@ impl BlockRunner {
         config: &LaunchConfig,
         constants: &[ConstantValues<'_>],
         options: &Options,
+        pool: &'a Stacks,
+        progress: &'a Progress,
     ) -> Self {
+        #[cfg(unix)]
+        super::overflow::watch();
         let count = config.threads() as u32;
-        // SAFETY: by the contract.
-        let state = unsafe { BlockState::new(kernel, config, constants, options) };
+        // SAFETY: by the contract; the progress outlives the runner and its state.
+        let state = unsafe { BlockState::new(kernel, config, constants, options, progress) };
         let state = Box::new(state);
         let lanes: Vec<Lane> = (0..count)
             .map(|linear| Lane {
@@ -69,23 +80,50 @@ impl BlockRunner {
                 result: Cell::new(0),
                 stack: Cell::new((0, 0)),
                 copies: RefCell::new(Copies::default()),
+                gave_way: Cell::new(None),
+                ends: Cell::new(0),
+                outer: lane::current(),
                 block: &raw const *state,
             })
             .collect();
+        progress.worker_starts();
         Self {
+            pool,
+            progress,
+            leaked: 0,
             state,
             lanes,
             coroutines: (0..count).map(|_| None).collect(),
-            stacks: STACKS.take(),
+            stacks: pool.for_worker(count as usize),
             start_order: (0..count).collect(),
         }
     }
 
-    /// Runs one block.
+    /// Runs one block. An error without a fault: nobody needs the block any more.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
-    pub unsafe fn run(&mut self, block: u64, params: &[*const c_void]) -> Result<(), Fault> {
+    pub unsafe fn run(
+        &mut self,
+        block: u64,
+        params: &[*const c_void],
+    ) -> Result<(), Option<Fault>> {
+        // SAFETY: the caller's contract.
+        let done = unsafe { self.run_lanes(block, params) };
+        if done.is_err() {
+            self.end_lanes();
+        }
+        self.state.waits_no_more();
+        done
+    }
+
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    unsafe fn run_lanes(
+        &mut self,
+        block: u64,
+        params: &[*const c_void],
+    ) -> Result<(), Option<Fault>> {
         // SAFETY: the caller's contract.
         unsafe { self.prepare(block, params) };
         let mut done = 0;
@@ -95,12 +133,12 @@ impl BlockRunner {
                 self.state.all_started.set(true);
             }
             // SAFETY: the caller's contract.
-            let coroutine = unsafe { self.start(linear, params)? };
+            let coroutine = unsafe { self.start(linear, params) }.map_err(Some)?;
             done += self.resume(linear, coroutine)?;
         }
         while done < self.lanes.len() {
             let Some(linear) = self.state.next_ready() else {
-                return Err(self.stuck());
+                return Err(Some(self.stuck()));
             };
             let coroutine = self.coroutines[linear as usize]
                 .take()
@@ -114,8 +152,7 @@ impl BlockRunner {
     /// As for [`launch`](super::launch).
     unsafe fn prepare(&mut self, block: u64, params: &[*const c_void]) {
         let state = &self.state;
-        let block_idx = state.config.block_at(block);
-        state.start(block_idx, self.lanes.as_ptr());
+        state.start(block, self.lanes.as_ptr());
         if state.params.borrow().is_empty() {
             // SAFETY: the caller's contract.
             state
@@ -125,6 +162,7 @@ impl BlockRunner {
         for (i, lane) in self.start_order.iter_mut().enumerate() {
             *lane = i as u32;
         }
+        let block_idx = state.block_idx.get();
         order_lanes(&mut self.start_order, state.options.order, block_idx);
     }
 
@@ -137,25 +175,21 @@ impl BlockRunner {
     ) -> Result<LaneCoroutine, Fault> {
         let stack = match self.stacks.pop() {
             Some(stack) => stack,
-            None => DefaultStack::new(STACK_BYTES).map_err(|error| {
-                self.fault(
-                    linear,
-                    FaultKind::Panic {
-                        message: format!(
-                            "no memory for the lane's stack of {STACK_BYTES} bytes: {error}"
-                        ),
-                    },
-                )
-            })?,
+            None => self
+                .pool
+                .make()
+                .map_err(|message| self.fault(linear, FaultKind::Panic { message }))?,
         };
         let lane = &self.lanes[linear as usize];
         lane.stack.set((stack.limit().get(), stack.base().get()));
+        lane.gave_way.set(None);
+        lane.ends.set(0);
         let lane: *const Lane = lane;
         let params: *const [*const c_void] = params;
         let cpu = self.state.kernel.cpu;
         Ok(Coroutine::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the lane and the parameters outlive the coroutine, which ends or is reset before
-            // `run` is left; the kernel's contract is the launch's.
+            // SAFETY: the lane and the parameters outlive the coroutine, which ends before `run` is left or is
+            // never resumed; the kernel's contract is the launch's.
             unsafe {
                 (*lane).yielder.set(yielder);
                 cpu(&*params);
@@ -164,56 +198,59 @@ impl BlockRunner {
     }
 
     /// Runs a lane until it ends (1) or is suspended (0).
-    fn resume(&mut self, linear: u32, mut coroutine: LaneCoroutine) -> Result<usize, Fault> {
-        let previous = set_current(&raw const self.lanes[linear as usize]);
-        let outcome = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
-        set_current(previous);
-        let failed = self.state.take_fault();
-        match outcome {
-            Ok(CoroutineResult::Return(())) => {
+    fn resume(&mut self, linear: u32, coroutine: LaneCoroutine) -> Result<usize, Option<Fault>> {
+        match self.step(linear, coroutine) {
+            _ if self.state.is_ending() => Err(self.state.take_fault()),
+            Step::Suspended => Ok(0),
+            Step::Returned => {
                 self.state.lane_returned(linear);
-                self.stacks.push(coroutine.into_stack());
                 let left = self.lanes[linear as usize].copies.borrow_mut().forget();
                 match left {
                     Some(copy) if self.state.options.checks.contains(Checks::SYNC) => {
-                        self.reset();
-                        Err(self.fault(linear, self.state.not_awaited(copy)))
+                        Err(Some(self.fault(linear, self.state.not_awaited(copy))))
                     }
                     _ => Ok(1),
                 }
             }
-            Ok(CoroutineResult::Yield(())) => {
-                self.coroutines[linear as usize] = Some(coroutine);
-                match failed {
-                    Some(fault) => {
-                        self.reset();
-                        Err(fault)
-                    }
-                    None => Ok(0),
-                }
-            }
-            Err(payload) => {
-                self.stacks.push(coroutine.into_stack());
-                self.reset();
+            Step::Panicked(payload) => {
                 let message = payload
                     .downcast_ref::<&str>()
                     .map(|s| s.to_string())
                     .or_else(|| payload.downcast_ref::<String>().cloned())
                     .unwrap_or_else(|| "of an unknown type".to_owned());
-                Err(self.fault(linear, FaultKind::Panic { message }))
+                // What it is may panic when it is dropped.
+                std::mem::forget(payload);
+                Err(Some(self.fault(linear, FaultKind::Panic { message })))
             }
         }
     }
 
+    /// Runs a lane until it ends or is suspended. A lane that is suspended although its block has failed is
+    /// left as it is, with its stack: something may still be using its frames.
+    fn step(&mut self, linear: u32, mut coroutine: LaneCoroutine) -> Step {
+        let previous = set_current(&raw const self.lanes[linear as usize]);
+        let outcome = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
+        set_current(previous);
+        let step = match outcome {
+            Ok(CoroutineResult::Yield(())) if self.state.is_ending() => {
+                std::mem::forget(coroutine);
+                self.leaked += 1;
+                return Step::Suspended;
+            }
+            Ok(CoroutineResult::Yield(())) => {
+                self.coroutines[linear as usize] = Some(coroutine);
+                return Step::Suspended;
+            }
+            Ok(CoroutineResult::Return(())) => Step::Returned,
+            Err(payload) if payload.is::<LaneEnds>() => Step::Returned,
+            Err(payload) => Step::Panicked(payload),
+        };
+        self.stacks.push(coroutine.into_stack());
+        step
+    }
+
     fn fault(&self, linear: u32, kind: FaultKind) -> Fault {
-        Fault {
-            kernel: self.state.kernel.name,
-            block: self.state.block_idx.get(),
-            lane: self.lanes[linear as usize].thread_idx,
-            kind,
-            checks: self.state.options.checks,
-            order: self.state.options.order,
-        }
+        self.state.fault_of(&self.lanes[linear as usize], kind)
     }
 
     /// Nobody is ready and not everybody is done.
@@ -231,7 +268,6 @@ impl BlockRunner {
             .and_then(|(lanes, _, _)| lanes.0.first())
             .copied()
             .unwrap_or(0);
-        self.reset();
         self.fault(
             first,
             FaultKind::Stuck {
@@ -241,14 +277,20 @@ impl BlockRunner {
         )
     }
 
-    /// Forgets the lanes of a block that failed.
-    fn reset(&mut self) {
-        for coroutine in self.coroutines.iter_mut().filter_map(Option::take) {
-            let mut coroutine = coroutine;
-            // SAFETY: a lane's frames hold plain data and views; nothing there needs its destructor, and
-            // nothing outside points into them once the block is over.
-            unsafe { coroutine.force_reset() };
-            self.stacks.push(coroutine.into_stack());
+    /// Ends the lanes of a block that failed: each is unwound, so that what is in its frames is dropped.
+    fn end_lanes(&mut self) {
+        self.state.ends();
+        for linear in 0..self.coroutines.len() {
+            let Some(coroutine) = self.coroutines[linear].take() else {
+                continue;
+            };
+            if cfg!(panic = "unwind") {
+                self.step(linear as u32, coroutine);
+            } else {
+                // It cannot be unwound, so its frames stay.
+                std::mem::forget(coroutine);
+                self.leaked += 1;
+            }
         }
     }
 }
@@ -279,11 +321,10 @@ pub(super) unsafe fn views(
     views
 }
 
-impl Drop for BlockRunner {
+impl Drop for BlockRunner<'_> {
     fn drop(&mut self) {
-        self.reset();
-        self.stacks.truncate(kept_stacks());
-        // A thread that is ending keeps no stacks.
-        let _ = STACKS.try_with(|kept| kept.replace(std::mem::take(&mut self.stacks)));
+        self.end_lanes();
+        self.pool.give_back(&mut self.stacks, self.leaked);
+        self.progress.worker_ends();
     }
 }

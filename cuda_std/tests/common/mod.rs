@@ -49,7 +49,14 @@ impl Args {
     ) -> Result<(), LaunchError> {
         // Everything is checked, unless somebody asks for something else.
         let checks = Checks::from_env().unwrap().unwrap_or(Checks::ALL);
-        self.launch_with::<K>(config, Options { order, checks })
+        self.launch_with::<K>(
+            config,
+            Options {
+                order,
+                checks,
+                ..Options::default()
+            },
+        )
     }
 
     pub fn launch_with<K: Kernel>(
@@ -81,6 +88,7 @@ pub fn unchecked(order: Order) -> Options {
     Options {
         order,
         checks: Checks::NONE,
+        ..Options::default()
     }
 }
 

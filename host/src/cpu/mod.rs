@@ -2,7 +2,9 @@
 
 use std::{alloc::Layout, ptr::NonNull};
 
-use cuda_std::cpu::{Checks, Options, Order, memory as told};
+use cuda_std::cpu::{
+    Checks, DEFAULT_STACK_BYTES, Options, Order, memory as told, stack_bytes_from_env,
+};
 
 use crate::{
     device::{CpuOptions, DeviceInfo, DeviceKind},
@@ -177,7 +179,15 @@ fn resolve(options: CpuOptions) -> std::result::Result<Options, String> {
         Some(order) => order,
         None => Order::from_env()?.unwrap_or_default(),
     };
-    Ok(Options { order, checks })
+    let stack_bytes = match options.stack_bytes {
+        Some(bytes) => bytes,
+        None => stack_bytes_from_env()?.unwrap_or(DEFAULT_STACK_BYTES),
+    };
+    Ok(Options {
+        order,
+        checks,
+        stack_bytes,
+    })
 }
 
 /// A row of the system's memory table, in bytes; none where there is no such table.

@@ -52,6 +52,7 @@ pub unsafe fn start_part<T, const N: usize>(
         moment,
     };
     drop(copies);
+    block.changed();
     shadow::copy_starts(lane, &copy);
     // SAFETY: by the contract; shared memory is there as long as the block's lanes, and global memory as long
     // as the launch.

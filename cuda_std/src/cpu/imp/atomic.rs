@@ -44,19 +44,19 @@ fn follow<T>(ptr: *mut T, touch: Touch, how: How) {
 /// Follows the order that an atomic operation has brought.
 #[inline]
 fn order<T>(ptr: *mut T, touch: Touch, how: How) {
-    shadow::with(|tracker| {
-        if let Some(lane) = Lane::try_current() {
-            tracker.atomic(lane.linear, ptr.addr(), touch, how.order, how.scope);
-        }
-    });
+    let Some(lane) = Lane::try_current() else {
+        return;
+    };
+    if touch != Touch::Load {
+        lane.block().changed();
+    }
+    shadow::with(|tracker| tracker.atomic(lane.linear, ptr.addr(), touch, how.order, how.scope));
 }
 
 /// Lets others run, so that a lane that waits in a loop for another one's write does not wait forever.
-fn give_way(how: How) {
-    if let Some(lane) = Lane::try_current()
-        && !lane.block().take_turns(lane, Some(how.place.0))
-    {
-        std::thread::yield_now();
+fn give_way(name: &'static str, how: How) {
+    if let Some(lane) = Lane::try_current() {
+        lane.block().take_turns(lane, name, how.place.0);
     }
 }
 
@@ -87,10 +87,17 @@ macro_rules! integer {
                     Rmw::Xor => element.fetch_xor(value, how.order),
                     Rmw::Exchange => element.swap(value, how.order),
                 };
-                // Nothing has changed: it may be a lock that somebody else holds.
-                if op == Rmw::Exchange && old == value {
+                // Nothing has changed: it may be a lock that somebody else holds, or a load by other means.
+                let same = match op {
+                    Rmw::Exchange => old == value,
+                    Rmw::Add | Rmw::Or | Rmw::Xor => value == 0,
+                    Rmw::And => value == !0,
+                    Rmw::Min => value == $ty::MAX,
+                    Rmw::Max => value == $ty::MIN,
+                };
+                if same {
                     order(ptr, Touch::Load, how);
-                    give_way(how);
+                    give_way("a read-modify-write that changes nothing", how);
                 } else {
                     order(ptr, Touch::Update, how);
                 }
@@ -108,7 +115,7 @@ macro_rules! integer {
                     }
                     Err(old) => {
                         order(ptr, Touch::Load, how);
-                        give_way(how);
+                        give_way("a failed compare-exchange", how);
                         old
                     }
                 }
@@ -116,7 +123,7 @@ macro_rules! integer {
 
             pub unsafe fn load(ptr: *mut $ty, how: How) -> $ty {
                 follow(ptr, Touch::Load, how);
-                give_way(how);
+                give_way("an atomic load", how);
                 // SAFETY: by the contract.
                 let value = unsafe { $atomic::from_ptr(ptr) }.load(how.order);
                 order(ptr, Touch::Load, how);

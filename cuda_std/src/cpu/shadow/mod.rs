@@ -76,8 +76,6 @@ pub(super) struct Tracker {
     under_way: UnderWay,
     pages: Pages,
     allocations: Vec<Arc<Allocation>>,
-    /// Times that lanes of the block have given way since one of them last wrote.
-    idle: u32,
 }
 
 /// How many launches of the process are followed. An access asks this first: at low levels of optimisation a
@@ -160,6 +158,37 @@ impl Drop for Following {
     }
 }
 
+/// Takes note of the writes of lanes that are not followed while it lives, since their block may only wait.
+pub(super) struct Watch(());
+
+impl Watch {
+    pub fn start() -> Self {
+        FOLLOWED.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        FOLLOWED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Keeps a launch that is not followed apart from one that is, whose lane launches it.
+pub(super) struct Pause(*mut Tracker);
+
+impl Pause {
+    pub fn start() -> Self {
+        Self(CURRENT.replace(core::ptr::null_mut()))
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
 /// Follows an access through a view; ends the launch if it must not be.
 #[inline(always)]
 pub(super) fn access(
@@ -187,6 +216,9 @@ fn follow_plain(
     at: &'static Location<'static>,
 ) {
     if !is_on() {
+        if write && let Some(lane) = Lane::try_current() {
+            lane.block().changed();
+        }
         return;
     }
     let access = Access {
@@ -209,7 +241,14 @@ fn follow_plain(
 pub(super) fn follow(view: usize, access: Access) {
     let lane = Lane::current();
     let found = with(|tracker| tracker.access(lane.linear, access)).flatten();
-    if let Some(found) = found {
+    if access.writes && access.touched != AccessKind::Atomic {
+        lane.block().changed();
+    }
+    // What a lane's destructors touch while it is unwound is in no order with what others do: only what would do
+    // harm counts.
+    if let Some(found) = found
+        && (matches!(found, Finding::Unallocated) || !std::thread::panicking())
+    {
         lane.block().report(lane, view, access, found);
     }
 }
@@ -220,13 +259,11 @@ impl Tracker {
         self.run += 1;
         self.clocks.start_block(self.run, lanes);
         self.under_way.clear();
-        self.idle = 0;
     }
 
     /// All lanes of the block have met at the barrier.
     pub fn barrier(&mut self) {
         self.clocks.barrier();
-        self.idle = 0;
     }
 
     /// Lanes of the warp that begins with lane `first` have met in a `sync_warp`.
@@ -248,19 +285,7 @@ impl Tracker {
         order: Ordering,
         scope: Scope,
     ) {
-        if touch != Touch::Load {
-            self.idle = 0;
-        }
         self.clocks.atomic(lane, address, touch, order, scope);
-    }
-
-    /// A lane waits for others to change something; tells whether that has gone on for so long that
-    /// nobody will.
-    pub fn idles(&mut self) -> bool {
-        /// Times that lanes may give way while none of them writes.
-        const PATIENCE: u32 = 1 << 20;
-        self.idle += 1;
-        self.idle > PATIENCE
     }
 
     fn access(&mut self, lane: u32, access: Access) -> Option<Finding> {
@@ -273,9 +298,6 @@ impl Tracker {
             writes,
             at,
         } = access;
-        if writes {
-            self.idle = 0;
-        }
         if space != Space::Shared
             && let Some(found) = self.check_allocation(&access)
         {

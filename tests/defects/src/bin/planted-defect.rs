@@ -71,7 +71,16 @@ fn cpu(name: &str, planted: bool) -> Result<(), String> {
 /// What the CPU executor says of a defect in the forward order; none if nothing.
 fn fault(defect: &Defect, planted: bool, checks: Checks) -> Option<LaunchError> {
     let order = Order::Forward;
-    launch_on_cpu(defect, planted, Options { order, checks }).err()
+    launch_on_cpu(
+        defect,
+        planted,
+        Options {
+            order,
+            checks,
+            ..Options::default()
+        },
+    )
+    .err()
 }
 
 /// The check that a defect is planted for, and the line that it reports.
@@ -109,7 +118,17 @@ fn counts() -> Result<(), String> {
         }
         for order in Order::several(ORDERS) {
             let checks = Checks::ALL;
-            let run = |planted| launch_on_cpu(defect, planted, Options { order, checks });
+            let run = |planted| {
+                launch_on_cpu(
+                    defect,
+                    planted,
+                    Options {
+                        order,
+                        checks,
+                        ..Options::default()
+                    },
+                )
+            };
             let found = match run(true) {
                 Err(LaunchError::Fault(fault)) => expected(defect, &fault),
                 Err(error) => Err(error.to_string()),

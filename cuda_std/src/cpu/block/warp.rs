@@ -1,0 +1,130 @@
+//! The operations of a warp: votes, shuffles, `match` and `redux`.
+
+use super::*;
+
+/// What a lane brings to a warp operation.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cpu) struct Offer {
+    pub value: u64,
+    pub argument: u32,
+}
+
+/// A warp operation that some lanes have come to and others not yet.
+pub(super) struct Pending {
+    pub operation: &'static str,
+    pub at: &'static Location<'static>,
+    mask: u32,
+    /// The lanes that have come; none: the record is free.
+    pub arrived: u32,
+    offers: [Offer; 32],
+}
+
+/// One warp: 32 lanes, fewer in a block's last one.
+#[derive(Default)]
+pub(super) struct Warp {
+    /// The lanes that have not returned from the kernel.
+    pub live: u32,
+    /// The lanes that wait at the block's barrier.
+    pub at_barrier: u32,
+    /// Operations of different masks can be under way at the same time.
+    pub pending: Vec<Pending>,
+}
+
+impl BlockState {
+    /// A warp operation: waits until every lane that `mask` names has come, then `complete` turns the
+    /// offers (by lane of the warp) into results.
+    pub fn warp(
+        &self,
+        lane: &Lane,
+        operation: &'static str,
+        mask: u32,
+        offer: Offer,
+        at: &'static Location<'static>,
+        complete: impl FnOnce(&[Offer; 32], &mut [u64; 32]),
+    ) -> u64 {
+        let own = lane.linear % 32;
+        if !self.may_wait(lane) {
+            return offer.value;
+        }
+        let bit = 1 << own;
+        let first = lane.linear - own;
+        let mut warps = self.warps.borrow_mut();
+        let warp = &mut warps[lane.linear as usize / 32];
+        if mask & bit == 0 || mask & !warp.live != 0 {
+            let present = warp.live;
+            drop(warps);
+            self.fail(
+                lane,
+                FaultKind::Mask {
+                    operation,
+                    mask,
+                    present,
+                    at,
+                },
+            );
+        }
+        let mut joined = None;
+        for (index, pending) in warp.pending.iter().enumerate() {
+            // An operation that waits for this lane, while this one would wait for lanes in there: both
+            // have to be the same one, or they would wait forever.
+            if pending.arrived & mask == 0 || pending.mask & bit == 0 {
+                continue;
+            }
+            if pending.mask == mask
+                && pending.operation == operation
+                && (core::ptr::eq(pending.at, at) || pending.at == at)
+            {
+                joined = Some(index);
+                continue;
+            }
+            let others = (
+                LaneSet(lanes_of(first, pending.arrived).collect()),
+                pending.operation,
+                pending.at,
+            );
+            drop(warps);
+            self.fail(
+                lane,
+                FaultKind::Diverged {
+                    others,
+                    operation,
+                    at,
+                },
+            );
+        }
+        let pending = match joined {
+            Some(index) => &mut warp.pending[index],
+            None => {
+                let free = warp.pending.iter().position(|pending| pending.arrived == 0);
+                let index = free.unwrap_or_else(|| {
+                    let offers = [Offer::default(); 32];
+                    warp.pending.push(Pending {
+                        operation,
+                        at,
+                        mask,
+                        arrived: 0,
+                        offers,
+                    });
+                    warp.pending.len() - 1
+                });
+                let pending = &mut warp.pending[index];
+                (pending.operation, pending.at, pending.mask) = (operation, at, mask);
+                pending
+            }
+        };
+        pending.offers[own as usize] = offer;
+        pending.arrived |= bit;
+        if pending.arrived != mask {
+            drop(warps);
+            lane.suspend();
+            return lane.result.get();
+        }
+        pending.arrived = 0;
+        let mut results = [0; 32];
+        complete(&pending.offers, &mut results);
+        drop(warps);
+        self.release(first, mask & !bit, |lane| results[lane as usize]);
+        self.enqueue_released();
+        results[own as usize]
+    }
+}
