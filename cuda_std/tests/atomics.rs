@@ -69,7 +69,7 @@ pub unsafe fn contend<T: Number>(results: GlobalMut<T>, tickets: GlobalMut<u32>)
     if t == 0 {
         results.atomic_add_with(4, local.get(0), AcqRel, Scope::System);
         results.atomic_min_with(5, local.get(1), SeqCst, Scope::Device);
-        results.atomic_max_with(6, local.get(2), Release, Scope::Block);
+        results.atomic_max_with(6, local.get(2), Release, Scope::Device);
     }
     results.atomic_exchange(7, value);
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{Args, ORDERS, block, fault};
 use core::sync::atomic::Ordering;
 use cuda_std::{
-    atomic::Scope,
+    atomic::{Scope, mid},
     cpu::{Checks, FaultKind, LaunchError, Options, Order, memory},
     kernel::{Kernel, LaunchConfig},
     prelude::*,
@@ -82,25 +82,25 @@ fn a_flag_orders_with_release_and_acquire_or_with_fences_on_both_sides() {
     }
 }
 
-/// The first block to come leaves a value for the second, by operations of a scope.
+/// The first block to come leaves a value for the second, by fences of a scope.
 #[kernel]
 pub unsafe fn blocks(values: GlobalMut<u32>, how: u32) {
-    let scope = if how == 0 {
-        Scope::Device
-    } else {
-        Scope::Block
+    let fence = || match how {
+        0 => mid::device_thread_fence(Ordering::AcqRel),
+        _ => mid::block_thread_fence(Ordering::AcqRel),
     };
-    let ticket = values.atomic_add_with(1, 1, Ordering::AcqRel, scope);
-    if ticket == 0 {
+    if values.atomic_add(1, 1) == 0 {
         values.set(0, 7);
-        values.atomic_store(2, 1, Ordering::Release, scope);
-    } else if values.atomic_load(2, Ordering::Acquire, scope) == 1 {
+        fence();
+        values.atomic_store(2, 1, Ordering::Relaxed, Scope::Device);
+    } else if values.atomic_load(2, Ordering::Relaxed, Scope::Device) == 1 {
+        fence();
         values.set(3, values.get(0));
     }
 }
 
 #[test]
-fn operations_of_the_blocks_scope_do_not_order_blocks() {
+fn fences_of_the_blocks_scope_do_not_order_blocks() {
     clean::<Blocks>(LaunchConfig::linear(2, 1), 0);
     race::<Blocks>(LaunchConfig::linear(2, 1), 1);
 }

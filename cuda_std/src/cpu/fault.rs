@@ -4,6 +4,7 @@ use core::{fmt, panic::Location};
 
 use super::{
     Order,
+    access::AccessKind,
     checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE},
     stacks::DEFAULT_STACK_BYTES,
 };
@@ -39,55 +40,6 @@ pub struct Fault {
     pub order: Order,
     /// The bytes of a lane's stack.
     pub stack_bytes: usize,
-}
-
-/// How an access touches memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessKind {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It is an atomic operation.
-    Atomic,
-    /// An asynchronous copy reads there.
-    CopyFrom,
-    /// An asynchronous copy writes there.
-    CopyTo,
-}
-
-impl AccessKind {
-    /// Whether two unordered accesses to the same bytes are a race.
-    pub(super) fn conflicts(self, other: Self) -> bool {
-        !matches!(
-            (self.plain(), other.plain()),
-            (Self::Read, Self::Read) | (Self::Atomic, Self::Atomic)
-        )
-    }
-
-    /// Whether an asynchronous copy does it.
-    pub(super) fn is_copy(self) -> bool {
-        self != self.plain()
-    }
-
-    /// The same by the lane itself.
-    pub(super) fn plain(self) -> Self {
-        match self {
-            Self::CopyFrom => Self::Read,
-            Self::CopyTo => Self::Write,
-            kind => kind,
-        }
-    }
-
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Read => "reads",
-            Self::Write => "writes",
-            Self::Atomic => "changes atomically",
-            Self::CopyFrom => "copies asynchronously from",
-            Self::CopyTo => "copies asynchronously to",
-        }
-    }
 }
 
 /// Bytes of some array.
@@ -419,7 +371,9 @@ impl fmt::Display for Fault {
                     f,
                     "lane ({x}, {y}, {z}) {} them at {other_at}, without {missing} between the two",
                     other_touched.verb()
-                )
+                )?;
+                let why = touched.not_atomic_to(*other_touched);
+                why.map_or(Ok(()), |why| write!(f, "; {why}"))
             }
             FaultKind::NotAwaited { bytes, at } => write!(
                 f,

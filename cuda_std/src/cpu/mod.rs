@@ -9,6 +9,7 @@
 //! The order of lanes and blocks is a choice ([`Options::order`]), and so are checks that follow every
 //! access ([`Options::checks`]): for reads of what nobody wrote, for races, for memory that is not there.
 
+mod access;
 mod block;
 mod checks;
 pub(crate) mod constant;
@@ -37,8 +38,9 @@ use crate::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
 };
+pub use access::AccessKind;
 pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE, stack_bytes_from_env};
-pub use fault::{AccessKind, Bytes, Fault, FaultKind, LaneSet, LaunchError};
+pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError};
 use order::BlockOrder;
 use progress::Progress;
 use runner::BlockRunner;

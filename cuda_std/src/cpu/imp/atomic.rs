@@ -3,7 +3,7 @@
 use core::sync::atomic::{self, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use super::super::{
-    fault::AccessKind,
+    access::AccessKind,
     lane::Lane,
     shadow::{self, Access, Touch},
 };
@@ -16,6 +16,14 @@ pub fn fence(order: Ordering, scope: Scope) {
     }
 }
 
+/// The kind of memory that an element is in.
+fn space<T>(lane: &Lane, ptr: *mut T, how: How) -> Space {
+    match how.space {
+        Space::Generic if lane.block().is_shared(ptr.cast()) => Space::Shared,
+        space => space,
+    }
+}
+
 /// Follows an atomic operation before it is done.
 #[inline]
 fn follow<T>(ptr: *mut T, touch: Touch, how: How) {
@@ -25,20 +33,42 @@ fn follow<T>(ptr: *mut T, touch: Touch, how: How) {
     let Some(lane) = Lane::try_current() else {
         return;
     };
-    let space = match how.space {
-        Space::Generic if lane.block().is_shared(ptr.cast()) => Space::Shared,
-        space => space,
-    };
     let access = Access {
-        space,
+        space: space(lane, ptr, how),
         start: ptr.addr(),
         bytes: size_of::<T>(),
-        touched: AccessKind::Atomic,
+        touched: AccessKind::Atomic {
+            writes: touch != Touch::Load,
+            block_scope: how.scope == Scope::Block,
+            bytes: size_of::<T>() as u8,
+        },
         reads: touch != Touch::Store,
         writes: touch != Touch::Load,
         at: how.place.0,
     };
     shadow::follow(ptr.addr(), access);
+}
+
+/// Follows a compare-and-exchange before it is done: one that fails only reads.
+///
+/// The lanes of a launch that is followed run one at a time on this thread, so what `matches` sees now is
+/// what the operation will see.
+#[inline]
+fn follow_exchange<T>(ptr: *mut T, how: How, matches: impl FnOnce() -> bool) {
+    if !shadow::is_on() {
+        return;
+    }
+    let Some(lane) = Lane::try_current() else {
+        return;
+    };
+    // What is not there is reported, and must not be looked at.
+    let gone = space(lane, ptr, how) != Space::Shared
+        && shadow::with(|tracker| tracker.is_gone(ptr.addr(), size_of::<T>())) == Some(true);
+    let touch = match !gone && matches() {
+        true => Touch::Update,
+        false => Touch::Load,
+    };
+    follow(ptr, touch, how);
 }
 
 /// Follows the order that an atomic operation has brought.
@@ -105,7 +135,11 @@ macro_rules! integer {
             }
 
             pub unsafe fn cas(ptr: *mut $ty, current: $ty, new: $ty, how: How) -> $ty {
-                follow(ptr, Touch::Update, how);
+                let matches = || {
+                    // SAFETY: by the contract.
+                    unsafe { $atomic::from_ptr(ptr) }.load(Ordering::Relaxed) == current
+                };
+                follow_exchange(ptr, how, matches);
                 // SAFETY: by the contract.
                 let element = unsafe { $atomic::from_ptr(ptr) };
                 match element.compare_exchange(current, new, how.order, failure_order(how.order)) {

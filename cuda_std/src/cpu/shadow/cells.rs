@@ -3,95 +3,23 @@
 //! A page of memory has a cell per granule. A granule is as small as the smallest access that the page has
 //! seen in a launch, 16 bytes at most, so that every access covers whole ones.
 
-use core::panic::Location;
 use std::collections::HashMap;
 
-use super::{super::fault::AccessKind, clocks::Clocks};
-
-/// An access: by which lane of which block, when, how and where in the source. 0 as the block: none.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Entry {
-    pub run: u32,
-    pub clock: u32,
-    /// The place in the low 48 bits (addresses of programs have no more), ten bits of the lane, two of the
-    /// kind and one for an asynchronous copy's. In a cell's `recent` the highest bit stands for a list, whose number is the clock; its kind is
-    /// `Atomic` if there are such operations among the reads.
-    tag: u64,
-}
-
-const PLACE: u64 = (1 << 48) - 1;
-const LIST: u64 = 1 << 63;
-/// The bit of the kind that only atomic operations have.
-const ATOMIC: u64 = 2 << 58;
-/// The bit of what an asynchronous copy does.
-const COPY: u64 = 1 << 60;
-const NONE: Entry = Entry {
-    run: 0,
-    clock: 0,
-    tag: 0,
+use super::{
+    clocks::Clocks,
+    entry::{Entry, Lists, NONE},
 };
 
-impl Entry {
-    #[inline]
-    pub fn new(
-        run: u32,
-        lane: u32,
-        clock: u32,
-        touched: AccessKind,
-        at: &'static Location<'static>,
-    ) -> Self {
-        let place = (&raw const *at).expose_provenance() as u64 & PLACE;
-        let copy = if touched.is_copy() { COPY } else { 0 };
-        Self {
-            run,
-            clock,
-            tag: place | u64::from(lane) << 48 | (touched.plain() as u64) << 58 | copy,
-        }
-    }
-
-    #[inline]
-    pub fn lane(&self) -> u32 {
-        (self.tag >> 48) as u32 & 1023
-    }
-
-    /// How it touches memory, a copy's access as any other.
-    #[inline]
-    fn touched(&self) -> AccessKind {
-        match self.tag >> 58 & 3 {
-            0 => AccessKind::Read,
-            1 => AccessKind::Write,
-            _ => AccessKind::Atomic,
-        }
-    }
-
-    /// How it touches memory.
-    pub fn told(&self) -> AccessKind {
-        match (self.touched(), self.tag & COPY != 0) {
-            (AccessKind::Read, true) => AccessKind::CopyFrom,
-            (AccessKind::Write, true) => AccessKind::CopyTo,
-            (kind, _) => kind,
-        }
-    }
-
-    pub fn at(&self) -> &'static Location<'static> {
-        // SAFETY: made from such a reference, whose address has no more bits.
-        unsafe { &*core::ptr::with_exposed_provenance((self.tag & PLACE) as usize) }
-    }
-
-    #[inline]
-    fn is_list(&self) -> bool {
-        self.tag & LIST != 0
-    }
-}
-
-/// What is known of a granule.
+/// What is known of a granule: the last plain write, and what came behind it. That write is after everything
+/// before it, and races with whatever that would race with. An atomic operation is no such write: it does
+/// not race with other atomic operations, so the plain write stays beside it.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
-    /// The last write or atomic operation.
+    /// The last write that is no atomic operation.
     write: Entry,
-    /// Reads, and atomic operations of other lanes, since then by the block that came here last.
+    /// Reads and atomic operations since then by the block that came here last.
     recent: Entry,
-    /// The latest of those of another block.
+    /// Those of other blocks.
     foreign: Entry,
 }
 
@@ -101,142 +29,8 @@ const EMPTY: Cell = Cell {
     foreign: NONE,
 };
 
-/// Accesses of the lanes of a warp, alike but for the lane.
-#[derive(Clone, Copy)]
-struct Group {
-    /// That of the first lane.
-    entry: Entry,
-    lanes: u32,
-}
-
-/// Groups that are remembered of a granule; beyond them some are forgotten.
-const MOST_GROUPS: usize = 64;
-
-/// Lists of accesses, for the granules where one entry is not enough.
-#[derive(Default)]
-pub(super) struct Lists {
-    all: Vec<Vec<Group>>,
-    free: Vec<u32>,
-}
-
-impl Lists {
-    pub fn clear(&mut self) {
-        self.all.iter_mut().for_each(Vec::clear);
-        self.free = (0..self.all.len() as u32).collect();
-    }
-
-    fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.all.push(Vec::new());
-            (self.all.len() - 1) as u32
-        })
-    }
-
-    fn give_back(&mut self, list: Entry) {
-        if list.is_list() {
-            self.all[list.clock as usize].clear();
-            self.free.push(list.clock);
-        }
-    }
-
-    /// The same accesses, as a cell's own.
-    fn duplicate(&mut self, recent: Entry) -> Entry {
-        if !recent.is_list() {
-            return recent;
-        }
-        let list = self.take();
-        self.all[list as usize] = self.all[recent.clock as usize].clone();
-        Entry {
-            clock: list,
-            ..recent
-        }
-    }
-
-    fn push(groups: &mut Vec<Group>, entry: Entry) {
-        let bit = 1 << (entry.lane() % 32);
-        let same = |group: &&mut Group| {
-            let other = group.entry;
-            (other.run, other.clock) == (entry.run, entry.clock)
-                && other.lane() / 32 == entry.lane() / 32
-                && other.told() == entry.told()
-        };
-        if let Some(group) = groups.iter_mut().rev().find(same) {
-            group.lanes |= bit;
-            return;
-        }
-        let lanes = bit;
-        if groups.len() == MOST_GROUPS {
-            groups[MOST_GROUPS / 2] = Group { entry, lanes };
-        } else {
-            groups.push(Group { entry, lanes });
-        }
-    }
-
-    /// Adds an access to a cell's recent ones.
-    fn add(&mut self, recent: &mut Entry, entry: Entry) {
-        if recent.run == 0 {
-            *recent = entry;
-            return;
-        }
-        if !recent.is_list() {
-            let list = self.take();
-            Self::push(&mut self.all[list as usize], *recent);
-            *recent = Entry {
-                run: entry.run,
-                clock: list,
-                tag: LIST | recent.tag & ATOMIC,
-            };
-        }
-        recent.tag |= entry.tag & ATOMIC;
-        Self::push(&mut self.all[recent.clock as usize], entry);
-    }
-}
-
-/// Whether `me` races with `other`.
-#[inline]
-fn races(clocks: &mut Clocks, me: &Entry, other: &Entry) -> bool {
-    other.run != 0
-        && me.touched().conflicts(other.touched())
-        && !clocks.ordered(me.lane(), other.run, other.lane(), other.clock)
-}
-
-/// The first of a cell's recent accesses that `me` races with.
-#[inline]
-fn race_with_recent(
-    lists: &Lists,
-    clocks: &mut Clocks,
-    me: &Entry,
-    recent: Entry,
-) -> Option<Entry> {
-    // The common case. A list with atomic operations may have reads too, so the kinds of its groups count.
-    if me.touched() == AccessKind::Read && recent.touched() == AccessKind::Read {
-        return None;
-    }
-    match recent.is_list() {
-        true => race_with_list(lists, clocks, me, recent),
-        false => races(clocks, me, &recent).then_some(recent),
-    }
-}
-
-fn race_with_list(lists: &Lists, clocks: &mut Clocks, me: &Entry, recent: Entry) -> Option<Entry> {
-    let groups = lists.all[recent.clock as usize].iter();
-    for group in groups.filter(|group| me.touched().conflicts(group.entry.touched())) {
-        let mut left = group.lanes;
-        while left != 0 {
-            let lane = group.entry.lane() / 32 * 32 + left.trailing_zeros();
-            left &= left - 1;
-            let mut other = group.entry;
-            other.tag = other.tag & !(1023 << 48) | u64::from(lane) << 48;
-            if races(clocks, me, &other) {
-                return Some(other);
-            }
-        }
-    }
-    None
-}
-
 impl Cell {
-    /// Notes an access; gives the earlier one that it races with. Entries of blocks before `valid` are of
+    /// Notes an access of the granule at `address`; gives the earlier one that it races with. Entries of blocks before `valid` are of
     /// no meaning any more, lists of blocks before `launch` are no more.
     #[inline]
     pub fn touch(
@@ -244,10 +38,10 @@ impl Cell {
         lists: &mut Lists,
         clocks: &mut Clocks,
         me: Entry,
+        address: usize,
         valid: u32,
         launch: u32,
     ) -> Option<Entry> {
-        let touched = me.touched();
         // The common case: nothing but accesses of this lane so far, or of nobody.
         if self.write.run < valid {
             self.write = NONE;
@@ -257,76 +51,48 @@ impl Cell {
         }
         if self.recent.run != me.run && self.recent.run != 0 {
             if self.recent.run >= valid {
-                if let Some(other) = race_with_recent(lists, clocks, &me, self.recent) {
-                    return Some(other);
+                let other = self.recent.race(lists, clocks, &me, address, false);
+                if other.is_some() {
+                    return other;
                 }
-                self.foreign = match self.recent.is_list() {
-                    true => lists.all[self.recent.clock as usize][0].entry,
-                    false => self.recent,
-                };
-            }
-            if self.recent.run >= launch {
+                self.leave(lists, clocks);
+            } else if self.recent.run >= launch {
                 lists.give_back(self.recent);
             }
             self.recent = NONE;
         }
-        if self.write.run != 0 && races(clocks, &me, &self.write) {
-            return Some(self.write);
+        let other = self
+            .write
+            .race(lists, clocks, &me, address, self.write.run == me.run)
+            .or_else(|| self.recent.race(lists, clocks, &me, address, true))
+            .or_else(|| self.foreign.race(lists, clocks, &me, address, false));
+        if other.is_some() {
+            return other;
         }
-        if self.recent.run != 0
-            && let Some(other) = race_with_recent(lists, clocks, &me, self.recent)
-        {
-            return Some(other);
-        }
-        if self.foreign.run != 0 && races(clocks, &me, &self.foreign) {
-            return Some(self.foreign);
-        }
-        match touched {
-            AccessKind::Write => {
-                lists.give_back(self.recent);
-                *self = Self {
-                    write: me,
-                    recent: NONE,
-                    foreign: NONE,
-                };
-            }
-            AccessKind::Atomic => {
-                let before = self.write;
-                if before.run != 0
-                    && before.touched() == AccessKind::Atomic
-                    && !clocks.ordered_in_block(me.lane(), before.run, before.lane(), before.clock)
-                {
-                    if before.run == me.run {
-                        lists.add(&mut self.recent, before);
-                    } else {
-                        self.foreign = before;
-                    }
-                }
-                self.write = me;
-            }
-            _ => {
-                let replaces = !self.recent.is_list()
-                    && self.recent.touched() == AccessKind::Read
-                    && (self.recent.lane() == me.lane()
-                        || clocks.before_barrier(self.recent.clock));
-                if self.recent.run == 0 || replaces {
-                    self.recent = me;
-                } else {
-                    if self.recent.is_list() {
-                        let groups = &mut lists.all[self.recent.clock as usize];
-                        // Reads before a barrier are before whatever this one is before.
-                        if clocks.before_barrier(groups[0].entry.clock) {
-                            groups.retain(|group| {
-                                group.entry.touched() != AccessKind::Read
-                                    || !clocks.before_barrier(group.entry.clock)
-                            });
-                        }
-                    }
-                    lists.add(&mut self.recent, me);
-                }
-            }
+        if me.is_plain_write() {
+            lists.give_back(self.recent);
+            lists.give_back(self.foreign);
+            *self = Self { write: me, ..EMPTY };
+        } else if self.recent.run == 0 || me.replaces(&self.recent, clocks) {
+            self.recent = me;
+        } else {
+            lists.add(&mut self.recent, me, clocks);
         }
         None
+    }
+
+    /// Another block comes: what is recent becomes foreign.
+    #[inline]
+    fn leave(&mut self, lists: &mut Lists, clocks: &Clocks) {
+        if self.foreign.run == 0 {
+            self.foreign = self.recent;
+        } else if clocks.orders_blocks() || self.recent.kinds() & !self.foreign.kinds() != 0 {
+            lists.merge(&mut self.foreign, self.recent);
+        } else {
+            // Nothing that is still to come has an order with one of them: each kind is there once, and
+            // that will do.
+            lists.give_back(self.recent);
+        }
     }
 }
 
@@ -373,11 +139,6 @@ impl Page {
         &mut self.cells[start >> self.granule..(start + bytes) >> self.granule]
     }
 
-    /// Bytes of a granule.
-    pub fn granule(&self) -> usize {
-        1 << self.granule
-    }
-
     #[cold]
     fn refine(&mut self, lists: &mut Lists, launch: u32, needed: u32) {
         if self.launch != launch {
@@ -395,11 +156,16 @@ impl Page {
         for cell in &self.cells {
             refined.push(*cell);
             for _ in 1..each {
-                let recent = match cell.recent.run >= launch {
-                    true => lists.duplicate(cell.recent),
-                    false => NONE,
-                };
-                refined.push(Cell { recent, ..*cell });
+                let [recent, foreign] =
+                    [cell.recent, cell.foreign].map(|entry| match entry.run >= launch {
+                        true => lists.duplicate(entry),
+                        false => NONE,
+                    });
+                refined.push(Cell {
+                    recent,
+                    foreign,
+                    ..*cell
+                });
             }
         }
         self.cells = refined;

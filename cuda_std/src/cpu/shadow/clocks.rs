@@ -10,29 +10,10 @@
 //! not appear here. Fences are cumulative through barriers: a lane's fence covers what other lanes of its
 //! block released or acquired before a barrier between the two.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::releases::{Node, Release, Releases};
 use crate::atomic::Scope;
-
-/// A release, by its position; 0 is none.
-type Node = u32;
-
-/// One lane's release, or only a join of two.
-#[derive(Default)]
-struct Release {
-    run: u32,
-    lane: u32,
-    /// Accesses of the lane with an earlier clock are released;
-    event: u32,
-    /// those of its warp with an earlier one than this, and of the block.
-    warp: u32,
-    block: u32,
-    /// What the lane knows of lanes of its warp, where it is not all the same.
-    known: Option<Box<[u32; 32]>>,
-    /// Events of several lanes.
-    events: Box<[(u32, u32)]>,
-    parents: [Node; 2],
-}
 
 /// A lane's latest fence.
 #[derive(Clone, Default)]
@@ -94,31 +75,22 @@ pub(super) struct Clocks {
     latest: Vec<Latest>,
     /// Releases of other lanes' fences before a barrier.
     handed_on: Vec<Node>,
-    releases: Vec<Release>,
+    releases: Releases,
     variables: HashMap<usize, Variable>,
-    /// What some nodes come to, by run and lane, warp or block.
-    tables: HashMap<Node, HashMap<(u32, u32), u32>>,
+    /// Whether something has been released to other blocks.
+    orders_blocks: bool,
 }
-
-/// Keys of a table beside the lanes' own numbers.
-const WARPS: u32 = 1 << 16;
-const BLOCK: u32 = 1 << 17;
 
 fn is_wide(scope: Scope) -> bool {
     scope != Scope::Block
-}
-
-fn raise(slot: &mut u32, to: u32) {
-    *slot = (*slot).max(to);
 }
 
 impl Clocks {
     /// Forgets the launch before.
     pub fn start_launch(&mut self) {
         self.releases.clear();
-        self.releases.push(Release::default());
         self.variables.clear();
-        self.tables.clear();
+        self.orders_blocks = false;
     }
 
     pub fn start_block(&mut self, run: u32, lanes: usize) {
@@ -156,33 +128,16 @@ impl Clocks {
             .max(self.block)
     }
 
-    /// The clock of an atomic operation of a lane. One that comes right behind a fence is a part of the
-    /// release that it makes: whoever acquires that is after the operation too.
-    #[inline]
-    pub fn atomic_clock(&self, lane: u32) -> u32 {
-        let clock = self.clock(lane);
-        match self.fenced && self.fences[lane as usize].event == clock {
-            true => clock.saturating_sub(1),
-            false => clock,
-        }
-    }
-
     /// Whether an access of this block at this clock is before everything that follows in the block.
     #[inline]
     pub fn before_barrier(&self, clock: u32) -> bool {
         clock < self.block
     }
 
-    /// Whether the access of block `run`, lane `other` at `clock` is before what `lane` does now.
+    /// Whether the access of block `run`, lane `other` at `clock` is before what `lane` does now, by what is
+    /// no matter of atomic variables.
     #[inline]
-    pub fn ordered(&mut self, lane: u32, run: u32, other: u32, clock: u32) -> bool {
-        self.ordered_in_block(lane, run, other, clock)
-            || (self.fenced && self.has_acquired(lane, run, other, clock))
-    }
-
-    /// [`ordered`](Self::ordered), but for what only fences and atomic variables order.
-    #[inline]
-    pub fn ordered_in_block(&self, lane: u32, run: u32, other: u32, clock: u32) -> bool {
+    pub fn ordered_in_block(&self, lane: u32, (run, other, clock): (u32, u32, u32)) -> bool {
         if run == self.run {
             if other == lane || clock < self.block {
                 return true;
@@ -198,79 +153,26 @@ impl Clocks {
         false
     }
 
-    #[cold]
-    fn has_acquired(&mut self, lane: u32, run: u32, other: u32, clock: u32) -> bool {
-        let node = self.acquired[lane as usize];
-        if node == 0 {
-            return false;
-        }
-        /// Tables that are kept at a time.
-        const TABLES: usize = 64;
-        if !self.tables.contains_key(&node) {
-            if self.tables.len() >= TABLES {
-                self.tables.clear();
-            }
-            let table = self.table(node);
-            self.tables.insert(node, table);
-        }
-        let table = &self.tables[&node];
-        [other, WARPS + other / 32, BLOCK]
-            .iter()
-            .any(|key| table.get(&(run, *key)).is_some_and(|event| clock < *event))
-    }
-
-    fn table(&self, node: Node) -> HashMap<(u32, u32), u32> {
-        let mut table = HashMap::new();
-        let mut raise_to = |run, key, event| {
-            if event > 0 {
-                raise(table.entry((run, key)).or_default(), event);
-            }
+    /// Whether `lane` has acquired the access of a block, by a lane at a clock. `variable` is the address of the
+    /// element, if the access was an atomic operation.
+    #[inline]
+    pub fn has_acquired(
+        &mut self,
+        lane: u32,
+        access: (u32, u32, u32),
+        variable: impl FnOnce() -> Option<usize>,
+    ) -> bool {
+        let node = match self.fenced {
+            true => self.acquired[lane as usize],
+            false => 0,
         };
-        let (mut seen, mut left) = (HashSet::new(), vec![node]);
-        while let Some(node) = left.pop() {
-            if node == 0 || !seen.insert(node) {
-                continue;
-            }
-            if let Some(known) = self.tables.get(&node) {
-                for (key, event) in known {
-                    raise_to(key.0, key.1, *event);
-                }
-                continue;
-            }
-            let release = &self.releases[node as usize];
-            left.extend(release.parents);
-            raise_to(release.run, release.lane, release.event);
-            raise_to(release.run, WARPS + release.lane / 32, release.warp);
-            raise_to(release.run, BLOCK, release.block);
-            for (i, event) in release
-                .known
-                .iter()
-                .flat_map(|known| known.iter().enumerate())
-            {
-                raise_to(release.run, release.lane / 32 * 32 + i as u32, *event);
-            }
-            for (lane, event) in &release.events {
-                raise_to(release.run, *lane, *event);
-            }
-        }
-        table
+        node != 0 && self.releases.reach(node, access, variable())
     }
 
-    fn add(&mut self, release: Release) -> Node {
-        self.releases.push(release);
-        (self.releases.len() - 1) as Node
-    }
-
-    fn join(&mut self, a: Node, b: Node) -> Node {
-        match (a, b) {
-            (0, other) | (other, 0) => other,
-            (a, b) if a == b || self.releases[a as usize].parents.contains(&b) => a,
-            (a, b) if self.releases[b as usize].parents.contains(&a) => b,
-            (a, b) => self.add(Release {
-                parents: [a, b],
-                ..Release::default()
-            }),
-        }
+    /// Whether anything of the launch can be in order with another block.
+    #[inline]
+    pub fn orders_blocks(&self) -> bool {
+        self.orders_blocks
     }
 
     /// All lanes of the block have met.
@@ -299,7 +201,7 @@ impl Clocks {
         let mut known = [0; 32];
         for lane in &lanes {
             for (all, one) in known.iter_mut().zip(&self.known[*lane as usize]) {
-                raise(all, *one);
+                *all = (*all).max(*one);
             }
         }
         for lane in &lanes {
@@ -318,29 +220,32 @@ impl Clocks {
         let mut events = Vec::new();
         for lane in lanes {
             let i = *lane as usize;
-            acquired = self.join(acquired, self.acquired[i]);
-            handed_on = self.join(handed_on, self.handed_on[i]);
+            acquired = self.releases.join(acquired, self.acquired[i]);
+            handed_on = self.releases.join(handed_on, self.handed_on[i]);
             let [device, local] = self.pending_of(*lane);
-            pending = [self.join(pending[0], device), self.join(pending[1], local)];
+            pending = [
+                self.releases.join(pending[0], device),
+                self.releases.join(pending[1], local),
+            ];
             // Earlier ones have been handed on by the barrier behind them.
             let fence = &self.fences[i];
             if fence.wide && fence.event > self.block {
                 events.push((*lane, fence.event));
                 let before = fence.acquired;
-                handed_on = self.join(handed_on, before);
+                handed_on = self.releases.join(handed_on, before);
             }
         }
         if !events.is_empty() {
             // What was before the last barrier has been fenced by whoever fenced since.
             let block = self.block;
-            let node = self.add(Release {
+            let node = self.releases.add(Release {
                 run: self.run,
                 lane: events[0].0,
                 block,
                 events: events.into(),
                 ..Release::default()
             });
-            handed_on = self.join(handed_on, node);
+            handed_on = self.releases.join(handed_on, node);
         }
         for lane in lanes {
             let i = *lane as usize;
@@ -370,10 +275,10 @@ impl Clocks {
     fn acquire(&mut self, lane: u32, scope: Scope) {
         let i = lane as usize;
         let [device, local] = self.pending_of(lane);
-        self.acquired[i] = self.join(self.acquired[i], local);
+        self.acquired[i] = self.releases.join(self.acquired[i], local);
         self.pending[i] = [device, 0];
         if is_wide(scope) {
-            self.acquired[i] = self.join(self.acquired[i], device);
+            self.acquired[i] = self.releases.join(self.acquired[i], device);
             self.pending[i] = [0; 2];
         }
     }
@@ -383,8 +288,8 @@ impl Clocks {
         let i = lane as usize;
         let [device, local] = std::mem::take(&mut self.latest[i]).nodes;
         self.pending[i] = [
-            self.join(self.pending[i][0], device),
-            self.join(self.pending[i][1], local),
+            self.releases.join(self.pending[i][0], device),
+            self.releases.join(self.pending[i][1], local),
         ];
         self.pending[i]
     }
@@ -444,31 +349,30 @@ impl Clocks {
         if self.fenced {
             let fence = self.fences[i].clone();
             if fence.event > 0 || self.handed_on[i] != 0 {
-                variable.local = self.release(lane, &fence, variable.local);
+                variable.local = self.release(lane, &fence, address, variable.local);
                 if is_wide(scope) && (fence.event == 0 || fence.wide) {
-                    variable.device = self.release(lane, &fence, variable.device);
+                    variable.device = self.release(lane, &fence, address, variable.device);
                 } else if is_wide(scope) {
-                    variable.device = self.join(variable.device, self.handed_on[i]);
+                    variable.device = self.releases.join(variable.device, self.handed_on[i]);
                 }
             }
         }
+        self.orders_blocks |= variable.device != 0;
         self.variables.insert(address, variable);
     }
 
-    /// The release of `lane`'s `fence`, behind what was released before.
-    fn release(&mut self, lane: u32, fence: &Fence, before: Node) -> Node {
-        let latest = &self.releases[before as usize];
-        if fence.event > 0
-            && (latest.run, latest.lane, latest.event) == (self.run, lane, fence.event)
+    /// The release of `lane`'s `fence` through the variable at this address, behind what was released there
+    /// before.
+    fn release(&mut self, lane: u32, fence: &Fence, variable: usize, before: Node) -> Node {
+        let own = self.clock(lane) + 1;
+        let latest = self.releases.get(before);
+        if (latest.run, latest.lane, latest.event, latest.own) == (self.run, lane, fence.event, own)
         {
             return before;
         }
         let handed_on = self.handed_on[lane as usize];
-        let before = self.join(before, handed_on);
-        if fence.event == 0 {
-            return before;
-        }
-        self.add(Release {
+        let before = self.releases.join(before, handed_on);
+        self.releases.add(Release {
             run: self.run,
             lane,
             event: fence.event,
@@ -476,6 +380,8 @@ impl Clocks {
             block: fence.block,
             known: fence.known.clone(),
             events: Box::default(),
+            variable,
+            own,
             parents: [before, fence.acquired],
         })
     }

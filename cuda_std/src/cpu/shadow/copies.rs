@@ -8,7 +8,7 @@ use core::panic::Location;
 use std::collections::BTreeMap;
 
 use super::{
-    super::{copies::AsyncCopy, fault::AccessKind, lane::Lane},
+    super::{access::AccessKind, copies::AsyncCopy, lane::Lane},
     Access, follow, is_on, with,
 };
 use crate::atomic::Space;
@@ -79,7 +79,7 @@ impl UnderWay {
         self.sides
             .range((start.saturating_sub(MOST - 1), 0)..(end, 0))
             .map(|(_, side)| *side)
-            .find(|side| side.end() > start && side.touched.conflicts(access.touched))
+            .find(|side| side.end() > start && side.touched.conflicts(access.touched, true))
     }
 }
 

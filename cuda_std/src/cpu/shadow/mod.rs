@@ -7,6 +7,8 @@
 mod cells;
 mod clocks;
 mod copies;
+mod entry;
+mod releases;
 
 use core::{
     cell::{Cell, RefCell},
@@ -15,15 +17,16 @@ use core::{
 };
 use std::sync::Arc;
 
-use cells::{Entry, Lists, PAGE, Pages};
+use cells::{PAGE, Pages};
 use clocks::Clocks;
 pub(super) use clocks::Touch;
 use copies::UnderWay;
 pub(super) use copies::{copies_are_done, copy_starts};
+use entry::{Entry, Lists};
 
 use super::{
+    access::AccessKind,
     checks::Checks,
-    fault::AccessKind,
     lane::Lane,
     memory::{self, Allocation},
 };
@@ -241,7 +244,7 @@ fn follow_plain(
 pub(super) fn follow(view: usize, access: Access) {
     let lane = Lane::current();
     let found = with(|tracker| tracker.access(lane.linear, access)).flatten();
-    if access.writes && access.touched != AccessKind::Atomic {
+    if access.writes && !access.touched.is_atomic() {
         lane.block().changed();
     }
     // What a lane's destructors touch while it is unwound is in no order with what others do: only what would do
@@ -315,10 +318,7 @@ impl Tracker {
                 at: copy.at,
             });
         }
-        let clock = match touched {
-            AccessKind::Atomic => self.clocks.atomic_clock(lane),
-            _ => self.clocks.clock(lane),
-        };
+        let clock = self.clocks.clock(lane);
         let me = Entry::new(self.run, lane, clock, touched, at);
         // Nothing outlives its block in shared memory.
         let valid = match space {
@@ -343,18 +343,20 @@ impl Tracker {
             if self.checks.contains(Checks::RACE) {
                 let launch = self.launch;
                 let cells = page.cells(&mut self.lists, launch, offset, length);
+                let bytes = length / cells.len();
                 let racing = cells.iter_mut().enumerate().find_map(|(i, cell)| {
-                    let other = cell.touch(&mut self.lists, &mut self.clocks, me, valid, launch)?;
-                    Some((i, other))
+                    let (lists, clocks) = (&mut self.lists, &mut self.clocks);
+                    let address = from + i * bytes;
+                    let other = cell.touch(lists, clocks, me, address, valid, launch)?;
+                    Some((address, other))
                 });
-                if let Some((i, other)) = racing {
-                    let bytes = page.granule();
+                if let Some((address, other)) = racing {
                     return Some(Finding::Race {
-                        address: from + i * bytes,
+                        address,
                         bytes,
                         block: other.run - launch,
                         lane: other.lane(),
-                        touched: other.told(),
+                        touched: other.touched(),
                         at: other.at(),
                     });
                 }
@@ -362,6 +364,13 @@ impl Tracker {
             from = to;
         }
         None
+    }
+
+    /// Whether these bytes of global memory are in no allocation, as far as that is checked.
+    pub fn is_gone(&mut self, start: usize, bytes: usize) -> bool {
+        self.checks.contains(Checks::MEM)
+            && self.allocation(start, bytes).is_none()
+            && self.all_known
     }
 
     /// Checks global memory against what is known of the allocations.

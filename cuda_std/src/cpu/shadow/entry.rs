@@ -1,0 +1,337 @@
+//! One access, and lists of several.
+
+use core::panic::Location;
+
+use super::{
+    super::access::{AccessKind, CODES},
+    clocks::Clocks,
+};
+
+/// An access: by which lane of which block, when, how and where in the source. 0 as the block: none.
+///
+/// In a cell it may stand for a list instead, whose number is the clock.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Entry {
+    pub run: u32,
+    clock: u32,
+    /// The place in the low 48 bits (addresses of programs have no more), ten bits of the lane, four of the
+    /// kind's code. The highest bit stands for a list; the lowest 16 are then the set of the kinds in it.
+    tag: u64,
+}
+
+const PLACE: u64 = (1 << 48) - 1;
+const LANE: u64 = 1023 << 48;
+const KIND: u64 = 15 << 58;
+const LIST: u64 = 1 << 63;
+pub(super) const NONE: Entry = Entry {
+    run: 0,
+    clock: 0,
+    tag: 0,
+};
+
+/// A set of kinds, a bit by a kind's code.
+type Kinds = u16;
+
+/// By a kind's code, the kinds of accesses that race with it if nothing orders them: those of another block,
+/// and those of the same.
+static CONFLICTS: [[Kinds; CODES]; 2] = [conflicts(false), conflicts(true)];
+
+const fn conflicts(same_block: bool) -> [Kinds; CODES] {
+    let mut all = [0; CODES];
+    let mut i = 0;
+    while i < CODES * CODES {
+        let (a, b) = (i / CODES, i % CODES);
+        let kind = AccessKind::from_code(a as u8);
+        if kind.conflicts(AccessKind::from_code(b as u8), same_block) {
+            all[a] |= 1 << b;
+        }
+        i += 1;
+    }
+    all
+}
+
+/// By a kind's code, the kinds that it stands for: what would race with an earlier access of such a kind, by
+/// a lane of the same block, would race with this one too.
+static STANDS_FOR: [Kinds; CODES] = {
+    let mut all = [0; CODES];
+    let mut i = 0;
+    while i < CODES * CODES {
+        let (a, b) = (i / CODES, i % CODES);
+        let near = CONFLICTS[1][b] & !CONFLICTS[1][a];
+        let far = CONFLICTS[0][b] & !CONFLICTS[0][a];
+        if near == 0 && far == 0 {
+            all[a] |= 1 << b;
+        }
+        i += 1;
+    }
+    all
+};
+
+impl Entry {
+    #[inline]
+    pub fn new(
+        run: u32,
+        lane: u32,
+        clock: u32,
+        touched: AccessKind,
+        at: &'static Location<'static>,
+    ) -> Self {
+        let place = (&raw const *at).expose_provenance() as u64 & PLACE;
+        Self {
+            run,
+            clock,
+            tag: place | u64::from(lane) << 48 | u64::from(touched.code()) << 58,
+        }
+    }
+
+    #[inline]
+    pub fn lane(&self) -> u32 {
+        (self.tag >> 48) as u32 & 1023
+    }
+
+    #[inline]
+    fn code(&self) -> usize {
+        (self.tag >> 58) as usize & (CODES - 1)
+    }
+
+    /// How it touches memory.
+    pub fn touched(&self) -> AccessKind {
+        AccessKind::from_code(self.code() as u8)
+    }
+
+    pub fn at(&self) -> &'static Location<'static> {
+        // SAFETY: made from such a reference, whose address has no more bits.
+        unsafe { &*core::ptr::with_exposed_provenance((self.tag & PLACE) as usize) }
+    }
+
+    #[inline]
+    fn is_list(&self) -> bool {
+        self.tag & LIST != 0
+    }
+
+    /// The kinds of its accesses.
+    #[inline]
+    pub fn kinds(&self) -> Kinds {
+        match self.is_list() {
+            true => self.tag as Kinds,
+            false => 1 << self.code(),
+        }
+    }
+
+    #[inline]
+    pub fn is_plain_write(&self) -> bool {
+        const PLAIN_WRITES: Kinds = 1 << AccessKind::Write.code() | 1 << AccessKind::CopyTo.code();
+        PLAIN_WRITES >> self.code() & 1 != 0
+    }
+
+    /// Whether an earlier access `other` of the same block need not be known any more, now that this one is.
+    #[inline]
+    pub fn replaces(&self, other: &Self, clocks: &Clocks) -> bool {
+        !other.is_list()
+            && self.stands_for(other)
+            && (other.lane() == self.lane() || clocks.before_barrier(other.clock))
+    }
+
+    #[inline]
+    fn stands_for(&self, other: &Self) -> bool {
+        STANDS_FOR[self.code()] >> other.code() & 1 != 0
+    }
+
+    /// Whether it is of the same lanes' warp, moment and kind as `other`.
+    #[inline]
+    fn is_like(&self, other: &Self) -> bool {
+        const WARP: u64 = LANE & !(31 << 48);
+        (self.run, self.clock) == (other.run, other.clock)
+            && (self.tag ^ other.tag) & (WARP | KIND) == 0
+    }
+
+    /// Whether it is before what `me` does now, both of the granule at `address`.
+    #[inline]
+    fn is_before(&self, clocks: &mut Clocks, me: &Self, address: usize) -> bool {
+        let (lane, other) = (me.lane(), (self.run, self.lane(), self.clock));
+        clocks.ordered_in_block(lane, other)
+            || clocks.has_acquired(lane, other, || match self.touched() {
+                AccessKind::Atomic { bytes, .. } => Some(address & !(usize::from(bytes) - 1)),
+                _ => None,
+            })
+    }
+
+    /// The first of these accesses that `me`, of the same block or of another, races with.
+    #[inline]
+    pub fn race(
+        &self,
+        lists: &Lists,
+        clocks: &mut Clocks,
+        me: &Self,
+        address: usize,
+        same_block: bool,
+    ) -> Option<Self> {
+        // The common case.
+        let conflicts = CONFLICTS[usize::from(same_block)][me.code()];
+        if self.run == 0 || self.kinds() & conflicts == 0 {
+            return None;
+        }
+        if self.is_list() {
+            return lists.race(*self, clocks, me, address, conflicts);
+        }
+        (!self.is_before(clocks, me, address)).then_some(*self)
+    }
+}
+
+/// Accesses of the lanes of a warp, alike but for the lane.
+#[derive(Clone, Copy)]
+struct Group {
+    /// That of the first lane.
+    entry: Entry,
+    lanes: u32,
+}
+
+impl Group {
+    fn of(entry: Entry) -> Self {
+        let lanes = 1 << (entry.lane() % 32);
+        Self { entry, lanes }
+    }
+}
+
+/// Groups that a list has; beyond them some are forgotten.
+const MOST_GROUPS: usize = 64;
+
+/// Lists of accesses, for the granules where one entry is not enough.
+#[derive(Default)]
+pub(super) struct Lists {
+    all: Vec<Vec<Group>>,
+    free: Vec<u32>,
+}
+
+impl Lists {
+    /// Forgets the launch before.
+    pub fn clear(&mut self) {
+        /// Lists that are kept between launches.
+        const KEPT: usize = 1 << 16;
+        if self.all.len() > KEPT {
+            *self = Self::default();
+        }
+        self.all.iter_mut().for_each(Vec::clear);
+        self.free = (0..self.all.len() as u32).collect();
+    }
+
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.all.push(Vec::new());
+            (self.all.len() - 1) as u32
+        })
+    }
+
+    /// Gives an entry up.
+    #[inline]
+    pub fn give_back(&mut self, entry: Entry) {
+        if entry.is_list() {
+            self.all[entry.clock as usize].clear();
+            self.free.push(entry.clock);
+        }
+    }
+
+    /// The same accesses, as another cell's own.
+    pub fn duplicate(&mut self, entry: Entry) -> Entry {
+        if !entry.is_list() {
+            return entry;
+        }
+        let list = self.take();
+        self.all[list as usize] = self.all[entry.clock as usize].clone();
+        Entry {
+            clock: list,
+            ..entry
+        }
+    }
+
+    /// Makes an entry a list, if it is none.
+    fn list_of<'a>(&'a mut self, entry: &mut Entry) -> &'a mut Vec<Group> {
+        if !entry.is_list() {
+            let list = self.take();
+            self.all[list as usize].push(Group::of(*entry));
+            *entry = Entry {
+                run: entry.run,
+                clock: list,
+                tag: LIST | u64::from(entry.kinds()),
+            };
+        }
+        &mut self.all[entry.clock as usize]
+    }
+
+    /// Adds an access to a cell's recent ones, which are of the same block.
+    pub fn add(&mut self, recent: &mut Entry, me: Entry, clocks: &Clocks) {
+        let groups = self.list_of(recent);
+        let bit = 1 << (me.lane() % 32);
+        for group in groups.iter_mut().rev() {
+            if group.entry.is_like(&me) {
+                if group.lanes & bit != 0 {
+                    return;
+                }
+                // A report names the line of each lane.
+                if (group.entry.tag ^ me.tag) & PLACE == 0 {
+                    group.lanes |= bit;
+                    return;
+                }
+            }
+        }
+        // What comes behind a barrier is ordered behind whatever came before it.
+        groups.retain(|Group { entry, .. }| {
+            !(clocks.before_barrier(entry.clock) && me.stands_for(entry))
+        });
+        push(groups, Group::of(me));
+        let kinds = groups
+            .iter()
+            .fold(0, |all, group| all | group.entry.kinds());
+        recent.tag = LIST | u64::from(kinds);
+    }
+
+    /// Adds the accesses of one block to those of earlier ones.
+    pub fn merge(&mut self, foreign: &mut Entry, recent: Entry) {
+        let mut added = match recent.is_list() {
+            true => std::mem::take(&mut self.all[recent.clock as usize]),
+            false => vec![Group::of(recent)],
+        };
+        let groups = self.list_of(foreign);
+        added.drain(..).for_each(|group| push(groups, group));
+        foreign.run = recent.run;
+        foreign.tag |= u64::from(recent.kinds());
+        if recent.is_list() {
+            // The list keeps its memory.
+            self.all[recent.clock as usize] = added;
+            self.free.push(recent.clock);
+        }
+    }
+
+    fn race(
+        &self,
+        list: Entry,
+        clocks: &mut Clocks,
+        me: &Entry,
+        address: usize,
+        kinds: Kinds,
+    ) -> Option<Entry> {
+        let groups = self.all[list.clock as usize].iter();
+        for group in groups.filter(|group| group.entry.kinds() & kinds != 0) {
+            let mut left = group.lanes;
+            while left != 0 {
+                let lane = group.entry.lane() / 32 * 32 + left.trailing_zeros();
+                left &= left - 1;
+                let other = Entry {
+                    tag: group.entry.tag & !LANE | u64::from(lane) << 48,
+                    ..group.entry
+                };
+                if !other.is_before(clocks, me, address) {
+                    return Some(other);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn push(groups: &mut Vec<Group>, group: Group) {
+    match groups.len() {
+        MOST_GROUPS => groups[MOST_GROUPS / 2] = group,
+        _ => groups.push(group),
+    }
+}
