@@ -142,6 +142,7 @@ impl<T: Copy> Shared<T> {
 /// Makes a group of the copies that this lane has started since the last one (of none: an empty group, which
 /// counts too).
 #[inline(always)]
+#[track_caller]
 pub fn commit_group() {
     imp::async_copy::commit_group();
 }
@@ -149,12 +150,14 @@ pub fn commit_group() {
 /// Waits until at most the `PENDING` groups that this lane committed last are under way: all before them are
 /// done. Copies that are in no group yet are not waited for.
 #[inline(always)]
+#[track_caller]
 pub fn wait_group<const PENDING: u32>() {
     imp::async_copy::wait_group::<PENDING>();
 }
 
 /// Waits until every copy that this lane has started is done, whether in a group or not.
 #[inline(always)]
+#[track_caller]
 pub fn wait_all() {
     imp::async_copy::wait_all();
 }

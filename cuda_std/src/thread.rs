@@ -171,18 +171,21 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 
 /// Orders this lane's memory accesses before it with those after it, as the lanes of its block see them.
 #[inline(always)]
+#[track_caller]
 pub fn block_fence() {
     imp::fence_block();
 }
 
 /// Orders this lane's memory accesses before it with those after it, as the lanes of its grid see them.
 #[inline(always)]
+#[track_caller]
 pub fn grid_fence() {
     imp::fence_device();
 }
 
 /// Orders this lane's memory accesses before it with those after it, as all lanes of the device see them.
 #[inline(always)]
+#[track_caller]
 pub fn device_fence() {
     imp::fence_device();
 }
@@ -190,6 +193,7 @@ pub fn device_fence() {
 /// Orders this lane's memory accesses before it with those after it, as the host and other devices see
 /// them too.
 #[inline(always)]
+#[track_caller]
 pub fn system_fence() {
     imp::fence_system();
 }

@@ -9,18 +9,21 @@ use crate::imp;
 /// device see them. `Relaxed` does nothing; `SeqCst` also agrees with the other fences of its kind on one
 /// order; the other orderings are the same here (`fence.acq_rel`).
 #[inline(always)]
+#[track_caller]
 pub fn device_thread_fence(ordering: Ordering) {
     imp::atomic::fence(ordering, Scope::Device);
 }
 
 /// [`device_thread_fence`] as the lanes of the block see it.
 #[inline(always)]
+#[track_caller]
 pub fn block_thread_fence(ordering: Ordering) {
     imp::atomic::fence(ordering, Scope::Block);
 }
 
 /// [`device_thread_fence`] as the host and other devices see it too.
 #[inline(always)]
+#[track_caller]
 pub fn system_thread_fence(ordering: Ordering) {
     imp::atomic::fence(ordering, Scope::System);
 }

@@ -23,7 +23,7 @@ use super::{
     copies::AsyncCopy,
     fault::{Bytes, Fault, FaultKind, LaneSet},
     lane::Lane,
-    memory,
+    memory, mutate,
     order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
     progress::Progress,
     shadow::{self, Access, Finding},
@@ -179,6 +179,7 @@ impl BlockState {
         self.ending.set(false);
         self.waits_no_more();
         shadow::with(|tracker| tracker.start_block(self.lanes as usize));
+        mutate::start_block(self.lanes);
     }
 
     /// The next lane to go on.

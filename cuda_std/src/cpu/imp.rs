@@ -3,7 +3,7 @@
 use core::panic::Location;
 use std::sync::atomic::Ordering;
 
-use super::{block::BarrierKind, fault::FaultKind, lane::Lane, shadow};
+use super::{block::BarrierKind, fault::FaultKind, lane::Lane, mutate, shadow};
 use crate::{
     atomic::{Scope, Space},
     view::Hint,
@@ -70,19 +70,27 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 
 #[track_caller]
 fn barrier(kind: BarrierKind, predicate: u32) -> u32 {
-    let lane = Lane::current();
-    lane.block()
-        .barrier(lane, kind, predicate != 0, Location::caller())
+    let (lane, at) = (Lane::current(), Location::caller());
+    if let Some(change) = mutate::barrier(at) {
+        if change == mutate::Change::ToWarp {
+            warp::meet(mutate::whole_warp(lane), Place(at));
+        }
+        return u32::from(predicate != 0);
+    }
+    lane.block().barrier(lane, kind, predicate != 0, at)
 }
 
+#[track_caller]
 pub fn fence_block() {
     atomic::fence(Ordering::SeqCst, Scope::Block);
 }
 
+#[track_caller]
 pub fn fence_device() {
     atomic::fence(Ordering::SeqCst, Scope::Device);
 }
 
+#[track_caller]
 pub fn fence_system() {
     atomic::fence(Ordering::SeqCst, Scope::System);
 }

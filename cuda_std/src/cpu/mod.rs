@@ -18,6 +18,8 @@ mod fault;
 pub(crate) mod imp;
 mod lane;
 pub mod memory;
+#[doc(hidden)]
+pub mod mutate;
 mod order;
 #[cfg(unix)]
 mod overflow;
@@ -199,8 +201,9 @@ impl Launch<'_> {
     unsafe fn run(&self) -> Result<(), LaunchError> {
         let blocks = self.config.blocks();
         let followed = self.options.checks.follow_accesses();
-        // A launch by a lane stays on the lane's thread: the others may all be waiting for it.
-        let pool = if followed || self.depth > 0 || blocks == 1 {
+        // A launch by a lane stays on the lane's thread: the others may all be waiting for it. One with a mutation
+        // has one thread too: its atomic operations may be none.
+        let pool = if followed || mutate::is_on() || self.depth > 0 || blocks == 1 {
             None
         } else {
             pool()

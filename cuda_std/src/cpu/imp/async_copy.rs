@@ -1,7 +1,7 @@
 //! Asynchronous copies as the CPU executor means them.
 
 use super::{
-    super::{copies::AsyncCopy, fault::FaultKind, lane::Lane, shadow},
+    super::{copies::AsyncCopy, fault::FaultKind, lane::Lane, mutate, shadow},
     Place, check_alignment, check_within,
 };
 
@@ -59,17 +59,26 @@ pub unsafe fn start_part<T, const N: usize>(
     unsafe { lane.copies.borrow_mut().start(copy) };
 }
 
+#[track_caller]
 pub fn commit_group() {
-    Lane::current().copies.borrow_mut().commit_group();
+    if !mutate::commit_is_dropped(Place::here().0) {
+        Lane::current().copies.borrow_mut().commit_group();
+    }
 }
 
+#[track_caller]
 pub fn wait_group<const PENDING: u32>() {
-    wait(PENDING as usize);
+    if let Some(pending) = mutate::wait(PENDING as usize, Place::here().0) {
+        wait(pending);
+    }
 }
 
+#[track_caller]
 pub fn wait_all() {
-    commit_group();
-    wait(0);
+    if let Some(pending) = mutate::wait(0, Place::here().0) {
+        Lane::current().copies.borrow_mut().commit_group();
+        wait(pending);
+    }
 }
 
 fn wait(pending: usize) {

@@ -2,15 +2,22 @@
 
 use core::sync::atomic::{self, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-use super::super::{
-    access::AccessKind,
-    lane::Lane,
-    shadow::{self, Access, Touch},
+use super::{
+    super::{
+        access::AccessKind,
+        lane::Lane,
+        mutate,
+        shadow::{self, Access, Touch},
+    },
+    Place,
 };
 use crate::atomic::{How, Rmw, Scope, Space};
 
+#[track_caller]
 pub fn fence(order: Ordering, scope: Scope) {
-    if order != Ordering::Relaxed {
+    if order != Ordering::Relaxed
+        && let Some(scope) = mutate::fence(scope, Place::here().0)
+    {
         atomic::fence(order);
         shadow::with(|tracker| tracker.fence(Lane::current().linear, scope));
     }
@@ -90,6 +97,28 @@ fn give_way(name: &'static str, how: How) {
     }
 }
 
+/// An update by a plain read and a plain write, between which others may run.
+///
+/// # Safety
+/// As for `Atomic::rmw`; and no other thread is at the element.
+unsafe fn in_two_steps<T: Copy>(ptr: *mut T, how: How, new: impl FnOnce(T) -> T) -> T {
+    let follow = |write| {
+        let start = ptr.addr();
+        shadow::access(how.space, start, start, size_of::<T>(), write, how.place.0);
+    };
+    follow(false);
+    // SAFETY: by the contract.
+    let old = unsafe { ptr.read() };
+    give_way("an update in two steps", how);
+    follow(true);
+    // SAFETY: by the contract.
+    unsafe { ptr.write(new(old)) };
+    if let Some(lane) = Lane::try_current() {
+        lane.block().changed();
+    }
+    old
+}
+
 fn failure_order(order: Ordering) -> Ordering {
     match order {
         Ordering::Release => Ordering::Relaxed,
@@ -104,19 +133,32 @@ macro_rules! integer {
         pub mod $ty {
             use super::*;
 
+            fn update(op: Rmw, element: &$atomic, value: $ty, order: Ordering) -> $ty {
+                match op {
+                    Rmw::Add => element.fetch_add(value, order),
+                    Rmw::Min => element.fetch_min(value, order),
+                    Rmw::Max => element.fetch_max(value, order),
+                    Rmw::And => element.fetch_and(value, order),
+                    Rmw::Or => element.fetch_or(value, order),
+                    Rmw::Xor => element.fetch_xor(value, order),
+                    Rmw::Exchange => element.swap(value, order),
+                }
+            }
+
             pub unsafe fn rmw(op: Rmw, ptr: *mut $ty, value: $ty, how: How) -> $ty {
+                let Some(how) = mutate::atomic(Touch::Update, how) else {
+                    let new = |old| {
+                        let element = $atomic::new(old);
+                        update(op, &element, value, how.order);
+                        element.into_inner()
+                    };
+                    // SAFETY: by the contract; a launch with a mutation runs on one thread.
+                    return unsafe { in_two_steps(ptr, how, new) };
+                };
                 follow(ptr, Touch::Update, how);
                 // SAFETY: by the contract.
                 let element = unsafe { $atomic::from_ptr(ptr) };
-                let old = match op {
-                    Rmw::Add => element.fetch_add(value, how.order),
-                    Rmw::Min => element.fetch_min(value, how.order),
-                    Rmw::Max => element.fetch_max(value, how.order),
-                    Rmw::And => element.fetch_and(value, how.order),
-                    Rmw::Or => element.fetch_or(value, how.order),
-                    Rmw::Xor => element.fetch_xor(value, how.order),
-                    Rmw::Exchange => element.swap(value, how.order),
-                };
+                let old = update(op, element, value, how.order);
                 // Nothing has changed: it may be a lock that somebody else holds, or a load by other means.
                 let same = match op {
                     Rmw::Exchange => old == value,
@@ -135,6 +177,11 @@ macro_rules! integer {
             }
 
             pub unsafe fn cas(ptr: *mut $ty, current: $ty, new: $ty, how: How) -> $ty {
+                let Some(how) = mutate::atomic(Touch::Update, how) else {
+                    let exchanged = |old| if old == current { new } else { old };
+                    // SAFETY: by the contract; a launch with a mutation runs on one thread.
+                    return unsafe { in_two_steps(ptr, how, exchanged) };
+                };
                 let matches = || {
                     // SAFETY: by the contract.
                     unsafe { $atomic::from_ptr(ptr) }.load(Ordering::Relaxed) == current
@@ -156,6 +203,7 @@ macro_rules! integer {
             }
 
             pub unsafe fn load(ptr: *mut $ty, how: How) -> $ty {
+                let how = mutate::atomic(Touch::Load, how).unwrap_or(how);
                 follow(ptr, Touch::Load, how);
                 give_way("an atomic load", how);
                 // SAFETY: by the contract.
@@ -165,6 +213,7 @@ macro_rules! integer {
             }
 
             pub unsafe fn store(ptr: *mut $ty, value: $ty, how: How) {
+                let how = mutate::atomic(Touch::Store, how).unwrap_or(how);
                 follow(ptr, Touch::Store, how);
                 // SAFETY: by the contract.
                 unsafe { $atomic::from_ptr(ptr) }.store(value, how.order);
@@ -184,6 +233,10 @@ macro_rules! float_add {
         /// # Safety
         /// As for `Atomic::rmw`.
         pub unsafe fn $name(ptr: *mut $ty, value: $ty, how: How) -> $ty {
+            let Some(how) = mutate::atomic(Touch::Update, how) else {
+                // SAFETY: by the contract; a launch with a mutation runs on one thread.
+                return unsafe { in_two_steps(ptr, how, |old| old + value) };
+            };
             follow(ptr, Touch::Update, how);
             // SAFETY: by the contract; the integer has the float's size and alignment.
             let element = unsafe { $atomic::from_ptr(ptr.cast()) };

@@ -1,7 +1,13 @@
 //! Warp operations as the CPU executor means them.
 
 use super::{
-    super::{block::Offer, fault::FaultKind, lane::Lane, shadow},
+    super::{
+        block::Offer,
+        fault::FaultKind,
+        lane::Lane,
+        mutate::{self, Operation},
+        shadow,
+    },
     Place,
 };
 use crate::warp::{MatchBits, Mode, ReduxOp};
@@ -40,7 +46,19 @@ fn operation(
         .warp(lane, name, mask, offer, place.0, complete)
 }
 
+/// The mask of an operation that gives a result, unless a mutation has another.
+fn mutated(name: &'static str, mask: u32, place: Place) -> u32 {
+    mutate::mask(Operation::Warp(name), mask, place.0).unwrap_or(mask)
+}
+
 pub fn sync(mask: u32, place: Place) {
+    if let Some(mask) = mutate::mask(Operation::SyncWarp, mask, place.0) {
+        meet(mask, place);
+    }
+}
+
+/// Waits for the lanes of the mask.
+pub(super) fn meet(mask: u32, place: Place) {
     let first = Lane::current().linear / 32 * 32;
     operation("sync_warp", mask, Offer::default(), place, |_, _| {
         shadow::with(|tracker| tracker.sync_warp(first, mask));
@@ -81,6 +99,7 @@ pub fn shuffle(mode: Mode, mask: u32, word: u32, lane: u32, width: u32, place: P
         Mode::Down => "shuffle_down",
         Mode::Xor => "shuffle_xor",
     };
+    let mask = mutated(name, mask, place);
     let own = lane_id();
     let offer = Offer {
         value: u64::from(word),
@@ -102,8 +121,9 @@ fn vote(
     mask: u32,
     predicate: bool,
     place: Place,
-    result: impl FnOnce(u32) -> u32,
+    result: impl FnOnce(u32, u32) -> u32,
 ) -> u32 {
+    let mask = mutated(name, mask, place);
     let offer = Offer {
         value: u64::from(predicate),
         argument: 0,
@@ -113,30 +133,30 @@ fn vote(
         for lane in lanes(mask) {
             ballot |= (offers[lane].value as u32) << lane;
         }
-        *results = [u64::from(result(ballot)); 32];
+        *results = [u64::from(result(ballot, mask)); 32];
     }) as u32
 }
 
 pub fn all(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("all", mask, predicate, place, |ballot| {
+    vote("all", mask, predicate, place, |ballot, mask| {
         u32::from(ballot == mask)
     }) != 0
 }
 
 pub fn any(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("any", mask, predicate, place, |ballot| {
+    vote("any", mask, predicate, place, |ballot, _| {
         u32::from(ballot != 0)
     }) != 0
 }
 
 pub fn uniform(mask: u32, predicate: bool, place: Place) -> bool {
-    vote("uniform", mask, predicate, place, |ballot| {
+    vote("uniform", mask, predicate, place, |ballot, mask| {
         u32::from(ballot == mask || ballot == 0)
     }) != 0
 }
 
 pub fn ballot(mask: u32, predicate: bool, place: Place) -> u32 {
-    vote("ballot", mask, predicate, place, |ballot| ballot)
+    vote("ballot", mask, predicate, place, |ballot, _| ballot)
 }
 
 fn bits(value: MatchBits) -> Offer {
@@ -148,6 +168,7 @@ fn bits(value: MatchBits) -> Offer {
 }
 
 pub fn match_any(mask: u32, value: MatchBits, place: Place) -> u32 {
+    let mask = mutated("match_any", mask, place);
     operation("match_any", mask, bits(value), place, |offers, results| {
         for lane in lanes(mask) {
             for other in lanes(mask) {
@@ -160,6 +181,7 @@ pub fn match_any(mask: u32, value: MatchBits, place: Place) -> u32 {
 }
 
 pub fn match_all(mask: u32, value: MatchBits, place: Place) -> (u32, bool) {
+    let mask = mutated("match_all", mask, place);
     let matching = operation("match_all", mask, bits(value), place, |offers, results| {
         let mut values = lanes(mask).map(|lane| offers[lane].value);
         let first = values.next();
@@ -178,6 +200,7 @@ pub fn redux(op: ReduxOp, mask: u32, word: u32, place: Place) -> u32 {
         ReduxOp::Or => "redux_or",
         ReduxOp::Xor => "redux_xor",
     };
+    let mask = mutated(name, mask, place);
     let offer = Offer {
         value: u64::from(word),
         argument: 0,
