@@ -47,7 +47,8 @@ pub(crate) struct Case {
 type Check = Box<dyn Fn(&Device, &str) -> Result<(), Wrong>>;
 
 /// Why a check did not pass.
-pub(crate) enum Wrong {
+#[derive(Debug)]
+pub enum Wrong {
     /// The library refused or failed.
     Library(Error),
     /// The result is not the expected one.
@@ -154,6 +155,20 @@ impl Verification {
         self
     }
 
+    /// The checks one by one, variant after variant.
+    pub fn checks(&self) -> impl Iterator<Item = Single<'_>> {
+        self.parts.iter().flat_map(|(family, variants, cases)| {
+            let family = family.name;
+            variants.iter().flat_map(move |variant| {
+                cases.iter().map(move |case| Single {
+                    family,
+                    variant,
+                    case,
+                })
+            })
+        })
+    }
+
     /// The number of checks.
     pub fn len(&self) -> usize {
         self.parts
@@ -190,6 +205,31 @@ impl Verification {
                 tally(result);
             }
         }
+    }
+}
+
+/// One check of one variant.
+#[derive(Clone, Copy)]
+pub struct Single<'a> {
+    /// The family.
+    pub family: &'static str,
+    /// The variant.
+    pub variant: &'static str,
+    case: &'a Case,
+}
+
+impl Single<'_> {
+    /// What is computed.
+    pub fn name(&self) -> &str {
+        &self.case.name
+    }
+
+    /// Does the check on a device, which need not be the one that it was made for.
+    ///
+    /// # Errors
+    /// Why it did not pass.
+    pub fn run(&self, device: &Device) -> Result<(), Wrong> {
+        (self.case.check)(device, self.variant)
     }
 }
 

@@ -1,0 +1,158 @@
+//! What runs with mutations: the checks of `warpwright verify --quick`, variant by variant, and the unchanged
+//! kernels of the planted defects, which have fences, masks and asynchronous copies that no family has yet.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cuda_std::cpu::{Checks, LaunchError, Options, Order};
+use defects::DEFECTS;
+use defects::harness::launch_on_cpu;
+use warpwright::{CpuOptions, Device, Error};
+use warpwright_cli::verify::{Single, Verification, Wrong};
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// With the right result.
+    Right,
+    /// The variant cannot do it.
+    Cannot,
+    /// With another result, or an error that is no fault of a lane.
+    Wrong(String),
+    /// With a fault: the check that found it, or `always`, and what it says.
+    Fault(String, String),
+}
+
+/// One piece of work, and how it is done.
+pub struct Case<'a> {
+    /// What is computed.
+    pub name: String,
+    run: Box<dyn Fn(Options) -> Outcome + 'a>,
+}
+
+/// A variant, or a kernel, with its cases.
+pub struct Workload<'a> {
+    /// The family and the variant, or the kernel.
+    pub name: String,
+    /// What it computes.
+    pub cases: Vec<Case<'a>>,
+}
+
+/// What the workloads borrow from.
+pub struct Source {
+    verification: Verification,
+    kernels: bool,
+}
+
+impl Case<'_> {
+    /// Does the work; a panic of the host is a wrong result too.
+    pub fn run(&self, order: Order, checks: Checks) -> Outcome {
+        let run = || (self.run)(Options { order, checks });
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Outcome::Wrong("a panic of the host".to_owned()))
+    }
+}
+
+impl Source {
+    /// The workloads of the families whose name is given, and of the planted defects' kernels where `defects`
+    /// is; of all without a name.
+    ///
+    /// # Errors
+    /// A name that there is not.
+    pub fn new(names: &[String]) -> Result<Self, String> {
+        let known = |name: &String| {
+            name == DEFECTS_NAME || warpwright::families().iter().any(|f| f.name == name)
+        };
+        if let Some(name) = names.iter().find(|name| !known(name)) {
+            return Err(format!(
+                "a family or `{DEFECTS_NAME}` required, given `{name}`"
+            ));
+        }
+        let wanted = |name: &str| names.is_empty() || names.iter().any(|given| given == name);
+        let families: Vec<_> = warpwright::families()
+            .iter()
+            .filter(|family| wanted(family.name))
+            .collect();
+        Ok(Self {
+            verification: Verification::new(&Device::cpu(), &families, None).small(),
+            kernels: wanted(DEFECTS_NAME),
+        })
+    }
+
+    /// The workloads, in an order that is the same every time.
+    ///
+    /// # Panics
+    /// If an unchanged kernel of a planted defect faults.
+    pub fn workloads(&self) -> Vec<Workload<'_>> {
+        let mut all: Vec<Workload<'_>> = Vec::new();
+        for single in self.verification.checks() {
+            let name = format!("{} {}", single.family, single.variant);
+            let case = Case {
+                name: single.name().to_owned(),
+                run: Box::new(move |options| verified(single, options)),
+            };
+            match all.last_mut() {
+                Some(last) if last.name == name => last.cases.push(case),
+                _ => all.push(Workload {
+                    name,
+                    cases: vec![case],
+                }),
+            }
+        }
+        if self.kernels {
+            all.extend(DEFECTS.iter().map(unchanged));
+        }
+        all
+    }
+}
+
+/// The name that stands for the planted defects' kernels.
+pub const DEFECTS_NAME: &str = "defects";
+
+fn verified(single: Single<'_>, options: Options) -> Outcome {
+    let chosen = CpuOptions::default()
+        .checks(options.checks)
+        .order(options.order);
+    match single.run(&Device::cpu_with(chosen)) {
+        Ok(()) => Outcome::Right,
+        Err(Wrong::Library(Error::NotEligible { .. })) => Outcome::Cannot,
+        Err(Wrong::Library(Error::Launch(error))) => stopped(&error),
+        Err(Wrong::Library(error)) => Outcome::Wrong(error.to_string()),
+        Err(Wrong::Result(text)) => Outcome::Wrong(text),
+    }
+}
+
+fn stopped(error: &LaunchError) -> Outcome {
+    match error {
+        LaunchError::Fault(fault) => {
+            let check = fault.kind.check();
+            let check = check.map_or_else(|| "always".to_owned(), |check| check.to_string());
+            Outcome::Fault(check, fault.to_string())
+        }
+        error => Outcome::Wrong(error.to_string()),
+    }
+}
+
+/// The unchanged kernel of a planted defect, which has to give what it gives without checks.
+fn unchanged<'a>(defect: &'static defects::Defect) -> Workload<'a> {
+    let launch = |options| launch_on_cpu(defect, false, options);
+    let plain = Options {
+        order: Order::Forward,
+        checks: Checks::NONE,
+    };
+    let expected = launch(plain).unwrap_or_else(|error| panic!("{}: {error}", defect.name));
+    let run = move |options| match launch(options) {
+        Ok(found) if found == expected => Outcome::Right,
+        Ok(found) => {
+            let at = found.iter().zip(&expected).position(|(a, b)| a != b);
+            Outcome::Wrong(format!("another result at {}", at.unwrap_or(0)))
+        }
+        Err(error) => stopped(&error),
+    };
+    Workload {
+        name: format!("{DEFECTS_NAME} {}", defect.name),
+        cases: vec![Case {
+            name: "its launch".to_owned(),
+            run: Box::new(run),
+        }],
+    }
+}
