@@ -228,7 +228,7 @@ pub unsafe fn two_before(values: GlobalMut<u32>, how: u32) {
     match ticket(values) {
         0 => {
             touch();
-            if how % 2 == 0 {
+            if how.is_multiple_of(2) {
                 values.atomic_add_with(1, 1, Release, Scope::Device);
             }
         }
@@ -538,7 +538,7 @@ pub unsafe fn widths(values: GlobalMut<u32>, how: u32) {
     }
     let how = how % 16;
     let half = (t / 2 % 2) as usize;
-    if t % 2 == 0 {
+    if t.is_multiple_of(2) {
         match how {
             0 | 1 => _ = wide.atomic_add(0, 1),
             2 | 3 => _ = wide.atomic_load(0, Relaxed, Scope::Device),
