@@ -1,6 +1,8 @@
 //! Defects planted in the histograms of `gpu/src/histogram`: `n` bins, values as bin numbers.
 
-use cuda_std::{prelude::*, shared::DynamicShared};
+use core::sync::atomic::Ordering;
+
+use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared};
 
 const BLOCK: usize = 256;
 
@@ -356,4 +358,48 @@ pub unsafe fn histogram_overlapping_arrays<const DEFECT: bool>(
         output.atomic_add(tid, counters.get(tid).wrapping_add(table.get(tid)));
     }
     let _ = input;
+}
+
+/// `global_atomic` whose additions are atomic for the lanes of one block only.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn histogram_global_block_scope<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    let scope = if DEFECT { Scope::Block } else { Scope::Device };
+    let mut i = thread::index_1d_wide();
+    while i < input.len() {
+        let bin = input.get(i) as usize % n;
+        output.atomic_add_with(bin, 1, Ordering::Relaxed, scope); // HERE: race
+        i += thread::grid_stride();
+    }
+}
+
+/// `global_atomic` some of whose lanes count in two neighbouring bins as one number of 64 bits.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn histogram_global_two_widths<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
+    // The bins start at a multiple of eight bytes.
+    let start = output.as_ptr().addr() / 4 % 2;
+    let pairs = (n - start) / 2;
+    // SAFETY: elements of the counts.
+    let bins = unsafe { GlobalMut::from_raw_parts(output.as_ptr().add(start), 2 * pairs) };
+    // SAFETY: the same ones, aligned as just said; that others take them by halves is what is wrong.
+    let wide = unsafe { GlobalMut::from_raw_parts(bins.as_ptr().cast::<u64>(), pairs) };
+    let mut i = thread::index_1d_wide();
+    while i < input.len() {
+        let bin = input.get(i) as usize % bins.len();
+        if DEFECT && i.is_multiple_of(2) {
+            wide.atomic_add(bin / 2, 1 << (32 * (bin % 2))); // HERE: race
+        } else {
+            bins.atomic_add(bin, 1); // HERE: race
+        }
+        i += thread::grid_stride();
+    }
 }

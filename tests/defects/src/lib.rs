@@ -186,6 +186,8 @@ macro_rules! for_each_defect {
             reduce_best: reduce_best_plain_ticket ReduceBestPlainTicket LINE;
             reduce_best: reduce_best_partial_unwritten ReduceBestPartialUnwritten FRESH;
             reduce_best: reduce_best_flag_no_barrier ReduceBestFlagNoBarrier LINE;
+            reduce_best: reduce_atomic_clear_not_released ReduceAtomicClearNotReleased LINE;
+            reduce_best: reduce_atomic_no_barrier_behind_clear ReduceAtomicNoBarrierBehindClear LINE;
             reduce: reduce_cascaded_off_by_one ReduceCascadedOffByOne LINE;
             reduce: reduce_add_on_load_unguarded ReduceAddOnLoadUnguarded LINE;
             reduce: reduce_folding_in_place ReduceFoldingInPlace LINE;
@@ -204,6 +206,8 @@ macro_rules! for_each_defect {
             histogram: histogram_best_misaligned HistogramBestMisaligned BINS;
             histogram: histogram_view_too_long HistogramViewTooLong BINS;
             histogram: histogram_overlapping_arrays HistogramOverlappingArrays TWO_COPIES;
+            histogram: histogram_global_block_scope HistogramGlobalBlockScope BINS;
+            histogram: histogram_global_two_widths HistogramGlobalTwoWidths BINS;
             gemm: gemm_tiled_no_barrier_behind_load GemmTiledNoBarrierBehindLoad SQUARE;
             gemm: gemm_tiled_no_barrier_behind_use GemmTiledNoBarrierBehindUse SQUARE;
             gemm: gemm_tiled_early_return GemmTiledEarlyReturn SQUARE;

@@ -3,7 +3,11 @@
 
 use core::sync::atomic::Ordering;
 
-use cuda_std::{atomic::Scope, prelude::*, view::Wide};
+use cuda_std::{
+    atomic::{Scope, mid},
+    prelude::*,
+    view::Wide,
+};
 
 use crate::reduce::{BLOCK, warp_sum};
 
@@ -62,9 +66,12 @@ fn is_last<const WRONG: u32>(tickets: GlobalMut<u32>, i: usize, members: u32) ->
         let (order, scope) = match WRONG {
             NO_RELEASE => (Ordering::Acquire, Scope::Device),
             NO_ACQUIRE => (Ordering::Release, Scope::Device),
-            FENCE_OF_THE_BLOCK => (Ordering::AcqRel, Scope::Block),
+            FENCE_OF_THE_BLOCK => (Ordering::Relaxed, Scope::Device),
             _ => (Ordering::AcqRel, Scope::Device),
         };
+        if WRONG == FENCE_OF_THE_BLOCK {
+            mid::block_thread_fence(Ordering::AcqRel);
+        }
         let came = if WRONG == PLAIN_TICKET {
             let came = tickets.get(i) + 1; // HERE: race
             tickets.set(i, came);
@@ -72,6 +79,9 @@ fn is_last<const WRONG: u32>(tickets: GlobalMut<u32>, i: usize, members: u32) ->
         } else {
             tickets.atomic_add_with(i, 1, order, scope) + 1
         };
+        if WRONG == FENCE_OF_THE_BLOCK {
+            mid::block_thread_fence(Ordering::AcqRel);
+        }
         if came == members {
             tickets.atomic_store(i, 0, Ordering::Relaxed, Scope::Device);
         }
@@ -177,7 +187,7 @@ pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
     }
 }
 
-/// `best` with a ticket that orders nothing for other blocks.
+/// `best` with fences around its ticket that order nothing for other blocks.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_best_fence_of_the_block<const DEFECT: bool>(
     input: Global<u32>,
@@ -234,5 +244,62 @@ pub unsafe fn reduce_best_flag_no_barrier<const DEFECT: bool>(
     match DEFECT {
         true => best::<NO_BARRIER>(input, output, scratch),
         false => best::<NOTHING>(input, output, scratch),
+    }
+}
+
+/// Sums that the blocks add up in one element: the first one to come clears it, adds its own sum, and tells
+/// the others, by a flag that does not order its clearing.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_atomic_clear_not_released<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    let i = thread::index_1d_wide();
+    let value = if i < input.len() { input.get(i) } else { 0 };
+    let sum = block_sum(value);
+    if thread::thread_idx_x() != 0 {
+        return;
+    }
+    let (store, load) = match DEFECT {
+        true => (Ordering::Relaxed, Ordering::Relaxed),
+        false => (Ordering::Release, Ordering::Acquire),
+    };
+    // Whoever comes first is running, so the others do not wait for ever.
+    if scratch.atomic_add(0, 1) == 0 {
+        output.set(0, 0);
+        output.atomic_add(0, sum);
+        scratch.atomic_store(1, 1, store, Scope::Device);
+    } else {
+        while scratch.atomic_load(1, load, Scope::Device) == 0 {}
+        output.atomic_add(0, sum); // HERE: race
+    }
+}
+
+/// Sums that the lanes of a block add up in shared memory: one of them clears the sum, without a barrier
+/// before all of them add to it.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_atomic_no_barrier_behind_clear<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    let sum = shared![u32; 1];
+    let tid = thread::thread_idx_x();
+    if tid == 0 {
+        sum.set(0, 0);
+    }
+    if !DEFECT {
+        thread::sync_threads();
+    }
+    let i = thread::index_1d_wide();
+    if i < input.len() {
+        sum.atomic_add(0, input.get(i)); // HERE: race, init
+    }
+    thread::sync_threads();
+    if tid == 0 {
+        output.atomic_add(0, sum.get(0));
     }
 }
