@@ -7,11 +7,12 @@
 //! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, `<date>-tune-FAMILY.json` a sweep of one family:
 //! they become `docs/TUNING.md`. The records of
 //! `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of compute-sanitizer
-//! `docs/COMPUTE-SANITIZER.md`.
+//! `docs/COMPUTE-SANITIZER.md`, that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
 
 mod agreement;
 mod build_time;
 mod counts;
+mod mutants;
 mod ulp;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let filled = build_time::fill(&filled, &records(build_time::SUFFIX)?)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
     pages.push((PERFORMANCE, filled));
+    let sanitizer = fs::read_to_string(root.join(mutants::PAGE))?.replace('\r', "");
+    let filled = mutants::fill(&sanitizer, &records(mutants::SUFFIX)?)?;
+    pages.push((mutants::PAGE, filled));
     pages.push((TUNING, tuning::page(&sweeps()?)));
     for (path, text) in pages {
         let file = root.join(path);

@@ -11,6 +11,7 @@ mod docs;
 mod doctor;
 mod instrumented;
 mod manifest;
+mod mutants;
 mod profile;
 mod project;
 #[path = "../../host/src/ptx.rs"]
@@ -67,6 +68,8 @@ enum Command {
     Profile(profile::Arguments),
     /// Print how many cases, orders, planted defects and injected faults the project's proofs have.
     Counts(counts::Arguments),
+    /// Drop and weaken every synchronising operation of every kernel in turn, and print what the sanitizer reports.
+    Mutants(mutants::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
     Docs(docs::Arguments),
     /// Run tests of the host crates under AddressSanitizer.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Asan => instrumented::asan(),
         Command::Fuzz(arguments) => instrumented::fuzz(&arguments),

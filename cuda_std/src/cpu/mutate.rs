@@ -179,7 +179,7 @@ impl Mutation {
     /// where a barrier is dropped or weakened, of the first few and the last one alone.
     pub fn all(site: Site, times: u32) -> Vec<Self> {
         /// How many of the first times are changed alone.
-        const FIRST: u32 = 5;
+        const FIRST: u32 = 12;
         let mut all = Vec::new();
         for change in site.operation.changes() {
             let of = |time| Self { site, change, time };

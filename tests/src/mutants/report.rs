@@ -79,6 +79,11 @@ fn class(mutant: &Mutant) -> String {
     format!("{operation}: {}{once}", mutant.mutation.change)
 }
 
+/// Whether it is of a kernel that ships.
+fn is_of_gpu(mutant: &Mutant) -> bool {
+    !mutant.workload.starts_with(DEFECTS_NAME)
+}
+
 /// The text of a site's line.
 fn line(site: &Site) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -127,10 +132,20 @@ impl Report {
         wrong
     }
 
+    /// The mutants of `gpu/` that are neither reported nor change a result, and for which no reason is given.
+    pub fn unexplained(&self) -> Vec<String> {
+        let silent = self.mutants.iter().filter(|mutant| mutant.is_silent());
+        silent
+            .filter(|mutant| is_of_gpu(mutant))
+            .filter(|mutant| reasons::find(mutant, &line(&mutant.mutation.site)).is_none())
+            .map(told)
+            .collect()
+    }
+
     /// The tables and lists, in Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
-        let of_gpu = |mutant: &&Mutant| !mutant.workload.starts_with(DEFECTS_NAME);
+        let of_gpu = |mutant: &&Mutant| is_of_gpu(mutant);
         let parts = [
             (
                 "The kernels of `gpu/`",

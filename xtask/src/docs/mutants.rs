@@ -1,0 +1,64 @@
+//! What `cargo xtask mutants` printed, in `docs/SANITIZER.md`.
+
+use crate::Result;
+
+/// The page.
+pub const PAGE: &str = "docs/SANITIZER.md";
+/// How the names of the records end.
+pub const SUFFIX: &str = "-mutants.md";
+/// What the tables are between.
+const MARKS: [&str; 2] = [
+    "<!-- mutants: `cargo xtask docs` writes this -->\n",
+    "<!-- end of mutants -->\n",
+];
+
+/// The page with the newest record between its marks.
+pub fn fill(page: &str, records: &[(String, String)]) -> Result<String> {
+    let [begin, end] = MARKS;
+    let parts = page.split_once(begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(end)?;
+        Some((before, after))
+    });
+    let (before, after) =
+        parts.ok_or_else(|| format!("{PAGE}: the marks of the mutants required, found none"))?;
+    let [(path, text)] = records else {
+        let count = records.len();
+        return Err(format!("{PAGE}: a record of one machine required, found {count}").into());
+    };
+    let record = text
+        .strip_prefix("# ")
+        .and_then(|text| text.split_once('\n'));
+    let (command, tables) =
+        record.ok_or_else(|| format!("{path}: a line with `# ` required: the command"))?;
+    if !tables.contains("\n| ") {
+        return Err(format!("{path}: a table required, found none").into());
+    }
+    let tables = tables.trim();
+    Ok(format!(
+        "{before}{begin}\n`{command}`, [record](../{path})\n\n{tables}\n\n{end}{after}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_what_was_printed() {
+        let page = format!("before\n{}old\n{}after\n", MARKS[0], MARKS[1]);
+        let given = |text: &str| vec![("benches/record/cpu/a".to_owned(), text.to_owned())];
+        let records = given("# a command\n### A\n\n| b |\n| --- |\n");
+        let filled = fill(&page, &records).unwrap();
+        let expected =
+            "`a command`, [record](../benches/record/cpu/a)\n\n### A\n\n| b |\n| --- |\n\n<!-- end";
+        assert!(
+            filled.contains(expected) && !filled.contains("old"),
+            "{filled}"
+        );
+        assert_eq!(fill(&filled, &records).unwrap(), filled);
+        assert!(fill("no marks", &records).is_err());
+        assert!(fill(&page, &[]).is_err());
+        assert!(fill(&page, &given("# a command\nno table\n")).is_err());
+        assert!(fill(&page, &given("no command")).is_err());
+    }
+}
