@@ -56,8 +56,18 @@ by_value!(
 // SAFETY: an array of plain values is plain.
 unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 
-/// A parameter of a kernel: a view or a value.
-pub trait Param: Copy {
+mod sealed {
+    /// Keeps other crates from implementing [`Param`](super::Param).
+    pub trait Param {}
+    /// Keeps other crates from implementing [`Params`](super::Params), for a `ByValue` type too.
+    pub trait Params {}
+}
+
+/// A parameter of a kernel: a view, or a value that is [`ByValue`].
+///
+/// The trait is sealed: a launch lays its arguments out as `RAW` says, unchecked. A type of one's own becomes a
+/// parameter by [`ByValue`], which is `unsafe` to implement.
+pub trait Param: Copy + sealed::Param {
     /// The raw parameters that it is passed as.
     const RAW: &'static [RawParam];
 
@@ -67,6 +77,8 @@ pub trait Param: Copy {
     /// `raw` has `Self::RAW.len()` pointers, each to a readable value of the size given there.
     unsafe fn read(raw: &[*const c_void]) -> Self;
 }
+
+impl<T: ByValue> sealed::Param for T {}
 
 impl<T: ByValue> Param for T {
     const RAW: &'static [RawParam] = &[RawParam::of::<T>()];
@@ -79,6 +91,8 @@ impl<T: ByValue> Param for T {
 
 macro_rules! view_param {
     ($view:ident) => {
+        impl<T: Copy> sealed::Param for $view<T> {}
+
         impl<T: Copy> Param for $view<T> {
             const RAW: &'static [RawParam] = &[RawParam::of::<*mut T>(), RawParam::of::<usize>()];
 
@@ -97,8 +111,8 @@ macro_rules! view_param {
 view_param!(Global);
 view_param!(GlobalMut);
 
-/// The parameters of a kernel, as a tuple.
-pub trait Params: Copy {
+/// The parameters of a kernel, as a tuple. Sealed, for the same reason as [`Param`].
+pub trait Params: Copy + sealed::Params {
     /// The raw parameters of every member.
     const RAW: &'static [&'static [RawParam]];
 
@@ -111,6 +125,8 @@ pub trait Params: Copy {
 
 macro_rules! params {
     ($($name:ident),*) => {
+        impl<$($name: Param),*> sealed::Params for ($($name,)*) {}
+
         impl<$($name: Param),*> Params for ($($name,)*) {
             const RAW: &'static [&'static [RawParam]] = &[$($name::RAW),*];
 
@@ -146,7 +162,11 @@ params!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O);
 params!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
 
 /// A kernel's parameters and its body; `#[kernel]` implements it.
-pub trait Signature {
+///
+/// # Safety
+/// `Params` are the types of the kernel's parameters in their order, in the program and in the PTX; `call` runs the
+/// kernel's body with them, and asks for nothing but what the kernel's own `# Safety` section asks for.
+pub unsafe trait Signature {
     /// The types of the parameters.
     type Params: Params;
 
@@ -157,8 +177,12 @@ pub trait Signature {
     unsafe fn call(params: Self::Params);
 }
 
-/// A kernel that can be launched: one instance of a `#[kernel]` function.
-pub trait Kernel: Signature {
+/// A kernel that can be launched: one instance of a `#[kernel]` function. `#[kernel]` implements it.
+///
+/// # Safety
+/// `DESCRIPTOR` describes this kernel: launches take the entry of that name from the PTX and the CPU body, and pass them
+/// the parameters of [`Signature::Params`], unchecked.
+pub unsafe trait Kernel: Signature {
     /// Everything that an executor needs.
     const DESCRIPTOR: KernelDescriptor;
 }

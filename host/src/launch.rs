@@ -65,6 +65,9 @@ impl RawArgs {
 }
 
 /// What a launch gathers from its arguments.
+///
+/// The module is private and this name is not exported, which seals [`Arg`] and [`Args`]: no other crate can write
+/// the signature of their method.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Gathered<'a> {
@@ -73,6 +76,8 @@ pub struct Gathered<'a> {
 }
 
 /// A host value that can be passed for a kernel's parameter of type `P`.
+///
+/// Other crates cannot implement it: what an argument gathers reaches the kernel unchecked.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a kernel's parameter of type `{P}`",
     note = "`Global<T>` takes `&Vector<T>`, `&Matrix<T>` or a view of one; `GlobalMut<T>` takes `&mut Vector<T>`, `&mut Matrix<T>` or a `VectorViewMut<T>`; a value takes itself"
@@ -132,7 +137,7 @@ impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Matrix<T> {
     }
 }
 
-/// A tuple of arguments for a kernel whose parameters are `P`.
+/// A tuple of arguments for a kernel whose parameters are `P`. Other crates cannot implement it.
 #[diagnostic::on_unimplemented(
     message = "these arguments do not fit the kernel",
     label = "the kernel's parameters are `{P}`",

@@ -315,7 +315,8 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         );
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl #impl_generics ::cuda_std::kernel::Signature for #marker #type_generics #where_clause {
+        // SAFETY: the parameters and the body of the function above.
+        unsafe impl #impl_generics ::cuda_std::kernel::Signature for #marker #type_generics #where_clause {
             type Params = (#(#types,)*);
 
             unsafe fn call((#(#arguments,)*): Self::Params) {
@@ -478,7 +479,8 @@ impl Spec {
             #(#[cfg(not(target_arch = "nvptx64"))] #checks)*
 
             #[cfg(not(target_arch = "nvptx64"))]
-            impl ::cuda_std::kernel::Kernel for #marker #arguments {
+            // SAFETY: the descriptor has the name of the instance's entry, and is made of its own signature.
+            unsafe impl ::cuda_std::kernel::Kernel for #marker #arguments {
                 const DESCRIPTOR: ::cuda_std::kernel::KernelDescriptor =
                     ::cuda_std::kernel::KernelDescriptor::new::<Self>(
                         #entry,

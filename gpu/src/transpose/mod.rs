@@ -77,7 +77,10 @@ mod launch {
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
-    pub trait Word: Copy + 'static {
+    ///
+    /// # Safety
+    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    pub unsafe trait Word: Copy + 'static {
         /// The kernels.
         const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
     }
@@ -89,7 +92,8 @@ mod launch {
 
     macro_rules! words {
         ($($word:ty),*) => { $(
-            impl Word for $word {
+            // SAFETY: instances for this type.
+            unsafe impl Word for $word {
                 const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &TransposeNaive::<$word>::DESCRIPTOR,
                     &TransposeTiled::<$word>::DESCRIPTOR,

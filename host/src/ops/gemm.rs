@@ -6,7 +6,7 @@ use warpwright_gpu::gemm::{
     policy::{self, BEST_MOST_K, CUTS, Cut},
 };
 
-use super::{Choice, ChosenBy, choose, grid_size};
+use super::{Choice, ChosenBy, choose, grid_size, sealed::Sealed as LibraryType};
 use crate::{
     buffer::Element,
     device::Device,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A type whose matrices can be multiplied: `f32`, `f64`.
-pub trait GemmElement: Element + Kernels {
+pub trait GemmElement: Element + Kernels + LibraryType {
     #[doc(hidden)]
     const ONE: Self;
     #[doc(hidden)]

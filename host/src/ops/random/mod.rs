@@ -5,7 +5,7 @@ mod fill;
 use cuda_std::random::{Poisson, PoissonTable};
 use warpwright_gpu::random::{Bits, FAMILY, LogNormal, Normal, PoissonCount, Uniform, policy};
 
-use super::{Choice, choose};
+use super::{Choice, choose, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
@@ -27,7 +27,7 @@ pub enum Generator {
 }
 
 /// A float that the distributions are made in: `f32`, `f64`.
-pub trait RandomFloat: Element {
+pub trait RandomFloat: Element + Sealed {
     #[doc(hidden)]
     fn fill_uniform(random: &mut RandomGenerator, output: VectorViewMut<'_, Self>) -> Result<()>;
     #[doc(hidden)]
