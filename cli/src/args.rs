@@ -93,8 +93,8 @@ pub struct Reduce {
     pub input: PathBuf,
     /// What to compute
     ///
-    /// Sums and products of unsigned integers are 64-bit and wrap, those of floats have the type of the
-    /// data; argmin and argmax are the first position, counted from 0 in C order; NaN wins.
+    /// Sums and products of integers are 64-bit and modulo 2^64: they wrap, without an error. Those of floats
+    /// have the type of the data; argmin and argmax are the first position, counted from 0 in C order; NaN wins.
     #[arg(long, value_enum)]
     pub op: Op,
     /// Reduce a matrix along this axis: 0 gives one result per column, 1 one per row
@@ -122,7 +122,7 @@ pub enum Op {
     Argmin,
     /// The position of the largest value
     Argmax,
-    /// The arithmetic mean, in f64
+    /// The arithmetic mean, in f64; of integers it is right whatever their sum is
     Mean,
 }
 

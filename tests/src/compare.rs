@@ -7,7 +7,7 @@
 //! | least and greatest element | equal to the bit, so -0 is not +0; any NaN for a NaN |
 //! | float sums | within [`sum_bound`]; NaN for NaN; the same infinity; -0 and +0 are the same |
 //! | float products | within [`product_bound`]; NaN for NaN; the same infinity; the same sign, of zeros too |
-//! | mean | as the sum, divided by the number of elements |
+//! | mean | of integers equal to the exact quotient, rounded once; of floats as the sum, divided by the number of elements |
 //!
 //! A comparison fails unless `error <= bound` holds, so that a NaN on either side never passes by accident.
 //! What lies so close to the largest number of the type that rounding decides may also be the infinity.
@@ -17,7 +17,10 @@ use std::fmt::Debug;
 use approx::AbsDiffEq;
 use bytemuck::Pod;
 
-use crate::{number::Number, oracle::Total};
+use crate::{
+    number::Number,
+    oracle::{self, Total},
+};
 
 /// What a comparison gives: nothing, or what is wrong.
 pub type Outcome = Result<(), String>;
@@ -129,8 +132,7 @@ pub fn mean<T: Number>(got: Option<f64>, sum: Total, chain: usize, len: usize) -
         _ => return Err(format!("{got:?} of {len} elements")),
     };
     match want {
-        // The sum is exact, so its quotient is rounded once.
-        Total::Integer(sum) => same_bits(&[got], &[sum as f64 / len as f64]),
+        Total::Integer(sum) => same_bits(&[got], &[oracle::exact_quotient(sum, len)]),
         Total::Real { value, magnitude } => {
             // The division, and the multiplication here, round too; below the least normal number by half
             // of the least positive one.
@@ -313,6 +315,9 @@ mod tests {
         assert!(mean::<u8>(None, Total::Integer(0), 1, 0).is_ok());
         assert!(mean::<u8>(Some(0.0), Total::Integer(0), 1, 0).is_err());
         assert!(mean::<u8>(None, Total::Integer(5), 1, 2).is_err());
+        let sum = 2 * i128::from(i64::MAX);
+        assert!(mean::<i64>(Some(i64::MAX as f64), Total::Integer(sum), 1, 2).is_ok());
+        assert!(mean::<i64>(Some(-1.0), Total::Integer(sum), 1, 2).is_err());
         assert!(mean::<f32>(Some(0.5), real(1.0), 1, 2).is_ok());
         assert!(mean::<f32>(Some(0.51), real(1.0), 1, 2).is_err());
         assert!(mean::<f32>(Some(f64::NAN), real(1.0), 1, 2).is_err());

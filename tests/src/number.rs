@@ -45,6 +45,9 @@ pub trait Number: Reducible + Debug {
     /// The sum of `values`.
     fn exact_sum(values: &[Self]) -> Total;
 
+    /// The sum of `values` for their mean: of integers it does not wrap.
+    fn whole_sum(values: &[Self]) -> Total;
+
     /// The product of `values`.
     fn exact_product(values: &[Self]) -> Total;
 
@@ -81,8 +84,13 @@ macro_rules! integers {
                 self < other
             }
             fn exact_sum(values: &[Self]) -> Total {
-                let sum: i128 = values.iter().map(|value| i128::from(*value)).sum();
+                let Total::Integer(sum) = Self::whole_sum(values) else {
+                    unreachable!("a sum of integers")
+                };
                 Total::Integer(i128::from(sum as $sum))
+            }
+            fn whole_sum(values: &[Self]) -> Total {
+                Total::Integer(values.iter().map(|value| i128::from(*value)).sum())
             }
             fn exact_product(values: &[Self]) -> Total {
                 let product = values.iter().fold(1_i128, |product, value| {
@@ -136,6 +144,9 @@ macro_rules! floats {
             }
             fn exact_sum(values: &[Self]) -> Total {
                 oracle::real_sum(values.iter().map(|value| value.real()))
+            }
+            fn whole_sum(values: &[Self]) -> Total {
+                Self::exact_sum(values)
             }
             fn exact_product(values: &[Self]) -> Total {
                 oracle::real_product(values.iter().map(|value| value.real()))

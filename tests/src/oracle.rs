@@ -42,6 +42,24 @@ pub fn real_sum(values: impl Iterator<Item = f64>) -> Total {
     Total::Real { value, magnitude }
 }
 
+/// `sum / len`, rounded once: by long division, bit after bit.
+pub fn exact_quotient(sum: i128, len: usize) -> f64 {
+    let divisor = len as u128;
+    let (mut quotient, mut rest) = {
+        let magnitude = sum.unsigned_abs();
+        (magnitude / divisor, magnitude % divisor)
+    };
+    let mut unit = 1.0;
+    while quotient < 1 << 60 && rest > 0 {
+        rest *= 2;
+        quotient = quotient * 2 + u128::from(rest >= divisor);
+        rest %= divisor;
+        unit /= 2.0;
+    }
+    let value = (quotient | u128::from(rest > 0)) as f64 * unit;
+    if sum < 0 { -value } else { value }
+}
+
 /// The product of floats, with the sign that every order of multiplications gives. The exponent is kept
 /// apart, so that only the result overflows or underflows, and the roundings are compensated.
 pub fn real_product(values: impl Iterator<Item = f64>) -> Total {
@@ -205,6 +223,19 @@ mod tests {
         );
         assert_eq!(u32::exact_sum(&[]), Total::Integer(0));
         assert_eq!(u32::exact_product(&[]), Total::Integer(1));
+    }
+
+    #[test]
+    fn a_mean_is_the_exact_quotient() {
+        let most = i128::from(i64::MAX);
+        assert_eq!(exact_quotient(2 * most, 2), i64::MAX as f64);
+        assert_eq!(exact_quotient(-7, 2), -3.5);
+        assert_eq!(exact_quotient(1, 3), 1.0 / 3.0);
+        assert_eq!(exact_quotient(0, 5), 0.0);
+        // More than halfway between two floats, and halfway.
+        let tie = (1_i128 << 53) + 1;
+        assert_eq!(exact_quotient(tie * 9 + 1, 9), 9007199254740994.0);
+        assert_eq!(exact_quotient(tie * 9, 9), 9007199254740992.0);
     }
 
     #[test]

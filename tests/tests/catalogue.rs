@@ -64,6 +64,10 @@ fn tested() -> BTreeSet<String> {
         })* };
     }
     for_each_number!(operators);
+    operators!(u32: Mean);
+    operators!(i32: Mean);
+    operators!(u64: Mean);
+    operators!(i64: Mean);
 
     fn along<A: columns::Kernels + rows::Kernels>() -> Vec<&'static KernelDescriptor> {
         let last = [A::FOLD, A::FINISH, A::LONG];

@@ -19,27 +19,16 @@ use warpwright_tests::{
     oracle::{self, Total},
 };
 
-/// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Ask {
-    Operator(Operator),
-    Mean,
-}
-
 /// A variant that is asked for something.
 #[derive(Clone, Copy)]
 struct Rung {
     variant: &'static Variant,
-    ask: Ask,
+    operator: Operator,
 }
 
 impl fmt::Display for Rung {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ask = match self.ask {
-            Ask::Operator(operator) => operator.name(),
-            Ask::Mean => "mean",
-        };
-        write!(f, "{ask} by {}", self.variant.name)
+        write!(f, "{} by {}", self.operator.name(), self.variant.name)
     }
 }
 
@@ -60,15 +49,13 @@ impl Problem for Elements {
 
 impl Elements {
     /// The kind of data that shows mistakes of this operator.
-    fn suits(&self, ask: Ask) -> bool {
+    fn suits(&self, operator: Operator) -> bool {
         use Operator::*;
         match self.data {
-            Data::Spread => {
-                matches!(ask, Ask::Mean | Ask::Operator(Sum | Min | Max))
-            }
-            Data::Factors => ask == Ask::Operator(Product),
-            Data::Ties => matches!(ask, Ask::Operator(ArgMin | ArgMax)),
-            Data::Awkward(awkward) => ask != Ask::Operator(Product) || awkward.has_product(),
+            Data::Spread => matches!(operator, Mean | Sum | Min | Max),
+            Data::Factors => operator == Product,
+            Data::Ties => matches!(operator, ArgMin | ArgMax),
+            Data::Awkward(awkward) => operator != Product || awkward.has_product(),
         }
     }
 
@@ -76,17 +63,16 @@ impl Elements {
     /// are for one operator of each type.
     fn rungs<T: Number>(&self) -> Vec<Rung> {
         const LONG: usize = 3_000;
-        let mut asks: Vec<Ask> = Operator::ALL.into_iter().map(Ask::Operator).collect();
-        asks.push(Ask::Mean);
+        let mut operators = Operator::ALL.to_vec();
         if self.executor == Executor::Cpu && self.len > LONG {
             let name: usize = T::NAME.bytes().map(usize::from).sum();
-            asks = vec![asks[(name + self.len) % asks.len()]];
+            operators = vec![operators[(name + self.len) % operators.len()]];
         }
-        asks.retain(|ask| self.suits(*ask));
+        operators.retain(|operator| self.suits(*operator));
         let variants = cases::variants("reduce").iter();
         variants
-            .flat_map(|variant| asks.iter().map(move |ask| (variant, *ask)))
-            .map(|(variant, ask)| Rung { variant, ask })
+            .flat_map(|variant| operators.iter().map(move |operator| (variant, *operator)))
+            .map(|(variant, operator)| Rung { variant, operator })
             .collect()
     }
 }
@@ -95,6 +81,8 @@ impl Elements {
 struct Prepared<T> {
     vector: Vector<T>,
     sum: Total,
+    /// The sum that the mean is the quotient of.
+    whole: Total,
     product: Total,
     least: Option<(u64, T)>,
     greatest: Option<(u64, T)>,
@@ -111,6 +99,7 @@ impl<T: Number> Prepared<T> {
         Ok(Self {
             vector: device.upload(&all)?,
             sum: T::exact_sum(&values),
+            whole: T::whole_sum(&values),
             product: T::exact_product(&values),
             least: oracle::extreme(&values, true),
             greatest: oracle::extreme(&values, false),
@@ -127,30 +116,28 @@ impl<T: Number> Prepared<T> {
         let index = |extreme: Option<(u64, T)>| extreme.map(|(index, _)| index);
         let element = |extreme: Option<(u64, T)>| extreme.map(|(_, element)| element);
         let failed = |error: Error| error.to_string();
-        match rung.ask {
-            Ask::Operator(Operator::Sum) => {
-                compare::sum::<T>(request.sum().map_err(failed)?, self.sum, chain)
-            }
-            Ask::Operator(Operator::Product) => {
+        match rung.operator {
+            Operator::Sum => compare::sum::<T>(request.sum().map_err(failed)?, self.sum, chain),
+            Operator::Product => {
                 let product = request.product().map_err(failed)?;
                 let roundings = elements.data.roundings(elements.len);
                 compare::product::<T>(product, self.product, roundings)
             }
-            Ask::Operator(Operator::Min) => {
+            Operator::Min => {
                 compare::same_element(request.min().map_err(failed)?, element(self.least))
             }
-            Ask::Operator(Operator::Max) => {
+            Operator::Max => {
                 compare::same_element(request.max().map_err(failed)?, element(self.greatest))
             }
-            Ask::Operator(Operator::ArgMin) => {
+            Operator::ArgMin => {
                 compare::same(&request.argmin().map_err(failed)?, &index(self.least))
             }
-            Ask::Operator(Operator::ArgMax) => {
+            Operator::ArgMax => {
                 compare::same(&request.argmax().map_err(failed)?, &index(self.greatest))
             }
-            Ask::Mean => {
+            Operator::Mean => {
                 let mean = request.mean().map_err(failed)?;
-                compare::mean::<T>(mean, self.sum, chain, elements.len)
+                compare::mean::<T>(mean, self.whole, chain, elements.len)
             }
         }
     }
@@ -302,6 +289,42 @@ fn no_elements_have_a_sum_and_a_product_and_nothing_else() {
         assert_eq!(device.argmin(&none).unwrap(), None);
         assert_eq!(device.argmax(&none).unwrap(), None);
         assert_eq!(device.mean(&none).unwrap(), None);
+    }
+}
+
+/// The mean of integers whose sum leaves 64 bits, by every variant, asked for at once and prepared.
+#[test]
+fn a_mean_is_right_where_the_sum_of_the_integers_wraps() {
+    fn check<T: Number>(device: &Device, values: &[T], wanted: f64) {
+        let vector = device.upload(values).unwrap();
+        for variant in cases::variants("reduce") {
+            let request = || device.reduce(&vector).variant(variant.name);
+            let name = format!("{} of {} {}", variant.name, values.len(), T::NAME);
+            assert_eq!(request().mean().unwrap(), Some(wanted), "{name}");
+            let mut prepared = request().prepare(Operator::Mean).unwrap();
+            for _ in 0..2 {
+                prepared.enqueue().unwrap();
+                let found = prepared.finish().unwrap();
+                let right = matches!(found, Some(Value::Mean(found)) if found == wanted);
+                assert!(right, "{name}: {found:?}");
+            }
+        }
+    }
+    for device in devices::all() {
+        for len in [1, 2, 3, 33, 1000] {
+            check(device, &vec![i64::MAX; len], i64::MAX as f64);
+            check(device, &vec![i64::MIN; len], i64::MIN as f64);
+            check(device, &vec![u64::MAX; len], u64::MAX as f64);
+            check(device, &vec![u32::MAX; len], u32::MAX.into());
+            check(device, &vec![i32::MIN; len], i32::MIN.into());
+        }
+        check(device, &[i64::MIN, i64::MAX], -0.5);
+        check(device, &[i64::MIN, i64::MIN, i64::MAX, i64::MAX, 1, 1], 0.0);
+        check(device, &[u64::MAX, 0], 2_f64.powi(63));
+        check(device, &[u32::MAX, 0, 0], f64::from(u32::MAX) / 3.0);
+        // A third more than halfway between two floats.
+        let odd = (1_i64 << 53) + 1;
+        check(device, &[odd, odd, odd + 1], 9007199254740994.0);
     }
 }
 

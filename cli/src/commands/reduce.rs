@@ -11,21 +11,19 @@ use crate::report::{self, Answer, Number};
 
 impl Op {
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Op::Mean => "mean",
-            other => other.operator().name(),
-        }
+        self.operator().name()
     }
 
     /// What the device computes.
     fn operator(self) -> Operator {
         match self {
-            Op::Sum | Op::Mean => Operator::Sum,
+            Op::Sum => Operator::Sum,
             Op::Product => Operator::Product,
             Op::Min => Operator::Min,
             Op::Max => Operator::Max,
             Op::Argmin => Operator::ArgMin,
             Op::Argmax => Operator::ArgMax,
+            Op::Mean => Operator::Mean,
         }
     }
 }
@@ -87,10 +85,10 @@ where
     let mut prepared = request.prepare(op.operator()).map_err(failed)?;
     let time = timed(device, || prepared.enqueue()).map_err(failed)?;
     let value = match prepared.finish().map_err(failed)? {
-        Some(Value::Sum(sum)) if op == Op::Mean => mean(Number::from(sum), values.len()),
         Some(Value::Sum(sum)) => Some(Number::from(sum)),
         Some(Value::Element(element)) => Some(Number::from(element)),
         Some(Value::Index(index)) => Some(Number::Unsigned(index)),
+        Some(Value::Mean(mean)) => Some(Number::Double(mean)),
         None => None,
     };
     let value = value.ok_or_else(|| {
@@ -105,15 +103,4 @@ where
         chosen_by: prepared.chosen_by(),
         time,
     })
-}
-
-/// The sum divided in `f64`, as the library's mean.
-fn mean(sum: Number, len: usize) -> Option<Number> {
-    let sum = match sum {
-        Number::Unsigned(sum) => sum as f64,
-        Number::Signed(sum) => sum as f64,
-        Number::Single(sum) => f64::from(sum),
-        Number::Double(sum) => sum,
-    };
-    (len > 0).then(|| Number::Double(sum / len as f64))
 }

@@ -1,4 +1,4 @@
-//! The instances: every operator for every element type, for every kernel of the family.
+//! The instances: every operator for every element type, for every kernel of the family; `Mean` where it is not `Sum`.
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_reductions {
@@ -64,6 +64,10 @@ macro_rules! with_reductions {
             argmax_f64: (ArgMax<f64>),
             argmax_f16: (ArgMax<f16>),
             argmax_bf16: (ArgMax<bf16>),
+            mean_u32: (Mean<u32>),
+            mean_i32: (Mean<i32>),
+            mean_u64: (Mean<u64>),
+            mean_i64: (Mean<i64>),
         }
     };
 }

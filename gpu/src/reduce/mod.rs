@@ -36,6 +36,7 @@ mod interleaved_divergent;
 mod interleaved_strided;
 mod last_warp_unrolled;
 mod load;
+mod mean;
 mod narrow;
 mod ops;
 pub mod policy;
@@ -61,7 +62,8 @@ pub use interleaved_divergent::{ReduceInterleavedDivergent, reduce_interleaved_d
 pub use interleaved_strided::{ReduceInterleavedStrided, reduce_interleaved_strided};
 pub use last_warp_unrolled::{ReduceLastWarpUnrolled, reduce_last_warp_unrolled};
 pub use ops::{
-    Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Min, Product, Reduction, Sum,
+    Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Mean, Min, Product, Reduction, Sum,
+    Total, Widened,
 };
 pub use sequential::{ReduceSequential, reduce_sequential};
 pub use warp_shuffle::{ReduceWarpShuffle, reduce_warp_shuffle};

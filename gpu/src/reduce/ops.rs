@@ -6,6 +6,8 @@
 //!   answers.
 //! - `ArgMin`, `ArgMax`: the same order, and of equal elements the first one; a NaN's position is the
 //!   answer where there is one, the first of several.
+//! - `Mean`: the sum of integers of 32 and 64 bits, in 128 bits, which no array in memory overflows. The means of other
+//!   types take `Sum`: an array of `u16` in memory has fewer than 2^48 elements, so that 64 bits hold their sum.
 
 use core::{
     marker::PhantomData,
@@ -14,6 +16,7 @@ use core::{
 
 use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle};
 
+pub use super::mean::{Mean, Total, Widened};
 use super::narrow::{first_equal, is_narrow, most_wanted_bits, sum_of_bytes};
 
 /// A reduction: how an element enters, and how two partial results become one.
@@ -51,7 +54,11 @@ pub trait Reduction: 'static {
 
 #[inline(always)]
 #[track_caller]
-fn one_by_one<R: Reduction + ?Sized>(value: R::Acc, wide: Wide<R::In>, first: usize) -> R::Acc {
+pub(super) fn one_by_one<R: Reduction + ?Sized>(
+    value: R::Acc,
+    wide: Wide<R::In>,
+    first: usize,
+) -> R::Acc {
     wide.fold(value, |value, element, lane| {
         R::combine(value, R::load(element, first + lane))
     })

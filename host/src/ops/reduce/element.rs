@@ -2,8 +2,8 @@
 
 use cuda_std::{bf16, f16, kernel::KernelDescriptor};
 use warpwright_gpu::reduce::{
-    ArgMax, ArgMin, Element as GpuElement, FAMILY, Found, Kernels, Max, Min, Product, Reduction,
-    Sum,
+    ArgMax, ArgMin, Element as GpuElement, FAMILY, Found, Kernels, Max, Mean, Min, Product,
+    Reduction, Sum, Total,
 };
 
 use super::{super::sealed::Sealed, Operator};
@@ -26,7 +26,7 @@ pub trait Reducible: Element + GpuElement + Sealed {
     #[doc(hidden)]
     fn index_of(bits: Partial, least: bool) -> u64;
     #[doc(hidden)]
-    fn mean_of(sum: Self::Sum, len: usize) -> f64;
+    fn mean_of(bits: Partial, len: usize) -> f64;
 }
 
 /// The bytes of a partial result, as the kernels leave them.
@@ -64,8 +64,22 @@ fn partial<A: Copy>(bits: Partial) -> A {
     unsafe { (&raw const bits).cast::<A>().read() }
 }
 
+/// `sum / len`, rounded once. `len` is not 0.
+fn quotient(sum: i128, len: usize) -> f64 {
+    let magnitude = sum.unsigned_abs();
+    // As far up as it goes, so that the quotient has 64 bits at least.
+    let shift = magnitude.leading_zeros() % u128::BITS;
+    let (dividend, divisor) = (magnitude << shift, len as u128);
+    // What is left over only says on which side of a tie the quotient lies: so does its lowest bit, which an `f64` has
+    // no room for.
+    let rest = u128::from(!dividend.is_multiple_of(divisor));
+    let quotient = ((dividend / divisor) | rest) as f64;
+    let mean = quotient * 2_f64.powi(-(shift as i32));
+    if sum < 0 { -mean } else { mean }
+}
+
 macro_rules! reducible {
-    ($($ty:ty: $sum:ty;)*) => { $(
+    ($($ty:ty: $sum:ty, $mean:ident, |$bits:ident, $len:ident| $mean_of:expr;)*) => { $(
         impl Reducible for $ty {
             type Sum = $sum;
 
@@ -77,6 +91,7 @@ macro_rules! reducible {
                     Operator::Max => Passes::of::<Max<$ty>>(),
                     Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
                     Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
+                    Operator::Mean => Passes::of::<$mean<$ty>>(),
                 }
             }
             fn sum_of(bits: Partial) -> $sum {
@@ -92,21 +107,47 @@ macro_rules! reducible {
             fn index_of(bits: Partial, _least: bool) -> u64 {
                 partial::<Found<<$ty as GpuElement>::Key>>(bits).index
             }
-            fn mean_of(sum: $sum, len: usize) -> f64 {
-                sum as f64 / len as f64
+            fn mean_of($bits: Partial, $len: usize) -> f64 {
+                $mean_of
             }
         }
     )* };
 }
+// The sum of all bytes, or of all elements of 16 bits, that a memory can hold fits 64 bits.
 reducible! {
-    u8: u64;
-    u16: u64;
-    u32: u64;
-    i32: i64;
-    u64: u64;
-    i64: i64;
-    f32: f32;
-    f64: f64;
-    f16: f32;
-    bf16: f32;
+    u8: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
+    u16: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
+    u32: u64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
+    i32: i64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
+    u64: u64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
+    i64: i64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
+    f32: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
+    f64: f64, Sum, |bits, len| partial::<f64>(bits) / len as f64;
+    f16: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
+    bf16: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quotient;
+
+    #[test]
+    fn a_quotient_is_rounded_once() {
+        let most = i128::from(u64::MAX);
+        assert_eq!(quotient(0, 3), 0.0);
+        assert_eq!(quotient(i128::from(i64::MAX) * 2, 2), i64::MAX as f64);
+        assert_eq!(quotient(i128::from(i64::MIN) * 7, 7), i64::MIN as f64);
+        assert_eq!(quotient(-1, 3), -1.0 / 3.0);
+        // One more than halfway between two floats, by less than any float near it tells.
+        let tie = (1_i128 << 53) + 1;
+        assert_eq!(quotient(tie * 3, 3), (1_u64 << 53) as f64);
+        assert_eq!(quotient(tie * 3 + 1, 3), ((1_u64 << 53) + 2) as f64);
+        assert_eq!(quotient(-(tie * 3 + 1), 3), -(((1_u64 << 53) + 2) as f64));
+        assert_eq!(
+            quotient(tie * most - 1, u64::MAX as usize),
+            (1_u64 << 53) as f64
+        );
+        assert_eq!(quotient(i128::MAX, 1), 2_f64.powi(127));
+        assert_eq!(quotient(1, usize::MAX), 2_f64.powi(-64));
+    }
 }

@@ -32,17 +32,20 @@ pub enum Operator {
     ArgMin,
     /// The position of the greatest element.
     ArgMax,
+    /// The arithmetic mean.
+    Mean,
 }
 
 impl Operator {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sum,
         Self::Product,
         Self::Min,
         Self::Max,
         Self::ArgMin,
         Self::ArgMax,
+        Self::Mean,
     ];
 
     /// The operation's name.
@@ -54,6 +57,7 @@ impl Operator {
             Self::Max => "max",
             Self::ArgMin => "argmin",
             Self::ArgMax => "argmax",
+            Self::Mean => "mean",
         }
     }
 }
@@ -103,14 +107,16 @@ macro_rules! shorthands {
 shorthands! {
     /// The sum; 0 for no elements.
     ///
-    /// Integers are summed in 64 bits and wrap modulo 2^64. Floats are summed in the accumulator's type in
+    /// Integers are summed in 64 bits, `u64` for unsigned and `i64` for signed ones, and the sum is modulo 2^64: it wraps
+    /// where it leaves that type's range, without an error ([`mean`](Self::mean) does not). That takes more than 2^32
+    /// elements of 32 bits, and two of 64. Floats are summed in the accumulator's type in
     /// a fixed order: the same input, as far from an array's start, gives the same bits on the same device,
     /// run after run. The error is at most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest
     /// chain of additions: for `best` and 2^28 elements on 132 multiprocessors about 2000. Subnormal numbers
     /// are added like any others. A NaN, or infinities of both signs, make it NaN, infinities of one sign
     /// that infinity.
     sum -> T::Sum;
-    /// The product; 1 for no elements. Types and order as for the sum. The error of `n` factors is at most
+    /// The product; 1 for no elements. Types and order as for the sum: that of integers is modulo 2^64. The error of `n` factors is at most
     /// `exp(n * epsilon / 2) - 1` of the product's magnitude, as long as no part of it leaves the range of the
     /// normal numbers.
     product -> T::Sum;
@@ -126,8 +132,11 @@ shorthands! {
     /// The position of the greatest element, the first of several; none for no elements. -0 lies below +0;
     /// where there are NaNs, the position of the first of them. The same on every device, by every variant.
     argmax -> Option<u64>;
-    /// The arithmetic mean: the sum, as [`sum`](Self::sum) gives it, divided in `f64`; none for no elements.
-    /// As the sum, the same bits run after run.
+    /// The arithmetic mean; none for no elements.
+    ///
+    /// Of integers, whatever they are, the exact sum divided by their number and rounded once, to the nearest `f64`:
+    /// the same on every device, by every variant. Of floats the sum, as [`sum`](Self::sum) gives it, divided in `f64`:
+    /// the same bits run after run as the sum, with its error and one rounding more, and infinite where the sum is.
     mean -> Option<f64>;
 }
 
@@ -171,8 +180,7 @@ mod requests {
 
     pub fn mean<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<f64>> {
         let len = request.input.len();
-        let bits = finished(request, Operator::Sum)?;
-        Ok(bits.map(|bits| T::mean_of(T::sum_of(bits), len)))
+        Ok(finished(request, Operator::Mean)?.map(|bits| T::mean_of(bits, len)))
     }
 }
 
@@ -314,7 +322,7 @@ impl<T: Reducible> PreparedReduce<'_, T> {
     }
 
     /// Waits for the work queued last and gives its result: a sum or product as [`Value::Sum`], an element
-    /// as [`Value::Element`], a position as [`Value::Index`]; none where no elements have none.
+    /// as [`Value::Element`], a position as [`Value::Index`], a mean as [`Value::Mean`]; none where no elements have none.
     ///
     /// # Errors
     /// What the device reports.
@@ -329,6 +337,7 @@ impl<T: Reducible> PreparedReduce<'_, T> {
             Operator::Max => bits.map(|bits| Value::Element(T::extreme_of(bits, false))),
             Operator::ArgMin => bits.map(|bits| Value::Index(T::index_of(bits, true))),
             Operator::ArgMax => bits.map(|bits| Value::Index(T::index_of(bits, false))),
+            Operator::Mean => bits.map(|bits| Value::Mean(T::mean_of(bits, self.input.len()))),
         })
     }
 }
@@ -342,4 +351,6 @@ pub enum Value<T: Reducible> {
     Element(T),
     /// An element's position.
     Index(u64),
+    /// A mean.
+    Mean(f64),
 }
