@@ -4,7 +4,13 @@
 use std::{env, process::Command, sync::Barrier};
 
 use cuda_std::prelude::*;
-use warpwright::{Device, Error, LaunchConfig, Module, Vector};
+use warpwright::{
+    Device, Error, LaunchConfig, Module, Vector,
+    ops::{
+        map::{PowPairs, Sin, Wave},
+        reduce::Operator,
+    },
+};
 use warpwright_tests::{
     cases,
     data::Data,
@@ -99,10 +105,7 @@ fn everything_is_dropped_while_work_is_queued() {
             // An array, its results and the handle go while the device has yet to use them.
             let handle = device.new_stream().unwrap();
             let vector = handle.upload(&vec![1_u32; len]).unwrap();
-            let mut sum = handle
-                .reduce(&vector)
-                .prepare(warpwright::ops::reduce::Operator::Sum)
-                .unwrap();
+            let mut sum = handle.reduce(&vector).prepare(Operator::Sum).unwrap();
             for _ in 0..4 {
                 sum.enqueue().unwrap();
             }
@@ -140,6 +143,69 @@ fn pinned_memory_is_dropped_while_it_is_copied() {
             let mut other = device.pinned::<u32>(len).unwrap();
             other.as_mut_slice().unwrap().fill(u32::MAX);
             assert_eq!(device.max(&vector).unwrap(), Some(round));
+        }
+    }
+}
+
+/// A result that is asked for before work is queued is an error that names the operation, for every prepared form; and
+/// so is one of work that could not be queued.
+#[test]
+fn no_result_is_read_before_work_is_queued() {
+    fn refused<T>(operation: &str, result: warpwright::Result<T>) {
+        let error = result.map(drop).expect_err(operation);
+        let text = error.to_string();
+        assert!(matches!(error, Error::Invalid { .. }), "{text}");
+        assert!(text.starts_with(&format!("{operation}: ")), "{text}");
+        assert!(text.contains("enqueue"), "{text}");
+    }
+    for device in devices::all() {
+        let values = device.upload(&[1.0_f32, 2.0, 3.0, 4.0]).unwrap();
+        let matrix = device
+            .upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)
+            .unwrap();
+        let none = device.zeros::<f32>(0).unwrap();
+        for operator in Operator::ALL {
+            for variant in cases::variants("reduce") {
+                for vector in [&values, &none] {
+                    let request = device.reduce(vector).variant(variant.name);
+                    let mut prepared = request.prepare(operator).unwrap();
+                    refused(operator.name(), prepared.finish());
+                    prepared.enqueue().unwrap();
+                    prepared.finish().unwrap();
+                }
+            }
+        }
+        let counts = || device.histogram_range_request(&values, 4, 0.0, 5.0);
+        for variant in cases::variants("histogram") {
+            let mut prepared = counts().variant(variant.name).prepare().unwrap();
+            refused("histogram", prepared.finish());
+            prepared.enqueue().unwrap();
+            assert_eq!(prepared.finish().unwrap().total(), 4);
+        }
+        // The error names the operation; after `enqueue` the result is there, also to keep.
+        macro_rules! outputs {
+            ($($operation:literal: $request:expr;)*) => { $(
+                let mut prepared = $request.unwrap();
+                refused($operation, prepared.output());
+                prepared.enqueue().unwrap();
+                prepared.enqueue().unwrap();
+                prepared.output().unwrap().to_vec().unwrap();
+                prepared.into_output().unwrap().to_vec().unwrap();
+                refused($operation, $request.unwrap().into_output());
+            )* };
+        }
+        outputs! {
+            "sum of columns": device.reduce_columns(&matrix).prepare_sum();
+            "mean of columns": device.reduce_columns(&matrix).prepare_mean();
+            "min of rows": device.reduce_rows(&matrix).prepare_min();
+            "max of rows": device.reduce_rows(&matrix).prepare_max();
+            "transpose": device.transpose_request(&matrix).prepare();
+            "gemm": device.gemm(&matrix, &matrix).prepare();
+            "convolve": device.convolve_request(&values, &[1.0]).prepare();
+            "convolve": device.convolve_rows_request(&matrix, &[1.0]).prepare();
+            "map": device.map_request(&values, Sin).prepare();
+            "map": device.map_pairs_request(&values, &values, PowPairs).prepare();
+            "map": device.map_positions_request(4, Wave).prepare();
         }
     }
 }

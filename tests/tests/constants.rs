@@ -53,7 +53,7 @@ fn masks_in_turn_on_several_streams() {
                 request.enqueue().unwrap();
             }
             for (request, (stream, number)) in prepared.iter().zip(uses) {
-                let found = request.output().to_vec().unwrap();
+                let found = request.output().unwrap().to_vec().unwrap();
                 let expected = moved(&values, number, weight(number));
                 assert!(
                     found == expected,

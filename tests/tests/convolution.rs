@@ -463,10 +463,10 @@ fn queued_again_it_gives_the_same() {
                 let mut prepared = request.boundary(Boundary::Wrap).prepare().unwrap();
                 for _ in 0..3 {
                     prepared.enqueue().unwrap();
-                    let got = prepared.output().to_vec().unwrap();
+                    let got = prepared.output().unwrap().to_vec().unwrap();
                     oracle::same(&got, &wanted).unwrap();
                 }
-                let output = prepared.into_output();
+                let output = prepared.into_output().unwrap();
                 oracle::same(&output.to_vec().unwrap(), &wanted).unwrap();
             }
         }

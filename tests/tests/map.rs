@@ -247,8 +247,8 @@ fn a_queued_wave_keeps_its_constants() {
             long.enqueue().unwrap();
             short.enqueue().unwrap();
         }
-        is_the_wave(&long.output().to_vec().unwrap(), 5000).unwrap();
-        is_the_wave(&short.output().to_vec().unwrap(), 77).unwrap();
+        is_the_wave(&long.output().unwrap().to_vec().unwrap(), 5000).unwrap();
+        is_the_wave(&short.output().unwrap().to_vec().unwrap(), 77).unwrap();
     }
 }
 

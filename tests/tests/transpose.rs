@@ -231,13 +231,13 @@ fn queued_again_it_gives_the_same_and_takes_the_new_input() {
             for _ in 0..3 {
                 prepared.enqueue().unwrap();
                 assert_eq!(
-                    prepared.output().to_vec().unwrap(),
+                    prepared.output().unwrap().to_vec().unwrap(),
                     wanted,
                     "{}",
                     variant.name
                 );
             }
-            let output: Matrix<u32> = prepared.into_output();
+            let output: Matrix<u32> = prepared.into_output().unwrap();
             assert_eq!(output.to_vec().unwrap(), wanted, "{}", variant.name);
         }
     }

@@ -124,7 +124,10 @@ impl Work<'_> {
         }
         let mut prepared = request.prepare().map_err(failed)?;
         let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
-        let values = prepared.output().to_vec().map_err(failed)?;
+        let values = prepared
+            .output()
+            .and_then(|output| output.to_vec())
+            .map_err(failed)?;
         let data = shaped(shape, values)?;
         Ok(Done {
             value: T::into_array(data),

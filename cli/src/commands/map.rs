@@ -64,7 +64,10 @@ where
     }
     let mut prepared = request.prepare().map_err(failed)?;
     let time = timed(device, || prepared.enqueue()).map_err(failed)?;
-    let values = prepared.output().to_vec().map_err(failed)?;
+    let values = prepared
+        .output()
+        .and_then(|output| output.to_vec())
+        .map_err(failed)?;
     let data = shaped(data.shape(), values)?;
     Ok(Done {
         value: Array::F32(data),

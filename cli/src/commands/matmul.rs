@@ -94,7 +94,7 @@ fn matmul<T: Element + GemmElement>(
             let time = timed(device, || prepared.enqueue()).map_err(failed)?;
             let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
             return Ok(Done {
-                value: array(&prepared.into_output())?,
+                value: array(&prepared.into_output().map_err(failed)?)?,
                 variant,
                 chosen_by,
                 time,
@@ -110,7 +110,7 @@ fn matmul<T: Element + GemmElement>(
     let ((), time) = device.time(|| prepared.enqueue()).map_err(failed)?;
     let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
     Ok(Done {
-        value: array(&prepared.into_output())?,
+        value: array(&prepared.into_output().map_err(failed)?)?,
         variant,
         chosen_by,
         time,

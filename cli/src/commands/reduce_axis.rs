@@ -156,7 +156,7 @@ impl Work<'_> {
         let mut prepared = prepared.map_err(failed)?;
         let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
         let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
-        let values: Vector<O> = prepared.into_output();
+        let values: Vector<O> = prepared.into_output().map_err(failed)?;
         let values = written(values.to_vec().map_err(failed)?)?;
         Ok(Done {
             value: S::into_array(Data::vector(values)),

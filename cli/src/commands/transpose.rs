@@ -58,7 +58,10 @@ fn transpose<T: Element>(
     }
     let mut prepared = request.prepare().map_err(library)?;
     let time = timed(device, || prepared.enqueue()).map_err(library)?;
-    let values = prepared.output().to_vec().map_err(library)?;
+    let values = prepared
+        .output()
+        .and_then(|output| output.to_vec())
+        .map_err(library)?;
     let data = shaped(shape, values).map_err(Problem::Input)?;
     Ok(Done {
         value: T::into_array(data),

@@ -126,7 +126,7 @@ where
     }
 
     fn check(&self) -> Result<std::result::Result<(), String>> {
-        let found = self.prepared.output().to_vec()?;
+        let found = self.prepared.output()?.to_vec()?;
         if found.len() != self.expected.len() {
             let (found, expected) = (found.len(), self.expected.len());
             return Ok(Err(format!("expected {expected} results, found {found}")));

@@ -49,7 +49,7 @@ impl Ready for Rung<'_> {
     }
 
     fn check(&self) -> Result<std::result::Result<(), String>> {
-        let found = self.prepared.output().to_vec()?;
+        let found = self.prepared.output()?.to_vec()?;
         let pairs = found.par_iter().zip(self.expected).enumerate();
         let wrong = pairs.find_first(|(_, (found, expected))| found != expected);
         Ok(match wrong {

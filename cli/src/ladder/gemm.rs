@@ -60,7 +60,7 @@ impl Ready for Rung<'_> {
     }
 
     fn check(&self) -> Result<std::result::Result<(), String>> {
-        let found = self.prepared.output().to_vec()?;
+        let found = self.prepared.output()?.to_vec()?;
         // Also what is no number.
         let whole = |value: &f32| value.fract() == 0.0 && value.abs() < 16_777_216.0;
         if let Some(at) = found.par_iter().position_first(|value| !whole(value)) {

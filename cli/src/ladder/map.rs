@@ -72,7 +72,7 @@ where
     }
 
     fn check(&self) -> Result<std::result::Result<(), String>> {
-        let found = self.prepared.output().to_vec()?;
+        let found = self.prepared.output()?.to_vec()?;
         if found.len() != self.elements {
             return Ok(Err(format!(
                 "expected {} elements, found {}",

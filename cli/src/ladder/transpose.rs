@@ -47,7 +47,7 @@ impl Ready for Rung<'_> {
     }
 
     fn check(&self) -> Result<std::result::Result<(), String>> {
-        let (found, side) = (self.prepared.output().to_vec()?, self.side);
+        let (found, side) = (self.prepared.output()?.to_vec()?, self.side);
         let wrong = found.par_iter().enumerate().find_first(|(index, value)| {
             **value != self.values[index % side * side + index / side]
         });

@@ -7,7 +7,7 @@ use warpwright_gpu::convolution::{
     policy::{self, Policy},
 };
 
-use super::{Choice, ChosenBy, choose, grid_size, sealed::Sealed};
+use super::{Choice, ChosenBy, choose, grid_size, made::Made, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
@@ -196,7 +196,7 @@ impl<'a, S: Signal<'a>> ConvolveRequest<'a, S> {
     pub fn run(self) -> Result<S::Output> {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
-        Ok(prepared.output)
+        prepared.into_output()
     }
 
     /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
@@ -239,7 +239,7 @@ impl<'a, S: Signal<'a>> ConvolveRequest<'a, S> {
         Ok(PreparedConvolve {
             device,
             input,
-            output,
+            output: Made::at(OPERATION, output),
             mask_width: mask.len(),
             boundary,
             choice,
@@ -430,7 +430,7 @@ fn copies<T: Kernels>(problem: &Problem<'_, T::Sum>) -> Weights<T::Sum> {
 pub struct PreparedConvolve<'a, S: Signal<'a>> {
     device: Device,
     input: S,
-    output: S::Output,
+    output: Made<S::Output>,
     mask_width: usize,
     boundary: Boundary,
     choice: Choice,
@@ -464,58 +464,66 @@ impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let Some((kernel, config)) = self.launch else {
-            return Ok(());
-        };
-        let (input, _, width) = self.input.parts();
-        let output = S::elements(&mut self.output);
-        let mut args = RawArgs::new();
-        args.view(input.address(), input.len());
-        let constants = match &self.weights {
-            Placed::Global(mask) => {
-                args.view(mask.view().address(), mask.len())
-                    .view(output.address(), output.len())
-                    .value(width);
-                None
-            }
-            Placed::Constants { values, apart } => {
-                args.view(output.address(), output.len())
-                    .value(width)
-                    .value(self.mask_width);
-                if let Some(apart) = apart {
-                    args.value(*apart);
+        self.output.by(|output| {
+            let Some((kernel, config)) = self.launch else {
+                return Ok(());
+            };
+            let (input, _, width) = self.input.parts();
+            let output = S::elements(output);
+            let mut args = RawArgs::new();
+            args.view(input.address(), input.len());
+            let constants = match &self.weights {
+                Placed::Global(mask) => {
+                    args.view(mask.view().address(), mask.len())
+                        .view(output.address(), output.len())
+                        .value(width);
+                    None
                 }
-                Some(MaskOf::<'a, S>::table().with(values))
+                Placed::Constants { values, apart } => {
+                    args.view(output.address(), output.len())
+                        .value(width)
+                        .value(self.mask_width);
+                    if let Some(apart) = apart {
+                        args.value(*apart);
+                    }
+                    Some(MaskOf::<'a, S>::table().with(values))
+                }
+            };
+            if let Some(tiles) = self.tiles {
+                args.value(tiles);
             }
-        };
-        if let Some(tiles) = self.tiles {
-            args.value(tiles);
-        }
-        args.value(self.boundary);
-        let params = args.pointers();
-        let launch = Launch {
-            operation: OPERATION,
-            kernel,
-            config,
-            params: &params,
-            module: None,
-            constants: constants.as_slice(),
-        };
-        ordered(&self.device.executor, &[input.device()], || {
-            // SAFETY: the output is a new allocation with as many elements as the input, a multiple of the
-            // row's width, which is not 0; the grid has a block per part of a row; the table holds the mask
-            // as the kernel wants it, and the mask in global memory is this request's own.
-            unsafe { self.device.launch_tuned(&launch) }
+            args.value(self.boundary);
+            let params = args.pointers();
+            let launch = Launch {
+                operation: OPERATION,
+                kernel,
+                config,
+                params: &params,
+                module: None,
+                constants: constants.as_slice(),
+            };
+            ordered(&self.device.executor, &[input.device()], || {
+                // SAFETY: the output is a new allocation with as many elements as the input, a multiple of the
+                // row's width, which is not 0; the grid has a block per part of a row; the table holds the mask
+                // as the kernel wants it, and the mask in global memory is this request's own.
+                unsafe { self.device.launch_tuned(&launch) }
+            })
         })
     }
 
     /// The result of the work queued last.
-    pub fn output(&self) -> &S::Output {
-        &self.output
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no work was queued, or the last could not be.
+    pub fn output(&self) -> Result<&S::Output> {
+        self.output.get()
     }
 
     /// The result of the work queued last, to keep.
-    pub fn into_output(self) -> S::Output {
-        self.output
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    pub fn into_output(self) -> Result<S::Output> {
+        self.output.take()
     }
 }

@@ -6,7 +6,9 @@ use warpwright_gpu::gemm::{
     policy::{self, BEST_MOST_K, CUTS, Cut},
 };
 
-use super::{Choice, ChosenBy, choose, grid_size, sealed::Sealed as LibraryType};
+use super::{
+    Choice, ChosenBy, choose, grid_size, made::Made, sealed::Sealed as LibraryType,
+};
 use crate::{
     buffer::Element,
     device::Device,
@@ -226,7 +228,7 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
     pub fn run(self) -> Result<C::Claimed> {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
-        Ok(prepared.output)
+        prepared.into_output()
     }
 
     /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
@@ -298,7 +300,7 @@ impl<'a, T: GemmElement, C: Destination<T>> GemmRequest<'a, T, C> {
             device,
             a,
             b,
-            output,
+            output: Made::at(OPERATION, output),
             choice,
             kernel,
             config,
@@ -322,7 +324,7 @@ pub struct PreparedGemm<'a, T, C = Matrix<T>> {
     device: Device,
     a: MatrixRect<'a, T>,
     b: MatrixRect<'a, T>,
-    output: C,
+    output: Made<C>,
     choice: Choice,
     kernel: &'static KernelDescriptor,
     config: LaunchConfig,
@@ -353,32 +355,40 @@ impl<T: GemmElement, C: Claimed<T>> PreparedGemm<'_, T, C> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        if self.problem.m == 0 || self.problem.n == 0 {
-            return Ok(());
-        }
-        let (a, b, c) = (self.a.elements(), self.b.elements(), self.output.rect());
-        let mut args = RawArgs::new();
-        args.view(a.address(), a.len())
-            .view(b.address(), b.len())
-            .view(c.elements().address(), c.elements().len())
-            .value(self.problem)
-            .value(self.alpha)
-            .value(self.beta);
-        let launch = (self.kernel, self.config);
-        let owners = [self.a.device(), self.b.device(), c.device()];
-        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is borrowed
-        // mutably or owned, so it overlaps neither A nor B; the kernel is the one for these transposes; the
-        // grid has a block per tile.
-        unsafe { self.device.queue(OPERATION, launch, &args, &owners) }
+        self.output.by(|output| {
+            if self.problem.m == 0 || self.problem.n == 0 {
+                return Ok(());
+            }
+            let (a, b, c) = (self.a.elements(), self.b.elements(), output.rect());
+            let mut args = RawArgs::new();
+            args.view(a.address(), a.len())
+                .view(b.address(), b.len())
+                .view(c.elements().address(), c.elements().len())
+                .value(self.problem)
+                .value(self.alpha)
+                .value(self.beta);
+            let launch = (self.kernel, self.config);
+            let owners = [self.a.device(), self.b.device(), c.device()];
+            // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is
+            // borrowed mutably or owned, so it overlaps neither A nor B; the kernel is the one for these
+            // transposes; the grid has a block per tile.
+            unsafe { self.device.queue(OPERATION, launch, &args, &owners) }
+        })
     }
 
     /// The result of the work queued last.
-    pub fn output(&self) -> &C {
-        &self.output
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no work was queued, or the last could not be.
+    pub fn output(&self) -> Result<&C> {
+        self.output.get()
     }
 
     /// The result of the work queued last, to keep.
-    pub fn into_output(self) -> C {
-        self.output
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    pub fn into_output(self) -> Result<C> {
+        self.output.take()
     }
 }

@@ -6,7 +6,7 @@ use warpwright_gpu::histogram::{
     policy::{self, Policy},
 };
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size, sealed::Sealed};
+use super::{Choice, ChosenBy, Strided, choose, grid_size, made::Made, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector, VectorView, host_vec},
     device::Device,
@@ -212,7 +212,7 @@ where
             rule,
             choice,
             work,
-            counts,
+            counts: Made::at("histogram", counts),
             cleared: true,
         })
     }
@@ -334,7 +334,7 @@ pub struct PreparedHistogram<'a, B: Binning> {
     rule: B,
     choice: Choice,
     work: Work,
-    counts: Vector<u64>,
+    counts: Made<Vector<u64>>,
     /// Whether the counts are 0.
     cleared: bool,
 }
@@ -355,7 +355,7 @@ where
 
     /// Bytes of device memory that it takes: the counts, 8 per bin, whose copy on the host is the result.
     pub fn workspace_bytes(&self) -> usize {
-        self.counts.len() * size_of::<u64>()
+        self.bins * size_of::<u64>()
     }
 
     /// Queues the work: clears the counts and counts. `serial` does its work here, on the host.
@@ -363,11 +363,10 @@ where
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        match self.work {
+        self.counts.by(|counts| match self.work {
             Work::Host => {
                 self.cleared = false;
-                let counts = serial(self.rule, &self.input.to_vec()?, self.bins)?;
-                self.counts.upload(&counts)
+                counts.upload(&serial(self.rule, &self.input.to_vec()?, self.bins)?)
             }
             Work::Launch {
                 kernel,
@@ -375,30 +374,30 @@ where
                 best,
             } => {
                 if !self.cleared {
-                    self.counts.view_mut().clear()?;
+                    counts.view_mut().clear()?;
                 }
                 self.cleared = false;
                 let mut args = RawArgs::new();
                 args.view(self.input.address(), self.input.len())
-                    .view(self.counts.view().address(), self.bins)
+                    .view(counts.view().address(), self.bins)
                     .value(self.rule);
                 if let Some([copies_log2, slice]) = best {
                     args.value(copies_log2).value(slice);
                 }
                 let (launch, owners) = ((kernel, config), [self.input.device()]);
-                // SAFETY: the counts are this request's own, one per bin; the plan keeps to the kernel's shared
-                // memory and to 2^32 values per block.
+                // SAFETY: the counts are this request's own, one per bin; the plan keeps to the kernel's
+                // shared memory and to 2^32 values per block.
                 unsafe { self.device.queue("histogram", launch, &args, &owners) }
             }
-        }
+        })
     }
 
     /// Waits for the work queued last and gives its result.
     ///
     /// # Errors
-    /// What the device reports.
+    /// [`Error::Invalid`] if no work was queued, or the last could not be; and what the device reports.
     pub fn finish(&self) -> Result<Histogram> {
-        let counts = self.counts.to_vec()?;
+        let counts = self.counts.get()?.to_vec()?;
         let outside = (self.input.len() as u64).saturating_sub(counts.iter().sum());
         Ok(Histogram { counts, outside })
     }

@@ -14,7 +14,7 @@ use warpwright_gpu::map::{
 
 pub use warpwright_gpu::map::{LibraryFn, Wave, functions::*};
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size};
+use super::{Choice, ChosenBy, Strided, choose, grid_size, made::Made};
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
@@ -291,7 +291,7 @@ impl<'a, F: Function> MapRequest<'a, F> {
     {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
-        Ok(prepared.output)
+        prepared.into_output()
     }
 
     /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
@@ -350,7 +350,7 @@ impl<'a, F: Function> MapRequest<'a, F> {
             choice,
             kernel,
             config,
-            output,
+            output: Made::at("map", output),
         })
     }
 }
@@ -414,7 +414,7 @@ pub struct PreparedMap<'a, F: Function> {
     choice: Choice,
     kernel: &'static KernelDescriptor,
     config: LaunchConfig,
-    output: Vector<Out<F>>,
+    output: Made<Vector<Out<F>>>,
 }
 
 impl<F: Function> fmt::Debug for PreparedMap<'_, F> {
@@ -450,47 +450,55 @@ where
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let len = self.output.len();
-        if len == 0 {
-            return Ok(());
-        }
-        // One that is not there is done without, as this handle is.
-        let owners = self
-            .inputs
-            .map(|input| input.map_or(&self.device, |input| input.device));
-        let mut args = RawArgs::new();
-        args.value(Passed::new(self.function.map()));
-        for input in self.inputs {
-            // A function that takes fewer inputs does not touch the others.
-            let (address, len) = input.map_or((0, 0), |input| (input.address, input.len));
-            args.view(address, len);
-        }
-        args.view(self.output.view_mut().address(), len);
-        let params = args.pointers();
-        F::with_constants(len, |constants| {
-            let launch = Launch {
-                operation: "map",
-                kernel: self.kernel,
-                config: self.config,
-                params: &params,
-                module: self.function.module(),
-                constants,
-            };
-            ordered(&self.device.executor, &owners, || {
-                // SAFETY: the inputs that the function takes have `len` elements, as the output has, which
-                // is a new allocation; the kernel touches no other input.
-                unsafe { self.device.launch_tuned(&launch) }
+        self.output.by(|output| {
+            let len = output.len();
+            if len == 0 {
+                return Ok(());
+            }
+            // One that is not there is done without, as this handle is.
+            let owners = self
+                .inputs
+                .map(|input| input.map_or(&self.device, |input| input.device));
+            let mut args = RawArgs::new();
+            args.value(Passed::new(self.function.map()));
+            for input in self.inputs {
+                // A function that takes fewer inputs does not touch the others.
+                let (address, len) = input.map_or((0, 0), |input| (input.address, input.len));
+                args.view(address, len);
+            }
+            args.view(output.view_mut().address(), len);
+            let params = args.pointers();
+            F::with_constants(len, |constants| {
+                let launch = Launch {
+                    operation: "map",
+                    kernel: self.kernel,
+                    config: self.config,
+                    params: &params,
+                    module: self.function.module(),
+                    constants,
+                };
+                ordered(&self.device.executor, &owners, || {
+                    // SAFETY: the inputs that the function takes have `len` elements, as the output has, which
+                    // is a new allocation; the kernel touches no other input.
+                    unsafe { self.device.launch_tuned(&launch) }
+                })
             })
         })
     }
 
     /// The result of the work queued last.
-    pub fn output(&self) -> &Vector<Out<F>> {
-        &self.output
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no work was queued, or the last could not be.
+    pub fn output(&self) -> Result<&Vector<Out<F>>> {
+        self.output.get()
     }
 
     /// The result of the work queued last, to keep.
-    pub fn into_output(self) -> Vector<Out<F>> {
-        self.output
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    pub fn into_output(self) -> Result<Vector<Out<F>>> {
+        self.output.take()
     }
 }

@@ -9,13 +9,15 @@
 //! the problem. A variant that the caller forces is checked like any other.
 //!
 //! A request takes its result and its workspace when it is prepared (`workspace_bytes()` of the prepared form says how much
-//! beside the result that is), and nothing when it is queued.
+//! beside the result that is), and nothing when it is queued. The result is there once work is queued: before that, asking
+//! for it is an error.
 
 pub mod axis;
 mod columns;
 pub mod convolution;
 pub mod gemm;
 pub mod histogram;
+mod made;
 pub mod map;
 pub mod random;
 pub mod reduce;

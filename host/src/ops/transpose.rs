@@ -3,7 +3,7 @@
 use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 use warpwright_gpu::transpose::{FAMILY, Word, policy::cuts};
 
-use super::{Choice, ChosenBy, choose, grid_size};
+use super::{Choice, ChosenBy, choose, grid_size, made::Made};
 use crate::{
     buffer::{Element, copy},
     device::Device,
@@ -64,7 +64,7 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
     pub fn run(self) -> Result<Matrix<T>> {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
-        Ok(prepared.output)
+        prepared.into_output()
     }
 
     /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
@@ -116,7 +116,7 @@ impl<'a, T: Element> TransposeRequest<'a, T> {
         Ok(PreparedTranspose {
             device,
             input,
-            output,
+            output: Made::at("transpose", output),
             choice,
             work,
         })
@@ -136,7 +136,7 @@ enum Work {
 pub struct PreparedTranspose<'a, T> {
     device: Device,
     input: MatrixView<'a, T>,
-    output: Matrix<T>,
+    output: Made<Matrix<T>>,
     choice: Choice,
     work: Work,
 }
@@ -162,31 +162,39 @@ impl<T: Element> PreparedTranspose<'_, T> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let (input, mut output) = (self.input.as_vector(), self.output.as_vector_mut());
-        match self.work {
-            Work::Nothing => Ok(()),
-            Work::Copy => copy("transpose", input, &mut output),
-            Work::Launch(kernel, config) => {
-                let mut args = RawArgs::new();
-                args.view(input.address(), input.len())
-                    .view(output.address(), output.len())
-                    .value(self.input.width())
-                    .value(self.input.height());
-                let (launch, owners) = ((kernel, config), [input.device()]);
-                // SAFETY: both have `width * height` elements of the kernel's word size, the output is a new
-                // allocation, and the grid has a block per tile.
-                unsafe { self.device.queue("transpose", launch, &args, &owners) }
+        self.output.by(|output| {
+            let (input, mut output) = (self.input.as_vector(), output.as_vector_mut());
+            match self.work {
+                Work::Nothing => Ok(()),
+                Work::Copy => copy("transpose", input, &mut output),
+                Work::Launch(kernel, config) => {
+                    let mut args = RawArgs::new();
+                    args.view(input.address(), input.len())
+                        .view(output.address(), output.len())
+                        .value(self.input.width())
+                        .value(self.input.height());
+                    let (launch, owners) = ((kernel, config), [input.device()]);
+                    // SAFETY: both have `width * height` elements of the kernel's word size, the output is a
+                    // new allocation, and the grid has a block per tile.
+                    unsafe { self.device.queue("transpose", launch, &args, &owners) }
+                }
             }
-        }
+        })
     }
 
     /// The result of the work queued last.
-    pub fn output(&self) -> &Matrix<T> {
-        &self.output
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no work was queued, or the last could not be.
+    pub fn output(&self) -> Result<&Matrix<T>> {
+        self.output.get()
     }
 
     /// The result of the work queued last, to keep.
-    pub fn into_output(self) -> Matrix<T> {
-        self.output
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    pub fn into_output(self) -> Result<Matrix<T>> {
+        self.output.take()
     }
 }

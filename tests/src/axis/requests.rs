@@ -95,9 +95,9 @@ pub fn queued_again_every_variant_gives_the_same(axis: Axis, shapes: &[(usize, u
                 for _ in 0..3 {
                     prepared_sum.enqueue().unwrap();
                     prepared_min.enqueue().unwrap();
-                    let found = prepared_sum.output().to_vec().unwrap();
+                    let found = prepared_sum.output().unwrap().to_vec().unwrap();
                     assert_eq!(found, sums, "{}", variant.name);
-                    let found = prepared_min.output().to_vec().unwrap();
+                    let found = prepared_min.output().unwrap().to_vec().unwrap();
                     assert_eq!(found, least, "{}", variant.name);
                 }
             }

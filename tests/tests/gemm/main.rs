@@ -363,14 +363,17 @@ fn queued_again_it_overwrites_or_goes_on() {
         let mut prepared = device.gemm(&a, &a).prepare().unwrap();
         for _ in 0..3 {
             prepared.enqueue().unwrap();
-            assert_eq!(prepared.output().to_vec().unwrap(), [7.0, 10.0, 15.0, 22.0]);
+            assert_eq!(
+                prepared.output().unwrap().to_vec().unwrap(),
+                [7.0, 10.0, 15.0, 22.0]
+            );
         }
-        let c = prepared.into_output();
+        let c = prepared.into_output().unwrap();
         let mut prepared = device.gemm(&a, &a).beta_c(1.0, c).prepare().unwrap();
         prepared.enqueue().unwrap();
         prepared.enqueue().unwrap();
         assert_eq!(
-            prepared.output().to_vec().unwrap(),
+            prepared.output().unwrap().to_vec().unwrap(),
             [21.0, 30.0, 45.0, 66.0]
         );
     }

@@ -61,7 +61,7 @@ pub(super) fn run(bench: &mut Bench) {
                     prepared?,
                     |prepared, set| Ok(prepared[set].enqueue()?),
                     |prepared, set| {
-                        let found = prepared[set].output().to_vec()?;
+                        let found = prepared[set].output()?.to_vec()?;
                         Ok(check(&values[set * len..][..len], &mask, &found))
                     },
                 ))

@@ -75,7 +75,7 @@ fn of<T: GemmElement + Blas + Into<f64>>(
             Ok(local(
                 prepared?,
                 |prepared, set| Ok(prepared[set].enqueue()?),
-                move |prepared, set| Ok(check(set, prepared[set].output().to_vec()?)),
+                move |prepared, set| Ok(check(set, prepared[set].output()?.to_vec()?)),
             ))
         };
         let mut rivals = candidates.rivals(ours);

@@ -73,7 +73,7 @@ where
         prepared?,
         |prepared, set| Ok(prepared[set].enqueue()?),
         move |prepared, set| {
-            let found = prepared[set].output().to_vec()?;
+            let found = prepared[set].output()?.to_vec()?;
             let values = values.get(set * found.len()..).unwrap_or_default();
             let wrong = found.par_iter().zip(values).enumerate().find_map_first(
                 |(at, (&found, &value))| {

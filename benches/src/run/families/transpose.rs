@@ -74,7 +74,7 @@ fn of<T: Element + PartialEq + Debug>(
                 prepared?,
                 |prepared, set| Ok(prepared[set].enqueue()?),
                 |prepared, set| {
-                    let found = prepared[set].output().to_vec()?;
+                    let found = prepared[set].output()?.to_vec()?;
                     Ok(check(
                         &values[set * elements..][..elements],
                         &found,

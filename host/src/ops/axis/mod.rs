@@ -17,7 +17,7 @@ use warpwright_gpu::{
 pub(super) use plan::{Argument, Plan, Problem};
 pub use prepared::PreparedAxis;
 
-use super::{choose, columns, rows, sealed::Sealed};
+use super::{choose, columns, made::Made, rows, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector},
     device::Device,
@@ -271,8 +271,9 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
         self.prepare_sum()?.run()
     }
 
-    /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`. The same bits
-    /// run after run where the sums are.
+    /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`. Of integers the exact sum
+    /// is rounded to `f64` and divided there, so that a mean is within two roundings, `2^-52` of its size. The same
+    /// bits run after run where the sums are.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum); [`Error::Invalid`] too if there are no elements along the axis.
@@ -385,7 +386,7 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
             plan,
             workspace,
             ready: false,
-            output,
+            output: Made::at(operation, output),
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     executor::{Launch, ordered},
     launch::RawArgs,
     matrix::MatrixView,
-    ops::{Choice, ChosenBy},
+    ops::{Choice, ChosenBy, made::Made},
 };
 
 /// A reduction along an axis whose variant is chosen and whose results have their place.
@@ -26,7 +26,7 @@ pub struct PreparedAxis<'a, T, O> {
     pub(super) workspace: Vector<u8>,
     /// Whether the workspace is as the kernels want it and leave it.
     pub(super) ready: bool,
-    pub(super) output: Vector<O>,
+    pub(super) output: Made<Vector<O>>,
 }
 
 impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
@@ -55,7 +55,7 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
         if self.plan.passes.is_empty() {
-            return self.output.view_mut().clear();
+            return self.output.by(|output| output.view_mut().clear());
         }
         if !self.ready {
             self.make_ready()?;
@@ -65,35 +65,37 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
         let executor = &self.device.executor;
         let input = self.input.as_vector();
         let workspace = self.workspace.view().address();
-        let output = (self.output.view().address(), self.output.len());
-        ordered(executor, &[input.device()], || {
-            for pass in &self.plan.passes {
-                let mut args = RawArgs::new();
-                for argument in &pass.arguments {
-                    match *argument {
-                        Argument::Input => args.view(input.address(), input.len()),
-                        Argument::Output => args.view(output.0, output.1),
-                        Argument::Nothing => args.view(output.0, 0),
-                        Argument::Workspace(room) => {
-                            args.view(workspace + room.offset as u64, room.len)
-                        }
-                        Argument::Number(number) => args.value(number),
-                        Argument::Word(word) => args.value(word),
+        self.output.by(|output| {
+            let output = (output.view().address(), output.len());
+            ordered(executor, &[input.device()], || {
+                for pass in &self.plan.passes {
+                    let mut args = RawArgs::new();
+                    for argument in &pass.arguments {
+                        match *argument {
+                            Argument::Input => args.view(input.address(), input.len()),
+                            Argument::Output => args.view(output.0, output.1),
+                            Argument::Nothing => args.view(output.0, 0),
+                            Argument::Workspace(room) => {
+                                args.view(workspace + room.offset as u64, room.len)
+                            }
+                            Argument::Number(number) => args.value(number),
+                            Argument::Word(word) => args.value(word),
+                        };
+                    }
+                    let launch = Launch {
+                        operation: self.operation,
+                        kernel: pass.kernel,
+                        config: pass.config,
+                        params: &args.pointers(),
+                        constants: &[],
+                        module: None,
                     };
+                    // SAFETY: the plan keeps each kernel's contract: the parts of the workspace, which is
+                    // this request's own, do not overlap, and tickets and totals are what they have to be.
+                    unsafe { self.device.launch_tuned(&launch)? };
                 }
-                let launch = Launch {
-                    operation: self.operation,
-                    kernel: pass.kernel,
-                    config: pass.config,
-                    params: &args.pointers(),
-                    constants: &[],
-                    module: None,
-                };
-                // SAFETY: the plan keeps each kernel's contract: the parts of the workspace, which is
-                // this request's own, do not overlap, and tickets and totals are what they have to be.
-                unsafe { self.device.launch_tuned(&launch)? };
-            }
-            Ok(())
+                Ok(())
+            })
         })?;
         self.ready = true;
         Ok(())
@@ -113,17 +115,23 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
     }
 
     /// The results of the work queued last.
-    pub fn output(&self) -> &Vector<O> {
-        &self.output
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or the last could not be.
+    pub fn output(&self) -> Result<&Vector<O>> {
+        self.output.get()
     }
 
     /// The results of the work queued last, to keep.
-    pub fn into_output(self) -> Vector<O> {
-        self.output
+    ///
+    /// # Errors
+    /// As for [`output`](Self::output).
+    pub fn into_output(self) -> Result<Vector<O>> {
+        self.output.take()
     }
 
     pub(super) fn run(mut self) -> Result<Vector<O>> {
         self.enqueue()?;
-        Ok(self.into_output())
+        self.into_output()
     }
 }

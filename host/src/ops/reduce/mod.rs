@@ -6,7 +6,7 @@ mod plan;
 use warpwright_gpu::reduce::FAMILY;
 
 use self::plan::{ALIGN, Plan};
-use super::{Choice, ChosenBy, choose};
+use super::{Choice, ChosenBy, choose, made::Made};
 use crate::{
     buffer::{Vector, VectorView},
     device::Device,
@@ -226,7 +226,7 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
             operator,
             choice,
             plan,
-            memory,
+            memory: Made::at(operator.name(), memory),
             cleared,
         })
     }
@@ -240,7 +240,7 @@ pub struct PreparedReduce<'a, T> {
     operator: Operator,
     choice: Choice,
     plan: Plan,
-    memory: Vector<u8>,
+    memory: Made<Vector<u8>>,
     /// Whether the ticket of `best` is 0, as the kernel wants it and leaves it.
     cleared: bool,
 }
@@ -268,54 +268,57 @@ impl<T: Reducible> PreparedReduce<'_, T> {
     /// # Errors
     /// What the device reports.
     pub fn enqueue(&mut self) -> Result<()> {
-        let operation = self.operator.name();
-        let executor = &self.device.executor;
-        let start = self.memory.view().address();
-        if let (Some(best), false) = (self.plan.best, self.cleared) {
-            // SAFETY: the ticket lies within the request's memory.
-            unsafe { executor.fill(start + best.ticket as u64, 0, ALIGN)? };
-            self.cleared = true;
-        }
-        ordered(executor, &[self.input.device()], || {
-            for pass in &self.plan.passes {
-                let mut args = RawArgs::new();
-                match pass.from {
-                    None => args.view(self.input.address(), self.input.len()),
-                    Some((offset, len)) => args.view(start + offset as u64, len),
-                };
-                if let Some(best) = self.plan.best {
-                    args.value(best.per_block);
-                }
-                args.view(start + pass.to.0 as u64, pass.to.1);
-                if let Some(best) = self.plan.best {
-                    args.view(start + best.ticket as u64, 1);
-                    args.view(start + self.plan.result as u64, 1);
-                }
-                let launch = Launch {
-                    operation,
-                    kernel: pass.kernel,
-                    config: pass.config,
-                    params: &args.pointers(),
-                    module: None,
-                    constants: &[],
-                };
-                // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
-                // to), in memory of this request alone, none overlapping another; the ticket is 0.
-                unsafe { self.device.launch_tuned(&launch)? };
+        self.memory.by(|memory| {
+            let operation = self.operator.name();
+            let executor = &self.device.executor;
+            let start = memory.view().address();
+            if let (Some(best), false) = (self.plan.best, self.cleared) {
+                // SAFETY: the ticket lies within the request's memory.
+                unsafe { executor.fill(start + best.ticket as u64, 0, ALIGN)? };
+                self.cleared = true;
             }
-            Ok(())
+            ordered(executor, &[self.input.device()], || {
+                for pass in &self.plan.passes {
+                    let mut args = RawArgs::new();
+                    match pass.from {
+                        None => args.view(self.input.address(), self.input.len()),
+                        Some((offset, len)) => args.view(start + offset as u64, len),
+                    };
+                    if let Some(best) = self.plan.best {
+                        args.value(best.per_block);
+                    }
+                    args.view(start + pass.to.0 as u64, pass.to.1);
+                    if let Some(best) = self.plan.best {
+                        args.view(start + best.ticket as u64, 1);
+                        args.view(start + self.plan.result as u64, 1);
+                    }
+                    let launch = Launch {
+                        operation,
+                        kernel: pass.kernel,
+                        config: pass.config,
+                        params: &args.pointers(),
+                        module: None,
+                        constants: &[],
+                    };
+                    // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
+                    // to), in memory of this request alone, none overlapping another; the ticket is 0.
+                    unsafe { self.device.launch_tuned(&launch)? };
+                }
+                Ok(())
+            })
         })
     }
 
     /// Waits for the work queued last, and gives what it left; none for no elements.
     fn partial(&self) -> Result<Option<Partial>> {
+        let memory = self.memory.get()?;
         if self.plan.passes.is_empty() {
             return Ok(None);
         }
         let mut bits: Partial = [0; 2];
         let bytes = &mut bytemuck::bytes_of_mut(&mut bits)[..self.plan.partial_bytes];
         let result = self.plan.result;
-        self.memory
+        memory
             .slice(result..result + self.plan.partial_bytes)?
             .download(bytes)?;
         Ok(Some(bits))
@@ -325,7 +328,8 @@ impl<T: Reducible> PreparedReduce<'_, T> {
     /// as [`Value::Element`], a position as [`Value::Index`], a mean as [`Value::Mean`]; none where no elements have none.
     ///
     /// # Errors
-    /// What the device reports.
+    /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or the last could not be; and what the device
+    /// reports.
     pub fn finish(&self) -> Result<Option<Value<T>>> {
         let bits = self.partial()?;
         Ok(match self.operator {

@@ -59,7 +59,7 @@ fn one(
     let request = device.reduce_axis(matrix, axis).variant(variant);
     let mut prepared = request.prepare_sum()?;
     let time = timed(device, || prepared.enqueue())?;
-    Ok((time, same(&prepared.output().to_vec()?, expected)))
+    Ok((time, same(&prepared.output()?.to_vec()?, expected)))
 }
 
 /// How many results there are, all right, or what is wrong with the first wrong one.

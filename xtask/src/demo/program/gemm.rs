@@ -71,7 +71,7 @@ fn one(
 ) -> warpwright::Result<Timed> {
     let mut prepared = device.gemm(part, weights).variant(variant).prepare()?;
     let time = timed(device, || prepared.enqueue())?;
-    *last = prepared.output().to_vec()?;
+    *last = prepared.output()?.to_vec()?;
     let differs = last
         .iter()
         .zip(expected)

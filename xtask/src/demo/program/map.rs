@@ -43,7 +43,7 @@ fn one(
 ) -> warpwright::Result<Timed> {
     let mut prepared = device.map_request(vector, Sin).variant(variant).prepare()?;
     let time = timed(device, || prepared.enqueue())?;
-    let found = prepared.output().to_vec()?;
+    let found = prepared.output()?.to_vec()?;
     let differs = found
         .iter()
         .zip(expected)

@@ -46,6 +46,6 @@ fn one(
         .variant(variant)
         .prepare()?;
     let time = timed(device, || prepared.enqueue())?;
-    *last = prepared.output().to_vec()?;
+    *last = prepared.output()?.to_vec()?;
     Ok((time, picture::compare(last, expected)))
 }
