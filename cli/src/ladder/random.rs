@@ -56,10 +56,10 @@ impl Ready for Rung {
     /// Of the first numbers of the stream: it is called after the first round alone.
     fn check(&self) -> Result<std::result::Result<(), String>> {
         let found = self.output.to_vec()?;
-        if self.random.position() != found.len() as u64 {
-            let place = self.random.position();
+        let place = self.random.position();
+        if place != Some(found.len() as u64) {
             return Ok(Err(format!(
-                "expected to be at word {}, found {place}",
+                "expected to be at word {}, found {place:?}",
                 found.len()
             )));
         }

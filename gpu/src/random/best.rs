@@ -19,7 +19,8 @@ use crate::tuning::shipped;
 ///
 /// # Safety
 /// `first + output.len()` elements are fewer than 2^64 words. The numbers of all quads that have elements in the output share
-/// their upper word, and `keys` are [`run_keys`](Philox4x32::run_keys) of it and of the sequence.
+/// their upper word, and `keys` are [`run_keys`](Philox4x32::run_keys) of it and of the sequence; the elements may be
+/// counted from the first of these quads.
 #[kernel(
     launch_bounds(
         shipped::<Policy, D::Out>().block as u32,

@@ -16,19 +16,22 @@ use super::{
 /// Launch: any number of blocks of 256 threads along x; no shared memory. Writes every element once, 4 or 8
 /// bytes per store; neighbouring lanes' stores lie 16 bytes apart. The same bits on every device.
 ///
+/// The elements are counted from quad `base`: the number of the stream's last one, and one more, may be 2^64.
+///
 /// # Safety
-/// `first + output.len()` elements are fewer than 2^64 words.
+/// The stream has so many quads, and `first + output.len()` elements are fewer than 2^64 words.
 #[kernel(launch_bounds(BLOCK as u32), instances = with_distributions)]
 pub unsafe fn random_per_thread_philox<D: Distribution>(
     output: GlobalMut<D::Out>,
     distribution: D,
     seed: u64,
     sequence: u64,
+    base: u64,
     first: u64,
 ) {
     let part = Part::<D>::new(output, first);
     by_number(part, distribution, false, |quad| {
-        let mut generator = Philox4x32::new(seed, sequence, 4 * quad);
+        let mut generator = Philox4x32::new(seed, sequence, 4 * (base + quad));
         let a = generator.next_word();
         let b = generator.next_word();
         let c = generator.next_word();
@@ -42,7 +45,7 @@ pub unsafe fn random_per_thread_philox<D: Distribution>(
 ///
 /// Launch: blocks of 256 threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
 /// element once, 4 or 8 bytes per store, and reads and writes the states of the sequences that it uses. The
-/// same bits on every device.
+/// same bits on every device. The elements may be counted from any quad of the first sequence.
 ///
 /// # Safety
 /// `states` are those of `random_setup`, or of a kernel of this family after it, at the quad that has element

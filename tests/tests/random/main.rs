@@ -34,15 +34,17 @@ const GENERATORS: [Generator; 2] = [Generator::Philox, Generator::Xorwow];
 /// Words `from` to `from + len - 1` of a stream, by the definition: Philox from its paper, one block at a time;
 /// XORWOW from a generator for each of the sequences.
 fn words(generator: Generator, seed: u64, sequence: u64, from: u64, len: usize) -> Vec<u32> {
-    let end = from + len as u64;
     let mut words = vec![0; len];
     let mut put = |word: u64, value: u32| {
-        if (from..end).contains(&word) {
-            words[(word - from) as usize] = value;
+        let place = word.wrapping_sub(from);
+        if place < len as u64 {
+            words[place as usize] = value;
         }
     };
+    // The stream's last word is word `u64::MAX`.
+    let end = from / 4 + (from % 4 + len as u64).div_ceil(4);
     for first in 0..SEQUENCES as u64 {
-        let quads = from / 4..end.div_ceil(4);
+        let quads = from / 4..end;
         // The quads of this sequence; for Philox there is one of all.
         let stride = match generator {
             Generator::Philox if first == 0 => 1,
@@ -61,8 +63,8 @@ fn words(generator: Generator, seed: u64, sequence: u64, from: u64, len: usize) 
                     std::array::from_fn(|_| register.next_word())
                 }
             };
-            for (word, value) in (4 * quad..).zip(block) {
-                put(word, value);
+            for (word, value) in (0..).zip(block) {
+                put(4 * quad + word, value);
             }
             quad += stride;
         }
@@ -104,7 +106,7 @@ trait Draw: Copy + Debug {
     ) -> Vec<Self::Out> {
         let per_quad = Self::PER_QUAD as u64;
         let start = first / per_quad;
-        let end = (first + len as u64).div_ceil(per_quad);
+        let end = start + (first % per_quad + len as u64).div_ceil(per_quad);
         let words = words(
             generator,
             seed,

@@ -35,10 +35,14 @@ fn check<D: Draw>(
             "{on} {} {kind:?} {draw:?} {sequence} {first} {len}: {outcome:?}",
             variant.name
         );
-        assert_eq!(
-            random.position(),
-            if len == 0 { first } else { first + len as u64 } * words
-        );
+        let end = if len == 0 {
+            first * words
+        } else {
+            (first * words).wrapping_add(len as u64 * words)
+        };
+        // Nothing comes behind the stream's last word.
+        let at_end = len > 0 && end == 0;
+        assert_eq!(random.position(), (!at_end).then_some(end));
     }
 }
 
@@ -82,6 +86,49 @@ fn xorwow_gives_every_element_by_its_number() {
             super::PoissonOf(30.0),
         );
         check(device, kind, 0, 1 << 40, 3, super::Bits);
+    }
+}
+
+/// The last words of a stream, number 2^64 - 1 among them, make elements like any others, and nothing comes after them.
+#[test]
+fn the_last_words_of_a_stream_can_be_drawn() {
+    fn last<D: Draw>(device: &Device, kind: Generator, sequence: u64, len: usize, draw: D) {
+        let words = 4 / D::PER_QUAD as u64;
+        let first = u64::MAX / words - len as u64 + 1;
+        check(device, kind, sequence, first, len, draw);
+        // Drawn in two calls, and skipped to; then the stream is at its end.
+        let wanted = draw.wanted(kind, SEED, sequence, first, len);
+        for variant in cases::variants("random") {
+            let random = device.generator(kind, SEED).unwrap().sequence(sequence);
+            let mut random = random.offset((first - 1) * words).variant(variant.name);
+            random.skip(words).unwrap();
+            let mut got = draw.draw(&mut random, len - 1).unwrap().to_vec().unwrap();
+            got.extend(draw.draw(&mut random, 1).unwrap().to_vec().unwrap());
+            compare::same_bits(&got, &wanted).unwrap();
+            assert_eq!(random.position(), None);
+            assert_eq!(draw.draw(&mut random, 0).unwrap().len(), 0);
+            random.skip(0).unwrap();
+            for error in [
+                draw.draw(&mut random, 1).map(drop).unwrap_err(),
+                random.skip(1).unwrap_err(),
+            ] {
+                assert!(matches!(error, Error::Invalid { .. }), "{error:?}");
+            }
+            let mut random = random.offset(u64::MAX);
+            random.skip(1).unwrap();
+            assert_eq!(random.position(), None);
+        }
+    }
+    for device in devices::all() {
+        for len in [1, 2, 3, 4, 5, 1030] {
+            for_each_distribution!(last(device, Generator::Philox, u64::MAX, len));
+        }
+        // Its states take long to make on the CPU executor: one distribution of each kind.
+        let kind = Generator::Xorwow;
+        last(device, kind, 0, 7, super::Bits);
+        last(device, kind, 0, 2, super::UniformF64);
+        last(device, kind, 0, 3, super::NormalF32(-1.5, 3.25));
+        last(device, kind, 0, 1, super::PoissonOf(77.0));
     }
 }
 
@@ -129,13 +176,13 @@ fn a_distribution_of_longer_elements_starts_at_their_multiple() {
         for kind in GENERATORS {
             let mut random = device.generator(kind, SEED).unwrap();
             let _ = random.uniform::<f32>(5).unwrap();
-            assert_eq!(random.position(), 5);
+            assert_eq!(random.position(), Some(5));
             let got = random.uniform::<f64>(2).unwrap().to_vec().unwrap();
             assert_eq!(got, super::UniformF64.wanted(kind, SEED, 0, 3, 2));
-            assert_eq!(random.position(), 10);
+            assert_eq!(random.position(), Some(10));
             let got = random.poisson(3, 20.0).unwrap().to_vec().unwrap();
             assert_eq!(got, super::PoissonOf(20.0).wanted(kind, SEED, 0, 10, 3));
-            assert_eq!(random.position(), 13);
+            assert_eq!(random.position(), Some(13));
             random.skip(3).unwrap();
             let got = random.bits(6).unwrap().to_vec().unwrap();
             assert_eq!(got, super::Bits.wanted(kind, SEED, 0, 16, 6));
@@ -232,10 +279,11 @@ fn what_cannot_be_drawn_is_refused() {
                     &lambda.to_string(),
                 );
             }
-            assert_eq!(random.position(), 0);
+            assert_eq!(random.position(), Some(0));
             let mut late = device.generator(kind, 1).unwrap().offset(u64::MAX - 2);
-            refused(late.bits(3).map(|v| v.len()), "3 elements");
-            refused(late.skip(3).map(|()| 0), "3 further");
+            refused(late.bits(4).map(|v| v.len()), "4 elements");
+            refused(late.skip(4).map(|()| 0), "4 further");
+            assert_eq!(late.position(), Some(u64::MAX - 2));
             assert_eq!(late.bits(0).unwrap().len(), 0);
             let error = random.variant("fastest").bits(1).unwrap_err();
             assert!(matches!(error, Error::UnknownVariant { .. }), "{error:?}");

@@ -9,7 +9,7 @@ use warpwright_gpu::random::{
     policy::{self, Policy},
 };
 
-use super::{OPERATION, RandomGenerator};
+use super::{OPERATION, RandomGenerator, STREAM};
 use crate::{
     buffer::{Element, VectorViewMut},
     device::Device,
@@ -55,20 +55,20 @@ impl RandomGenerator {
         }
         let per_quad = <D::Quad as Quad<D::Out>>::LEN as u64;
         let words = 4 / per_quad;
-        let first = self.position.div_ceil(words);
-        let end = first
-            .checked_add(output.len() as u64)
-            .and_then(|end| end.checked_mul(words))
-            .ok_or_else(|| {
-                Error::invalid(
-                    OPERATION,
-                    format!(
-                        "no more than the {} words that are left of the stream's 2^64",
-                        u64::MAX - self.position
-                    ),
-                    format!("{} elements of {words} words", output.len()),
-                )
-            })?;
+        let first = self.position.div_ceil(words.into());
+        let end = (first + output.len() as u128) * u128::from(words);
+        if end > STREAM {
+            return Err(Error::invalid(
+                OPERATION,
+                format!(
+                    "no more than the {} words that are left of the stream's 2^64",
+                    STREAM - self.position
+                ),
+                format!("{} elements of {words} words", output.len()),
+            ));
+        }
+        // There are elements, so the first one's words are before the end.
+        let first = first as u64;
         let (address, len) = (output.address(), output.len());
         let states = match &self.states {
             Some(_) => Some(self.states_at(first / per_quad, choice)?),
@@ -100,7 +100,7 @@ impl RandomGenerator {
         }
         self.position = end;
         if let Some(states) = &mut self.states {
-            states.at = Some(end / 4);
+            states.at = Some((end / 4) as u64);
         }
         Ok(())
     }
@@ -121,16 +121,18 @@ impl RandomGenerator {
         let kernel = D::PHILOX[choice.index];
         let mut args = RawArgs::new();
         args.view(address, len).value(distribution);
+        // The kernels count from the quad with this upper word, so that the stream's last element is not past 2^64 to them.
+        let upper = (first / per_quad as u64) >> 32;
+        let base = upper << 32;
         match choice.variant() {
             "best" => {
-                let upper = ((first / per_quad as u64) >> 32) as u32;
                 let [low, high] = Philox4x32::key(self.sequence);
                 let key = Philox4x32::key(self.seed);
-                args.value(Philox4x32::run_keys(key, [upper, low, high]))
+                args.value(Philox4x32::run_keys(key, [upper as u32, low, high]))
             }
-            _ => args.value(self.seed).value(self.sequence),
+            _ => args.value(self.seed).value(self.sequence).value(base),
         };
-        args.value(first);
+        args.value(first - base * per_quad as u64);
         let tuned = self.numbers(choice, kernel, size_of::<D::Out>());
         let quads = len / per_quad + 2;
         let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
@@ -149,6 +151,9 @@ impl RandomGenerator {
         first: u64,
     ) -> Result<()> {
         let kernel = D::XORWOW[fill.choice.index];
+        // A quad's sequence is its number modulo that of the sequences, and all of them are behind the words before.
+        let round = (policy::SEQUENCES * <D::Quad as Quad<D::Out>>::LEN) as u64;
+        let first = first % round;
         let mut args = RawArgs::new();
         args.view(address, len)
             .value(fill.distribution)

@@ -14,6 +14,8 @@ use crate::{
 
 /// The name of the operations in errors.
 const OPERATION: &str = "random";
+/// The words of a stream.
+const STREAM: u128 = 1 << 64;
 
 /// The kinds of generators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -150,8 +152,8 @@ pub struct RandomGenerator {
     device: Device,
     seed: u64,
     sequence: u64,
-    /// The next word.
-    position: u64,
+    /// The words of the stream that come before the next one: all of them at its end.
+    position: u128,
     /// For XORWOW.
     states: Option<States>,
     /// The distribution of the Poisson numbers asked for last.
@@ -187,7 +189,7 @@ impl RandomGenerator {
     /// Goes to word `word` of the sequence.
     #[must_use]
     pub fn offset(mut self, word: u64) -> Self {
-        self.position = word;
+        self.position = word.into();
         self.forget();
         self
     }
@@ -224,9 +226,9 @@ impl RandomGenerator {
         (states + table) * size_of::<u32>()
     }
 
-    /// The number of the word that comes next.
-    pub fn position(&self) -> u64 {
-        self.position
+    /// The number of the word that comes next; none at the end of the stream, behind word 2^64 - 1.
+    pub fn position(&self) -> Option<u64> {
+        u64::try_from(self.position).ok()
     }
 
     /// Leaves out the next `words` words. XORWOW makes all its states anew at the next call.
@@ -234,16 +236,18 @@ impl RandomGenerator {
     /// # Errors
     /// [`Error::Invalid`] if the stream, which has 2^64 words, ends before that.
     pub fn skip(&mut self, words: u64) -> Result<()> {
-        self.position = self.position.checked_add(words).ok_or_else(|| {
-            Error::invalid(
+        let position = self.position + u128::from(words);
+        if position > STREAM {
+            return Err(Error::invalid(
                 OPERATION,
                 format!(
-                    "a place among the stream's 2^64 words, {} further on at most",
-                    u64::MAX - self.position
+                    "a place in the stream of 2^64 words, {} further on at most",
+                    STREAM - self.position
                 ),
                 format!("{words} further on"),
-            )
-        })?;
+            ));
+        }
+        self.position = position;
         self.forget();
         Ok(())
     }
