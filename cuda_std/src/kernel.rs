@@ -268,9 +268,9 @@ impl LaunchConfig {
         self
     }
 
-    /// Threads in a block.
+    /// Threads in a block; `u64::MAX` where they are more than that.
     pub const fn threads(&self) -> u64 {
-        self.block[0] as u64 * self.block[1] as u64 * self.block[2] as u64
+        product(self.block)
     }
 
     /// The index of the block with this number in the grid, x fastest.
@@ -291,8 +291,13 @@ impl LaunchConfig {
         [linear % x, linear / x % y, linear / (x * y)]
     }
 
-    /// Blocks in the grid.
+    /// Blocks in the grid; `u64::MAX` where they are more than that.
     pub const fn blocks(&self) -> u64 {
-        self.grid[0] as u64 * self.grid[1] as u64 * self.grid[2] as u64
+        product(self.grid)
     }
+}
+
+/// The product of three numbers, `u64::MAX` where it is more than that.
+const fn product([x, y, z]: [u32; 3]) -> u64 {
+    (x as u64 * y as u64).saturating_mul(z as u64)
 }

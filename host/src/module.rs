@@ -359,7 +359,7 @@ fn modules_in(folder: &Path) -> Vec<Given> {
 /// not older, `sm_90a` on 9.0 alone.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     let (number, exact) = architecture(arch)?;
-    let device = major * 10 + minor;
+    let device = major.saturating_mul(10).saturating_add(minor);
     (if exact {
         device == number
     } else {
@@ -436,6 +436,8 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (10, 0)), None);
         assert_eq!(runs_on("sm_80", (7, 5)), None);
         assert!(runs_on("sm_75", (12, 0)).is_some());
+        assert!(runs_on("sm_75", (u32::MAX, u32::MAX)).is_some());
+        assert_eq!(runs_on("sm_90a", (u32::MAX, 0)), None);
     }
 
     /// The committed modules, as text.

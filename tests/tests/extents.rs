@@ -1,7 +1,9 @@
 //! Views that are empty, overlap or are huge, lengths around 2^31 and 2^32, and sizes that overflow.
 
+use std::ops::Bound::{Excluded, Unbounded};
+
 use warpwright::{
-    Device, Error, Generator, Matrix,
+    Device, Error, Generator, LaunchConfig, Matrix, MatrixView,
     ops::map::{Scale, ScaleAdd, Wave},
 };
 use warpwright_tests::{
@@ -70,6 +72,90 @@ fn sizes_that_overflow_are_refused() {
         }
         // The device is as good as before.
         assert_eq!(device.sum(&device.upload(&[1_u8, 2]).unwrap()).unwrap(), 3);
+    }
+}
+
+/// The largest numbers that the types have, where a number is asked for: an error, or the right answer, and no panic.
+#[test]
+fn the_largest_numbers_are_refused_or_right() {
+    const MOST: usize = usize::MAX;
+    let most = [u32::MAX; 3];
+    for (grid, block) in [(most, most), (most, [1; 3]), ([0; 3], most), ([1; 3], most)] {
+        let config = LaunchConfig {
+            grid,
+            block,
+            shared_bytes: u32::MAX,
+        };
+        let product = |dims: [u32; 3]| dims.into_iter().map(u128::from).product::<u128>();
+        let saturated = |dims| u64::try_from(product(dims)).unwrap_or(u64::MAX);
+        assert_eq!(config.blocks(), saturated(grid));
+        assert_eq!(config.threads(), saturated(block));
+    }
+    let name = "transpose_best__b1";
+    assert!(warpwright::kernel_ptx(name, (8, 0)).is_some());
+    for capability in [(u32::MAX, 0), (u32::MAX, u32::MAX)] {
+        let text = warpwright::kernel_ptx(name, capability);
+        assert_eq!(text, warpwright::kernel_ptx(name, (8, 0)), "{capability:?}");
+        assert_eq!(warpwright::kernel_ptx("none", capability), None);
+    }
+    for device in devices::all() {
+        let vector = device.upload(&[1.0_f32, 2.0, 3.0]).unwrap();
+        let words = device.upload(&[1_u32, 2, 3]).unwrap();
+        too_large("from", vector.slice(MOST..));
+        too_large("to", vector.slice(..MOST));
+        too_large("to and with", vector.slice(..=MOST));
+        too_large("behind", vector.slice((Excluded(MOST), Unbounded)));
+        let shape = |blocks, threads| {
+            device
+                .map_request(&vector, Scale::add(1.0))
+                .shape(blocks, threads)
+                .run()
+        };
+        for (blocks, threads) in [(u32::MAX, u32::MAX), (u32::MAX, 1), (1, u32::MAX), (0, 0)] {
+            too_large("a shape", shape(blocks, threads));
+        }
+        assert_eq!(shape(i32::MAX as u32 / (1 << 20), 1).unwrap().len(), 3);
+        too_large("bins", device.histogram(&words, MOST));
+        too_large(
+            "bins",
+            device.histogram_range(&vector, MOST, f32::MIN, f32::MAX),
+        );
+        too_large("a shape", device.upload_matrix(&[1_u8], MOST, MOST));
+        too_large("a shape", device.upload_matrix(&[1_u8], MOST, 2));
+        too_large(
+            "a shape",
+            MatrixView::from_vector(vector.view(), MOST, MOST),
+        );
+        // Without elements a matrix may have any number of rows, or of columns.
+        let none = || device.zeros::<f32>(0).unwrap();
+        let mut tall = Matrix::from_vector(none(), MOST, 0).unwrap();
+        let mut wide = Matrix::from_vector(none(), 0, MOST).unwrap();
+        too_large("rows", tall.rows(..=MOST));
+        too_large("rows", wide.rows(MOST..));
+        assert_eq!(tall.rows(MOST - 1..).unwrap().height(), 1);
+        for (matrix, height, width) in [(&tall, 1, 0), (&wide, 0, 1)] {
+            let (top, left) = (MOST * height, MOST * width);
+            let part = matrix.rect(top - height..top, left - width..left).unwrap();
+            assert_eq!((part.height(), part.width()), (height, width));
+            assert!(part.to_vec().unwrap().is_empty());
+            assert!(matrix.to_vec().unwrap().is_empty());
+            too_large("a rectangle", matrix.rect(..=MOST, ..));
+            too_large("a rectangle", matrix.rect(.., ..=MOST));
+            too_large("a square", device.gemm(matrix, matrix).transpose_b().run());
+            too_large("a square", device.gemm(matrix, matrix).transpose_a().run());
+            assert!(
+                device
+                    .convolve_rows(matrix, &[1.0, 2.0])
+                    .unwrap()
+                    .to_vec()
+                    .unwrap()
+                    .is_empty()
+            );
+        }
+        assert!(tall.rect_mut(MOST - 1.., ..).is_ok());
+        assert!(wide.rect_mut(.., MOST - 1..).is_ok());
+        too_large("means of nothing", device.column_means(&wide));
+        too_large("means of nothing", device.row_means(&tall));
     }
 }
 
