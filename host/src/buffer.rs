@@ -8,6 +8,7 @@ use std::{
 use bytemuck::Pod;
 
 use crate::{
+    cpu,
     device::Device,
     error::{Error, Result},
     executor::{DEVICE_ALIGN, Memory, ordered},
@@ -39,15 +40,19 @@ pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> 
 
 /// `len` times `value` in the host's memory.
 pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) -> Result<Vec<T>> {
+    let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
+    let refuse = || Error::OutOfMemory {
+        operation,
+        device: crate::DeviceKind::Cpu,
+        requested,
+        available: "the host has not that much".to_owned(),
+    };
+    // Where the system promises more than it has. It is not asked for every few bytes.
+    if requested >= 1 << 20 && cpu::memory::free().is_some_and(|free| requested > free) {
+        return Err(refuse());
+    }
     let mut values = Vec::new();
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| Error::OutOfMemory {
-            operation,
-            device: crate::DeviceKind::Cpu,
-            requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-            available: "the host has not that much".to_owned(),
-        })?;
+    values.try_reserve_exact(len).map_err(|_| refuse())?;
     values.resize(len, value);
     Ok(values)
 }

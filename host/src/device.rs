@@ -37,7 +37,7 @@ pub struct DeviceInfo {
     pub kind: DeviceKind,
     /// Its name.
     pub name: String,
-    /// Its memory in bytes.
+    /// Its memory in bytes; for the CPU, what control groups and limits let the process have of it.
     pub memory_bytes: u64,
     /// Multiprocessors; for the CPU, worker threads.
     pub multiprocessors: u32,
@@ -117,7 +117,9 @@ impl Device {
         self.info().kind
     }
 
-    /// Bytes of memory that are free now.
+    /// Bytes of memory that are free now. For the CPU, the least of what the machine has, what the control groups of the
+    /// process (version 1 and 2, with those above) and its own limits (`ulimit -v` and `-d`) leave it: more than that
+    /// cannot be allocated.
     ///
     /// # Errors
     /// [`Error::Driver`] if the driver cannot tell.

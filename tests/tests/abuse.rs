@@ -280,6 +280,99 @@ fn a_kernel_that_faults_on_the_cpu_is_an_error_and_the_device_works_on() {
     }
 }
 
+#[test]
+fn a_launch_of_an_impossible_shape_is_refused() {
+    let device = devices::cpu();
+    let mut output = device.upload(&[1_u32, 2]).unwrap();
+    let module = Module::from_ptx(TRAP).unwrap();
+    for dims in [[u32::MAX; 3], [0; 3], [u32::MAX, 1, 1], [1, 1, u32::MAX]] {
+        for (grid, block) in [(dims, [1; 3]), ([1; 3], dims), (dims, dims)] {
+            for shared_bytes in [0, u32::MAX] {
+                let config = LaunchConfig {
+                    grid,
+                    block,
+                    shared_bytes,
+                };
+                // SAFETY: the kernel ends with an error whatever its launch is.
+                let launched =
+                    unsafe { device.launch::<AbuseTrap>(&module, config, (&mut output,)) };
+                assert!(
+                    matches!(launched, Err(Error::Launch(_))),
+                    "{config:?}: {launched:?}"
+                );
+            }
+        }
+    }
+    assert_eq!(device.sum(&output).unwrap(), 3);
+}
+
+/// Runs the test of this name again in a process of its own, which `variable` tells what it is, behind a line of `sh`.
+fn again(name: &str, line: &str, variable: &str, value: &str) {
+    let output = Command::new("sh")
+        .args(["-c", &format!("{line}; exec \"$0\" \"$@\"")])
+        .arg(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(variable, value)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{line}: {}\n{text}\n{errors}",
+        output.status
+    );
+}
+
+/// Whether the limit is one on all memory of the process (`ulimit -v`) or on that for data (`-d`).
+const LIMITED: &str = "WARPWRIGHT_TEST_LIMITED";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_of_the_process_is_one_of_the_cpu_device() {
+    let name = "a_limit_of_the_process_is_one_of_the_cpu_device";
+    const LIMIT: u64 = 2 << 30;
+    const TAKEN: u64 = 256 << 20;
+    if env::var_os(LIMITED).is_none() {
+        for flag in ["-v", "-d"] {
+            again(
+                name,
+                &format!("ulimit {flag} {}", LIMIT >> 10),
+                LIMITED,
+                flag,
+            );
+        }
+        return;
+    }
+    let device = devices::cpu();
+    assert!(device.info().memory_bytes <= LIMIT);
+    let free = device.free_memory().unwrap();
+    assert!(TAKEN < free && free < LIMIT, "{free}");
+    let taken = device.zeros::<u8>(TAKEN as usize).unwrap();
+    let left = device.free_memory().unwrap();
+    assert!(left <= free - TAKEN, "{left} of {free}");
+    for error in [
+        device.zeros::<u8>(free as usize).map(drop).unwrap_err(),
+        device.pinned::<u8>(free as usize).map(drop).unwrap_err(),
+        device.zeros::<u8>(1 << 40).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error:?}");
+    }
+    assert_eq!(device.sum(taken.slice(..1000).unwrap()).unwrap(), 0);
+    drop(taken);
+    // Memory that is taken is taken at once, not where it is first written to: what is left is known then.
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let pages = pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+        pages * 4096
+    };
+    let before = resident();
+    let pinned = device.pinned::<u8>(TAKEN as usize).unwrap();
+    assert!(resident() >= before + TAKEN - (1 << 20), "{before}");
+    drop(pinned);
+    assert!(device.free_memory().unwrap() > left);
+}
+
 const TRAPPED: &str = "WARPWRIGHT_TEST_TRAPPED";
 
 /// In a process of its own: no other test can use the device afterwards.
@@ -291,19 +384,7 @@ fn a_kernel_that_traps_loses_the_context_and_later_calls_say_so() {
     }
     let name = "a_kernel_that_traps_loses_the_context_and_later_calls_say_so";
     if env::var_os(TRAPPED).is_none() {
-        let output = Command::new(env::current_exe().unwrap())
-            .args([name, "--exact", "--nocapture"])
-            .env(TRAPPED, "1")
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && text.contains("1 passed"),
-            "{}\n{text}\n{errors}",
-            output.status
-        );
-        return;
+        return again(name, ":", TRAPPED, "1");
     }
     let device = &Executor::Cuda.devices()[0];
     let mut output = device.zeros::<u32>(64).unwrap();

@@ -1,5 +1,7 @@
 //! The CPU executor behind the library's door.
 
+pub(crate) mod memory;
+
 use std::{alloc::Layout, ptr::NonNull};
 
 use cuda_std::cpu::{
@@ -65,7 +67,7 @@ impl CpuBackend {
         let info = DeviceInfo {
             kind: DeviceKind::Cpu,
             name: format!("CPU executor, {threads} threads"),
-            memory_bytes: memory("MemTotal:").unwrap_or(0),
+            memory_bytes: memory::total().unwrap_or(0),
             multiprocessors: threads,
             compute_capability: None,
             driver_version: None,
@@ -83,14 +85,13 @@ impl CpuBackend {
     }
 
     pub fn free_memory(&self) -> u64 {
-        memory("MemAvailable:").unwrap_or(u64::MAX)
+        memory::free().unwrap_or(u64::MAX)
     }
 
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<HostMemory> {
         if bytes == 0 {
             return Ok(HostMemory::none());
         }
-        // The system promises more memory than it has, and ends a program that takes it at its word.
         let available = self.free_memory();
         let refuse = || Error::OutOfMemory {
             operation,
@@ -105,6 +106,14 @@ impl CpuBackend {
         // SAFETY: the layout has a size.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
+        // The system only promises large pieces until they are written to: whoever asks for free memory next would be
+        // told that these are free.
+        if bytes >= 1 << 20 {
+            for page in (0..bytes).step_by(4096) {
+                // SAFETY: within the allocation, which nobody else has yet.
+                unsafe { start.add(page).write_volatile(0) };
+            }
+        }
         told::allocated(start.as_ptr().addr(), bytes);
         Ok(HostMemory { start, layout })
     }
@@ -188,16 +197,4 @@ fn resolve(options: CpuOptions) -> std::result::Result<Options, String> {
         checks,
         stack_bytes,
     })
-}
-
-/// A row of the system's memory table, in bytes; none where there is no such table.
-fn memory(row: &str) -> Option<u64> {
-    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = table.lines().find_map(|line| line.strip_prefix(row))?;
-    line.trim()
-        .strip_suffix("kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .map(|kib| kib * 1024)
 }
