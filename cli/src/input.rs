@@ -4,11 +4,19 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
+use warpwright::Device;
+
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::npy;
 use crate::picture::{self, PictureFormat};
 use crate::progress;
+
+/// The first bytes, by which a format is told.
+const START: usize = 8;
+
+/// The least that is read of a stream at once.
+const PIECE: usize = 1 << 16;
 
 /// An input file's array, and what had to be converted to get it.
 #[derive(Debug)]
@@ -49,50 +57,85 @@ fn read_file(path: &Path) -> Result<Input> {
     result
 }
 
-/// Reads from something without a known length, such as a pipe: all of it is taken first. Errors do not name
-/// it.
+/// Reads from something without a known length, such as a pipe: all of it is taken first, if its first bytes are
+/// those of a format and the memory suffices. Errors do not name it.
 pub fn read_stream(mut reader: impl Read) -> Result<Input> {
+    let unreadable = |error| Error::failed(format!("cannot be read: {error}"));
     let mut bytes = Vec::new();
     reader
+        .by_ref()
+        .take(START as u64)
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
+        .map_err(unreadable)?;
+    format(&bytes)?;
+    let most = Device::cpu().free_memory().unwrap_or(u64::MAX);
+    loop {
+        let before = bytes.len();
+        // The system promises more memory than it has; the bytes are grown twofold, and read once more.
+        let fits = (before as u64).saturating_mul(3) < most && bytes.try_reserve(before).is_ok();
+        if !fits {
+            return Err(Error::failed(format!(
+                "more than {before} bytes and no end, and not enough memory for more: give it as a file"
+            )));
+        }
+        reader
+            .by_ref()
+            .take((before.max(PIECE)) as u64)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        if bytes.len() == before {
+            break;
+        }
+    }
     let length = bytes.len() as u64;
     read_seekable(Cursor::new(bytes), length)
 }
 
-fn read_seekable(mut reader: impl BufRead + Seek, length: u64) -> Result<Input> {
-    if length == 0 {
-        return Err(Error::failed(
+/// A format of inputs.
+enum Format {
+    Npy,
+    Picture(PictureFormat),
+}
+
+/// Tells the format by the first bytes.
+fn format(start: &[u8]) -> Result<Format> {
+    if start.is_empty() {
+        Err(Error::failed(
             "the file is empty: give a .npy, PNG or JPEG file",
-        ));
+        ))
+    } else if start.starts_with(npy::MAGIC) {
+        Ok(Format::Npy)
+    } else if start.starts_with(picture::PNG_MAGIC) {
+        Ok(Format::Picture(PictureFormat::Png))
+    } else if start.starts_with(picture::JPEG_MAGIC) {
+        Ok(Format::Picture(PictureFormat::Jpeg))
+    } else {
+        Err(Error::failed(
+            "neither .npy nor PNG nor JPEG: convert it, or check the name",
+        ))
     }
-    let mut start = [0u8; 8];
-    let start = &mut start[..length.min(8) as usize];
+}
+
+fn read_seekable(mut reader: impl BufRead + Seek, length: u64) -> Result<Input> {
+    let mut start = [0u8; START];
+    let start = &mut start[..length.min(START as u64) as usize];
     reader
         .read_exact(start)
         .and_then(|()| reader.rewind())
         .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
-    if start.starts_with(npy::MAGIC) {
-        let array = npy::read(reader, length)?;
-        return Ok(Input {
-            array,
+    match format(start)? {
+        Format::Npy => Ok(Input {
+            array: npy::read(reader, length)?,
             converted_from: None,
-        });
+        }),
+        Format::Picture(format) => {
+            let picture = picture::read(reader, format)?;
+            Ok(Input {
+                array: picture.array,
+                converted_from: picture.converted_from,
+            })
+        }
     }
-    let format = if start.starts_with(picture::PNG_MAGIC) {
-        PictureFormat::Png
-    } else if start.starts_with(picture::JPEG_MAGIC) {
-        PictureFormat::Jpeg
-    } else {
-        return Err(Error::failed(
-            "neither .npy nor PNG nor JPEG: convert it, or check the name",
-        ));
-    };
-    let picture = picture::read(reader, format)?;
-    Ok(Input {
-        array: picture.array,
-        converted_from: picture.converted_from,
-    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,11 @@ use clap::error::ErrorKind;
 use warpwright_cli::error::{Error, one_line};
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    if let Err(error) = warpwright_cli::output::remove_on_signals() {
+        complain(&format!("signals cannot be taken: {error}"));
+        return ExitCode::FAILURE;
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),

@@ -1,17 +1,27 @@
 //! Writing results to files, whole or not at all.
 //!
 //! A result goes to a temporary file in the folder where it is wanted and is renamed when it is complete,
-//! so that a failure on the way leaves neither half a file nor a damaged older one.
+//! so that neither a failure nor a signal on the way leaves half a file or a damaged older one. What is no
+//! regular file, such as a FIFO or a device, is written into.
 
-use std::io::{BufWriter, Write};
+mod place;
+mod temporary;
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use crate::array::{Array, Dtype, Shape};
 use crate::error::{Error, Result};
 use crate::npy;
 use crate::picture::{self, PictureFormat};
+use place::{Place, folder};
+use temporary::Temporary;
+#[cfg(unix)]
+pub use temporary::remove_on_signals;
+
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 20;
 
 /// The formats that an output's extension can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,62 +36,68 @@ enum Format {
 pub struct Target {
     /// As the caller named it, for messages.
     path: PathBuf,
-    /// The file to replace: what `path` links to, if it is a link.
-    place: PathBuf,
+    place: Place,
     format: Format,
 }
 
 /// A result that is complete and not yet in its place. Dropping it leaves nothing behind.
 #[derive(Debug)]
-pub struct Staged {
-    file: NamedTempFile,
+pub struct Staged<'a> {
+    content: Content<'a>,
+    /// The file that holds the content, unless that goes to a stream.
+    file: Option<Temporary>,
     target: Target,
 }
 
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+enum Content<'a> {
+    Array(&'a Array),
+    Text(&'a str),
+}
+
 impl Target {
-    /// A place for an array: `.npy`, `.png`, `.jpg` or `.jpeg`, in capitals or not.
+    /// A place for an array: `.npy`, `.png`, `.jpg` or `.jpeg`, in capitals or not. A FIFO, a device or an open
+    /// file such as `/dev/stdout` without an extension takes `.npy`.
     ///
-    /// Another extension is a usage error; a missing folder and an output that is a folder itself are
-    /// failures.
+    /// Another extension is a usage error; a missing folder, a read-only file and an output that is a folder
+    /// itself are failures.
     pub fn array(path: &Path) -> Result<Target> {
-        let format = match extension(path).as_deref() {
-            Some("npy") => Format::Npy,
-            Some("png") => Format::Picture(PictureFormat::Png),
-            Some("jpg" | "jpeg") => Format::Picture(PictureFormat::Jpeg),
-            _ => return Err(unknown_extension(path, ".npy .png .jpg .jpeg")),
-        };
-        Target::checked(path, format)
+        let accepted = [
+            ("npy", Format::Npy),
+            ("png", Format::Picture(PictureFormat::Png)),
+            ("jpg", Format::Picture(PictureFormat::Jpeg)),
+            ("jpeg", Format::Picture(PictureFormat::Jpeg)),
+        ];
+        Target::one_of(path, &accepted)
     }
 
     /// A place for numbers that no picture can hold: `.npy` alone.
     pub fn npy(path: &Path) -> Result<Target> {
-        match extension(path).as_deref() {
-            Some("npy") => Target::checked(path, Format::Npy),
-            _ => Err(unknown_extension(path, ".npy")),
-        }
+        Target::one_of(path, &[("npy", Format::Npy)])
     }
 
     /// A place for a plot: `.svg` alone.
     pub fn plot(path: &Path) -> Result<Target> {
-        match extension(path).as_deref() {
-            Some("svg") => Target::checked(path, Format::Svg),
-            _ => Err(unknown_extension(path, ".svg")),
-        }
+        Target::one_of(path, &[("svg", Format::Svg)])
     }
 
-    fn checked(path: &Path, format: Format) -> Result<Target> {
-        let failed = |text: String| Err(Error::failed(text).within(path.display()));
-        if path.is_dir() {
-            return failed("is a folder: give the name of a file for the output".to_owned());
-        }
-        let folder = folder(path);
-        if !folder.is_dir() {
-            return failed(format!(
-                "the folder {} does not exist: create it or name another",
-                folder.display()
-            ));
-        }
-        let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    /// A place for the formats of these extensions, the first of which is that of streams without one.
+    fn one_of(path: &Path, accepted: &[(&str, Format)]) -> Result<Target> {
+        let place = || Place::of(path).map_err(|error| error.within(path.display()));
+        let extension = path
+            .extension()
+            .map(|e| e.to_string_lossy().to_ascii_lowercase());
+        let (format, place) = match extension {
+            None if matches!(place(), Ok(Place::Stream)) => (accepted[0].1, Place::Stream),
+            extension => match accepted
+                .iter()
+                .find(|(name, _)| extension.as_deref() == Some(name))
+            {
+                Some((_, format)) => (*format, place()?),
+                None => return Err(unknown_extension(path, accepted)),
+            },
+        };
         Ok(Target {
             path: path.to_owned(),
             place,
@@ -106,78 +122,135 @@ impl Target {
         }
     }
 
-    /// Writes an array next to its place; [`Staged::commit`] puts it there.
-    pub fn stage_array(&self, array: &Array) -> Result<Staged> {
+    /// Writes an array next to its place; [`put`] puts it there.
+    pub fn stage_array<'a>(&self, array: &'a Array) -> Result<Staged<'a>> {
         self.check(array.dtype(), array.shape())?;
-        self.stage(|writer| match self.format {
-            Format::Picture(format) => picture::write(writer, array, format),
-            Format::Npy | Format::Svg => npy::write(writer, array),
-        })
+        self.stage(Content::Array(array))
     }
 
-    /// Writes a text next to its place; [`Staged::commit`] puts it there.
-    pub fn stage_text(&self, text: &str) -> Result<Staged> {
-        self.stage(|writer| writer.write_all(text.as_bytes()).map_err(write_error))
+    /// Writes a text next to its place; [`put`] puts it there.
+    pub fn stage_text<'a>(&self, text: &'a str) -> Result<Staged<'a>> {
+        self.stage(Content::Text(text))
     }
 
-    fn stage(
-        &self,
-        write: impl FnOnce(&mut BufWriter<&mut std::fs::File>) -> Result<()>,
-    ) -> Result<Staged> {
-        let name = |error: Error| error.within(self.path.display());
-        let mut file = temporary(folder(&self.place)).map_err(|error| {
-            name(Error::failed(format!(
-                "no file can be made in its folder: {error}"
-            )))
-        })?;
-        let mut writer = BufWriter::with_capacity(1 << 20, file.as_file_mut());
-        write(&mut writer)
-            .and_then(|()| writer.flush().map_err(write_error))
-            .map_err(name)?;
-        drop(writer);
-        Ok(Staged {
-            file,
+    fn stage<'a>(&self, content: Content<'a>) -> Result<Staged<'a>> {
+        let mut staged = Staged {
+            content,
+            file: None,
             target: self.clone(),
-        })
+        };
+        if let Place::File { path, replaced } = &self.place {
+            let file = Temporary::new(folder(path), replaced.as_ref()).map_err(|error| {
+                self.named(Error::failed(format!(
+                    "no file can be made in its folder: {error}"
+                )))
+            })?;
+            let writer = file
+                .file()
+                .map_err(write_error)
+                .map_err(|e| self.named(e))?;
+            staged.write(writer)?;
+            staged.file = Some(file);
+        }
+        Ok(staged)
+    }
+
+    /// An error with this output's name in front.
+    fn named(&self, error: Error) -> Error {
+        error.within(self.path.display())
     }
 }
 
-impl Staged {
-    /// Puts the result in its place, over an older file of that name if there is one.
-    pub fn commit(self) -> Result<()> {
-        self.file
-            .persist(&self.target.place)
-            .map(drop)
-            .map_err(|error| {
-                Error::failed(format!("cannot be put in its place: {}", error.error))
-                    .within(self.target.path.display())
-            })
+/// Puts several results in their places: streams first, since they may fail.
+///
+/// # Errors
+/// As of [`Staged::commit`]. Where a stream was closed by its reader, the other results are in their places.
+pub fn put(mut results: Vec<Staged<'_>>) -> Result<()> {
+    results.sort_by_key(|result| result.file.is_some());
+    let mut closed = Ok(());
+    for result in results {
+        match result.commit() {
+            Err(Error::OutputClosed) => closed = Err(Error::OutputClosed),
+            other => other?,
+        }
+    }
+    closed
+}
+
+impl Staged<'_> {
+    fn write(&self, writer: impl Write) -> Result<()> {
+        let mut writer = BufWriter::with_capacity(BUFFER, writer);
+        let written = match (self.content, self.target.format) {
+            (Content::Array(array), Format::Picture(format)) => {
+                picture::write(&mut writer, array, format)
+            }
+            (Content::Array(array), _) => npy::write(&mut writer, array),
+            (Content::Text(text), _) => writer.write_all(text.as_bytes()).map_err(write_error),
+        };
+        let written = written.and_then(|()| writer.flush().map_err(write_error));
+        // What could not be written must not be tried again when the buffer is dropped.
+        let _ = writer.into_parts();
+        written.map_err(|error| self.target.named(error))
+    }
+
+    /// Puts the result in its place, over an older file of that name if there is one, or writes it into the
+    /// stream that is there.
+    ///
+    /// # Errors
+    /// [`Error::OutputClosed`] where whoever reads the stream has had enough.
+    pub fn commit(mut self) -> Result<()> {
+        match (self.file.take(), &self.target.place) {
+            (Some(file), Place::File { path, .. }) => file.keep(path).map_err(|error| {
+                let text = format!("cannot be put in its place: {error}");
+                self.target.named(Error::failed(text))
+            }),
+            _ => self.write_stream(),
+        }
+    }
+
+    fn write_stream(&self) -> Result<()> {
+        // To the end, where it is an open file that is a regular one.
+        let opened = OpenOptions::new().append(true).open(&self.target.path);
+        let mut stream = Stream {
+            file: opened.map_err(|error| self.target.named(write_error(error)))?,
+            closed: false,
+        };
+        let written = self.write(&mut stream);
+        if stream.closed {
+            Err(Error::OutputClosed)
+        } else {
+            written
+        }
     }
 }
 
-/// A temporary file with the permissions that a file made in the ordinary way would have.
-fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".warpwright-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+/// A stream that knows whether its reader has closed it.
+struct Stream {
+    file: std::fs::File,
+    closed: bool,
 }
 
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        let kind = written.as_ref().err().map(io::Error::kind);
+        self.closed |= kind == Some(io::ErrorKind::BrokenPipe);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
-fn extension(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_str()?.to_ascii_lowercase())
-}
-
-fn unknown_extension(path: &Path, accepted: &str) -> Error {
+fn unknown_extension(path: &Path, accepted: &[(&str, Format)]) -> Error {
+    let accepted: Vec<_> = accepted
+        .iter()
+        .map(|(name, _)| format!(".{name}"))
+        .collect();
     Error::usage(format!(
-        "the extension of an output decides its format; {accepted} can be written here"
+        "the extension of an output decides its format; {} can be written here",
+        accepted.join(" ")
     ))
     .within(path.display())
 }

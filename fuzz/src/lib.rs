@@ -8,7 +8,7 @@ pub mod error;
 pub mod input;
 #[path = "../../cli/src/npy/mod.rs"]
 pub mod npy;
-#[path = "../../cli/src/picture.rs"]
+#[path = "../../cli/src/picture/mod.rs"]
 pub mod picture;
 #[path = "../../cli/src/progress.rs"]
 pub mod progress;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use warpwright::Device;
 use warpwright_cli::array::{Array, Data};
 use warpwright_cli::error::{Error, Result};
-use warpwright_cli::output::Target;
+use warpwright_cli::output::{self, Target};
 use warpwright_cli::plot::HistogramPlot;
 
 use super::{Done, check_variant, failed, families, open, read, shown, timed};
@@ -38,30 +38,29 @@ pub fn run(global: &Global, options: &Histogram) -> Result<()> {
     drop(input);
 
     // Both files are complete before the first is put in its place.
+    let counts = output.as_ref().map(|target| {
+        let counts = done.value.counts.iter().map(|&count| count as i64);
+        (target, Array::I64(Data::vector(counts.collect())))
+    });
+    let title = options
+        .input
+        .file_name()
+        .unwrap_or(options.input.as_os_str());
+    let drawing = HistogramPlot {
+        title: &title.to_string_lossy(),
+        counts: &done.value.counts,
+        outside: done.value.outside,
+        range,
+    };
+    let drawing = plot.as_ref().map(|target| (target, drawing.svg()));
     let mut staged = Vec::new();
-    if let Some(target) = &output {
-        let counts = done
-            .value
-            .counts
-            .iter()
-            .map(|&count| count as i64)
-            .collect();
-        staged.push(target.stage_array(&Array::I64(Data::vector(counts)))?);
+    if let Some((target, counts)) = &counts {
+        staged.push(target.stage_array(counts)?);
     }
-    if let Some(target) = &plot {
-        let title = options
-            .input
-            .file_name()
-            .unwrap_or(options.input.as_os_str());
-        let plot = HistogramPlot {
-            title: &title.to_string_lossy(),
-            counts: &done.value.counts,
-            outside: done.value.outside,
-            range,
-        };
-        staged.push(target.stage_text(&plot.svg())?);
+    if let Some((target, drawing)) = &drawing {
+        staged.push(target.stage_text(drawing)?);
     }
-    staged.into_iter().try_for_each(|file| file.commit())?;
+    output::put(staged)?;
 
     let (counts, outside) = (&done.value.counts, done.value.outside);
     let to_file = output.is_some() || plot.is_some();

@@ -4,7 +4,7 @@ use warpwright::ops::random::RandomFloat;
 use warpwright::{Device, Generator, RandomGenerator, Vector, VectorViewMut};
 use warpwright_cli::array::{Array, Data, Element};
 use warpwright_cli::error::{Error, Result};
-use warpwright_cli::output::Target;
+use warpwright_cli::output::{self, Target};
 use warpwright_cli::plot::HistogramPlot;
 
 use super::{Done, check_variant, failed, families, open, shown, timed};
@@ -27,27 +27,30 @@ enum Wanted {
 pub fn run(global: &Global, options: &Random) -> Result<()> {
     check_variant(&families(Some("random"))?, global.variant.as_deref())?;
     let wanted = wanted(options)?;
-    let output = Target::npy(&options.output)?;
+    let target = Target::npy(&options.output)?;
     let plot = options.plot.as_deref().map(Target::plot).transpose()?;
     let device = open(global.device)?;
     let done = numbers(&device, options, wanted, global.variant.as_deref()).map_err(failed)?;
 
     // Both files are complete before the first is put in its place.
-    let mut staged = vec![output.stage_array(&done.value)?];
-    if let Some(target) = &plot {
-        staged.push(target.stage_text(&drawn(&title(wanted), &done.value))?);
+    let mut staged = vec![target.stage_array(&done.value)?];
+    let drawing = plot
+        .as_ref()
+        .map(|plot| (plot, drawn(&title(wanted), &done.value)));
+    if let Some((plot, drawing)) = &drawing {
+        staged.push(plot.stage_text(drawing)?);
     }
-    staged.into_iter().try_for_each(|file| file.commit())?;
+    output::put(staged)?;
     if global.json {
         return report::json(&Answer::<()> {
-            output: Some(shown(output.path())),
-            plot: plot.as_ref().map(|target| shown(target.path())),
+            output: Some(shown(target.path())),
+            plot: plot.as_ref().map(|plot| shown(plot.path())),
             ..done.answer(&device)
         });
     }
     report::note(&format!(
         "{}: {} {} numbers of {} ({})",
-        output.path().display(),
+        target.path().display(),
         done.value.len(),
         title(wanted),
         done.value.dtype(),

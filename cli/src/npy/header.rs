@@ -134,14 +134,18 @@ fn cut_short(length: u64) -> Error {
     ))
 }
 
-/// The number of elements and bytes of an array.
+/// The number of elements and bytes of an array. As in NumPy, the axes of an array without elements must not be
+/// longer than those of one that has some.
 fn data_size(shape: Shape, dtype: Dtype) -> Result<(usize, u64)> {
-    shape
-        .elements()
-        .and_then(|elements| {
-            let bytes = elements.checked_mul(dtype.size())?;
-            (bytes <= isize::MAX as usize).then_some((elements, bytes as u64))
-        })
+    let axes = shape.axes();
+    let extent = axes
+        .iter()
+        .filter(|&&axis| axis > 0)
+        .try_fold(dtype.size(), |bytes, axis| bytes.checked_mul(*axis));
+    extent
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .and_then(|_| shape.elements())
+        .map(|elements| (elements, (elements * dtype.size()) as u64))
         .ok_or_else(|| {
             Error::failed(format!(
                 "the header promises {shape} elements of {dtype}, more bytes than a machine can address: \

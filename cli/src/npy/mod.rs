@@ -90,6 +90,10 @@ fn allocate<T: Element>(len: usize) -> Result<Vec<T>> {
 /// Turns a matrix whose columns follow each other in `source` into one whose rows do.
 fn c_order<T: Element>(source: &[T], height: usize, width: usize) -> Result<Vec<T>> {
     let mut target = allocate::<T>(source.len())?;
+    // One axis may then be of any length.
+    if source.is_empty() {
+        return Ok(target);
+    }
     for top in (0..height).step_by(TILE) {
         for left in (0..width).step_by(TILE) {
             for row in top..height.min(top + TILE) {

@@ -1,12 +1,13 @@
 //! Pictures in grey scale: reading and writing PNG and JPEG.
 
-use std::io::{BufRead, Seek, Write};
+mod jpeg;
+mod png;
+
+use std::io::{BufRead, Seek, SeekFrom, Write};
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::{
-    ColorType, DynamicImage, ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits,
-};
+use image::{ColorType, DynamicImage, ExtendedColorType, ImageEncoder};
 
 use warpwright::Device;
 
@@ -57,22 +58,23 @@ pub struct Picture {
 
 /// Reads a picture. Grey of 8 and 16 bits stays as it is (fewer bits are widened to 8); colour, and
 /// grey with transparency, become 8-bit luma (BT.709 weights, transparency ignored).
-pub fn read(reader: impl BufRead + Seek, format: PictureFormat) -> Result<Picture> {
-    let format_in_crate = match format {
-        PictureFormat::Png => ImageFormat::Png,
-        PictureFormat::Jpeg => ImageFormat::Jpeg,
-    };
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
+///
+/// A picture is read whole or not at all. A PNG has to have all of its rows, its end chunk and the right check
+/// values; each scan of a JPEG the codes of all of its blocks, and an end marker. What is behind the end is
+/// not looked at. A picture of more pixels than the file's size can hold is refused before memory is taken.
+pub fn read(mut reader: impl BufRead + Seek, format: PictureFormat) -> Result<Picture> {
+    let length = reader
+        .seek(SeekFrom::End(0))
+        .and_then(|length| reader.rewind().map(|()| length))
+        .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
     // The system promises more memory than it has, and ends a program that takes it at its word.
     let free = Device::cpu().free_memory().unwrap_or(MAX_BYTES);
-    limits.max_alloc = Some(MAX_BYTES.min(free));
-    let mut reader = ImageReader::with_format(reader, format_in_crate);
-    reader.limits(limits);
-    let image = reader
-        .decode()
-        .map_err(|error| decode_error(error, format))?;
+    let memory = MAX_BYTES.min(free);
+    let image = match format {
+        PictureFormat::Png => png::decode(reader, length, memory),
+        PictureFormat::Jpeg => jpeg::decode(reader, length, memory),
+    };
+    let image = image.map_err(|problem| problem.error(format))?;
     let shape = Shape::Matrix {
         height: image.height() as usize,
         width: image.width() as usize,
@@ -90,6 +92,67 @@ pub fn read(reader: impl BufRead + Seek, format: PictureFormat) -> Result<Pictur
         array,
         converted_from,
     })
+}
+
+/// Why a picture is not read.
+enum Problem {
+    /// It is larger than the limits.
+    TooLarge,
+    /// It is not what the format asks for.
+    Damaged(String),
+}
+
+impl From<&str> for Problem {
+    fn from(text: &str) -> Self {
+        Problem::Damaged(text.to_owned())
+    }
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Problem::Damaged(text)
+    }
+}
+
+impl Problem {
+    fn error(self, format: PictureFormat) -> Error {
+        let name = format.name();
+        match self {
+            Problem::TooLarge => Error::failed(format!(
+                "the {name} picture is larger than {MAX_SIDE} pixels a side, {} GiB or the free memory: give it as \
+                 .npy",
+                MAX_BYTES >> 30
+            )),
+            Problem::Damaged(text) => Error::failed(format!(
+                "not a readable {name} picture ({}): copy or save it again",
+                crate::error::one_line(&text)
+            )),
+        }
+    }
+}
+
+/// Zeros for the samples of a picture, `per_pixel` of them for each pixel. Decoding takes `overhead` bytes for
+/// each beside them.
+fn samples<T: bytemuck::Zeroable + Clone>(
+    (width, height): (u32, u32),
+    per_pixel: usize,
+    overhead: u64,
+    memory: u64,
+) -> std::result::Result<Vec<T>, Problem> {
+    let pixels = u64::from(width) * u64::from(height);
+    let bytes = per_pixel as u64 * (size_of::<T>() as u64 + overhead);
+    // What is not grey becomes grey, which takes a byte more.
+    let bytes = pixels * (bytes + u64::from(per_pixel > 1));
+    if width.max(height) > MAX_SIDE || bytes > memory {
+        return Err(Problem::TooLarge);
+    }
+    let count = pixels as usize * per_pixel;
+    let mut samples = Vec::new();
+    samples
+        .try_reserve_exact(count)
+        .map_err(|_| Problem::TooLarge)?;
+    samples.resize(count, T::zeroed());
+    Ok(samples)
 }
 
 fn pixels<T>(shape: Shape, values: Vec<T>, wrap: fn(Data<T>) -> Array) -> Result<Array> {
@@ -110,20 +173,6 @@ fn color_name(color: ColorType) -> String {
         "{}-bit {channels}",
         color.bits_per_pixel() / u16::from(color.channel_count())
     )
-}
-
-fn decode_error(error: image::ImageError, format: PictureFormat) -> Error {
-    let name = format.name();
-    match error {
-        image::ImageError::Limits(_) => Error::failed(format!(
-            "the {name} picture is larger than {MAX_SIDE} pixels a side, {} GiB or the free memory: give it as .npy",
-            MAX_BYTES >> 30
-        )),
-        error => Error::failed(format!(
-            "not a readable {name} picture ({}): copy or save it again",
-            crate::error::one_line(&error.to_string())
-        )),
-    }
 }
 
 /// Says whether an array can be written in this format, before any work is done for it.
@@ -197,7 +246,7 @@ pub fn write(writer: impl Write, array: &Array, format: PictureFormat) -> Result
 mod tests {
     use std::io::Cursor;
 
-    use image::{GrayAlphaImage, Rgb, RgbImage};
+    use image::{GrayAlphaImage, ImageFormat, Rgb, RgbImage};
 
     use super::*;
 
