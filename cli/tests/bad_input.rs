@@ -145,6 +145,30 @@ fn more_data_than_memory() {
 }
 
 #[test]
+fn a_device_that_never_ends_as_input() {
+    let folder = Folder::new();
+    for command in COMMANDS {
+        folder.fails(
+            &command.replace("IN", "/dev/zero"),
+            1,
+            &["/dev/zero: ", "neither"],
+        );
+    }
+}
+
+#[test]
+fn pictures_that_are_not_whole() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/input");
+    for (name, parts) in [
+        ("truncated.jpg", ["JPEG", "ends early", "again"]),
+        ("huge.jpg", ["JPEG", "20000 x 20000", "blocks"]),
+        ("huge.png", ["PNG", "65535", ".npy"]),
+    ] {
+        refuses(&std::fs::read(corpus.join(name)).unwrap(), &parts);
+    }
+}
+
+#[test]
 fn a_damaged_picture() {
     refuses(b"\x89PNG\r\n\x1a\n and nothing else", &["PNG"]);
     refuses(b"\xff\xd8\xff and nothing else", &["JPEG"]);

@@ -41,8 +41,13 @@ fn set_mode(path: &Path, mode: u32) {
 /// What was transposed, as a file of the format.
 fn is_transposed(bytes: &[u8]) {
     let array = npy::read(bytes, bytes.len() as u64).unwrap();
-    let Array::U8(data) = array else { panic!("not u8") };
-    assert_eq!((data.shape().to_string().as_str(), data.values()), ("2 x 1", &[1, 2][..]));
+    let Array::U8(data) = array else {
+        panic!("not u8")
+    };
+    assert_eq!(
+        (data.shape().to_string().as_str(), data.values()),
+        ("2 x 1", &[1, 2][..])
+    );
 }
 
 fn start(folder: &Folder, arguments: &str) -> Child {
@@ -64,7 +69,9 @@ fn a_fifo_is_written_into_and_stays() {
         let reader = thread::spawn(move || fs::read(path).unwrap());
         folder.succeeds(&format!("transpose in.npy -o {output}"));
         is_transposed(&reader.join().unwrap());
-        let kind = fs::symlink_metadata(folder.path("out.npy")).unwrap().file_type();
+        let kind = fs::symlink_metadata(folder.path("out.npy"))
+            .unwrap()
+            .file_type();
         assert!(kind.is_fifo());
     }
     assert_eq!(folder.names(), ["in.npy", "link.npy", "out.npy"]);
@@ -90,8 +97,16 @@ fn a_device_is_written_into_and_stays() {
         let null = fs::metadata("/dev/null").unwrap();
         assert!(null.file_type().is_char_device());
     }
-    assert!(fs::symlink_metadata(folder.path("out.npy")).unwrap().is_symlink());
-    let line = folder.fails("transpose in.npy -o /dev/full", 1, &["/dev/full: ", "written"]);
+    assert!(
+        fs::symlink_metadata(folder.path("out.npy"))
+            .unwrap()
+            .is_symlink()
+    );
+    let line = folder.fails(
+        "transpose in.npy -o /dev/full",
+        1,
+        &["/dev/full: ", "written"],
+    );
     assert!(line.contains("space"), "{line}");
 }
 
@@ -139,10 +154,25 @@ fn a_reader_that_has_had_enough_ends_the_program_quietly() {
         assert_eq!(output.status.code(), Some(0), "{arguments}: {errors}");
         assert!(errors.is_empty(), "{arguments}: {errors}");
     }
-    // The other result is there.
-    fifo(&folder.path("plot.npy"));
-    symlink("plot.npy", folder.path("plot.svg")).unwrap();
-    assert_eq!(folder.names(), ["bytes.npy", "in.npy", "plot.npy", "plot.svg"]);
+}
+
+#[test]
+fn a_stream_that_is_closed_keeps_no_other_result_back() {
+    let folder = folder();
+    fifo(&folder.path("out.npy"));
+    // Eight million bytes, of which a FIFO takes up few: it is closed while it is written.
+    let mut reader = in_shell(&folder, "head -c 1 out.npy");
+    let reader = reader.stdout(Stdio::piped()).spawn().unwrap();
+    let child = start(
+        &folder,
+        "histogram in.npy --bins 1000000 -o out.npy --plot plot.svg",
+    );
+    assert!(reader.wait_with_output().unwrap().status.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+    assert_eq!(folder.names(), ["in.npy", "out.npy", "plot.svg"]);
+    let plot = fs::read_to_string(folder.path("plot.svg")).unwrap();
+    assert!(plot.ends_with("</svg>\n"));
 }
 
 #[test]
@@ -154,7 +184,12 @@ fn a_dangling_link_makes_its_target() {
     folder.succeeds(TRANSPOSE);
     is_transposed(&fs::read(folder.path("inner/target.npy")).unwrap());
     for link in ["out.npy", "second.npy"] {
-        assert!(fs::symlink_metadata(folder.path(link)).unwrap().is_symlink(), "{link}");
+        assert!(
+            fs::symlink_metadata(folder.path(link))
+                .unwrap()
+                .is_symlink(),
+            "{link}"
+        );
     }
     // And once more, now that it is there.
     folder.write("inner/target.npy", b"older");
@@ -172,7 +207,11 @@ fn links_that_lead_nowhere_are_refused() {
     symlink("loop.npy", folder.path("loop.npy")).unwrap();
     folder.fails("transpose in.npy -o loop.npy", 1, &["loop.npy: ", "links"]);
     symlink(".", folder.path("folder.npy")).unwrap();
-    folder.fails("transpose in.npy -o folder.npy", 1, &["folder.npy: ", "is a folder"]);
+    folder.fails(
+        "transpose in.npy -o folder.npy",
+        1,
+        &["folder.npy: ", "is a folder"],
+    );
 }
 
 #[test]
@@ -197,7 +236,10 @@ fn a_file_that_is_replaced_keeps_its_owner_where_that_is_allowed() {
     let after = fs::metadata(&path).unwrap();
     // Others than the superuser can give nothing away: then it was and is theirs.
     assert_eq!(asked.is_ok(), before.uid() == 12_345);
-    assert_eq!((after.uid(), after.gid(), after.mode()), (before.uid(), before.gid(), before.mode()));
+    assert_eq!(
+        (after.uid(), after.gid(), after.mode()),
+        (before.uid(), before.gid(), before.mode())
+    );
 }
 
 #[test]
@@ -225,7 +267,10 @@ fn waiting(folder: &Folder, command: &mut Command) -> Child {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     loop {
         let names = folder.names();
-        if names.iter().any(|name| name.to_string_lossy().starts_with(".warpwright-")) {
+        if names
+            .iter()
+            .any(|name| name.to_string_lossy().starts_with(".warpwright-"))
+        {
             return child;
         }
         assert_eq!(child.try_wait().unwrap(), None, "it ended before");
@@ -235,7 +280,23 @@ fn waiting(folder: &Folder, command: &mut Command) -> Child {
 
 fn send(signal: &str, child: &Child) {
     let kill = format!("kill -{signal} {}", child.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert!(
+        Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// A shell in this folder that runs a line, in which `$0` is the program.
+fn in_shell(folder: &Folder, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.current_dir(folder.path("")).args(["-c", line]);
+    command
+        .arg(folder.command("").get_program())
+        .stdin(Stdio::null());
+    command
 }
 
 const WAITS: &str = "--device cpu histogram in.npy -o out.npy --plot plot.svg";
@@ -249,7 +310,11 @@ fn a_signal_leaves_nothing_behind() {
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(128 + number), "{signal}");
-        assert_eq!(folder.names(), ["in.npy", "out.npy", "plot.svg"], "{signal}");
+        assert_eq!(
+            folder.names(),
+            ["in.npy", "out.npy", "plot.svg"],
+            "{signal}"
+        );
         assert_eq!(fs::read(folder.path("out.npy")).unwrap(), b"older");
     }
 }
@@ -257,16 +322,7 @@ fn a_signal_leaves_nothing_behind() {
 #[test]
 fn a_signal_that_is_ignored_from_the_start_stays_so() {
     let folder = folder();
-    let program = folder.command("").get_program().to_owned();
-    let mut shell = folder.command("");
-    let mut shell = {
-        let line = format!("trap '' HUP INT; exec \"$0\" {WAITS}");
-        let mut command = Command::new("sh");
-        command.current_dir(shell.get_current_dir().unwrap());
-        command.args(["-c", &line]).arg(program).stdin(Stdio::null());
-        shell = command;
-        shell
-    };
+    let mut shell = in_shell(&folder, &format!("trap '' HUP INT; exec \"$0\" {WAITS}"));
     let child = waiting(&folder, &mut shell);
     send("HUP", &child);
     send("INT", &child);
@@ -280,18 +336,15 @@ fn a_signal_that_is_ignored_from_the_start_stays_so() {
 fn a_file_beyond_the_limit_is_an_error_that_leaves_nothing_behind() {
     let folder = Folder::new();
     folder.vector("in.npy", &vec![1.5f32; 1 << 18]);
-    let program = folder.command("").get_program().to_owned();
     // In blocks of 512 bytes, or of 1024.
     let line = "ulimit -f 64; exec \"$0\" --device cpu map in.npy --op sin -o out.npy";
-    let output = Command::new("sh")
-        .current_dir(folder.path(""))
-        .args(["-c", line])
-        .arg(program)
-        .output()
-        .unwrap();
+    let output = in_shell(&folder, line).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.starts_with("error: out.npy: cannot be written"), "{errors}");
+    assert!(
+        errors.starts_with("error: out.npy: cannot be written"),
+        "{errors}"
+    );
     assert_eq!(errors.matches('\n').count(), 1, "{errors}");
     assert_eq!(folder.names(), ["in.npy"]);
 }

@@ -36,8 +36,9 @@ fn pictures(format: PictureFormat) -> Vec<(String, Vec<u8>)> {
         .unwrap()
         .map(|entry| entry.unwrap())
         .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
-        // This one promises what it cannot hold.
-        .filter(|(name, _)| name.ends_with(extension) && name != "huge.png")
+        .filter(|(name, _)| name.ends_with(extension))
+        // What promises more than it holds.
+        .filter(|(name, _)| !name.starts_with("huge") && !name.starts_with("truncated"))
         .map(|(name, path)| (name, std::fs::read(path).unwrap()))
         .collect();
     pictures.sort();
@@ -53,7 +54,8 @@ fn entropy_coded(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
         let scan = bytes[at + 1] == 0xda;
         at += 2 + usize::from(u16::from_be_bytes([bytes[at + 2], bytes[at + 3]]));
         if scan {
-            let marker = |at: &usize| bytes[*at] == 0xff && !matches!(bytes[at + 1], 0 | 0xd0..=0xd7);
+            let marker =
+                |at: &usize| bytes[*at] == 0xff && !matches!(bytes[at + 1], 0 | 0xd0..=0xd7);
             let end = (at..).find(marker).unwrap();
             ranges.push(at..end);
             at = end;
@@ -62,19 +64,49 @@ fn entropy_coded(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
+/// The picture that the JPEG files of the corpus but `grey.jpg` were made from by libjpeg's `cjpeg`, in grey:
+/// noise on a slope, in colour or of one component.
+fn original(colour: bool) -> Vec<f32> {
+    let mut state = 12_345_u32;
+    let mut pixel = |at: u32| {
+        state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7fff_ffff;
+        let (x, y, noise) = (at % 37, at / 37, (state >> 16) % 40);
+        let value = |slope: u32| ((slope + noise) % 256) as f32;
+        match colour {
+            true => 0.2126 * value(x * 7) + 0.7152 * value(y * 8) + 0.0722 * value((x + y) * 3),
+            false => value(x * 5 + y * 3),
+        }
+    };
+    (0..37 * 29).map(&mut pixel).collect()
+}
+
 #[test]
 fn pictures_of_every_kind_are_read() {
     for (name, bytes) in pictures(PictureFormat::Jpeg) {
-        let picture = read(&bytes, PictureFormat::Jpeg).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (colour, Array::U8(data)) = (picture.converted_from.is_some(), picture.array) else {
+        let picture = read(&bytes, PictureFormat::Jpeg).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let Array::U8(data) = picture.array else {
             panic!("{name} is not u8");
         };
-        // Those of 37 x 29 were made from one picture of noise on a slope.
-        if name != "grey.jpg" {
-            assert_eq!(data.shape().to_string(), "29 x 37", "{name}");
-            assert_eq!(colour, name != "progressive-restarts.jpg", "{name}");
-            let last = &data.values()[28 * 37..];
-            assert!(last.iter().any(|value| value.abs_diff(last[0]) > 20), "{name}: {last:?}");
+        if name == "grey.jpg" {
+            continue;
+        }
+        assert_eq!(data.shape().to_string(), "29 x 37", "{name}");
+        let colour = name != "progressive-restarts.jpg";
+        assert_eq!(picture.converted_from.is_some(), colour, "{name}");
+        // Of each row, so that a part that is missing counts.
+        let expected = original(colour);
+        for (row, (found, expected)) in data
+            .values()
+            .chunks(37)
+            .zip(expected.chunks(37))
+            .enumerate()
+        {
+            let differences = found
+                .iter()
+                .zip(expected)
+                .map(|(a, b)| (f32::from(*a) - b).abs());
+            let mean = differences.sum::<f32>() / 37.0;
+            assert!(mean < 25.0, "{name}, row {row}: {mean} off in the mean");
         }
     }
     for (name, bytes) in pictures(PictureFormat::Png) {
@@ -87,7 +119,11 @@ fn no_part_of_a_picture_is_taken_for_the_whole() {
     for format in [PictureFormat::Jpeg, PictureFormat::Png] {
         for (name, bytes) in pictures(format) {
             for length in 0..bytes.len() {
-                refused(&bytes[..length], format, &format!("{length} bytes of {name}"));
+                refused(
+                    &bytes[..length],
+                    format,
+                    &format!("{length} bytes of {name}"),
+                );
             }
         }
     }
@@ -114,7 +150,7 @@ fn a_jpeg_with_an_early_end_marker_is_refused() {
                 // As of a file that was cut and closed, and of one in which two bytes were changed.
                 let cut = [&bytes[..at], b"\xff\xd9"].concat();
                 refused(&cut, PictureFormat::Jpeg, &format!("{name} closed at {at}"));
-                for marker in [0xd9, 0xd0, 0xda, 0xc4] {
+                for marker in [0xd9, 0xda, 0xc4] {
                     let mut changed = bytes.clone();
                     changed[at..at + 2].copy_from_slice(&[0xff, marker]);
                     if changed != bytes {
@@ -127,20 +163,23 @@ fn a_jpeg_with_an_early_end_marker_is_refused() {
     }
 }
 
-/// A changed byte of a JPEG's data may stand for as many other codes, which nothing can tell; but for that, the
-/// data is too short or too long, and refused.
+/// What is changed within a JPEG's data may stand for as many other codes, which nothing can tell; but data that
+/// ends before the last block, or behind it, is refused.
 #[test]
 fn a_jpeg_whose_data_is_too_long_or_too_short_is_refused() {
     for (name, bytes) in pictures(PictureFormat::Jpeg) {
         for scan in entropy_coded(&bytes) {
-            for (removed, added) in [(2, 0), (0, 1), (0, 7)] {
-                let middle = (scan.start + scan.end) / 2;
-                if scan.len() > 8 {
-                    let mut changed = bytes.clone();
-                    changed.splice(middle..middle + removed, std::iter::repeat_n(0x55, added));
-                    let what = format!("{name} with {removed} bytes fewer and {added} more at {middle}");
-                    refused(&changed, PictureFormat::Jpeg, &what);
-                }
+            for removed in 1..=scan.len() {
+                let mut changed = bytes.clone();
+                changed.drain(scan.end - removed..scan.end);
+                let what = format!("{name} without {removed} bytes before {}", scan.end);
+                refused(&changed, PictureFormat::Jpeg, &what);
+            }
+            for added in 1..9 {
+                let mut changed = bytes.clone();
+                changed.splice(scan.end..scan.end, std::iter::repeat_n(0x55, added));
+                let what = format!("{name} with {added} bytes more before {}", scan.end);
+                refused(&changed, PictureFormat::Jpeg, &what);
             }
         }
     }
@@ -152,14 +191,25 @@ fn a_jpeg_without_one_of_its_scans_is_refused() {
         for scan in entropy_coded(&bytes) {
             // The marker, the length and the parameters before the data.
             let header = (0..scan.start - 4).rev();
-            let header = header.into_iter().find(|&at| bytes[at..at + 2] == [0xff, 0xda]).unwrap();
+            let header = header
+                .into_iter()
+                .find(|&at| bytes[at..at + 2] == [0xff, 0xda])
+                .unwrap();
             let mut changed = bytes.clone();
             changed.drain(header..scan.end);
-            refused(&changed, PictureFormat::Jpeg, &format!("{name} without {header}.."));
+            refused(
+                &changed,
+                PictureFormat::Jpeg,
+                &format!("{name} without {header}.."),
+            );
             let twice = bytes[header..scan.end].to_vec();
             let mut changed = bytes.clone();
             changed.splice(header..header, twice);
-            refused(&changed, PictureFormat::Jpeg, &format!("{name} with {header}.. twice"));
+            refused(
+                &changed,
+                PictureFormat::Jpeg,
+                &format!("{name} with {header}.. twice"),
+            );
         }
     }
 }
@@ -171,7 +221,11 @@ fn no_changed_bit_of_a_png_goes_unseen() {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
-                refused(&changed, PictureFormat::Png, &format!("{name}, bit {bit} of byte {at}"));
+                refused(
+                    &changed,
+                    PictureFormat::Png,
+                    &format!("{name}, bit {bit} of byte {at}"),
+                );
             }
         }
     }
@@ -233,11 +287,19 @@ fn a_png_of_fewer_rows_than_it_declares_is_refused() {
     assert!(read(&whole, PictureFormat::Png).is_ok());
     for length in 0..rows.len() {
         let less = png(5, 4, 8, 0, &stored(&rows[..length]));
-        refused(&less, PictureFormat::Png, &format!("{length} bytes of rows"));
+        refused(
+            &less,
+            PictureFormat::Png,
+            &format!("{length} bytes of rows"),
+        );
     }
     let mut wrong = stored(&rows);
     *wrong.last_mut().unwrap() ^= 1;
-    refused(&png(5, 4, 8, 0, &wrong), PictureFormat::Png, "a wrong check value of zlib");
+    refused(
+        &png(5, 4, 8, 0, &wrong),
+        PictureFormat::Png,
+        "a wrong check value of zlib",
+    );
 }
 
 #[test]
@@ -261,7 +323,9 @@ fn a_png_larger_than_its_bytes_can_hold_is_refused_at_once() {
 /// The frame header of a JPEG changed to these sides.
 fn resized(bytes: &[u8], width: u16, height: u16) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    let frame = bytes.windows(2).position(|pair| matches!(pair, [0xff, 0xc0..=0xc2]));
+    let frame = bytes
+        .windows(2)
+        .position(|pair| matches!(pair, [0xff, 0xc0..=0xc2]));
     let at = frame.unwrap() + 5;
     bytes[at..at + 2].copy_from_slice(&height.to_be_bytes());
     bytes[at + 2..at + 4].copy_from_slice(&width.to_be_bytes());
@@ -289,7 +353,8 @@ fn smallest_jpeg(side: u16) -> Vec<u8> {
     assert_eq!(blocks % 16_384, 0);
     let [high, low] = side.to_be_bytes();
     let zeros = |bits: usize| vec![0; bits / 8];
-    let one_code = |place, symbol| [&[0xff, 0xc4, 0, 20, place, 1][..], &[0; 15], &[symbol]].concat();
+    let one_code =
+        |place, symbol| [&[0xff, 0xc4, 0, 20, place, 1][..], &[0; 15], &[symbol]].concat();
     [
         &[0xff, 0xd8, 0xff, 0xdb, 0, 67, 0][..],
         &[1; 64],
@@ -315,13 +380,20 @@ fn the_smallest_jpeg_of_its_size_is_read() {
     };
     assert_eq!(data.values().len(), pixels);
     assert!(data.values().iter().all(|&value| value == 128));
-    refused(&resized(&bytes, 4104, 4096), PictureFormat::Jpeg, "a column more");
+    refused(
+        &resized(&bytes, 4104, 4096),
+        PictureFormat::Jpeg,
+        "a column more",
+    );
 }
 
 #[test]
 fn flat_pictures_of_16384_x_16384_are_read() {
     let side = 16_384;
-    let shape = Shape::Matrix { height: side, width: side };
+    let shape = Shape::Matrix {
+        height: side,
+        width: side,
+    };
     let flat = Array::U8(Data::new(shape, vec![128; side * side]).unwrap());
     for format in [PictureFormat::Jpeg, PictureFormat::Png] {
         let mut bytes = Vec::new();

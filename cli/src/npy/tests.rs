@@ -138,6 +138,25 @@ fn arrays_without_elements_are_read() {
 }
 
 #[test]
+fn an_axis_of_any_length_beside_an_empty_one_takes_no_time() {
+    for shape in ["(4611686018427387904, 0)", "(0, 9223372036854775807)"] {
+        for fortran in [false, true] {
+            let array = parse(&file(1, &header("'|u1'", fortran, shape), &[])).unwrap();
+            assert!(array.is_empty(), "{shape}");
+            let mut bytes = Vec::new();
+            write(&mut bytes, &array).unwrap();
+            assert_eq!(parse(&bytes).unwrap(), array);
+        }
+        // As long as no array can be that has elements of this size.
+        assert_refused(&file(1, &header("'<f8'", true, shape), &[]), &["promises"]);
+    }
+    assert_refused(
+        &file(1, &header("'|u1'", true, "(9223372036854775808, 0)"), &[]),
+        &["promises"],
+    );
+}
+
+#[test]
 fn empty_and_foreign_files_are_refused() {
     assert_refused(&[], &["empty", ".npy"]);
     assert_refused(b"hello world, this is text", &["not a .npy file"]);

@@ -11,12 +11,9 @@ mod codes;
 use std::io::Read;
 
 use image::{DynamicImage, GrayImage, RgbImage};
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::zune_core::bytestream::ZCursor;
-use zune_jpeg::zune_core::colorspace::ColorSpace;
-use zune_jpeg::zune_core::options::DecoderOptions;
+use jpeg_decoder::{Decoder, PixelFormat};
 
-use super::{MAX_SIDE, Problem, samples};
+use super::{Problem, check_size};
 use blocks::{Component, Scan};
 use codes::Codes;
 
@@ -41,29 +38,38 @@ pub(super) fn decode(
         .map_err(|error| format!("it cannot be read: {error}"))?;
     let progressive = check(&bytes)?;
 
-    let options = DecoderOptions::default()
-        .set_strict_mode(true)
-        .set_max_width(MAX_SIDE as usize)
-        .set_max_height(MAX_SIDE as usize);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(&bytes[..]), options);
-    let decoding = |error| format!("{error:?}");
-    decoder.decode_headers().map_err(decoding)?;
-    let (color, channels) = match decoder.input_colorspace() {
-        Some(ColorSpace::Luma) => (ColorSpace::Luma, 1),
-        _ => (ColorSpace::RGB, 3),
-    };
-    decoder.set_options(options.jpeg_set_out_colorspace(color));
-    let (width, height) = decoder.dimensions().ok_or("it has no size")?;
-    let (width, height) = (width as u32, height as u32);
+    let mut decoder = Decoder::new(&bytes[..]);
+    decoder.set_max_decoding_buffer_size(usize::try_from(memory).unwrap_or(usize::MAX));
+    let decoding = |error: jpeg_decoder::Error| error.to_string();
+    decoder.read_info().map_err(decoding)?;
+    let info = decoder.info().ok_or("it has no frame")?;
+    let (width, height) = (info.width.into(), info.height.into());
     // A progressive picture is kept as coefficients of 16 bits.
-    let overhead = if progressive { 2 } else { 0 };
-    let mut samples = samples((width, height), channels, overhead, memory)?;
-    decoder.decode_into(&mut samples).map_err(decoding)?;
-    let image = match channels {
-        1 => GrayImage::from_raw(width, height, samples).map(DynamicImage::from),
-        _ => RgbImage::from_raw(width, height, samples).map(DynamicImage::from),
+    let sample = if progressive { 3 } else { 1 };
+    check_size(
+        (width, height),
+        info.pixel_format.pixel_bytes() * sample,
+        memory,
+    )?;
+    let samples = decoder.decode().map_err(decoding)?;
+    let image = match info.pixel_format {
+        PixelFormat::L8 => GrayImage::from_raw(width, height, samples).map(DynamicImage::from),
+        PixelFormat::RGB24 => RgbImage::from_raw(width, height, samples).map(DynamicImage::from),
+        PixelFormat::CMYK32 => {
+            RgbImage::from_raw(width, height, rgb(&samples)).map(DynamicImage::from)
+        }
+        PixelFormat::L16 => None,
     };
     Ok(image.ok_or("it has another size than its header says")?)
+}
+
+/// What inks of these amounts leave of white light.
+fn rgb(inks: &[u8]) -> Vec<u8> {
+    let left = |ink: u8, black: u8| (u16::from(255 - ink) * u16::from(255 - black) + 127) / 255;
+    let pixels = inks.chunks_exact(4);
+    pixels
+        .flat_map(|p| [p[0], p[1], p[2]].map(|ink| left(ink, p[3]) as u8))
+        .collect()
 }
 
 /// The parts of a file, in their order.

@@ -131,22 +131,23 @@ impl Problem {
     }
 }
 
-/// Zeros for the samples of a picture, `per_pixel` of them for each pixel. Decoding takes `overhead` bytes for
-/// each beside them.
-fn samples<T: bytemuck::Zeroable + Clone>(
+/// Says whether a picture of this size is within the limits, of which decoding takes this many bytes a pixel.
+fn check_size(
     (width, height): (u32, u32),
     per_pixel: usize,
-    overhead: u64,
     memory: u64,
-) -> std::result::Result<Vec<T>, Problem> {
+) -> std::result::Result<(), Problem> {
     let pixels = u64::from(width) * u64::from(height);
-    let bytes = per_pixel as u64 * (size_of::<T>() as u64 + overhead);
     // What is not grey becomes grey, which takes a byte more.
-    let bytes = pixels * (bytes + u64::from(per_pixel > 1));
-    if width.max(height) > MAX_SIDE || bytes > memory {
-        return Err(Problem::TooLarge);
+    let bytes = pixels * (per_pixel as u64 + u64::from(per_pixel > 1));
+    match width.max(height) <= MAX_SIDE && bytes <= memory {
+        true => Ok(()),
+        false => Err(Problem::TooLarge),
     }
-    let count = pixels as usize * per_pixel;
+}
+
+/// Zeros for `count` samples of a picture.
+fn zeros<T: bytemuck::Zeroable + Clone>(count: usize) -> std::result::Result<Vec<T>, Problem> {
     let mut samples = Vec::new();
     samples
         .try_reserve_exact(count)

@@ -5,7 +5,7 @@ use std::io::{BufRead, Seek};
 use image::{DynamicImage, GrayAlphaImage, GrayImage, ImageBuffer, RgbImage, RgbaImage};
 use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Info, Transformations};
 
-use super::{MAX_SIDE, Problem, samples};
+use super::{MAX_SIDE, Problem, check_size, zeros};
 
 /// The most bytes that deflate makes of one: a match of 258 takes a bit for its length and one for its
 /// distance at least, so that 8 bits make 4 * 258.
@@ -42,9 +42,11 @@ pub(super) fn decode(
     }
     let mut reader = decoder.read_info()?;
     let (color, depth) = reader.output_color_type();
-    let channels = color.samples();
+    let bytes = if depth == BitDepth::Sixteen { 2 } else { 1 };
+    check_size(size, color.samples() * bytes, memory)?;
+    let count = width as usize * height as usize * color.samples();
     let image = if depth == BitDepth::Sixteen {
-        let mut words: Vec<u16> = samples(size, channels, 0, memory)?;
+        let mut words: Vec<u16> = zeros(count)?;
         reader.next_frame(bytemuck::cast_slice_mut(&mut words))?;
         for word in &mut words {
             *word = u16::from_be(*word);
@@ -65,7 +67,7 @@ pub(super) fn decode(
             ColorType::Indexed => None,
         }
     } else {
-        let mut bytes = samples(size, channels, 0, memory)?;
+        let mut bytes = zeros(count)?;
         reader.next_frame(&mut bytes)?;
         match color {
             ColorType::Grayscale => {

@@ -15,6 +15,8 @@ pub(super) struct Component {
     mcus: (usize, usize),
     /// Blocks that the picture touches, across and down: a scan of one component has no others.
     touched: (usize, usize),
+    /// Blocks of 8 x 8 pixels of the whole picture, across and down.
+    whole: (usize, usize),
     /// Of each coefficient, the lowest bit that a scan has given; `None` before the first.
     known: [Option<u8>; COEFFICIENTS],
     /// Of each block, a bit for each coefficient that is not zero, as far as scans have said. Refinements of a
@@ -34,6 +36,7 @@ impl Component {
             sampling: (across.0, down.0),
             mcus: (mcus(across), mcus(down)),
             touched: (touched(across), touched(down)),
+            whole: (pixels.0.div_ceil(8), pixels.1.div_ceil(8)),
             known: [None; COEFFICIENTS],
             nonzero: Vec::new(),
         }
@@ -42,6 +45,19 @@ impl Component {
     /// Blocks that every file has to hold.
     pub(super) fn blocks(&self) -> usize {
         self.touched.0 * self.touched.1
+    }
+
+    /// Blocks of all MCUs, across and down.
+    fn padded(&self) -> (usize, usize) {
+        (self.mcus.0 * self.sampling.0, self.mcus.1 * self.sampling.1)
+    }
+
+    /// Whether the decoder takes a scan of this component alone for the blocks that it has: it counts those of
+    /// the whole picture, up to the padding, and their pixels in 16 bits.
+    fn can_be_alone(&self) -> bool {
+        let (padded, whole) = (self.padded(), self.whole);
+        let counted = (padded.0.min(whole.0), padded.1.min(whole.1));
+        counted == self.touched && padded.0.max(padded.1) <= 1 << 13
     }
 
     /// Whether scans have given all coefficients down to their last bit.
@@ -132,10 +148,12 @@ impl<'a> Scan<'a> {
                 }
                 *known = Some(low);
             }
-            let (mcus, sampling) = (component.mcus, component.sampling);
-            let padded = mcus.0 * sampling.0 * mcus.1 * sampling.1;
+            if alone && !component.can_be_alone() {
+                return Err("its subsampling is not supported in a scan of one component".into());
+            }
             if progressive && component.nonzero.is_empty() {
-                component.nonzero = vec![0; padded];
+                let (across, down) = component.padded();
+                component.nonzero = vec![0; across * down];
             }
         }
         Ok(Scan { parts, coding })
@@ -169,7 +187,7 @@ impl<'a> Scan<'a> {
                     let ac = codes[1].get(part.ac).and_then(Option::as_ref);
                     let component = &mut *part.component;
                     let (wide, high) = if alone { (1, 1) } else { component.sampling };
-                    let stride = component.mcus.0 * component.sampling.0;
+                    let stride = component.padded().0;
                     for block in 0..wide * high {
                         let (x, y) = (column * wide + block % wide, row * high + block / wide);
                         let mut none = 0;

@@ -45,6 +45,11 @@ struct Arguments {
 type Timed = (Duration, std::result::Result<(), String>);
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    if let Err(error) = warpwright_cli::output::remove_on_signals() {
+        eprintln!("error: demo: signals cannot be taken: {error}");
+        return ExitCode::FAILURE;
+    }
     match run(&Arguments::parse()) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(wrong) => {
