@@ -149,6 +149,10 @@ enum DeviceOption {
 }
 
 fn main() -> ExitCode {
+    if let Err(reason) = system::environment::require_own_privileges("warpwright-bench") {
+        eprintln!("error: {reason}");
+        return ExitCode::FAILURE;
+    }
     let arguments = Arguments::parse();
     let done = match &arguments.command {
         None => start(&arguments),

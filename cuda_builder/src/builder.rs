@@ -4,6 +4,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use system::environment::variable;
+
 use crate::compile::{self, CrateInfo};
 use crate::lock::FileLock;
 use crate::pipeline::Pipeline;
@@ -95,7 +97,7 @@ impl CudaBuilder {
             only: None,
             ptx_version: None,
             tools: ToolchainOptions::from_env(),
-            install_tools: env::var_os("WARPWRIGHT_INSTALL_TOOLS").is_some_and(|v| v == "1"),
+            install_tools: variable("WARPWRIGHT_INSTALL_TOOLS").is_some_and(|v| v == "1"),
             target_dir: None,
         }
     }
@@ -421,9 +423,15 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// Whether cargo runs us as a build script: only there its instructions belong on standard output.
 fn in_build_script() -> bool {
-    ["OUT_DIR", "TARGET", "HOST", "NUM_JOBS", "RUSTC"]
-        .iter()
-        .all(|key| env::var_os(key).is_some())
+    [
+        env::var_os("OUT_DIR"),
+        env::var_os("TARGET"),
+        env::var_os("HOST"),
+        env::var_os("NUM_JOBS"),
+        env::var_os("RUSTC"),
+    ]
+    .iter()
+    .all(Option::is_some)
 }
 
 /// The target folder that a build script's output folder lies in.

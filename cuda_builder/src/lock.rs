@@ -1,20 +1,18 @@
 //! Locks between processes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use crate::CudaBuilderError;
 
-/// Holds `path` locked until it is dropped; waits while another process or thread holds it.
+/// Holds the file `path`, in a folder that is there, locked until it is dropped; waits while another process or thread
+/// holds it.
 pub(crate) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
     pub(crate) fn acquire(path: &Path) -> Result<Self, CudaBuilderError> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(CudaBuilderError::io("creating", folder))?;
-        }
         let file = File::options()
             .create(true)
             .truncate(false)

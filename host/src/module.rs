@@ -251,7 +251,7 @@ pub(crate) fn check_params(
 /// `WARPWRIGHT_PTX_DIR` names a folder to take the PTX from, `<architecture>/<family>.ptx`, in the place of
 /// what is compiled in, machine code included: for profilers and sanitizers, which want source lines in it, and for trying out
 /// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
-/// looked for elsewhere.
+/// looked for elsewhere. With raised privileges the variable is ignored.
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     match given() {
         None => packed_kernel(name, capability),
@@ -303,7 +303,7 @@ pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<Code> {
 fn given() -> Option<&'static [Given]> {
     static GIVEN: OnceLock<Option<Vec<Given>>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| {
-        let folder = env::var_os("WARPWRIGHT_PTX_DIR").filter(|folder| !folder.is_empty())?;
+        let folder = system::environment::variable("WARPWRIGHT_PTX_DIR")?;
         Some(modules_in(Path::new(&folder)))
     });
     given.as_deref()

@@ -1,15 +1,11 @@
 //! The executors that the tests run on: the CPU always, and every CUDA device that the library supports.
 
-use std::{
-    io::Write as _,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::OnceLock;
 
 use cuda_std::cpu::{Checks, Order};
 use warpwright::{CpuOptions, Device, DeviceKind};
+
+use crate::left_out;
 
 /// The variable that makes the absence of a CUDA device a failure.
 pub const REQUIRE_CUDA: &str = "WARPWRIGHT_REQUIRE_CUDA";
@@ -103,29 +99,14 @@ pub fn all() -> impl Iterator<Item = &'static Device> {
     Executor::ALL.into_iter().flat_map(Executor::devices)
 }
 
-static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
-
 /// Notes that `cases` cases were left out because there is no CUDA device. The process tells how many
 /// there were when it ends, whatever its tests print.
 pub fn leave_out(cases: usize) {
-    unsafe extern "C" {
-        /// C's: calls `function` when the process ends.
-        safe fn atexit(function: extern "C" fn()) -> core::ffi::c_int;
-    }
-    extern "C" fn tell() {
-        let count = LEFT_OUT.load(Ordering::Relaxed);
-        let mut line = left_out(count);
-        line.push('\n');
-        // There is nobody to tell that standard error is closed.
-        let _ = std::io::stderr().write_all(line.as_bytes());
-    }
-    if cases > 0 && LEFT_OUT.fetch_add(cases as u64, Ordering::Relaxed) == 0 {
-        atexit(tell);
-    }
+    left_out::note(cases, "CUDA", &no_device());
 }
 
-fn left_out(count: u64) -> String {
-    format!("CUDA cases left out: {count} (there is no CUDA device; {REQUIRE_CUDA}=1 forbids that)")
+fn no_device() -> String {
+    format!("there is no CUDA device; {REQUIRE_CUDA}=1 forbids that")
 }
 
 #[cfg(test)]
@@ -139,8 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_says_how_many_and_how_to_forbid_it() {
-        let note = left_out(12);
-        assert!(note.contains("left out: 12 ") && note.contains("WARPWRIGHT_REQUIRE_CUDA=1"));
+    fn the_note_says_how_to_forbid_it() {
+        assert!(no_device().contains("WARPWRIGHT_REQUIRE_CUDA=1"));
     }
 }

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use system::folder::{private, temporary};
 use warpwright::Device;
 use warpwright_tests::outside;
 
@@ -40,15 +41,16 @@ impl Package {
         // The same folder in every run of this workspace, so that what was built is not built again.
         let mut hasher = DefaultHasher::new();
         workspace.hash(&mut hasher);
-        let folder =
-            std::env::temp_dir().join(format!("warpwright-{name}-{:016x}", hasher.finish()));
+        let folder = temporary(&format!("{name}-{:016x}", hasher.finish()));
         assert!(
             !folder.starts_with(workspace),
             "{} is in the workspace",
             folder.display()
         );
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("src")).unwrap();
+        // Nobody else can put anything there: it is built and run.
+        let folder = private(&folder).unwrap();
+        fs::create_dir(folder.join("src")).unwrap();
         let library = workspace.join("host");
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\

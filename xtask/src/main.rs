@@ -81,6 +81,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Err(reason) = system::environment::require_own_privileges("cargo xtask") {
+        eprintln!("error: {reason}");
+        return ExitCode::FAILURE;
+    }
     let result = match Arguments::parse().command {
         Command::Setup => doctor::setup(),
         Command::Doctor => doctor::doctor(),

@@ -18,7 +18,7 @@ pub type Handle = *mut c_void;
 /// # Errors
 /// What the dynamic linker says.
 pub fn library() -> Result<Library> {
-    let name = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    let name = system::environment::variable(VARIABLE);
     // SAFETY: the constructors are those of the driver, or of what the user named.
     Ok(unsafe { Library::new(name.unwrap_or_else(|| OsString::from("libcuda.so.1")))? })
 }

@@ -14,7 +14,7 @@
 //!
 //! `ptxas` is looked for in `WARPWRIGHT_PTXAS`, on `PATH`, in the `bin` folders of `CUDA_HOME` and
 //! `CUDA_PATH`, in `/usr/local/cuda/bin`, and among the tools installed before. [`Ptxas::install`]
-//! gets it from the Python package `nvidia-cuda-nvcc` where `pip` is there.
+//! gets it from the Python package `nvidia-cuda-nvcc` where `pip` is there, checked against a hash of ours.
 
 mod report;
 mod wheel;
@@ -22,6 +22,8 @@ mod wheel;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+
+use system::environment::variable;
 
 pub use report::{Assembly, KernelUsage};
 pub use wheel::{CUOBJDUMP, NVCC, NVDISASM, Wheel};
@@ -45,12 +47,12 @@ impl Ptxas {
     /// [`CudaBuilderError::Tools`] if there is none, or if the one that `WARPWRIGHT_PTXAS` names does
     /// not answer.
     pub fn discover() -> Result<Self, CudaBuilderError> {
-        if let Some(path) = env::var_os("WARPWRIGHT_PTXAS").filter(|path| !path.is_empty()) {
+        if let Some(path) = variable("WARPWRIGHT_PTXAS") {
             return Self::at(Path::new(&path));
         }
-        let toolkits = ["CUDA_HOME", "CUDA_PATH"]
-            .iter()
-            .filter_map(env::var_os)
+        let toolkits = [variable("CUDA_HOME"), variable("CUDA_PATH")]
+            .into_iter()
+            .flatten()
             .map(PathBuf::from);
         let in_toolkits = toolkits
             .chain([PathBuf::from("/usr/local/cuda")])
@@ -59,19 +61,22 @@ impl Ptxas {
                     .join("bin")
                     .join(format!("ptxas{}", env::consts::EXE_SUFFIX))
             });
-        on_path("ptxas")
+        let found = on_path("ptxas")
             .into_iter()
             .chain(in_toolkits)
-            .chain(NVCC.installed("ptxas"))
             .filter(|path| path.is_file())
-            .find_map(|path| Self::at(&path).ok())
-            .ok_or_else(|| {
-                CudaBuilderError::Tools(format!(
-                    "ptxas: the program required, found none; type `{}` and set WARPWRIGHT_PTXAS, or \
-                     install a CUDA toolkit",
-                    NVCC.advice()
-                ))
-            })
+            .find_map(|path| Self::at(&path).ok());
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        match NVCC.installed("ptxas")? {
+            Some(path) => Self::at(&path),
+            None => Err(CudaBuilderError::Tools(format!(
+                "ptxas: the program required, found none; type `{}` and set WARPWRIGHT_PTXAS, or \
+                 install a CUDA toolkit",
+                NVCC.advice()
+            ))),
+        }
     }
 
     /// The `ptxas` of this machine; where there is none, it is installed with `pip`.
@@ -82,9 +87,7 @@ impl Ptxas {
         match Self::discover() {
             Ok(found) => Ok(found),
             // A program that was named and does not answer is not to be replaced silently.
-            Err(error) if env::var_os("WARPWRIGHT_PTXAS").is_some_and(|p| !p.is_empty()) => {
-                Err(error)
-            }
+            Err(error) if variable("WARPWRIGHT_PTXAS").is_some() => Err(error),
             Err(_) => Self::at(&NVCC.install("ptxas", verbose)?),
         }
     }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use system::environment::variable;
+
 use super::{PINNED_RUST, Toolchain, ToolchainOptions};
 use crate::CudaBuilderError;
 use crate::lock::FileLock;
@@ -22,7 +24,8 @@ pub(super) fn install(
     if let Ok(found) = Toolchain::discover_with(options) {
         return Ok(found);
     }
-    let _lock = FileLock::acquire(&user_folder().join("install.lock"))?;
+    let folder = private("device tools", &tools_folder())?;
+    let _lock = FileLock::acquire(&folder.join("install.lock"))?;
     // Another process may have installed them while this one waited.
     let survey = Toolchain::survey(options)?;
     if let Some(found) = survey.usable.into_iter().next() {
@@ -48,14 +51,22 @@ pub(super) fn install(
     )))
 }
 
-/// A folder of the user's for what outlives one checkout: downloaded tools and locks.
-pub(crate) fn user_folder() -> PathBuf {
-    env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| env::home_dir().map(|home| home.join(".cache")))
-        .unwrap_or_else(env::temp_dir)
-        .join("warpwright")
+/// Where tools are installed that no package manager has, with the locks for all of them.
+pub(crate) fn tools_folder() -> PathBuf {
+    variable("WARPWRIGHT_TOOLS_DIR")
+        .map_or_else(|| system::folder::of_user().join("tools"), PathBuf::from)
+}
+
+/// The folder at `path`, made if it is missing and refused where others could put something in it.
+pub(crate) fn private(operation: &str, path: &Path) -> Result<PathBuf, CudaBuilderError> {
+    system::folder::private(path).map_err(|reason| refused(operation, &reason))
+}
+
+/// The error for a folder or file that others could have written, in one line.
+pub(crate) fn refused(operation: &str, reason: &str) -> CudaBuilderError {
+    CudaBuilderError::Tools(format!(
+        "{operation}: {reason}; remove it, or set WARPWRIGHT_TOOLS_DIR to a folder that is yours alone"
+    ))
 }
 
 /// The error for a machine without tools: one line that says what to type, then what was looked at.

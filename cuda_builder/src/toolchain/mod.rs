@@ -7,10 +7,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use system::environment::variable;
+
 use crate::CudaBuilderError;
 use crate::process;
 
-pub(crate) use install::{on_path, user_folder};
+pub(crate) use install::{on_path, private, refused, tools_folder};
 
 /// The Rust version that the project's own PTX is built with, and the one that gets installed where
 /// none is there.
@@ -59,14 +61,10 @@ pub struct ToolchainOptions {
 impl ToolchainOptions {
     /// The settings of the environment variables `WARPWRIGHT_RUSTC` and `WARPWRIGHT_LLVM_BIN`.
     pub fn from_env() -> Self {
-        let path = |key| {
-            std::env::var_os(key)
-                .filter(|text| !text.is_empty())
-                .map(PathBuf::from)
-        };
+        let path = |value: Option<std::ffi::OsString>| value.map(PathBuf::from);
         Self {
-            rustc: path("WARPWRIGHT_RUSTC"),
-            llvm_bin: path("WARPWRIGHT_LLVM_BIN"),
+            rustc: path(variable("WARPWRIGHT_RUSTC")),
+            llvm_bin: path(variable("WARPWRIGHT_LLVM_BIN")),
             prefer_rust: None,
         }
     }

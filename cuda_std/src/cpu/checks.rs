@@ -190,9 +190,8 @@ impl FromStr for Order {
 }
 
 fn from_env<T: FromStr<Err = String>>(variable: &str) -> Result<Option<T>, String> {
-    match std::env::var_os(variable) {
+    match system::environment::variable(variable) {
         None => Ok(None),
-        Some(text) if text.is_empty() => Ok(None),
         Some(text) => {
             let parsed = text.to_string_lossy().parse();
             parsed

@@ -12,7 +12,7 @@
 //! library lacks the function. [`library`] and [`has_function`] tell the reasons.
 //!
 //! `WARPWRIGHT_LIBCUDA`, read at the first driver call, names the library to open in place of the
-//! system's.
+//! system's. With raised privileges it is ignored (`SECURITY.md` of the repository).
 
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
@@ -80,7 +80,7 @@ fn opened() -> Result<&'static Library, &'static str> {
 }
 
 fn open() -> Result<Library, String> {
-    if let Some(path) = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()) {
+    if let Some(path) = system::environment::variable(LIBRARY_VARIABLE) {
         return open_one(path).map_err(|e| format!("{LIBRARY_VARIABLE}: {e}"));
     }
     let mut first_error = None;

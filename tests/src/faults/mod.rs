@@ -10,14 +10,9 @@
 mod driver;
 mod inject;
 
-use std::{
-    ffi::CString,
-    fs,
-    io::Read as _,
-    path::Path,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::{ffi::CString, fs, path::Path, process::Command, time::Duration};
+
+use system::process;
 
 pub use driver::{Driver, Live, Plan};
 pub use inject::Counts;
@@ -68,44 +63,21 @@ pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String>
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let library = folder.path().join("libfault_driver.so");
     fs::write(&library, DRIVER).map_err(|error| error.to_string())?;
-    let mut child = program
+    let program = program
         .env(CHILD, behind.word())
         .env(
             REAL,
             std::env::var_os(LIBRARY).unwrap_or_else(|| "libcuda.so.1".into()),
         )
-        .env(LIBRARY, &library)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let read = |mut pipe: Box<dyn std::io::Read + Send>| {
-        std::thread::spawn(move || {
-            let mut text = String::new();
-            // What can be read of a broken pipe is what there is to tell.
-            let _ = pipe.read_to_string(&mut text);
-            text
-        })
-    };
-    let output = read(Box::new(child.stdout.take().expect("a pipe")));
-    let errors = read(Box::new(child.stderr.take().expect("a pipe")));
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
-            Some(status) => break status.to_string() + if status.success() { "" } else { "!" },
-            None if start.elapsed() > PATIENCE => {
-                child.kill().map_err(|error| error.to_string())?;
-                break format!("no end after {} seconds!", PATIENCE.as_secs());
-            }
-            None => std::thread::sleep(Duration::from_millis(10)),
-        }
-    };
-    let text = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
-    let (output, errors) = (text(output), text(errors));
-    if status.ends_with('!') {
-        return Err(format!("{status}\n{output}\n{errors}"));
+        .env(LIBRARY, &library);
+    let done = process::run(program, Some(PATIENCE), false)
+        .map_err(|error| format!("the child {error}"))?;
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
+    if done.status.success() {
+        Ok(output)
+    } else {
+        Err(format!("{}\n{output}\n{}", done.status, done.stderr))
     }
-    Ok(output)
 }
 
 /// The driver of a process that [`in_child`] started; one make-believe device where there is none behind it.

@@ -136,10 +136,9 @@ struct Cache {
 
 impl Cache {
     fn new(family: &str) -> Result<Self> {
-        let name = format!("warpwright-bench-{}-{family}", process::id());
-        let folder = env::temp_dir().join(name);
-        fs::create_dir_all(&folder)
-            .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+        // The driver runs the code that it finds there.
+        let name = format!("bench-{}-{family}", process::id());
+        let folder = system::folder::private(&system::folder::temporary(&name))?;
         Ok(Self { folder })
     }
 

@@ -283,15 +283,10 @@ impl std::fmt::Debug for Cub {
 fn folder(text: &str) -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-    let folder = cache
-        .or_else(home)
-        .ok_or("HOME or XDG_CACHE_HOME required, to compile the peer in")?;
-    let folder = folder.join(format!("warpwright-bench/{:016x}", hasher.finish()));
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("creating {}: {error}", folder.display()))?;
-    Ok(folder)
+    // What is compiled there is loaded into this process.
+    let folder = system::folder::of_user().join(format!("bench/{:016x}", hasher.finish()));
+    system::folder::private(folder.parent().unwrap_or(&folder))?;
+    system::folder::private(&folder)
 }
 
 fn library(folder: &Path, (part, element): (&str, &str)) -> PathBuf {

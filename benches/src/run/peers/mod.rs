@@ -12,6 +12,7 @@ pub mod ways;
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
+use system::environment::variable;
 use warpwright::{Device, Vector};
 
 use super::{Absent, Contender, Result, Rival, pointer};
@@ -235,16 +236,16 @@ impl Room {
 
 /// The folders of CUDA toolkits.
 fn homes() -> impl Iterator<Item = PathBuf> {
-    let variables = ["CUDA_HOME", "CUDA_PATH"]
+    let variables = [variable("CUDA_HOME"), variable("CUDA_PATH")]
         .into_iter()
-        .filter_map(std::env::var_os)
+        .flatten()
         .map(PathBuf::from);
     variables.chain(["/usr/local/cuda".into()])
 }
 
 /// The first file of that name in the folders of `PATH`, and in this folder of a CUDA toolkit.
 pub(super) fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = variable("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(homes().map(|home| home.join(folder)))
         .collect();

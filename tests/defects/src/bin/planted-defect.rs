@@ -15,14 +15,14 @@
 
 use std::{
     collections::BTreeMap,
-    io::Read as _,
-    process::{Command, ExitCode, Stdio},
-    time::{Duration, Instant},
+    process::{Command, ExitCode},
+    time::Duration,
 };
 
 use cuda_std::cpu::{Checks, LaunchError, Options, Order};
 use defects::harness::{ORDERS, expected, find, launch_on, launch_on_cpu, markers, ptx};
 use defects::{DEFECTS, Defect};
+use system::process::{self, RunError};
 use warpwright::{Device, Module};
 
 fn main() -> ExitCode {
@@ -200,42 +200,21 @@ fn sanitize(program: &[&str], tool: &str, arguments: &[&str]) -> Result<String, 
     let [name, before @ ..] = program else {
         return Err("a program is needed".to_owned());
     };
-    let mut child = Command::new(name)
+    let mut command = Command::new(name);
+    command
         .args(before)
         .args(["--tool", tool])
         .arg(own)
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("{name}: {error}"))?;
-    let mut output = child.stdout.take().expect("a pipe");
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        output.read_to_string(&mut text).map(|_| text)
-    });
-    let start = Instant::now();
-    let mut hangs = false;
-    while child
-        .try_wait()
-        .map_err(|error| error.to_string())?
-        .is_none()
-    {
-        if start.elapsed() > PATIENCE && !hangs {
-            hangs = true;
-            child.kill().map_err(|error| error.to_string())?;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let text = reader
-        .join()
-        .map_err(|_| "the reader panicked".to_owned())?
-        .map_err(|error| error.to_string())?;
-    Ok(match (counted(&text), hangs) {
-        (_, true) => "hangs".to_owned(),
-        (None, _) => "no summary".to_owned(),
-        (Some(0), _) => "nothing".to_owned(),
-        (Some(count), _) => format!("seen ({count})"),
+        .args(arguments);
+    let output = match process::run(&mut command, Some(PATIENCE), false) {
+        Ok(output) => output,
+        Err(RunError::TimedOut(_)) => return Ok("hangs".to_owned()),
+        Err(error) => return Err(format!("{name}: {error}")),
+    };
+    Ok(match counted(&String::from_utf8_lossy(&output.stdout)) {
+        None => "no summary".to_owned(),
+        Some(0) => "nothing".to_owned(),
+        Some(count) => format!("seen ({count})"),
     })
 }
 
