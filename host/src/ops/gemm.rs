@@ -6,9 +6,7 @@ use warpwright_gpu::gemm::{
     policy::{self, BEST_MOST_K, CUTS, Cut},
 };
 
-use super::{
-    Choice, ChosenBy, choose, grid_size, made::Made, sealed::Sealed as LibraryType,
-};
+use super::{Choice, ChosenBy, choose, grid_size, made::Made, sealed::Sealed as LibraryType};
 use crate::{
     buffer::Element,
     device::Device,

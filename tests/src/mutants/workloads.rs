@@ -46,7 +46,13 @@ pub struct Source {
 impl Case<'_> {
     /// Does the work; a panic of the host is a wrong result too.
     pub fn run(&self, order: Order, checks: Checks) -> Outcome {
-        let run = || (self.run)(Options { order, checks });
+        let run = || {
+            (self.run)(Options {
+                order,
+                checks,
+                ..Options::default()
+            })
+        };
         catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|_| Outcome::Wrong("a panic of the host".to_owned()))
     }
@@ -138,6 +144,7 @@ fn unchanged<'a>(defect: &'static defects::Defect) -> Workload<'a> {
     let plain = Options {
         order: Order::Forward,
         checks: Checks::NONE,
+        ..Options::default()
     };
     let expected = launch(plain).unwrap_or_else(|error| panic!("{}: {error}", defect.name));
     let run = move |options| match launch(options) {
