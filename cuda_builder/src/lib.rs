@@ -36,7 +36,9 @@
 //! | `WARPWRIGHT_LLVM_BIN` | folder that holds `llvm-link`, `opt` and `llc` |
 //! | `WARPWRIGHT_INSTALL_TOOLS` | `1`: missing tools may be installed |
 //! | `WARPWRIGHT_PTXAS` | path of `ptxas`, see [`assemble`] |
-//! | `WARPWRIGHT_TOOLS_DIR` | where [`assemble`] keeps the tools it installs |
+//! | `WARPWRIGHT_TOOLS_DIR` | where [`assemble`] keeps the tools it installs: a folder that nobody else can write to |
+//!
+//! In a process with raised privileges (set-user-ID and the like) they are ignored, and no program is started.
 //!
 //! # Steps of a build
 //! 1. `cargo rustc` compiles the crate, its dependencies and `core` for `nvptx64-nvidia-cuda` to LLVM

@@ -1,7 +1,7 @@
 //! `asan` and `fuzz`: builds with checks that the compiler puts into the code.
 //!
 //! Both are unstable options of rustc, which a stock compiler takes with `RUSTC_BOOTSTRAP=1`; the run-time
-//! library of AddressSanitizer comes with it.
+//! library of AddressSanitizer comes with it. Crates are those of the lock files, with the hashes there.
 
 use std::env;
 use std::path::Path;
@@ -75,7 +75,8 @@ fn finish(operation: &str, cargo: &mut Command) -> Result<()> {
 pub fn asan() -> Result<()> {
     let mut command = cargo("-Zsanitizer=address", "asan");
     command
-        .args(["test", "--target", TARGET, "--config", PLAIN_KERNELS])
+        .args(["test", "--locked", "--target", TARGET])
+        .args(["--config", PLAIN_KERNELS])
         .args(ASAN);
     finish("asan", &mut command)?;
     println!("{COVERED}");
@@ -114,6 +115,7 @@ pub fn fuzz(arguments: &Fuzz) -> Result<()> {
         command
             .args([
                 "run",
+                "--locked",
                 "--manifest-path",
                 "fuzz/Cargo.toml",
                 "--target",

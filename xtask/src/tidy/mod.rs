@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod code;
+mod environment;
 mod layers;
 mod text;
 mod tree;
@@ -53,6 +54,8 @@ const CHECKS: &[Check] = &[
     ("own-paths", text::no_paths_of_one_machine),
     ("unfinished", text::nothing_is_left_undone),
     ("commands", text::commands_exist),
+    ("variables", environment::every_variable_is_listed),
+    ("privileges", environment::libraries_ask_system),
 ];
 
 /// Runs the command: one line per violation on standard output.

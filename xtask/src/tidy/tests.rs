@@ -60,12 +60,17 @@ fn sound() -> Tree {
                 warpwright = { path = \"host\" }\n";
     let host = "[package]\nname = \"warpwright\"\n\
                 [target.'cfg(unix)'.dependencies]\ncust = \"0.3\"\n";
+    let security = format!(
+        "{}\n| --- | --- | --- | --- | --- |\n| `CUDA_HOME`, `CARGO_*` | b | c | d | e |\n",
+        environment::TABLE_HEAD
+    );
     let files = [
         ("Cargo.toml", root),
         (
             "README.md",
             "Type `cargo xtask demo`, or `cargo xtask <command>`.\n",
         ),
+        ("SECURITY.md", &security),
         ("gpu/Cargo.toml", gpu),
         ("gpu/src/sum/mod.rs", page),
         (
@@ -177,6 +182,11 @@ fn every_check_finds_a_planted_violation() {
         after_adding("host/src/ops/sum.rs", "// see /home/me/notes\n"),
         after_adding("host/src/ops/sum.rs", &format!("// {}{}\n", "TO", "DO")),
         after_adding("README.md", "And `cargo xtask party`.\n"),
+        after_adding("host/src/ops/sum.rs", &format!("// {}\n", own("PARTY"))),
+        after_adding(
+            "host/src/ops/sum.rs",
+            "fn g() { std::env::var_os(\"CARGO_HOME\") }\n",
+        ),
     ];
     let expected = [
         "gpu/Cargo.toml:5: gpu-layer",
@@ -192,6 +202,8 @@ fn every_check_finds_a_planted_violation() {
         "host/src/ops/sum.rs:2: own-paths",
         "host/src/ops/sum.rs:2: unfinished",
         "README.md:2: commands",
+        "host/src/ops/sum.rs:2: variables",
+        "host/src/ops/sum.rs:2: privileges",
     ];
     for (mut places, expected) in planted.into_iter().zip(expected) {
         places.dedup();
@@ -203,6 +215,90 @@ fn every_check_finds_a_planted_violation() {
         .filter_map(|place| place.rsplit(' ').next())
         .collect();
     assert_eq!(rules, tested, "a rule without a planted violation");
+}
+
+/// A name with the prefix of the project's variables, put together here so that this file passes its own check.
+fn own(name: &str) -> String {
+    format!("{}_{name}", "WARPWRIGHT")
+}
+
+#[test]
+fn every_way_to_read_a_variable_is_seen() {
+    let at = |text: &str| after_adding("tests/tests/sum.rs", text);
+    let found = ["tests/tests/sum.rs:1: variables"];
+    for text in [
+        "f(std::env::var(\"PARTY\"))",
+        "f(env::var_os( \"PARTY\" ))",
+        "f(env!(\"PARTY\"), option_env!(\"CARGO_X\"))",
+        "f(option_env!(\"PARTY\"))",
+        "f(variable(\"PARTY\"))",
+        "f(system::environment::variable(PARTY)); const PARTY: &str = \"PARTY\";",
+        "f(Command::new(\"sh\"))",
+        "f(env::home_dir())",
+        // What is read cannot be told.
+        "f(env::var_os(key))",
+        "names.map(env::var_os)",
+        "f(env::vars())",
+    ] {
+        let found_here = places(|tree| {
+            let file = "tests/tests/sum.rs".to_owned();
+            tree.files.insert(file, format!("{text}\n"));
+        });
+        assert_eq!(found_here, found, "{text}");
+    }
+    for text in [
+        "f(env!(\"CARGO_PKG_NAME\"), variable(\"CUDA_HOME\"))\n",
+        "let variable = |name| env::var_os(name);\n",
+        "// env::var(\"PARTY\")\n",
+        "const T: &str = \"env::vars()\";\n",
+        "environment(\"PARTY\"); f.env(\"PARTY\", 1); my_env!(\"PARTY\");\n",
+    ] {
+        assert_eq!(at(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn scripts_and_stale_rows_are_looked_at_and_own_variables_have_a_row_each() {
+    let script = "A=1\nexport B=2\necho $A ${B:-} ${CUDA_HOME:-} $1 $here\necho ${PARTY:-}\n";
+    assert_eq!(
+        after_adding("xtask/x.sh", script),
+        ["xtask/x.sh:4: variables"]
+    );
+    let row = format!("| `{}` | b | c | d | e |\n", own("PARTY"));
+    assert_eq!(
+        after_adding("SECURITY.md", &row),
+        ["SECURITY.md:4: variables"]
+    );
+    let stars = format!("| `{}` | b | c | d | e |\n", own("*"));
+    let both = places(|tree| {
+        *tree.files.get_mut("SECURITY.md").unwrap() += &stars;
+        *tree.files.get_mut("tests/tests/sum.rs").unwrap() += &own("PARTY");
+    });
+    assert_eq!(
+        both,
+        [
+            "SECURITY.md:4: variables",
+            "tests/tests/sum.rs:2: variables"
+        ]
+    );
+    let both = places(|tree| {
+        *tree.files.get_mut("SECURITY.md").unwrap() += &row;
+        *tree.files.get_mut("tests/tests/sum.rs").unwrap() += &own("PARTY");
+    });
+    assert_eq!(both, [""; 0]);
+}
+
+#[test]
+fn tests_of_a_library_may_read_variables_as_they_like() {
+    let read = "fn g() { env::var(\"CUDA_HOME\") }\n";
+    let at = |path: &str, text: &str| after_adding(path, text);
+    assert_eq!(at("host/src/cuda/tests/gpu.rs", read), [""; 0]);
+    let module = format!("#[cfg(test)]\nmod tests {{\n{read}}}\n");
+    assert_eq!(at("host/src/ops/sum.rs", &module), [""; 0]);
+    assert_eq!(
+        at("cuda_std/src/cpu.rs", read),
+        ["cuda_std/src/cpu.rs:1: privileges"]
+    );
 }
 
 #[test]

@@ -130,13 +130,13 @@ fn is_written(path: &str) -> bool {
 }
 
 /// Whether all of the file is about tests.
-fn is_test(path: &str) -> bool {
+pub(super) fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.any(|part| part == "tests" || part == "tests.rs") || path.ends_with("_tests.rs")
 }
 
 /// The number of lines before a module of tests at the end of a source file.
-fn lines_before_tests(path: &str, text: &str) -> usize {
+pub(super) fn lines_before_tests(path: &str, text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let is_start = |pair: &[&str]| {
         pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')

@@ -1,0 +1,267 @@
+//! Environment variables: `SECURITY.md` lists each that the project reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Found;
+use super::code::{code, lines_with_word};
+use super::text::{is_test, lines_before_tests};
+use super::tree::Tree;
+
+/// Where the table is, and the head of it.
+const PAGE: &str = "SECURITY.md";
+pub(super) const TABLE_HEAD: &str =
+    "| variable | who reads it | what it does | what it trusts | with raised privileges |";
+
+/// The prefix of the project's own. Put together here, so that this file passes its own check.
+const PREFIX: &str = concat!("WARP", "WRIGHT_");
+
+/// Functions and macros that read the variable that their argument names. The last is the library's own.
+const READERS: &[&str] = &["env::var", "env::var_os", "env!", "option_env!", "variable"];
+
+/// What reads a variable without naming it.
+const IMPLIED: &[(&str, &str)] = &[
+    ("home_dir", "HOME"),
+    ("temp_dir", "TMPDIR"),
+    ("tempfile", "TMPDIR"),
+    ("Command::new", "PATH"),
+];
+
+/// Where all variables are read at once, and why.
+const ALL_READ: &[(&str, &str)] = &[(
+    "cuda_builder/src/process.rs",
+    "their names, to take those that a parent cargo has set from a child",
+)];
+
+/// Where a variable may be read that is named elsewhere, beside functions called `variable`, and why.
+const NAMED_ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "cuda_std/src/cpu/checks.rs",
+        "a function for its constants, which have the project's prefix",
+    ),
+    ("system/src/environment.rs", "it is `variable` itself"),
+];
+
+/// What programs of others link: they must not read variables but by `system`, which knows of raised privileges.
+const LIBRARIES: &[&str] = &["cuda_std/src/", "gpu/src/", "host/src/", "cli/src/"];
+
+/// Every variable that a source or a script names or reads has a row in the table of `SECURITY.md`, and every row of the
+/// project's own is of one that is named.
+pub fn every_variable_is_listed(tree: &Tree) -> Found {
+    let listed = listed(tree.text(PAGE).unwrap_or_default());
+    let mut found = Found::new();
+    let mut named = BTreeSet::new();
+    // Of each file and variable, the first line is enough.
+    let mut missing: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for (path, text) in tree.ending("").filter(|(path, _)| is_code(path)) {
+        let mut names = own_names(text);
+        if path.ends_with(".rs") {
+            let (read, unclear) = read_names(tree, path, text);
+            names.extend(read);
+            found.extend(
+                unclear
+                    .into_iter()
+                    .map(|(line, what)| (path.to_owned(), line, what)),
+            );
+        } else {
+            names.extend(script_names(text));
+        }
+        for (line, name) in names {
+            if !listed.iter().any(|(row, _)| fits(row, &name)) {
+                let first = missing.entry((path, name.clone())).or_insert(line);
+                *first = line.min(*first);
+            }
+            named.insert(name);
+        }
+    }
+    for ((path, name), line) in missing {
+        let what = format!("`{name}` needs a row in the table of environment variables of {PAGE}");
+        found.push((path.to_owned(), line, what));
+    }
+    for (row, line) in listed {
+        if row.starts_with(PREFIX) && !named.contains(&row) {
+            let what = format!("no source reads `{row}`");
+            found.push((PAGE.to_owned(), line, what));
+        }
+    }
+    found
+}
+
+/// What others link reads variables in one way, which ignores them with raised privileges.
+pub fn libraries_ask_system(tree: &Tree) -> Found {
+    let mut found = Found::new();
+    let of_libraries = |path: &str| LIBRARIES.iter().any(|start| path.starts_with(start));
+    for (path, text) in tree
+        .sources()
+        .filter(|(path, _)| of_libraries(path) && !is_test(path))
+    {
+        let own = lines_before_tests(path, text);
+        let code = code(text);
+        for reader in ["var", "var_os", "vars", "vars_os"] {
+            for line in lines_with_word(&code, reader).filter(|line| *line <= own) {
+                let before = code.lines().nth(line - 1).unwrap_or_default();
+                if before.contains(&format!("env::{reader}")) {
+                    let what = "`system::environment::variable` is required for variables, given \
+                                `std::env`, which honours them with raised privileges too";
+                    found.push((path.to_owned(), line, what.to_owned()));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The first column of the table: names with their lines.
+fn listed(page: &str) -> Vec<(String, usize)> {
+    let lines = page
+        .lines()
+        .enumerate()
+        .skip_while(|(_, line)| *line != TABLE_HEAD);
+    lines
+        .skip(2)
+        .take_while(|(_, line)| line.starts_with('|'))
+        .flat_map(|(index, line)| {
+            let cell = line.split('|').nth(1).unwrap_or_default();
+            let names = cell.split('`').skip(1).step_by(2);
+            names.map(move |name| (name.to_owned(), index + 1))
+        })
+        .collect()
+}
+
+/// Whether a row is about the variable. `CARGO_*` is about all that begin so; the project's own have a row each.
+fn fits(row: &str, name: &str) -> bool {
+    match row.strip_suffix('*') {
+        Some(start) => name.starts_with(start) && !name.starts_with(PREFIX),
+        None => row == name,
+    }
+}
+
+fn is_code(path: &str) -> bool {
+    path.ends_with(".rs") || path.ends_with(".sh") || path.starts_with(".ci/")
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'
+}
+
+/// The number of the line that a byte is on.
+fn line_at(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// The names with the project's prefix, wherever they are.
+fn own_names(text: &str) -> Vec<(usize, String)> {
+    text.match_indices(PREFIX)
+        .filter_map(|(at, _)| {
+            let rest = &text[at..];
+            let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+            (name.len() > PREFIX.len()).then(|| (line_at(text, at), name.to_owned()))
+        })
+        .collect()
+}
+
+/// The names that a script uses and does not set itself.
+fn script_names(text: &str) -> Vec<(usize, String)> {
+    let sets = |name: &str| {
+        text.lines().any(|line| {
+            let line = line.trim_start().trim_start_matches("export ");
+            line.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('='))
+        })
+    };
+    text.match_indices('$')
+        .filter_map(|(at, _)| {
+            let rest = text[at + 1..].trim_start_matches('{');
+            let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+            let is_variable = name.starts_with(|c: char| c.is_ascii_uppercase());
+            (is_variable && !sets(name)).then(|| (line_at(text, at), name.to_owned()))
+        })
+        .collect()
+}
+
+/// The lines and names of the variables that a source reads.
+type Read = Vec<(usize, String)>;
+
+/// What a source reads, and where it cannot be told what.
+fn read_names(tree: &Tree, path: &str, text: &str) -> (Read, Vec<(usize, String)>) {
+    let excepted = |list: &[(&str, &str)]| list.iter().any(|(file, _)| *file == path);
+    let code = code(text);
+    let (mut read, mut unclear) = (Read::new(), Vec::new());
+    for (word, name) in IMPLIED {
+        read.extend(
+            lines_with_word(&code, word)
+                .take(1)
+                .map(|line| (line, (*name).to_owned())),
+        );
+    }
+    for word in ["env::vars", "env::vars_os"] {
+        for line in lines_with_word(&code, word).filter(|_| !excepted(ALL_READ)) {
+            let what = "one variable at a time is required, given a reading of all".to_owned();
+            unclear.push((line, what));
+        }
+    }
+    for reader in READERS {
+        for (at, _) in code.match_indices(reader) {
+            let free = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
+            let end = at + reader.len();
+            if !free(code[..at].chars().next_back()) || !free(code[end..].chars().next()) {
+                continue;
+            }
+            match argument(tree, &code, text, path, end) {
+                Argument::Name(name) => read.push((line_at(text, at), name)),
+                // `variable` is an ordinary word, and a wrapper's calls are looked at by its name.
+                Argument::Other(given)
+                    if *reader == "variable"
+                        || (given == "name"
+                            && lines_with_word(&code, "variable").next().is_some()) => {}
+                Argument::Other(_) if excepted(NAMED_ELSEWHERE) => {}
+                Argument::Other(given) => {
+                    let what = format!(
+                        "the name of a variable or a constant of it is required for `{reader}`, given `{given}`"
+                    );
+                    unclear.push((line_at(text, at), what));
+                }
+            }
+        }
+    }
+    (read, unclear)
+}
+
+/// What a reader is given.
+enum Argument {
+    /// The name of a variable.
+    Name(String),
+    /// Something of which the name cannot be told.
+    Other(String),
+}
+
+/// What stands in brackets at `at`. `code` and `text` have the same bytes at the same places, but for literals.
+fn argument(tree: &Tree, code: &str, text: &str, path: &str, at: usize) -> Argument {
+    let Some(inner) = text[at..].trim_start().strip_prefix('(') else {
+        return Argument::Other("no call".to_owned());
+    };
+    if code[at..].trim_start().is_empty() {
+        return Argument::Other("no call".to_owned());
+    }
+    let inner = inner.trim_start().trim_start_matches('&');
+    if let Some(literal) = inner.strip_prefix('"') {
+        return Argument::Name(literal.split('"').next().unwrap_or_default().to_owned());
+    }
+    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    let given = &inner[..end.unwrap_or(inner.len())];
+    let constant = given.rsplit("::").next().unwrap_or_default();
+    // One of this file before those of others.
+    let here = tree.sources().filter(|(other, _)| *other == path);
+    let value = here
+        .chain(tree.sources())
+        .find_map(|(_, text)| value_of(text, constant));
+    value.map_or_else(|| Argument::Other(given.to_owned()), Argument::Name)
+}
+
+/// The value of a constant that is a string.
+fn value_of(text: &str, constant: &str) -> Option<String> {
+    if constant.is_empty() || !constant.chars().all(is_name) {
+        return None;
+    }
+    let (_, rest) = text.split_once(&format!("const {constant}: &str = \""))?;
+    Some(rest.split('"').next()?.to_owned())
+}
