@@ -14,16 +14,35 @@ pub struct RawParam {
 }
 
 impl RawParam {
+    /// Those of a view or a slice: its first element's address, and its length.
+    #[doc(hidden)]
+    pub const VIEW: &'static [Self] = &[Self::of::<*mut u8>(), Self::of::<usize>()];
+
     const fn of<T>() -> Self {
         Self {
             size: size_of::<T>(),
             align: align_of::<T>(),
         }
     }
+
+    /// That of a value; none for a type of no size, which has no place in the PTX.
+    #[doc(hidden)]
+    pub const fn value<T>() -> &'static [Self] {
+        const {
+            assert!(
+                align_of::<T>() <= 16,
+                "a kernel's parameter may be aligned to 16 bytes at most"
+            );
+            match size_of::<T>() {
+                0 => &[],
+                _ => &[Self::of::<T>()],
+            }
+        }
+    }
 }
 
-/// A type that may be a kernel's parameter by value: plain data without padding surprises, at most
-/// 16-byte aligned (the PTX ABI allows no more).
+/// A type that a launch may pass by value: plain data without padding surprises, at most 16-byte aligned (the PTX ABI
+/// allows no more). A kernel's own parameter may be of any type that is `Copy`; to launch it takes this promise.
 ///
 /// # Safety
 /// The type is `#[repr(C)]` or a primitive, holds no references to host memory, and means the same on
@@ -45,6 +64,8 @@ by_value!(
     i32,
     u64,
     i64,
+    u128,
+    i128,
     usize,
     isize,
     f32,
@@ -56,125 +77,129 @@ by_value!(
 // SAFETY: an array of plain values is plain.
 unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 
-mod sealed {
-    /// Keeps other crates from implementing [`Param`](super::Param).
-    pub trait Param {}
-    /// Keeps other crates from implementing [`Params`](super::Params), for a `ByValue` type too.
-    pub trait Params {}
+/// The raw parameters of a launch, which the CPU body of a kernel takes one after the other.
+#[doc(hidden)]
+pub struct __Reader<'a> {
+    raw: core::slice::Iter<'a, *const c_void>,
 }
 
-/// A parameter of a kernel: a view, or a value that is [`ByValue`].
-///
-/// The trait is sealed: a launch lays its arguments out as `RAW` says, unchecked. A type of one's own becomes a
-/// parameter by [`ByValue`], which is `unsafe` to implement.
-pub trait Param: Copy + sealed::Param {
-    /// The raw parameters that it is passed as.
-    const RAW: &'static [RawParam];
+/// Every method's contract: the next of the raw parameters is there, is readable, and is of this type; what it points to
+/// is what the kernel's parameter of that type promises.
+#[allow(clippy::missing_safety_doc, missing_docs)]
+impl<'a> __Reader<'a> {
+    pub fn new(raw: &'a [*const c_void]) -> Self {
+        Self { raw: raw.iter() }
+    }
 
-    /// Reads the parameter from pointers to its raw parameters.
-    ///
-    /// # Safety
-    /// `raw` has `Self::RAW.len()` pointers, each to a readable value of the size given there.
-    unsafe fn read(raw: &[*const c_void]) -> Self;
-}
+    unsafe fn next<T>(&mut self) -> T {
+        let raw = if size_of::<T>() == 0 {
+            core::ptr::dangling()
+        } else {
+            self.raw
+                .next()
+                .map_or(core::ptr::null(), |raw| raw.cast::<T>())
+        };
+        // SAFETY: by the contract, a value of this type; one of no size is not passed.
+        unsafe { raw.read_unaligned() }
+    }
 
-impl<T: ByValue> sealed::Param for T {}
+    pub unsafe fn value<T: Copy>(&mut self) -> T {
+        // SAFETY: by the contract.
+        unsafe { self.next() }
+    }
 
-impl<T: ByValue> Param for T {
-    const RAW: &'static [RawParam] = &[RawParam::of::<T>()];
+    pub unsafe fn reference_mut<T>(&mut self) -> &'static mut T {
+        // SAFETY: by the contract.
+        unsafe { self.next() }
+    }
 
-    unsafe fn read(raw: &[*const c_void]) -> Self {
-        // SAFETY: by the contract, the pointer is to a readable value of this type's size.
-        unsafe { raw[0].cast::<T>().read_unaligned() }
+    /// The start and the length of a view or a slice.
+    pub unsafe fn parts<T>(&mut self) -> (*mut T, usize) {
+        // SAFETY: by the contract.
+        unsafe { (self.next(), self.next()) }
+    }
+
+    /// A slice; an empty one may have any start, which is no start of a slice in Rust.
+    pub unsafe fn slice<T>(&mut self) -> &'static [T] {
+        // SAFETY: by the contract.
+        let (start, len) = unsafe { self.parts::<T>() };
+        if len == 0 {
+            return &[];
+        }
+        // SAFETY: by the contract.
+        unsafe { core::slice::from_raw_parts(start, len) }
+    }
+
+    pub unsafe fn slice_mut<T>(&mut self) -> &'static mut [T] {
+        // SAFETY: by the contract.
+        let (start, len) = unsafe { self.parts::<T>() };
+        if len == 0 {
+            return &mut [];
+        }
+        // SAFETY: by the contract.
+        unsafe { core::slice::from_raw_parts_mut(start, len) }
     }
 }
 
-macro_rules! view_param {
-    ($view:ident) => {
-        impl<T: Copy> sealed::Param for $view<T> {}
+/// Tells a view, a slice and a value apart where a type is known, whatever name it goes by: `#[kernel]` has the names.
+#[doc(hidden)]
+pub struct __Shape<T: ?Sized>(core::marker::PhantomData<T>);
 
-        impl<T: Copy> Param for $view<T> {
-            const RAW: &'static [RawParam] = &[RawParam::of::<*mut T>(), RawParam::of::<usize>()];
+#[allow(missing_docs)]
+impl __Shape<()> {
+    pub const VALUE: u8 = 0;
+    pub const VIEW: u8 = 1;
+    pub const SLICE: u8 = 2;
+}
 
-            unsafe fn read(raw: &[*const c_void]) -> Self {
-                // SAFETY: by the contract, a pointer and a length, which the launch vouches for.
-                unsafe {
-                    Self::from_raw_parts(
-                        raw[0].cast::<*mut T>().read_unaligned(),
-                        raw[1].cast::<usize>().read_unaligned(),
-                    )
-                }
-            }
+macro_rules! shapes {
+    ($($ty:ty: $shape:ident;)*) => { $(
+        #[allow(missing_docs)]
+        impl<T> __Shape<$ty> {
+            pub const SHAPE: u8 = __Shape::<()>::$shape;
         }
-    };
+    )* };
 }
-view_param!(Global);
-view_param!(GlobalMut);
-
-/// The parameters of a kernel, as a tuple. Sealed, for the same reason as [`Param`].
-pub trait Params: Copy + sealed::Params {
-    /// The raw parameters of every member.
-    const RAW: &'static [&'static [RawParam]];
-
-    /// Reads all members, in order.
-    ///
-    /// # Safety
-    /// `raw` has one pointer per raw parameter, each to a readable value of its size.
-    unsafe fn read(raw: &[*const c_void]) -> Self;
+shapes! {
+    Global<T>: VIEW;
+    GlobalMut<T>: VIEW;
+    &'static [T]: SLICE;
+    &'static mut [T]: SLICE;
+    *const [T]: SLICE;
+    *mut [T]: SLICE;
 }
 
-macro_rules! params {
-    ($($name:ident),*) => {
-        impl<$($name: Param),*> sealed::Params for ($($name,)*) {}
-
-        impl<$($name: Param),*> Params for ($($name,)*) {
-            const RAW: &'static [&'static [RawParam]] = &[$($name::RAW),*];
-
-            #[allow(unused_variables, unused_mut, unused_assignments, clippy::unused_unit)]
-            unsafe fn read(raw: &[*const c_void]) -> Self {
-                let mut next = 0;
-                ($({
-                    let first = next;
-                    next += $name::RAW.len();
-                    // SAFETY: the caller gave one pointer per raw parameter, in this order.
-                    unsafe { $name::read(&raw[first..next]) }
-                },)*)
-            }
-        }
-    };
+impl __Shape<&'static str> {
+    #[allow(missing_docs)]
+    pub const SHAPE: u8 = __Shape::<()>::SLICE;
 }
-params!();
-params!(A);
-params!(A, B);
-params!(A, B, C);
-params!(A, B, C, D);
-params!(A, B, C, D, E);
-params!(A, B, C, D, E, F);
-params!(A, B, C, D, E, F, G);
-params!(A, B, C, D, E, F, G, H);
-params!(A, B, C, D, E, F, G, H, I);
-params!(A, B, C, D, E, F, G, H, I, J);
-params!(A, B, C, D, E, F, G, H, I, J, K);
-params!(A, B, C, D, E, F, G, H, I, J, K, L);
-params!(A, B, C, D, E, F, G, H, I, J, K, L, M);
-params!(A, B, C, D, E, F, G, H, I, J, K, L, M, N);
-params!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O);
-params!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
+
+/// The shape of every other type: a constant of the type itself comes before one of a trait.
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub trait __IsValue {
+    const SHAPE: u8 = __Shape::<()>::VALUE;
+}
+
+impl<T> __IsValue for __Shape<T> {}
 
 /// A kernel's parameters and its body; `#[kernel]` implements it.
 ///
 /// # Safety
-/// `Params` are the types of the kernel's parameters in their order, in the program and in the PTX; `call` runs the
-/// kernel's body with them, and asks for nothing but what the kernel's own `# Safety` section asks for.
+/// `Params` and `RAW` are those of the kernel's function, in the program and in the PTX; `call` runs the kernel's body with
+/// them, and asks for nothing but what the kernel's own `# Safety` section asks for.
 pub unsafe trait Signature {
-    /// The types of the parameters.
-    type Params: Params;
+    /// What a launch passes, as a tuple: a view for a slice, a pointer for a reference, and the parameter's own type for
+    /// everything else.
+    type Params;
+    /// The raw parameters of every parameter.
+    const RAW: &'static [&'static [RawParam]];
 
     /// Runs the body as one lane of the CPU executor.
     ///
     /// # Safety
-    /// The kernel's own contract.
-    unsafe fn call(params: Self::Params);
+    /// `raw` has one pointer per raw parameter, each to a readable value of its size; and the kernel's own contract.
+    unsafe fn call(raw: &[*const c_void]);
 }
 
 /// A kernel that can be launched: one instance of a `#[kernel]` function. `#[kernel]` implements it.
@@ -220,18 +245,14 @@ impl KernelDescriptor {
         dynamic_shared: usize,
         param_names: &'static [&'static str],
     ) -> Self {
-        unsafe fn entry<K: Signature>(raw: &[*const c_void]) {
-            // SAFETY: the launch vouches for the parameters and for the kernel's contract.
-            unsafe { K::call(<K::Params as Params>::read(raw)) }
-        }
         Self {
             name,
             max_threads,
             min_blocks,
             dynamic_shared,
             param_names,
-            params: <K::Params as Params>::RAW,
-            cpu: entry::<K>,
+            params: K::RAW,
+            cpu: K::call,
         }
     }
 

@@ -6,7 +6,7 @@
 //! checked.
 //!
 //! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing; the README lists what
-//! that crate has and this one does not (printing, allocation, libdevice), and why.
+//! that crate has and this one does not (allocation, libdevice), and why.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -31,6 +31,7 @@ pub mod convert;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cpu;
 pub mod float;
+pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
 pub mod map;
@@ -51,16 +52,21 @@ use cpu::imp;
 #[cfg(target_arch = "nvptx64")]
 use nvptx as imp;
 
-pub use float::GpuFloat;
+pub use float::{FloatExt, GpuFloat};
+#[cfg(feature = "glam")]
+pub use glam;
 pub use half;
 pub use half::{bf16, f16};
 pub use plain::Plain;
+// The very macros of `std`, so that `use cuda_std::*` and its prelude hide none.
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;
 pub use view::{Global, GlobalMut, Shared};
 #[doc(hidden)]
 pub use warpwright_cuda_std_macros::__kernel_instances;
-pub use warpwright_cuda_std_macros::kernel;
+pub use warpwright_cuda_std_macros::{address_space, gpu_only, kernel};
 
 /// The type of a kernel's parameter number `INDEX`; `#[kernel]` implements it for the launch marker.
 #[doc(hidden)]
@@ -81,7 +87,8 @@ pub trait __Bounds {
 /// What a kernel's file needs most: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
-    pub use crate::{Plain, f16, kernel, shared, shared_array, thread, warp};
+    pub use crate::{Plain, f16, kernel, print, println, shared, shared_array, thread, warp};
+    pub use core::{assert_eq, assert_ne};
 }
 
 #[cfg(all(doctest, not(target_arch = "nvptx64")))]

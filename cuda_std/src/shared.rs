@@ -222,3 +222,44 @@ impl SharedLayout {
         self.bytes.saturating_add(align_of::<T>() - 1) / align_of::<T>() * align_of::<T>()
     }
 }
+
+/// A static of shared memory on the CPU executor, of which every block has its own: what `#[address_space(shared)]` makes.
+#[doc(hidden)]
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct __SharedStatic<T> {
+    /// For whoever takes the static's address.
+    shared_by_all_blocks: T,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T> __SharedStatic<T> {
+    #[allow(missing_docs)]
+    pub const fn new(uninitialised: T) -> Self {
+        Self {
+            shared_by_all_blocks: uninitialised,
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T> core::ops::Deref for __SharedStatic<T> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        let site = &raw const self.shared_by_all_blocks;
+        // SAFETY: the block's memory of this static, large and aligned enough, which lives as long as the block; its
+        // contents may be any, as `#[address_space]` requires of the type.
+        unsafe { &*__static_array::<T>(site.cast()).cast::<T>() }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T> core::ops::DerefMut for __SharedStatic<T> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        let site = &raw const self.shared_by_all_blocks;
+        // SAFETY: as for `deref`; that lanes do not touch one element at once is the kernel's promise.
+        unsafe { &mut *__static_array::<T>(site.cast()).cast::<T>() }
+    }
+}

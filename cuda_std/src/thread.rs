@@ -39,42 +39,48 @@ special_register! {
     grid_dim_z: grid_dim, 2;
 }
 
-#[cfg(feature = "vek")]
+#[cfg(any(feature = "glam", feature = "vek"))]
 pub use vectors::*;
 
-#[cfg(feature = "vek")]
+/// Rust-CUDA's `cuda_std` 0.2 gives `vek`'s vectors, and what came after it `glam`'s; both have the fields `x`, `y`, `z`.
+#[cfg(any(feature = "glam", feature = "vek"))]
 mod vectors {
     use super::*;
-    use vek::{Vec2, Vec3};
+    #[cfg(feature = "glam")]
+    use glam::{UVec2 as Index2, UVec3 as Index3};
+    #[cfg(not(feature = "glam"))]
+    type Index2 = vek::Vec2<u32>;
+    #[cfg(not(feature = "glam"))]
+    type Index3 = vek::Vec3<u32>;
 
     /// The lane's index in its block.
     #[inline(always)]
-    pub fn thread_idx() -> Vec3<u32> {
-        Vec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
+    pub fn thread_idx() -> Index3 {
+        Index3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
     }
 
     /// The block's index in the grid.
     #[inline(always)]
-    pub fn block_idx() -> Vec3<u32> {
-        Vec3::new(block_idx_x(), block_idx_y(), block_idx_z())
+    pub fn block_idx() -> Index3 {
+        Index3::new(block_idx_x(), block_idx_y(), block_idx_z())
     }
 
     /// The block's size.
     #[inline(always)]
-    pub fn block_dim() -> Vec3<u32> {
-        Vec3::new(block_dim_x(), block_dim_y(), block_dim_z())
+    pub fn block_dim() -> Index3 {
+        Index3::new(block_dim_x(), block_dim_y(), block_dim_z())
     }
 
     /// The grid's size in blocks.
     #[inline(always)]
-    pub fn grid_dim() -> Vec3<u32> {
-        Vec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
+    pub fn grid_dim() -> Index3 {
+        Index3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
     }
 
     /// The lane's index in a two-dimensional launch; each axis wraps at 2^32.
     #[inline(always)]
-    pub fn index_2d() -> Vec2<u32> {
-        Vec2::new(
+    pub fn index_2d() -> Index2 {
+        Index2::new(
             thread_idx_x().wrapping_add(block_idx_x().wrapping_mul(block_dim_x())),
             thread_idx_y().wrapping_add(block_idx_y().wrapping_mul(block_dim_y())),
         )
@@ -82,10 +88,10 @@ mod vectors {
 
     /// The lane's index in a three-dimensional launch; each axis wraps at 2^32.
     #[inline(always)]
-    pub fn index_3d() -> Vec3<u32> {
-        let Vec2 { x, y } = index_2d();
+    pub fn index_3d() -> Index3 {
+        let Index2 { x, y } = index_2d();
         let z = thread_idx_z().wrapping_add(block_idx_z().wrapping_mul(block_dim_z()));
-        Vec3::new(x, y, z)
+        Index3::new(x, y, z)
     }
 }
 

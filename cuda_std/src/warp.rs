@@ -7,7 +7,11 @@
 //! waits where. That is the kernel author's promise, like staying within the bounds of a view, so the
 //! operations are not `unsafe` (except [`sync_warp`], which is in Rust-CUDA).
 
+mod named;
+
 use crate::{imp, imp::Place, thread};
+
+pub use named::*;
 
 /// The mask that names all 32 lanes.
 pub const FULL_MASK: u32 = u32::MAX;
@@ -130,6 +134,20 @@ shuffle_two_words! {
     isize: |v| v as u64, |w| w as isize;
     f64: f64::to_bits, f64::from_bits;
 }
+
+macro_rules! shuffle_four_words {
+    ($($ty:ty),*) => { $(
+        impl Shuffle for $ty {
+            #[inline(always)]
+            fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
+                let low = (self as u64).map_words(each);
+                let high = ((self as u128 >> 64) as u64).map_words(each);
+                (u128::from(high) << 64 | u128::from(low)) as $ty
+            }
+        }
+    )* };
+}
+shuffle_four_words!(u128, i128);
 
 impl<T: Shuffle, const N: usize> Shuffle for [T; N] {
     #[inline(always)]

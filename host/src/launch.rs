@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_std::{
     Global, GlobalMut,
-    kernel::{ByValue, Kernel, KernelDescriptor, LaunchConfig, Params, Signature},
+    kernel::{ByValue, Kernel, KernelDescriptor, LaunchConfig, Signature},
 };
 
 use crate::{
@@ -80,7 +80,7 @@ pub struct Gathered<'a> {
 /// Other crates cannot implement it: what an argument gathers reaches the kernel unchecked.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a kernel's parameter of type `{P}`",
-    note = "`Global<T>` takes `&Vector<T>`, `&Matrix<T>` or a view of one; `GlobalMut<T>` takes `&mut Vector<T>`, `&mut Matrix<T>` or a `VectorViewMut<T>`; a value takes itself"
+    note = "`Global<T>` takes `&Vector<T>`, `&Matrix<T>` or a view of one; `GlobalMut<T>` takes `&mut Vector<T>`, `&mut Matrix<T>` or a `VectorViewMut<T>`; a slice and a pointer take what the views do; a value takes itself"
 )]
 pub trait Arg<'a, P> {
     #[doc(hidden)]
@@ -89,7 +89,10 @@ pub trait Arg<'a, P> {
 
 impl<P: ByValue> Arg<'_, P> for P {
     fn gather(self, to: &mut Gathered<'_>) {
-        to.raw.value(self);
+        // What has no size is no parameter in the PTX.
+        if size_of::<P>() > 0 {
+            to.raw.value(self);
+        }
     }
 }
 
@@ -100,24 +103,6 @@ impl<'a, T: Element> Arg<'a, Global<T>> for VectorView<'a, T> {
     }
 }
 
-impl<'a, T: Element> Arg<'a, Global<T>> for &'a Vector<T> {
-    fn gather(self, to: &mut Gathered<'a>) {
-        self.view().gather(to);
-    }
-}
-
-impl<'a, T: Element> Arg<'a, Global<T>> for MatrixView<'a, T> {
-    fn gather(self, to: &mut Gathered<'a>) {
-        self.as_vector().gather(to);
-    }
-}
-
-impl<'a, T: Element> Arg<'a, Global<T>> for &'a Matrix<T> {
-    fn gather(self, to: &mut Gathered<'a>) {
-        self.view().gather(to);
-    }
-}
-
 impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
         to.raw.view(self.address(), self.len());
@@ -125,16 +110,36 @@ impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
     }
 }
 
-impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Vector<T> {
+impl<'a, T: Element> Arg<'a, *const T> for VectorView<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        self.view_mut().gather(to);
+        to.raw.value(self.address());
+        to.owners.push(self.device());
     }
 }
 
-impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Matrix<T> {
+impl<'a, T: Element> Arg<'a, *mut T> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        self.as_vector_mut().gather(to);
+        to.raw.value(self.address());
+        to.owners.push(self.device());
     }
+}
+
+/// What has a view is passed as the view is.
+macro_rules! by_its_view {
+    ($($ty:ty: $view:ident, $($param:ty),*;)*) => { $($(
+        impl<'a, T: Element> Arg<'a, $param> for $ty {
+            fn gather(self, to: &mut Gathered<'a>) {
+                Arg::<$param>::gather(self.$view(), to);
+            }
+        }
+    )*)* };
+}
+by_its_view! {
+    &'a Vector<T>: view, Global<T>, *const T;
+    MatrixView<'a, T>: as_vector, Global<T>, *const T;
+    &'a Matrix<T>: view, Global<T>, *const T;
+    &'a mut Vector<T>: view_mut, GlobalMut<T>, *mut T;
+    &'a mut Matrix<T>: as_vector_mut, GlobalMut<T>, *mut T;
 }
 
 /// A tuple of arguments for a kernel whose parameters are `P`. Other crates cannot implement it.
@@ -143,14 +148,14 @@ impl<'a, T: Element> Arg<'a, GlobalMut<T>> for &'a mut Matrix<T> {
     label = "the kernel's parameters are `{P}`",
     note = "given `{Self}`"
 )]
-pub trait Args<'a, P: Params> {
+pub trait Args<'a, P> {
     #[doc(hidden)]
     fn gather(self, to: &mut Gathered<'a>);
 }
 
 macro_rules! args {
     ($($arg:ident $param:ident $index:tt),*) => {
-        impl<'a, $($param: cuda_std::kernel::Param,)* $($arg: Arg<'a, $param>),*>
+        impl<'a, $($param,)* $($arg: Arg<'a, $param>),*>
             Args<'a, ($($param,)*)> for ($($arg,)*)
         {
             #[allow(unused_variables)]
@@ -173,6 +178,13 @@ args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8);
 args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9);
 args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10);
 args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11, M N 12);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11, M N 12, AA PA 13);
+args!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11, M N 12, AA PA 13, AB PB 14);
+args!(
+    A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5, G V 6, H W 7, I X 8, J Y 9, K Z 10, L O 11, M N 12, AA PA 13, AB PB 14,
+    AC PC 15
+);
 
 impl Device {
     /// Queues a launch of one of the library's kernels, in order with the work of the `owners` of its arrays.

@@ -182,6 +182,39 @@ both! {
     gpu_float!(GPU_FLOAT_F32: f32);
     gpu_float!(GPU_FLOAT_F64: f64);
 
+    macro_rules! float_ext {
+        ($count:ident: $ty:ty) => {
+            same! { $count:
+                <$ty as c::FloatExt>::cospi => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::error_function => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::complementary_error_function => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::inv_complementary_error_function => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::scaled_complementary_error_function => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::j0 => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::j1 => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::log_gamma => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::log1p => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::norm_cdf => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::inv_norm_cdf => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::rcbrt => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::saturate => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::sinpi => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::gamma => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::y0 => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::y1 => fn($ty) -> $ty;
+                <$ty as c::FloatExt>::jn => fn($ty, i32) -> $ty;
+                <$ty as c::FloatExt>::yn => fn($ty, i32) -> $ty;
+                <$ty as c::FloatExt>::ldexp => fn($ty, i32) -> $ty;
+                <$ty as c::FloatExt>::scale_by_n => fn($ty, i32) -> $ty;
+                <$ty as c::FloatExt>::frexp => fn($ty) -> ($ty, i32);
+                <$ty as c::FloatExt>::unbiased_exp => fn($ty) -> i32;
+                <$ty as c::FloatExt>::sincospi => fn($ty) -> ($ty, $ty);
+            }
+        };
+    }
+    float_ext!(FLOAT_EXT_F32: f32);
+    float_ext!(FLOAT_EXT_F64: f64);
+
     /// A safe function would pass as an unsafe one above; here its block would be one too many.
     #[allow(dead_code)]
     #[deny(unused_unsafe)]
@@ -254,5 +287,7 @@ fn signatures_are_those_of_the_published_crate() {
         SYSTEM_ATOMIC_F64: 9;
         GPU_FLOAT_F32: 38;
         GPU_FLOAT_F64: 38;
+        FLOAT_EXT_F32: 24;
+        FLOAT_EXT_F64: 24;
     }
 }

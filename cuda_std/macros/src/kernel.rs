@@ -8,11 +8,15 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, Expr, FnArg, GenericParam, ItemFn, Pat, Path, Result, ReturnType, Token, Type,
-    parenthesized,
+    Error, Expr, GenericParam, ItemFn, Path, Result, ReturnType, Token, Type, parenthesized,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
+};
+
+use crate::{
+    item::{is_no_mangle, visibility_in_module},
+    parameter::{Argument, Kind, Parameter},
 };
 
 /// One row of a list of instances.
@@ -131,18 +135,6 @@ impl Parse for Options {
     }
 }
 
-/// How a parameter travels: a view is a pointer and a length, everything else goes by value.
-fn is_view(ty: &Type) -> bool {
-    match ty {
-        Type::Path(path) => path
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "Global" || last.ident == "GlobalMut"),
-        _ => false,
-    }
-}
-
 fn camel_case(name: &str) -> String {
     name.split('_')
         .map(|word| {
@@ -166,10 +158,14 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             "a kernel must be an `unsafe fn`: its launch is a promise about its arguments",
         ));
     }
-    if signature.asyncness.is_some() || signature.constness.is_some() || signature.abi.is_some() {
+    let is_c = signature
+        .abi
+        .as_ref()
+        .is_none_or(|abi| abi.name.as_ref().is_none_or(|name| name.value() == "C"));
+    if signature.asyncness.is_some() || signature.constness.is_some() || !is_c {
         return Err(Error::new(
             span,
-            "a kernel is a plain `unsafe fn`: no async, const or extern",
+            "a kernel is a plain `unsafe fn`: no async, const or extern but \"C\"",
         ));
     }
     if !matches!(signature.output, ReturnType::Default) {
@@ -179,39 +175,29 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         ));
     }
 
-    let mut parameters = Vec::new();
-    for input in &signature.inputs {
-        let FnArg::Typed(input) = input else {
-            return Err(Error::new(input.span(), "a kernel cannot be a method"));
-        };
-        let Pat::Ident(name) = &*input.pat else {
-            return Err(Error::new(
-                input.pat.span(),
-                "a kernel's parameter needs a plain name",
-            ));
-        };
-        if let Type::Reference(_) = &*input.ty {
-            return Err(Error::new(
-                input.ty.span(),
-                "a kernel's parameter is a view or a plain value: take a Global or GlobalMut",
-            ));
-        }
-        parameters.push((name.ident.clone(), (*input.ty).clone()));
-    }
+    // The entry has the name; the function stays one of Rust's.
+    function.attrs.retain(|attribute| !is_no_mangle(attribute));
+    function.sig.abi = None;
+    let signature = &function.sig;
+    let parameters = signature.inputs.iter().map(Argument::new);
+    let parameters = parameters.collect::<Result<Vec<_>>>()?;
 
     let name = &signature.ident;
     let marker = options
         .marker
         .unwrap_or_else(|| format_ident!("{}", camel_case(&name.to_string())));
+    let marker_module = format_ident!("__{name}_marker");
     let visibility = &function.vis;
-    let generics = &signature.generics;
-    if let Some(lifetime) = generics.lifetimes().next() {
-        return Err(Error::new(
-            lifetime.span(),
-            "a kernel has no lifetime parameters",
-        ));
-    }
+    // What is written outside of the function has `'static` in the place of its lifetimes.
+    let mut generics = signature.generics.clone();
+    generics.params = generics
+        .params
+        .into_iter()
+        .filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
+        .collect();
+    let generics = &generics;
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let in_module = visibility_in_module(visibility);
     let generic_names: Vec<_> = generics
         .params
         .iter()
@@ -222,23 +208,15 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         })
         .collect();
     let phantom_types: Vec<_> = generics.type_params().map(|p| &p.ident).collect();
-    let types: Vec<_> = parameters.iter().map(|(_, ty)| ty).collect();
-    let arguments: Vec<_> = (0..parameters.len())
-        .map(|i| format_ident!("argument_{i}"))
-        .collect();
-    let marker_doc = format!("Launch marker of the kernel [`{name}`]: `{name}` as a type.");
+    let launched = parameters.iter().map(Argument::launched);
+    let raw = parameters.iter().map(Argument::raw);
+    let read = parameters.iter().map(Argument::read);
+    let marker_doc = format!("Launch marker of the kernel `{name}`: `{name}` as a type.");
 
     let spec = {
-        let rows = parameters.iter().map(|(parameter, ty)| {
-            let kind = if is_view(ty) {
-                quote!(view)
-            } else {
-                quote!(value)
-            };
-            quote!(#parameter: #kind)
-        });
+        let rows = parameters.iter().map(|argument| &argument.parameter);
         let generic = !generics.params.is_empty();
-        quote!(@kernel #name #marker #generic [#(#rows),*])
+        quote!(@kernel #name #marker_module #marker #generic [#(#rows),*])
     };
     let is_generic = !generics.params.is_empty();
     let emit = match (&options.instances, is_generic) {
@@ -278,9 +256,10 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         .push(syn::parse_quote!(#[cfg_attr(target_arch = "nvptx64", inline(always))]));
 
     // The types of parameters as seen from an instance, where the generic names are not in scope.
-    let parameter_types = types.iter().enumerate().map(|(index, ty)| {
+    let parameter_types = parameters.iter().enumerate().map(|(index, argument)| {
+        let ty = &argument.ty;
         quote! {
-            impl #impl_generics ::cuda_std::__Parameter<#index> for #marker #type_generics #where_clause {
+            impl #impl_generics ::cuda_std::__Parameter<#index> for #marker_module::#marker #type_generics #where_clause {
                 type Type = #ty;
             }
         }
@@ -308,26 +287,40 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     Ok(quote! {
         #function
 
-        #[doc = #marker_doc]
-        #[allow(dead_code)]
-        #visibility struct #marker<#(#marker_generics),*>(
-            ::core::marker::PhantomData<fn() -> (#(#phantom_types,)*)>,
-        );
+        // A type of the user's hides one that comes by `*`: so a kernel `blur` may stand beside a `struct Blur`.
+        #[allow(unused_imports)]
+        #visibility use #marker_module::*;
+        #[doc(hidden)]
+        mod #marker_module {
+            #[allow(unused_imports)]
+            use super::*;
+
+            #[doc = #marker_doc]
+            #[allow(dead_code)]
+            #in_module struct #marker<#(#marker_generics),*>(
+                ::core::marker::PhantomData<fn() -> (#(#phantom_types,)*)>,
+            );
+        }
 
         #[cfg(not(target_arch = "nvptx64"))]
         // SAFETY: the parameters and the body of the function above.
-        unsafe impl #impl_generics ::cuda_std::kernel::Signature for #marker #type_generics #where_clause {
-            type Params = (#(#types,)*);
+        unsafe impl #impl_generics ::cuda_std::kernel::Signature
+            for #marker_module::#marker #type_generics #where_clause
+        {
+            type Params = (#(#launched,)*);
+            const RAW: &'static [&'static [::cuda_std::kernel::RawParam]] = &[#(#raw),*];
 
-            unsafe fn call((#(#arguments,)*): Self::Params) {
-                // SAFETY: the caller launches the kernel and so keeps the kernel's own contract.
-                unsafe { #name #turbofish (#(#arguments),*) }
+            #[allow(unused_mut, unused_variables)]
+            unsafe fn call(raw: &[*const ::core::ffi::c_void]) {
+                let mut raw = ::cuda_std::kernel::__Reader::new(raw);
+                // SAFETY: the caller gives the raw parameters and keeps the kernel's own contract.
+                unsafe { #name #turbofish (#(#read),*) }
             }
         }
 
         #(#parameter_types)*
 
-        impl #impl_generics ::cuda_std::__Bounds for #marker #type_generics #where_clause {
+        impl #impl_generics ::cuda_std::__Bounds for #marker_module::#marker #type_generics #where_clause {
             const LAUNCH: [u32; 2] = [#max_threads, #min_blocks];
             const DYNAMIC_SHARED: usize = #dynamic_shared;
         }
@@ -339,27 +332,12 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
 /// What the attribute tells `__kernel_instances!` about the kernel.
 struct Spec {
     name: Ident,
+    /// Where the marker is.
+    module: Ident,
     marker: Ident,
     generic: bool,
     parameters: Vec<Parameter>,
     instances: Vec<Instance>,
-}
-
-struct Parameter {
-    name: Ident,
-    view: bool,
-}
-
-impl Parse for Parameter {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let name = input.parse()?;
-        input.parse::<Token![:]>()?;
-        let kind: Ident = input.parse()?;
-        Ok(Self {
-            name,
-            view: kind == "view",
-        })
-    }
 }
 
 impl Parse for Spec {
@@ -367,6 +345,7 @@ impl Parse for Spec {
         input.parse::<Token![@]>()?;
         input.parse::<Ident>()?;
         let name = input.parse()?;
+        let module = input.parse()?;
         let marker = input.parse()?;
         let generic = input.parse::<syn::LitBool>()?.value;
         let content;
@@ -375,6 +354,7 @@ impl Parse for Spec {
         let instances = Punctuated::<Instance, Token![,]>::parse_terminated(input)?;
         Ok(Self {
             name,
+            module,
             marker,
             generic,
             parameters: parameters.into_iter().collect(),
@@ -409,7 +389,13 @@ pub fn instances(input: TokenStream) -> Result<TokenStream> {
 
 impl Spec {
     fn emit(&self, entry: &str, generic_arguments: Option<&TokenStream>) -> TokenStream {
-        let Self { name, marker, .. } = self;
+        let Self {
+            name,
+            module,
+            marker,
+            ..
+        } = self;
+        let marker = quote!(#module::#marker);
         let arguments = generic_arguments.map(|arguments| quote!(<#arguments>));
         let turbofish = generic_arguments.map(|arguments| quote!(::<#arguments>));
         let bounds = quote!(<#marker #arguments as ::cuda_std::__Bounds>);
@@ -418,53 +404,47 @@ impl Spec {
         let types: Vec<_> = (0..self.parameters.len())
             .map(|index| quote!(<#marker #arguments as ::cuda_std::__Parameter<#index>>::Type))
             .collect();
-        let entry_parameters =
-            self.parameters
-                .iter()
-                .zip(&types)
-                .map(|(Parameter { name, view }, ty)| {
-                    if *view {
-                        let length = format_ident!("{name}_len");
-                        quote!(#name: *mut (), #length: usize)
-                    } else {
-                        quote!(#name: #ty)
-                    }
-                });
-        let passed = self
-            .parameters
-            .iter()
-            .zip(&types)
-            .map(|(Parameter { name, view }, ty)| {
-                if *view {
-                    let length = format_ident!("{name}_len");
-                    quote!(<#ty>::from_raw_parts(#name.cast(), #length))
-                } else {
-                    name.to_token_stream()
-                }
-            });
+        let each = || self.parameters.iter().zip(&types);
+        let entry_parameters = each().map(|(parameter, ty)| parameter.entry(ty));
+        let passed = each().map(|(parameter, ty)| parameter.passed(ty));
         let names = self
             .parameters
             .iter()
             .map(|parameter| parameter.name.to_string());
         // The entry in the PTX was written by the type's name, and the launch passes what the type says.
-        let checks = self.parameters.iter().zip(&types).map(|(parameter, ty)| {
-            let Parameter { name, view } = parameter;
-            let (raw, message) = if *view {
-                (2usize, format!("`{name}`: a type called `Global` or `GlobalMut` must be cuda_std's view"))
+        let checks = each().map(|(parameter, ty)| {
+            let name = &parameter.name;
+            let view = parameter.kind == Kind::View;
+            let message = if view {
+                format!("`{name}`: a type called `Global` or `GlobalMut` must be cuda_std's view")
             } else {
-                (1, format!("`{name}`: write a view as `Global<…>` or `GlobalMut<…>`, not by another name"))
+                format!(
+                    "`{name}`: write a view as `Global<…>` or `GlobalMut<…>`, and a slice as `&[…]`, not by another name"
+                )
             };
-            quote_spanned! {name.span()=>
-                const _: () = assert!(
-                    <#ty as ::cuda_std::kernel::Param>::RAW.len() == #raw,
-                    #message
-                );
+            let expected = if view {
+                quote!(VIEW)
+            } else if parameter.kind.is_two_words() {
+                quote!(SLICE)
+            } else {
+                quote!(VALUE)
+            };
+            let check = quote_spanned! {name.span()=>
+                assert!(<__Shape<#ty>>::SHAPE == __Shape::<()>::#expected, #message);
+            };
+            quote! {
+                const _: () = {
+                    #[allow(unused_imports)]
+                    use ::cuda_std::kernel::{__IsValue as _, __Shape};
+                    #check
+                };
             }
         });
 
         quote! {
             #[cfg(target_arch = "nvptx64")]
             const _: () = {
+                #[allow(improper_ctypes_definitions)]
                 #[unsafe(export_name = #entry)]
                 unsafe extern "ptx-kernel" fn entry(#(#entry_parameters),*) {
                     // SAFETY: the launch keeps the kernel's contract; the views are its arguments.

@@ -1,6 +1,9 @@
 //! Procedural macros of `warpwright-cuda-std`. Use them through that crate: `cuda_std::kernel`.
 
+mod address_space;
+mod item;
 mod kernel;
+mod parameter;
 
 use proc_macro::TokenStream;
 
@@ -25,12 +28,43 @@ use proc_macro::TokenStream;
 ///   `callback! { suffix: (arguments), … }`; several kernels share one list of instances that way;
 /// - `marker = Name`: the marker's name, where the function's name in CamelCase will not do.
 ///
-/// A kernel is an `unsafe fn` that returns nothing. Its parameters are `Global<T>` and `GlobalMut<T>`
-/// views (a pointer and a length each, as Rust-CUDA passes slices), and values that implement
-/// `cuda_std::kernel::ByValue`.
+/// A kernel is an `unsafe fn` that returns nothing. Its parameters travel as Rust-CUDA passes them: views (`Global<T>`,
+/// `GlobalMut<T>`), slices and `&str` as a pointer and a length, references and pointers as a pointer, and every other type
+/// that is `Copy` by value: numbers, structs, arrays, tuples. To pass a value, `Device::launch` wants it to implement
+/// `cuda_std::kernel::ByValue`. A slice is to be launched with a start that is not null and aligned.
+///
+/// The accesses through views are checked on the CPU executor, for bounds, races and all else that it can check. Those through
+/// slices are checked for bounds, as Rust does on the GPU too, and those through references and pointers not at all; neither
+/// is followed for races, reads of what nobody wrote, or memory that is not there.
+///
+/// The launch marker comes into the kernel's module by `*`, so that a type of the same name may stand there; it is then
+/// reached by `marker = Name`.
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::attribute(options.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Puts a static into a kind of memory: `#[address_space(shared)] static mut TILE: [MaybeUninit<f32>; 256] = …;`.
+///
+/// - `shared`: every block has its own, with undefined contents at first; the value is one of `MaybeUninit::uninit()`.
+/// - `constant`: memory that kernels only read.
+/// - `global`: where a static is anyway.
+///
+/// On the CPU executor each block has its own shared memory too, as long as the static is reached by indices, methods and
+/// fields (`TILE[i].write(x)`); `&raw mut TILE` gives one that all blocks share.
+#[proc_macro_attribute]
+pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::attribute(space.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// A function for the GPU alone: on the host its body panics.
+#[proc_macro_attribute]
+pub fn gpu_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::gpu_only(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -12,6 +12,9 @@
 
 pub mod accurate;
 pub mod approx;
+mod ext;
+
+pub use ext::FloatExt;
 
 mod sealed {
     pub trait Sealed {}

@@ -208,6 +208,18 @@ pub fn trap() -> ! {
     unsafe { nvptx::trap() }
 }
 
+unsafe extern "C" {
+    // Declared by every CUDA driver; see the CUDA C++ programming guide, formatted output.
+    fn vprintf(format: *const u8, arguments: *const *const u8) -> i32;
+}
+
+/// Prints a text that a zero ends.
+pub fn print(text: *const u8) {
+    let arguments = [text];
+    // SAFETY: the format takes one pointer to a text that a zero ends.
+    unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr()) };
+}
+
 /// Views are not checked on the GPU.
 #[inline(always)]
 pub fn check_bounds<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}

@@ -1,14 +1,16 @@
+use core::ffi::c_void;
 use cuda_std::{
     Global,
-    kernel::{Kernel, KernelDescriptor, Signature},
+    kernel::{Kernel, KernelDescriptor, RawParam, Signature},
 };
 
 struct Forged;
 
 impl Signature for Forged {
     type Params = (Global<f32>,);
+    const RAW: &'static [&'static [RawParam]] = &[];
 
-    unsafe fn call(_: Self::Params) {}
+    unsafe fn call(_: &[*const c_void]) {}
 }
 
 impl Kernel for Forged {

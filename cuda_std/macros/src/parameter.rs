@@ -1,0 +1,259 @@
+//! How a kernel's parameters travel from the launch to its function.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::{
+    Error, FnArg, Lifetime, Pat, Result, Type, TypePath,
+    parse::{Parse, ParseStream},
+    spanned::Spanned,
+    visit_mut::{self, VisitMut},
+};
+
+/// What a parameter is in the PTX: a pointer and a length, or one value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `Global<T>` or `GlobalMut<T>`.
+    View,
+    /// `&[T]`.
+    Slice,
+    /// `&mut [T]`.
+    SliceMut,
+    /// `&str`.
+    Str,
+    /// `*const [T]`.
+    RawSlice,
+    /// `*mut [T]`.
+    RawSliceMut,
+    /// `&mut T`, which is no `Copy` value as the others are.
+    Mut,
+    /// Everything else, thin pointers and `&T` among it.
+    Value,
+}
+
+const KINDS: [(Kind, &str); 8] = [
+    (Kind::View, "view"),
+    (Kind::Slice, "slice"),
+    (Kind::SliceMut, "slice_mut"),
+    (Kind::Str, "str_slice"),
+    (Kind::RawSlice, "raw_slice"),
+    (Kind::RawSliceMut, "raw_slice_mut"),
+    (Kind::Mut, "reference_mut"),
+    (Kind::Value, "value"),
+];
+
+/// A parameter of a kernel, as `__kernel_instances!` is told of it.
+pub struct Parameter {
+    pub name: Ident,
+    pub kind: Kind,
+}
+
+impl Parse for Parameter {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let name = input.parse()?;
+        input.parse::<syn::Token![:]>()?;
+        let word: Ident = input.parse()?;
+        let kind = KINDS.iter().find(|(_, name)| word == name);
+        let Some((kind, _)) = kind else {
+            return Err(Error::new(word.span(), "no kind of parameter"));
+        };
+        Ok(Self { name, kind: *kind })
+    }
+}
+
+impl ToTokens for Parameter {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let name = &self.name;
+        let word = KINDS.iter().find(|(kind, _)| *kind == self.kind);
+        let word = format_ident!("{}", word.map_or("value", |(_, word)| word));
+        tokens.extend(quote!(#name: #word));
+    }
+}
+
+/// Puts `'static` in the place of every lifetime, also of those that are left out: what is written of a parameter's type
+/// outside of the function has no other.
+struct Static;
+
+impl VisitMut for Static {
+    fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
+        reference.lifetime = Some(Lifetime::new("'static", reference.and_token.span()));
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        *lifetime = Lifetime::new("'static", lifetime.span());
+    }
+
+    // The lifetimes of a pointer to a function are its own.
+    fn visit_type_bare_fn_mut(&mut self, _: &mut syn::TypeBareFn) {}
+}
+
+/// One parameter of the kernel's function.
+pub struct Argument {
+    pub parameter: Parameter,
+    /// Its type, as far as it can be named outside of the function.
+    pub ty: Type,
+}
+
+impl Argument {
+    pub fn new(input: &FnArg) -> Result<Self> {
+        let FnArg::Typed(input) = input else {
+            return Err(Error::new(input.span(), "a kernel cannot be a method"));
+        };
+        let Pat::Ident(name) = &*input.pat else {
+            return Err(Error::new(
+                input.pat.span(),
+                "a kernel's parameter needs a plain name",
+            ));
+        };
+        let mut ty = (*input.ty).clone();
+        Static.visit_type_mut(&mut ty);
+        Ok(Self {
+            parameter: Parameter {
+                name: name.ident.clone(),
+                kind: kind(&ty)?,
+            },
+            ty,
+        })
+    }
+
+    /// What a launch from the host passes for it.
+    pub fn launched(&self) -> TokenStream {
+        let ty = &self.ty;
+        match (self.parameter.kind, pointee(ty)) {
+            (Kind::Slice | Kind::RawSlice, Some(Type::Slice(slice))) => {
+                let element = &slice.elem;
+                quote!(::cuda_std::Global<#element>)
+            }
+            (Kind::SliceMut | Kind::RawSliceMut, Some(Type::Slice(slice))) => {
+                let element = &slice.elem;
+                quote!(::cuda_std::GlobalMut<#element>)
+            }
+            (Kind::Str, _) => quote!(::cuda_std::Global<u8>),
+            (Kind::Mut, Some(target)) => quote!(*mut #target),
+            (Kind::Value, Some(target)) if matches!(ty, Type::Reference(_)) => {
+                quote!(*const #target)
+            }
+            _ => ty.to_token_stream(),
+        }
+    }
+
+    /// The list of its raw parameters.
+    pub fn raw(&self) -> TokenStream {
+        if self.parameter.kind.is_two_words() {
+            quote!(::cuda_std::kernel::RawParam::VIEW)
+        } else {
+            let ty = &self.ty;
+            quote!(::cuda_std::kernel::RawParam::value::<#ty>())
+        }
+    }
+
+    /// Takes it from `raw`, a reader of the raw parameters.
+    pub fn read(&self) -> TokenStream {
+        let ty = &self.ty;
+        match self.parameter.kind {
+            Kind::View => quote!({
+                let (start, len) = raw.parts();
+                <#ty>::from_raw_parts(start, len)
+            }),
+            Kind::Slice => quote!(raw.slice()),
+            Kind::SliceMut => quote!(raw.slice_mut()),
+            Kind::Str => quote!(::core::str::from_utf8_unchecked(raw.slice())),
+            Kind::RawSlice | Kind::RawSliceMut => quote!({
+                let (start, len) = raw.parts();
+                ::core::ptr::slice_from_raw_parts_mut(start, len)
+            }),
+            Kind::Mut => quote!(raw.reference_mut()),
+            Kind::Value => quote!(raw.value()),
+        }
+    }
+}
+
+impl Kind {
+    /// Whether it is a pointer and a length.
+    pub fn is_two_words(self) -> bool {
+        !matches!(self, Self::Mut | Self::Value)
+    }
+}
+
+impl Parameter {
+    /// The parameters of the PTX entry, of which `ty` is the type.
+    pub fn entry(&self, ty: &TokenStream) -> TokenStream {
+        let name = &self.name;
+        if self.kind.is_two_words() {
+            let length = self.length();
+            quote!(#name: *mut (), #length: usize)
+        } else {
+            quote!(#name: #ty)
+        }
+    }
+
+    /// What the entry passes to the function.
+    pub fn passed(&self, ty: &TokenStream) -> TokenStream {
+        let (name, length) = (&self.name, self.length());
+        match self.kind {
+            Kind::View => quote!(<#ty>::from_raw_parts(#name.cast(), #length)),
+            Kind::Slice => quote!(::core::slice::from_raw_parts(#name.cast(), #length)),
+            Kind::SliceMut => quote!(::core::slice::from_raw_parts_mut(#name.cast(), #length)),
+            Kind::Str => quote!(::core::str::from_utf8_unchecked(
+                ::core::slice::from_raw_parts(#name.cast(), #length)
+            )),
+            Kind::RawSlice | Kind::RawSliceMut => {
+                quote!(::core::ptr::slice_from_raw_parts_mut(#name.cast(), #length))
+            }
+            Kind::Mut | Kind::Value => name.to_token_stream(),
+        }
+    }
+
+    fn length(&self) -> Ident {
+        format_ident!("{}_len", self.name)
+    }
+}
+
+/// What a reference or a pointer is to.
+fn pointee(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Reference(reference) => Some(&reference.elem),
+        Type::Ptr(pointer) => Some(&pointer.elem),
+        _ => None,
+    }
+}
+
+fn kind(ty: &Type) -> Result<Kind> {
+    let named = |path: &TypePath, names: &[&str]| {
+        let last = path.path.segments.last();
+        last.is_some_and(|last| names.iter().any(|name| last.ident == name))
+    };
+    Ok(match ty {
+        Type::Path(path) if named(path, &["Global", "GlobalMut"]) => Kind::View,
+        Type::Paren(inner) => kind(&inner.elem)?,
+        Type::Group(inner) => kind(&inner.elem)?,
+        Type::Reference(reference) => match (&*reference.elem, reference.mutability.is_some()) {
+            (Type::Slice(_), false) => Kind::Slice,
+            (Type::Slice(_), true) => Kind::SliceMut,
+            (Type::Path(path), false) if path.path.is_ident("str") => Kind::Str,
+            (Type::TraitObject(_), _) => return Err(trait_object(ty)),
+            (_, true) => Kind::Mut,
+            (_, false) => Kind::Value,
+        },
+        Type::Ptr(pointer) => match (&*pointer.elem, pointer.mutability.is_some()) {
+            (Type::Slice(_), false) => Kind::RawSlice,
+            (Type::Slice(_), true) => Kind::RawSliceMut,
+            (Type::TraitObject(_), _) => return Err(trait_object(ty)),
+            _ => Kind::Value,
+        },
+        Type::ImplTrait(_) => {
+            return Err(Error::new(
+                ty.span(),
+                "a kernel's parameter needs a type that can be named",
+            ));
+        }
+        _ => Kind::Value,
+    })
+}
+
+fn trait_object(ty: &Type) -> Error {
+    Error::new(
+        ty.span(),
+        "a kernel's parameter cannot be a trait object: its functions are the host's",
+    )
+}
