@@ -141,6 +141,37 @@ impl NvvmArch {
         }
     }
 
+    /// The name that Rust-CUDA gives it as a target feature: `compute_80`.
+    pub fn compute(self) -> String {
+        self.sm().replacen("sm_", "compute_", 1)
+    }
+
+    /// The architectures whose code may be in this one's: itself and all earlier ones without a letter; with a letter
+    /// also the family's earlier ones of letter `f`.
+    pub(crate) fn included(self) -> impl Iterator<Item = Self> {
+        let (number, letter) = self.parts();
+        Self::ALL.iter().copied().filter(move |other| {
+            let (other_number, other_letter) = other.parts();
+            match other_letter {
+                None => other_number <= number,
+                Some('f') => {
+                    letter.is_some() && other_number / 10 == number / 10 && other_number <= number
+                }
+                Some(_) => *other == self,
+            }
+        })
+    }
+
+    /// The capability times ten, and the letter.
+    fn parts(self) -> (u32, Option<char>) {
+        let name = &self.sm()["sm_".len()..];
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        (
+            digits.parse().unwrap_or(0),
+            name[digits.len()..].chars().next(),
+        )
+    }
+
     /// The value of the environment variable `CUDA_ARCH` that the device crate sees at compile time:
     /// the capability times ten, `800` for `sm_80`; a letter is left out.
     pub(crate) fn cuda_arch(self) -> String {
@@ -184,10 +215,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_architecture_includes_the_earlier_ones_and_its_family() {
+        let included = |arch: NvvmArch| arch.included().map(NvvmArch::sm).collect::<Vec<_>>();
+        let old = [
+            "sm_35", "sm_37", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70",
+            "sm_72", "sm_75",
+        ];
+        assert_eq!(included(NvvmArch::Compute75), old);
+        let later = &included(NvvmArch::Compute101f)[old.len()..];
+        let expected = [
+            "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_100f", "sm_101",
+            "sm_101f",
+        ];
+        assert_eq!(later, expected);
+        let exact = included(NvvmArch::Compute120a);
+        assert!(
+            exact.contains(&"sm_120a") && exact.contains(&"sm_120f") && !exact.contains(&"sm_100f")
+        );
+        assert!(!exact.contains(&"sm_90a") && !included(NvvmArch::Compute120).contains(&"sm_120f"));
+    }
+
+    #[test]
     fn names_are_read_back() {
         for &arch in NvvmArch::ALL {
             assert_eq!(arch.sm().parse(), Ok(arch));
         }
+        assert_eq!(
+            NvvmArch::Compute90a.compute().parse(),
+            Ok(NvvmArch::Compute90a)
+        );
         assert_eq!("compute_75".parse(), Ok(NvvmArch::Compute75));
         assert_eq!("90a".parse(), Ok(NvvmArch::Compute90a));
         let error = "sm_81".parse::<NvvmArch>().unwrap_err().to_string();

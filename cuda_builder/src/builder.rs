@@ -58,6 +58,8 @@ pub struct CudaBuilder {
     /// Rust-CUDA: each operation then rounds as Rust says, and a kernel that runs on the CPU too gives
     /// the same bits there. Where fusing is meant, `mul_add` says so and is always fused.
     pub fma_contraction: bool,
+    /// Whether static tables that no kernel writes go to constant memory, of which there are 64 KiB; `false` by default.
+    pub use_constant_memory_space: bool,
     /// What to keep beside the PTX.
     pub emit: Option<EmitOption>,
     /// Which debug information to generate; none by default.
@@ -88,6 +90,7 @@ impl CudaBuilder {
             fast_sqrt: false,
             fast_div: false,
             fma_contraction: false,
+            use_constant_memory_space: false,
             emit: None,
             debug: DebugInfo::None,
             build_args: Vec::new(),
@@ -157,6 +160,14 @@ impl CudaBuilder {
     #[must_use]
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Sets whether static tables go to constant memory, see
+    /// [`use_constant_memory_space`](Self#structfield.use_constant_memory_space).
+    #[must_use]
+    pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
+        self.use_constant_memory_space = use_constant_memory_space;
         self
     }
 
@@ -381,8 +392,9 @@ impl CudaBuilder {
     /// The folder of the modules: one for each set of options that change the PTX.
     fn module_folder(&self, info: &CrateInfo, target_dir: &Path) -> PathBuf {
         let options = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             info.root,
+            self.use_constant_memory_space,
             self.release,
             self.ftz,
             self.fast_sqrt,

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 use crate::builder::{CudaBuilder, DebugInfo};
-use crate::{CudaBuilderError, Toolchain, process};
+use crate::{CudaBuilderError, NvvmArch, Toolchain, process};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
@@ -274,9 +274,38 @@ fn cargo_error(stderr: &str) -> String {
 /// depends on none: it is compiled once for all of them, and [`crate::ir::prepare`] names the architecture in it.
 fn architecture(builder: &CudaBuilder) -> Vec<String> {
     let profile = if builder.release { "release" } else { "dev" };
+    let mut flags = vec![format!("-Ctarget-cpu={}", builder.arch)];
+    // What a crate of kernels would write at its top, and may.
+    for attribute in [
+        "no_std",
+        "feature(abi_ptx)",
+        "feature(asm_experimental_arch)",
+    ] {
+        flags.push(format!("-Zcrate-attr={attribute}"));
+    }
+    flags.push("-Aduplicate_features".to_owned());
+    flags.push("-Aunused_features".to_owned());
+    if builder.use_constant_memory_space {
+        // A table that rustc's own passes put into the code would be there or not by what they see.
+        flags.push("-Cno-prepopulate-passes".to_owned());
+    }
+    // rustc has the names of `sm_75`; Rust-CUDA's crates ask for `compute_75`.
+    flags.push("-Aexplicit_builtin_cfgs_in_flags".to_owned());
+    for arch in builder.arch.included() {
+        flags.push(format!("--cfg=target_feature=\"{}\"", arch.compute()));
+    }
+    let every = NvvmArch::ALL
+        .iter()
+        .map(|arch| format!("\"{}\"", arch.compute()));
+    let every: Vec<String> = every.collect();
+    flags.push(format!(
+        "--check-cfg=cfg(target_feature, values({}))",
+        every.join(", ")
+    ));
+    let flags: Vec<String> = flags.iter().map(|flag| format!("'{flag}'")).collect();
     let mut settings = vec![format!(
-        "profile.{profile}.rustflags=['-Ctarget-cpu={}']",
-        builder.arch
+        "profile.{profile}.rustflags=[{}]",
+        flags.join(", ")
     )];
     // Procedural macros and build scripts are for the host.
     for other in [

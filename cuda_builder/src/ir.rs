@@ -290,5 +290,7 @@ fn end_of_parameters(line: &str) -> Option<usize> {
     None
 }
 
+pub(crate) mod local;
+pub(crate) mod statics;
 #[cfg(test)]
 mod tests;

@@ -44,11 +44,14 @@
 //! 1. `cargo rustc` compiles the crate, its dependencies and `core` for `nvptx64-nvidia-cuda` to LLVM
 //!    bitcode.
 //! 2. `llvm-link` joins exactly the libraries that this build reported.
-//! 3. Launch bounds are read from the statics `__launch_bounds__<entry>` and become attributes of the
+//!    All crates but `core` are given `no_std`, `feature(abi_ptx)` and `feature(asm_experimental_arch)`, and the names
+//!    `compute_75` and so on of the architecture as target features.
+//! 3. Statics of the sections `.cuda_std.shared` and `.cuda_std.constant` go to those kinds of memory.
+//! 4. Launch bounds are read from the statics `__launch_bounds__<entry>` and become attributes of the
 //!    entries; the statics are dropped. The entries are the functions of calling convention
 //!    `ptx_kernel`.
-//! 4. `opt` keeps the entries of one module and optimises, with address spaces inferred first.
-//! 5. `llc` writes the PTX.
+//! 5. `opt` keeps the entries of one module and optimises, with address spaces inferred first.
+//! 6. `llc` writes the PTX.
 //!
 //! The PTX depends on the sources, the compiler and the options, and on nothing else: not on the
 //! folder that the crate lies in, and not on what was built before.

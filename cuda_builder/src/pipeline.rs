@@ -91,6 +91,7 @@ impl Pipeline<'_> {
         self.optimise(REDUCE, &linked, &reduced, "reduced", public)?;
         let text =
             fs::read_to_string(&reduced).map_err(CudaBuilderError::io("reading", &reduced))?;
+        let text = ir::statics::place(&text, self.builder.use_constant_memory_space)?;
         write(&reduced, &symbols::canonical(&text))?;
         // The linked crates are large, and nothing needs them any more.
         fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
@@ -125,6 +126,12 @@ impl Pipeline<'_> {
         let optimised = self.folder.join(format!("{name}.ll"));
         let public = kernels().chain(visible.into_iter().map(String::as_str));
         self.optimise(OPTIMISE, reduced, &optimised, name, public)?;
+
+        let text =
+            fs::read_to_string(&optimised).map_err(CudaBuilderError::io("reading", &optimised))?;
+        if let Some(lowered) = ir::local::lower(&text) {
+            write(&optimised, &lowered)?;
+        }
 
         let path = self.folder.join(format!("{name}.ptx"));
         let unfinished = self.folder.join(format!("{name}.ptx.new"));

@@ -52,9 +52,19 @@ fn crate_names(text: &str) -> impl Iterator<Item = CrateName<'_>> {
         None
     });
     symbols.flat_map(|(start, symbol)| {
-        symbol
-            .match_indices("Cs")
-            .filter_map(move |(offset, _)| crate_name(symbol, start, offset + "Cs".len()))
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while let Some(offset) = symbol[at..].find("Cs") {
+                at += offset + "Cs".len();
+                if let Some(found) = crate_name(symbol, start, at) {
+                    // A hash may have `Cs` in it, and so may a name.
+                    at = found.hash_start - start + found.hash.len();
+                    at += symbol[at..].find(found.name).unwrap_or(0) + found.name.len();
+                    return Some(found);
+                }
+            }
+            None
+        })
     })
 }
 
@@ -94,6 +104,13 @@ mod tests {
             canonical(text),
             "@_RNvCsaa_4dual1f @_RNvCsbb_4dual1f @_RNvCs_3one1f"
         );
+    }
+
+    #[test]
+    fn a_hash_or_a_name_that_holds_the_mark_itself_is_read_once() {
+        let text = "@_RNvNtCskCs1xCs2_7kernels6helper3sum @_RNvCs9_7Cs1_4abc1f";
+        let expected = "@_RNvNtCs_7kernels6helper3sum @_RNvCs_7Cs1_4abc1f";
+        assert_eq!(canonical(text), expected);
     }
 
     #[test]

@@ -191,6 +191,55 @@ fn copies_go_where_they_are_asked_for() {
     );
 }
 
+/// The PTX of the fixture without attributes; `ptxas` takes it.
+fn plain(builder: CudaBuilder, arch: NvvmArch) -> String {
+    let path = builder.arch(arch).build().unwrap();
+    let assembly = Ptxas::install(true).unwrap().assemble(&path, arch).unwrap();
+    assert_eq!(assembly.kernels.len(), 3);
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn a_crate_needs_no_attribute_and_may_be_a_cdylib_too() {
+    for (arch, value) in [
+        (NvvmArch::Compute75, "75000075"),
+        (NvvmArch::Compute90a, "90000090"),
+    ] {
+        let ptx = plain(builder("kernels/plain"), arch);
+        let newest = kernel(&ptx, "newest");
+        assert!(newest.contains(value), "{newest}");
+    }
+}
+
+/// `ptxas` refuses `atom` on local memory, which LLVM leaves of it: that `plain` assembles it is the test.
+#[test]
+fn a_compare_and_exchange_on_the_lanes_own_variable_assembles() {
+    let ptx = plain(builder("kernels/plain"), NvvmArch::Compute75);
+    assert!(!kernel(&ptx, "own_atomic").contains("atom."), "{ptx}");
+}
+
+#[test]
+fn statics_marked_for_shared_memory_are_there() {
+    let ptx = plain(builder("kernels/plain"), NvvmArch::Compute75);
+    let text = kernel(&ptx, "plain");
+    assert!(ptx.contains(".shared .align 1 .b8 _RNv"), "{ptx}");
+    assert!(
+        text.contains("st.shared") && text.contains("ld.shared"),
+        "{text}"
+    );
+    assert!(!ptx.contains(".const"), "{ptx}");
+}
+
+#[test]
+fn tables_are_in_constant_memory_where_asked_for() {
+    let ptx = plain(
+        builder("kernels/plain").use_constant_memory_space(true),
+        NvvmArch::Compute75,
+    );
+    assert!(ptx.contains(".const .align 4 .b8 _RNv"), "{ptx}");
+    assert!(kernel(&ptx, "plain").contains("ld.const"), "{ptx}");
+}
+
 #[test]
 fn bitcode_lies_beside_the_ptx() {
     let ptx = builder("kernels").emit_llvm_bitcode(true).build().unwrap();
