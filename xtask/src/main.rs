@@ -20,6 +20,7 @@ mod project;
     reason = "the library's own, which uses more of it: what is assembled is what it would give the driver"
 )]
 mod ptx;
+mod rust_cuda;
 mod sanitize;
 mod sass;
 mod sources;
@@ -62,6 +63,8 @@ enum Command {
     BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
+    /// Build the kernels of a checkout of Rust-CUDA, with no line of source changed.
+    RustCuda(rust_cuda::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
     Sanitize(sanitize::Arguments),
     /// Profile one kernel on the GPU with Nsight Compute.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::RustCuda(arguments) => rust_cuda::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),

@@ -1,0 +1,242 @@
+//! `rust-cuda`: builds what Rust-CUDA has of kernels against this workspace, with no line of source changed.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cuda_builder::assemble::Ptxas;
+use cuda_builder::{CudaBuilder, NvvmArch};
+
+use crate::{Result, project};
+
+/// Build the kernels of a checkout of Rust-CUDA against this workspace: its examples, its samples, and the files of its
+/// compiler tests. In a copy, of which the dependency lines of the manifests alone are changed.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The checkout.
+    checkout: PathBuf,
+    /// Only what has one of these texts in its path.
+    filters: Vec<String>,
+    /// Show all of each error.
+    #[arg(long)]
+    errors: bool,
+}
+
+/// One crate to build.
+struct Case {
+    /// Its path in the checkout.
+    title: String,
+    /// The folder of its manifest in the copy, from the copy's root.
+    folder: String,
+    arch: NvvmArch,
+    /// Static tables go to constant memory.
+    constants: bool,
+    /// Upstream's compiler refuses it, and says this.
+    refused: Option<String>,
+}
+
+/// Builds them, one after the other.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let checkout = &arguments.checkout;
+    let compiler_tests = checkout.join("tests/compiletests/ui");
+    if !compiler_tests.is_dir() {
+        return Err(format!(
+            "rust-cuda: a checkout with the folder tests/compiletests/ui required, given {}",
+            checkout.display()
+        )
+        .into());
+    }
+    let root = project::target_dir().join("rust-cuda");
+    let copy = root.join("copy");
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    let mut cases = Vec::new();
+    for folder in ["examples", "samples"] {
+        for manifest in found(&checkout.join(folder), &|path| {
+            path.ends_with("kernels/Cargo.toml")
+        })? {
+            cases.push(kernel_crate(checkout, &manifest, &copy)?);
+        }
+    }
+    for source in found(&compiler_tests, &|path| {
+        path.extension().is_some_and(|e| e == "rs")
+    })? {
+        cases.push(compiler_test(&compiler_tests, &source, &copy)?);
+    }
+    let members: Vec<&str> = cases.iter().map(|case| case.folder.as_str()).collect();
+    let workspace = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n");
+    project::write(&copy.join("Cargo.toml"), workspace.as_bytes())?;
+
+    let ptxas = Ptxas::install(true)?;
+    let wanted = |case: &&Case| {
+        let filters = &arguments.filters;
+        filters.is_empty() || filters.iter().any(|filter| case.title.contains(filter))
+    };
+    let (mut good, mut all) = (0, 0);
+    for case in cases.iter().filter(wanted) {
+        all += 1;
+        match judge(case, &copy, &root, &ptxas) {
+            Ok(what) => {
+                good += 1;
+                println!("ok     {}: {what}", case.title);
+            }
+            Err(error) => {
+                let shown = if arguments.errors {
+                    error.as_str()
+                } else {
+                    telling(&error)
+                };
+                println!("fails  {}: {shown}", case.title);
+            }
+        }
+    }
+    println!("{good} of {all}");
+    if good < all {
+        return Err(format!("rust-cuda: all {all} required, given {good}").into());
+    }
+    Ok(())
+}
+
+/// The line of an error that says what is wrong.
+fn telling(error: &str) -> &str {
+    let mut lines = error.lines().filter(|line| line.contains("error"));
+    lines.next().or(error.lines().next()).unwrap_or(error)
+}
+
+/// Builds and assembles a crate, or sees that it is refused where it has to be.
+fn judge(case: &Case, copy: &Path, root: &Path, ptxas: &Ptxas) -> Result<String, String> {
+    let built = CudaBuilder::new(copy.join(&case.folder))
+        .arch(case.arch)
+        .use_constant_memory_space(case.constants)
+        .target_dir(root.join("build"))
+        .install_tools(true)
+        .build_modules();
+    let modules = match (built, &case.refused) {
+        (Ok(modules), None) => modules,
+        (Ok(_), Some(reason)) => return Err(format!("built, though upstream says `{reason}`")),
+        (Err(error), Some(_)) => {
+            return Ok(format!(
+                "refused, as upstream: {}",
+                telling(&error.to_string())
+            ));
+        }
+        (Err(error), None) => return Err(error.to_string()),
+    };
+    let mut what = String::new();
+    for module in &modules {
+        let _ = write!(what, "{} kernels for {}", module.entries.len(), module.arch);
+        match assembled_for(case.arch) {
+            Some(arch) => {
+                ptxas
+                    .assemble(&module.path, arch)
+                    .map_err(|error| error.to_string())?;
+            }
+            None => what += ", which today's ptxas no longer assembles",
+        }
+    }
+    Ok(what)
+}
+
+/// The architecture that `ptxas` is told: its own where it knows it. It forgets old ones, and the PTX of an old one is also
+/// for every later one, unless it has a letter.
+fn assembled_for(arch: NvvmArch) -> Option<NvvmArch> {
+    match arch.sm().ends_with(|c: char| c.is_ascii_alphabetic()) {
+        false => Some(arch.max(NvvmArch::Compute75)),
+        true if arch.sm().contains("101") => None,
+        true => Some(arch),
+    }
+}
+
+/// The files below `folder` that `fits`, in order.
+fn found(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(found(&path, fits)?);
+        } else if fits(&path) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The dependency line that a user writes.
+fn dependency() -> Result<toml::Table> {
+    let text = format!(
+        "package = \"warpwright-cuda-std\"\npath = '{}'\nfeatures = [\"rust-cuda\"]\n",
+        project::root().join("cuda_std").display()
+    );
+    Ok(text.parse()?)
+}
+
+/// Copies a crate of kernels, with this workspace's `cuda_std`.
+fn kernel_crate(checkout: &Path, manifest: &Path, copy: &Path) -> Result<Case> {
+    let from = manifest.parent().unwrap_or(checkout);
+    let title = from.strip_prefix(checkout)?.to_string_lossy().into_owned();
+    for file in found(from, &|path| {
+        !path.components().any(|part| part.as_os_str() == "target")
+    })? {
+        project::write(&copy.join(file.strip_prefix(checkout)?), &fs::read(&file)?)?;
+    }
+    let mut table: toml::Table = fs::read_to_string(manifest)?.parse()?;
+    let dependencies = table
+        .get_mut("dependencies")
+        .and_then(|value| value.as_table_mut());
+    let Some(dependencies) = dependencies else {
+        return Err(format!("{title}: dependencies required, given none").into());
+    };
+    dependencies.insert("cuda_std".to_owned(), dependency()?.into());
+    project::write(
+        &copy.join(&title).join("Cargo.toml"),
+        toml::to_string(&table)?.as_bytes(),
+    )?;
+    Ok(Case {
+        folder: title.clone(),
+        title,
+        arch: NvvmArch::default(),
+        constants: false,
+        refused: None,
+    })
+}
+
+/// Makes a crate of one file of the compiler's tests, which stays where it is.
+fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
+    let title = source
+        .strip_prefix(tests)?
+        .with_extension("")
+        .to_string_lossy()
+        .into_owned();
+    let text = fs::read_to_string(source)?;
+    let name = title.replace(['/', '.'], "_");
+    let directive = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
+    // A file may say what its crate is called.
+    let library = directive("#![crate_name = \"").and_then(|rest| rest.split('"').next());
+    let library = library.unwrap_or(&name);
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [lib]\nname = \"{library}\"\npath = '{}'\n[dependencies]\ncuda_std = {}\n",
+        source.canonicalize()?.display(),
+        toml::Value::Table(dependency()?),
+    );
+    let folder = format!("ui/{name}");
+    project::write(&copy.join(&folder).join("Cargo.toml"), manifest.as_bytes())?;
+    // Their compiler refuses a letter behind an architecture, which is no fault of the file.
+    let says = fs::read_to_string(source.with_extension("stderr")).unwrap_or_default();
+    let refused = says
+        .lines()
+        .next()
+        .filter(|line| line.starts_with("error") && !text.contains("// only-"))
+        .map(str::to_owned);
+    let arch = directive("// only-").map_or(Ok(NvvmArch::default()), |arch| arch.trim().parse())?;
+    Ok(Case {
+        title: format!("ui/{title}"),
+        folder,
+        arch,
+        constants: text.contains("--use-constant-memory-space"),
+        refused,
+    })
+}
