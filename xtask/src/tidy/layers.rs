@@ -8,11 +8,17 @@ use super::Found;
 use super::code::{code, lines_with_word};
 use super::tree::Tree;
 
-/// The packages of `cust`.
+/// The packages of the published `cust`.
 const CUST: &[&str] = &["cust", "cust_core", "cust_derive", "cust_raw"];
 
+/// Where the project's own crate of that name is, and where it is compared with the published one.
+const OWN_CUST: &[&str] = &["cust/", "tests/tests/cust_parity.rs"];
+
+/// The manifests that may name the published crate.
+const USERS_OF_CUST: &[&str] = &["host/Cargo.toml", "tests/Cargo.toml"];
+
 /// Packages that the kernels' crate must not reach, beside those of `cust`.
-const ABOVE_GPU: &[&str] = &["warpwright", "warpwright-cli"];
+const ABOVE_GPU: &[&str] = &["warpwright", "warpwright-cli", "warpwright-cust"];
 
 /// Where assembly may be written, and why.
 const ASM_ALLOWED: &[(&str, &str)] = &[
@@ -62,12 +68,14 @@ pub fn gpu_is_the_lowest_layer(tree: &Tree) -> Found {
     found
 }
 
-/// Only `host/src/cuda*` names `cust`, and only `host` depends on it.
+/// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and only `host` depends on the published one,
+/// beside the comparison with our own.
 pub fn one_door_to_cust(tree: &Tree) -> Found {
     let mut found = Found::new();
     for (path, text) in tree
         .sources()
         .filter(|(path, _)| !path.starts_with("host/src/cuda"))
+        .filter(|(path, _)| !OWN_CUST.iter().any(|own| path.starts_with(own)))
     {
         for line in lines_with_word(&code(text), "cust") {
             found.push((
@@ -79,7 +87,7 @@ pub fn one_door_to_cust(tree: &Tree) -> Found {
     }
     for (path, _) in tree
         .ending("Cargo.toml")
-        .filter(|(path, _)| *path != "host/Cargo.toml")
+        .filter(|(path, _)| !USERS_OF_CUST.contains(path))
     {
         // A manifest that cannot be read is cargo's to report.
         for dependency in dependencies(tree, path).unwrap_or_default() {

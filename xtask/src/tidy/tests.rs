@@ -86,6 +86,9 @@ fn sound() -> Tree {
         ("host/Cargo.toml", host),
         ("host/src/ops/sum.rs", "fn sum() {}\n"),
         ("host/src/cuda/mod.rs", "use cust::stream::Stream;\n"),
+        ("cust/Cargo.toml", "[package]\nname = \"warpwright-cust\"\n"),
+        ("cust/tests/memory.rs", "use cust::memory;\n"),
+        ("tests/tests/cust_parity.rs", "use cust as c;\n"),
         ("host/ptx/sm_75/sum.ptx", PTX),
         ("host/ptx/sm_80/sum.ptx", PTX),
         ("tests/tests/sum.rs", "const PATH: &str = \"/tmp/x\";\n"),
@@ -313,6 +316,8 @@ fn the_kernels_do_not_reach_the_library_by_another_crate() {
         found,
         ["gpu/Cargo.toml:6: gpu-layer", "gpu/Cargo.toml:6: cust-door"]
     );
+    let found = after_adding("gpu/Cargo.toml", "warpwright-cust = { path = \"x\" }\n");
+    assert_eq!(found, ["gpu/Cargo.toml:5: gpu-layer"]);
     let found = after_adding("gpu/Cargo.toml", "[[");
     assert_eq!(found, ["gpu/Cargo.toml:1: gpu-layer"]);
 }

@@ -1,0 +1,271 @@
+//! The driver's library: opened at the first call of a function, each function looked up at its first.
+//!
+//! The library is `libcuda.so.1`, on Windows `nvcuda.dll`; the environment variable `WARPWRIGHT_LIBCUDA` names another,
+//! except in a program that runs with more rights than its caller. It is never closed.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::error::{FIRST_MISSING, NO_DRIVER};
+use crate::sys::{CUresult, SYMBOLS};
+
+/// The environment variable that names a library to open in the driver's place.
+pub const LIBRARY_VARIABLE: &str = "WARPWRIGHT_LIBCUDA";
+
+/// A function of the driver.
+pub(crate) struct Symbol {
+    name: &'static str,
+    export: &'static str,
+    version: c_int,
+}
+
+impl Symbol {
+    /// Both names end with a NUL.
+    pub(crate) const fn new(name: &'static str, export: &'static str, version: c_int) -> Self {
+        Self {
+            name,
+            export,
+            version,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.trim_end_matches('\0')
+    }
+
+    #[cfg(test)]
+    pub(crate) fn export(&self) -> &'static str {
+        self.export.trim_end_matches('\0')
+    }
+
+    #[cfg(test)]
+    pub(crate) fn version(&self) -> c_int {
+        self.version
+    }
+}
+
+/// The address of a function, once it was looked up.
+pub(crate) struct Address {
+    index: usize,
+    found: OnceLock<Option<Pointer>>,
+}
+
+/// An address in the driver's code.
+#[derive(Clone, Copy)]
+struct Pointer(*mut c_void);
+
+// SAFETY: an address of code, the same for every thread.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
+
+impl Address {
+    /// Of the function at that place in [`SYMBOLS`].
+    pub(crate) const fn new(index: usize) -> Self {
+        Self {
+            index,
+            found: OnceLock::new(),
+        }
+    }
+
+    /// The address, never null, or a code that says why there is none.
+    pub(crate) fn get(&self) -> Result<*mut c_void, CUresult> {
+        let Ok(driver) = opened() else {
+            return Err(NO_DRIVER);
+        };
+        let found = self
+            .found
+            .get_or_init(|| driver.find(SYMBOLS.get(self.index)?));
+        match found {
+            Some(pointer) => Ok(pointer.0),
+            None => Err(FIRST_MISSING + self.index as CUresult),
+        }
+    }
+}
+
+/// An opened library.
+struct Driver {
+    #[cfg(any(unix, windows))]
+    library: libloading::Library,
+    path: String,
+    lookup: Option<Lookup>,
+}
+
+/// The driver's own look-up since CUDA 12.0, which also says why it finds nothing.
+type GetProcAddress2 =
+    unsafe extern "system" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_int) -> CUresult;
+/// The driver's own look-up since CUDA 11.3.
+type GetProcAddress =
+    unsafe extern "system" fn(*const c_char, *mut *mut c_void, c_int, u64) -> CUresult;
+
+/// The look-up that a driver has.
+#[derive(Clone, Copy)]
+enum Lookup {
+    Second(GetProcAddress2),
+    First(GetProcAddress),
+}
+
+static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
+
+fn opened() -> Result<&'static Driver, &'static str> {
+    DRIVER.get_or_init(open).as_ref().map_err(String::as_str)
+}
+
+/// The path or name of the driver library in use, or why none can be opened. Opens it if that was not done yet.
+pub fn library() -> Result<&'static str, &'static str> {
+    opened().map(|driver| driver.path.as_str())
+}
+
+/// Whether there is a driver, and it has the function of this name: one of [`sys`](crate::sys), as it is called there.
+pub fn has_function(name: &str) -> bool {
+    let symbol = SYMBOLS.iter().find(|symbol| symbol.name() == name);
+    matches!((opened(), symbol), (Ok(driver), Some(symbol)) if driver.find(symbol).is_some())
+}
+
+/// The name of the function whose absence has this code.
+pub(crate) fn missing_function(code: CUresult) -> Option<&'static str> {
+    let index = code.checked_sub(FIRST_MISSING)?;
+    Some(SYMBOLS.get(index as usize)?.name())
+}
+
+#[cfg(any(unix, windows))]
+fn open() -> Result<Driver, String> {
+    let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty());
+    if let Some(path) = named.filter(|_| !runs_with_raised_rights()) {
+        let shown = path.to_string_lossy().into_owned();
+        // SAFETY: whoever set the variable answers for the library's constructors.
+        let opened = unsafe { libloading::Library::new(&path) };
+        return match opened {
+            Ok(library) => Ok(Driver::new(library, shown)),
+            Err(error) => Err(format!("{LIBRARY_VARIABLE}: {shown}: {}", reason(&error))),
+        };
+    }
+    let mut first = None;
+    for name in NAMES {
+        match open_system(name) {
+            Ok(library) => return Ok(Driver::new(library, (*name).to_owned())),
+            Err(error) => first = first.or_else(|| Some(format!("{name}: {}", reason(&error)))),
+        }
+    }
+    Err(first.unwrap_or_default())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn open() -> Result<Driver, String> {
+    Err("there is no CUDA driver for this system".to_owned())
+}
+
+/// What the system says of a library that it cannot open, in one line.
+#[cfg(any(unix, windows))]
+fn reason(error: &libloading::Error) -> String {
+    let text = std::error::Error::source(error)
+        .map_or_else(|| error.to_string(), |source| source.to_string());
+    text.replace('\n', " ")
+}
+
+#[cfg(unix)]
+const NAMES: &[&str] = &["libcuda.so.1", "libcuda.so"];
+#[cfg(windows)]
+const NAMES: &[&str] = &["nvcuda.dll"];
+
+#[cfg(unix)]
+fn open_system(name: &str) -> Result<libloading::Library, libloading::Error> {
+    // SAFETY: the constructors of NVIDIA's driver.
+    unsafe { libloading::Library::new(name) }
+}
+
+/// From the system's own folder alone, where the driver is, so that no file of the current folder takes its place.
+#[cfg(windows)]
+fn open_system(name: &str) -> Result<libloading::Library, libloading::Error> {
+    use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library};
+    // SAFETY: the constructors of NVIDIA's driver.
+    let opened = unsafe { Library::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) };
+    opened.map(Into::into)
+}
+
+/// Whether the program has more rights than whoever started it: then the environment must not choose code.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn runs_with_raised_rights() -> bool {
+    // SAFETY: reads what the kernel has told the process.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn runs_with_raised_rights() -> bool {
+    // SAFETY: these four only read the process's own numbers.
+    unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
+}
+
+#[cfg(windows)]
+fn runs_with_raised_rights() -> bool {
+    false
+}
+
+impl Driver {
+    #[cfg(any(unix, windows))]
+    fn new(library: libloading::Library, path: String) -> Self {
+        let mut driver = Self {
+            library,
+            path,
+            lookup: None,
+        };
+        let address = |name: &CStr| driver.exported(name).map(|pointer| pointer.0);
+        let (second, first) = (
+            address(c"cuGetProcAddress_v2"),
+            address(c"cuGetProcAddress"),
+        );
+        // SAFETY: the driver's functions of these names have these signatures.
+        driver.lookup = unsafe {
+            second
+                .map(|address| {
+                    Lookup::Second(std::mem::transmute::<*mut c_void, GetProcAddress2>(address))
+                })
+                .or_else(|| {
+                    let address = first?;
+                    let function = std::mem::transmute::<*mut c_void, GetProcAddress>(address);
+                    Some(Lookup::First(function))
+                })
+        };
+        driver
+    }
+
+    /// A function as the driver's own look-up finds it; by its exported name where there is no look-up, or where it
+    /// finds nothing.
+    fn find(&self, symbol: &Symbol) -> Option<Pointer> {
+        let name = CStr::from_bytes_with_nul(symbol.name.as_bytes()).ok()?;
+        let export = CStr::from_bytes_with_nul(symbol.export.as_bytes()).ok()?;
+        self.looked_up(name, symbol.version)
+            .or_else(|| self.exported(export))
+    }
+
+    fn looked_up(&self, name: &CStr, version: c_int) -> Option<Pointer> {
+        let mut address = std::ptr::null_mut();
+        let mut status = 0;
+        // SAFETY: a C string and places to write to; 0 asks for the functions of the legacy default stream.
+        let code = unsafe {
+            match self.lookup? {
+                Lookup::Second(function) => {
+                    function(name.as_ptr(), &mut address, version, 0, &mut status)
+                }
+                Lookup::First(function) => function(name.as_ptr(), &mut address, version, 0),
+            }
+        };
+        (code == 0 && !address.is_null()).then_some(Pointer(address))
+    }
+
+    #[cfg(any(unix, windows))]
+    fn exported(&self, name: &CStr) -> Option<Pointer> {
+        // SAFETY: an address only; who calls it knows the type.
+        let found = unsafe { self.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        found
+            .ok()
+            .map(|symbol| *symbol)
+            .filter(|address| !address.is_null())
+            .map(Pointer)
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    fn exported(&self, _: &CStr) -> Option<Pointer> {
+        None
+    }
+}
