@@ -13,6 +13,12 @@ pub enum Kind {
     Memory,
     Pinned,
     Module,
+    /// The kinds from here on are those that the library `warpwright` makes nothing of.
+    Graph,
+    GraphExec,
+    Pool,
+    Linker,
+    External,
 }
 
 const KINDS: usize = 6;
@@ -196,10 +202,18 @@ pub extern "C" fn fault_calls() -> u64 {
 pub unsafe extern "C" fn fault_live(counts: *mut [u64; KINDS]) {
     let mut live = [0; KINDS];
     for ((kind, _), count) in &state().ledger {
-        live[*kind as usize] += count;
+        if let Some(live) = live.get_mut(*kind as usize) {
+            *live += count;
+        }
     }
     // SAFETY: writable, as the caller promises.
     unsafe { *counts = live };
+}
+
+/// How many things of all kinds were made and not given back.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_live_in_all() -> u64 {
+    state().ledger.values().sum()
 }
 
 /// Writes the name of the call that failed first, a C string; an empty one if none did.

@@ -5,19 +5,6 @@ use crate::Handle;
 use crate::control::{detail, is_listing};
 use std::ffi::{c_int, c_uint, c_void};
 
-pub unsafe fn cuMemPoolGetAttribute(_: Handle, _: c_int, value: *mut c_void) -> u32 {
-    unsafe { *value.cast::<u64>() = 0 };
-    0
-}
-
-pub unsafe fn cuMemPoolSetAttribute(_: Handle, _: c_int, _: *mut c_void) -> u32 {
-    0
-}
-
-pub unsafe fn cuMemPoolTrimTo(_: Handle, _: usize) -> u32 {
-    0
-}
-
 pub unsafe fn cuMemAllocAsync(pointer: *mut u64, bytes: usize, stream: Handle) -> u32 {
     in_context(|fake, ordinal| {
         code(fake.stream(stream, ordinal).map(|()| {
@@ -106,7 +93,7 @@ pub unsafe fn cuMemsetD8Async(to: u64, value: u8, bytes: usize, stream: Handle) 
         if is_listing() {
             detail(&format!("{} {value} {bytes}", fake.shown(to)));
         }
-        code(checked.map(|()| fake.queue(Work::Set { to, value, bytes }, false)))
+        code(checked.map(|()| fake.queue(Work::Set { to, value, bytes }, false, stream)))
     })
 }
 
@@ -126,7 +113,7 @@ fn copy_with_host(
             detail(&format!("{} {bytes}", fake.shown(device)));
         }
         let pinned = fake.block(host, bytes).is_some();
-        code(checked.map(|()| fake.queue(work, !pinned)))
+        code(checked.map(|()| fake.queue(work, !pinned, stream)))
     })
 }
 
@@ -172,6 +159,6 @@ pub unsafe fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Han
             let ends = [fake.shown(to), fake.shown(from)];
             detail(&format!("{} {} {bytes}", ends[0], ends[1]));
         }
-        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, false)))
+        code(checked.map(|()| fake.queue(Work::Copy { to, from, bytes }, false, stream)))
     })
 }

@@ -5,11 +5,27 @@
 
 #![allow(clippy::missing_safety_doc)]
 
+mod contexts;
+mod copies;
+mod graphs;
 mod kernels;
+mod links;
 mod memory;
+mod pools;
+mod streams;
 
+pub use contexts::*;
+pub use copies::*;
+pub use graphs::*;
 pub use kernels::*;
+pub use links::*;
 pub use memory::*;
+pub use pools::*;
+pub use streams::*;
+
+use contexts::Settings;
+use graphs::{Graphs, Task};
+use pools::Pool;
 
 use crate::Handle;
 use crate::control::{detail, is_lost, wrong};
@@ -52,9 +68,25 @@ struct Function {
     shared: c_int,
 }
 
+#[derive(Clone)]
 enum Work {
-    Copy { to: u64, from: u64, bytes: usize },
-    Set { to: u64, value: u8, bytes: usize },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    Set {
+        to: u64,
+        value: u8,
+        bytes: usize,
+    },
+    /// The value's lowest bytes, as many as `size`, again and again.
+    Fill {
+        to: u64,
+        value: u32,
+        size: usize,
+        count: usize,
+    },
 }
 
 #[derive(Default)]
@@ -71,6 +103,13 @@ struct Fake {
     queue: Vec<Work>,
     handles: u64,
     started: bool,
+    /// Contexts that are not primary ones, with their devices' ordinals.
+    contexts: BTreeMap<usize, usize>,
+    settings: Settings,
+    pools: BTreeMap<u64, Pool>,
+    linkers: BTreeMap<u64, Vec<u8>>,
+    externals: BTreeMap<u64, u64>,
+    graphs: Graphs,
 }
 
 static FAKE: Mutex<Option<Fake>> = Mutex::new(None);
@@ -95,6 +134,10 @@ fn lock() -> MutexGuard<'static, Option<Fake>> {
 fn in_context(work: impl FnOnce(&mut Fake, usize) -> u32) -> u32 {
     with(|fake| match CURRENT.get().checked_sub(CONTEXT) {
         Some(ordinal) if fake.retained.contains_key(&ordinal) => work(fake, ordinal),
+        _ if fake.contexts.contains_key(&CURRENT.get()) => {
+            let ordinal = fake.contexts[&CURRENT.get()];
+            work(fake, ordinal)
+        }
         _ => {
             wrong("a call without a current context".to_owned());
             INVALID_CONTEXT
@@ -172,7 +215,7 @@ impl Fake {
         let within = |address: u64| (start..start + block.bytes as u64).contains(&address);
         let awaited = self.queue.iter().any(|work| match work {
             Work::Copy { to, from, .. } => within(*to) || within(*from),
-            Work::Set { to, .. } => within(*to),
+            Work::Set { to, .. } | Work::Fill { to, .. } => within(*to),
         });
         // A device whose context is lost copies no more.
         if awaited && pinned && !is_lost() {
@@ -195,26 +238,57 @@ impl Fake {
     fn drain(&mut self) {
         for work in self.queue.drain(..) {
             // SAFETY: the ranges were checked when this was queued, and what is freed is drained before.
-            unsafe {
-                match work {
-                    Work::Copy { to, from, bytes } => {
-                        std::ptr::copy(from as *const u8, to as *mut u8, bytes);
-                    }
-                    Work::Set { to, value, bytes } => {
-                        std::ptr::write_bytes(to as *mut u8, value, bytes);
-                    }
-                }
-            }
+            unsafe { work.perform() };
         }
     }
 
-    /// Queues work in a stream; memory of the host that is not pinned is used at once.
-    fn queue(&mut self, work: Work, at_once: bool) -> u32 {
+    /// Queues work in a stream; memory of the host that is not pinned is used at once. Where the stream is captured
+    /// the work becomes a node.
+    fn queue(&mut self, work: Work, at_once: bool, stream: Handle) -> u32 {
+        if self.graphs.captures(stream) {
+            let kind = if matches!(work, Work::Copy { .. }) {
+                1
+            } else {
+                2
+            };
+            self.capture(stream, kind, Task::Work(work));
+            return 0;
+        }
         self.queue.push(work);
         if at_once {
             self.drain();
         }
         0
+    }
+}
+
+impl Work {
+    /// # Safety
+    /// The ranges are there.
+    unsafe fn perform(self) {
+        // SAFETY: by the contract.
+        unsafe {
+            match self {
+                Work::Copy { to, from, bytes } => {
+                    std::ptr::copy(from as *const u8, to as *mut u8, bytes);
+                }
+                Work::Set { to, value, bytes } => {
+                    std::ptr::write_bytes(to as *mut u8, value, bytes);
+                }
+                Work::Fill {
+                    to,
+                    value,
+                    size,
+                    count,
+                } => {
+                    let bytes = value.to_le_bytes();
+                    for index in 0..count {
+                        let place = (to as *mut u8).add(index * size);
+                        place.copy_from(bytes.as_ptr(), size);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -300,6 +374,7 @@ pub unsafe fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int
         81 => MOST_SHARED + 1024,
         97 => MOST_SHARED, // shared memory per block, if asked for
         115 => 1,          // memory pools
+        120 => 1,          // clusters
         _ => 100,
     };
     unsafe { *value = is };
@@ -344,10 +419,11 @@ pub unsafe fn cuCtxSetCurrent(context: Handle) -> u32 {
     0
 }
 
-pub unsafe fn cuStreamCreate(stream: *mut Handle, _: c_uint) -> u32 {
+pub unsafe fn cuStreamCreate(stream: *mut Handle, flags: c_uint) -> u32 {
     in_context(|fake, ordinal| {
         let handle = fake.handle();
         fake.streams.insert(handle, ordinal);
+        fake.settings.streams.insert(handle, (flags, 0));
         unsafe { *stream = handle as Handle };
         0
     })

@@ -104,6 +104,27 @@ impl Driver {
         live
     }
 
+    /// How many things of all kinds were made and not given back, also those that [`live`](Self::live) leaves out.
+    pub fn live_in_all(&self) -> u64 {
+        // SAFETY: its type.
+        let live = unsafe { self.function::<extern "C" fn() -> u64>(c"fault_live_in_all") };
+        live()
+    }
+
+    /// Has the driver's own look-up of functions refuse everything, or no longer.
+    pub fn refuse_lookups(&self, refuse: bool) {
+        // SAFETY: its type.
+        let set = unsafe { self.function::<extern "C" fn(bool)>(c"fault_lookup") };
+        set(refuse);
+    }
+
+    /// How many functions the driver's own look-up has found, and how many not.
+    pub fn lookups(&self) -> (u32, u32) {
+        // SAFETY: its type.
+        let count = unsafe { self.function::<extern "C" fn(bool) -> u32>(c"fault_looked_up") };
+        (count(true), count(false))
+    }
+
     /// What the library did so far that no driver allows.
     pub fn wrong(&self) -> String {
         self.text(c"fault_wrong")

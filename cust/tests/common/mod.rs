@@ -1,0 +1,99 @@
+//! The make-believe driver of the project's tests of failing calls, in the place of `libcuda.so.1`.
+
+#[allow(dead_code)]
+#[path = "../../../tests/src/faults/driver.rs"]
+mod levers;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use cust::context::Context;
+use cust::stream::{Stream, StreamFlags};
+pub use levers::{Driver, Plan};
+
+/// The variable that names the library to open in the driver's place.
+const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
+
+/// The driver, which one test at a time has to itself.
+pub struct Mock {
+    pub driver: &'static Driver,
+    /// What was there already: a test of failing calls leaves what it could not give back.
+    there: (u64, String),
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Compiles the driver with `rustc`, once per process; `WARPWRIGHT_FAULT_DRIVER` names one that was compiled elsewhere.
+fn compile() -> PathBuf {
+    if let Some(path) = env::var_os("WARPWRIGHT_FAULT_DRIVER") {
+        return path.into();
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fault-driver/lib.rs");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Another run may use the library at this moment.
+    let library = folder.join(format!("libfault_driver-{}.so", process::id()));
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .args([
+            "--edition=2024",
+            "--crate-type=cdylib",
+            "-Cpanic=abort",
+            "-Cstrip=symbols",
+            "-o",
+        ])
+        .args([&library, &source])
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("{}: {error}: a Rust compiler is required", rustc.display())
+        });
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    library
+}
+
+/// Two devices of 1 GiB each, and the driver started.
+pub fn mock() -> Mock {
+    static TURN: Mutex<()> = Mutex::new(());
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let driver = DRIVER.get_or_init(|| {
+        let library = compile();
+        // SAFETY: the tests wait for their turn, and nothing else in the process reads the environment.
+        unsafe { env::set_var(LIBRARY, &library) };
+        let driver = Driver::open(&library).expect("the driver that was compiled");
+        // It is open: nobody needs the file any more.
+        assert_eq!(cust::driver::library(), Ok(&*library.to_string_lossy()));
+        if env::var_os("WARPWRIGHT_FAULT_DRIVER").is_none() {
+            let _ = std::fs::remove_file(&library);
+        }
+        driver
+    });
+    driver.devices(2, 1 << 30);
+    driver.disarm();
+    cust::init(cust::CudaFlags::empty()).expect("it starts");
+    Mock {
+        driver,
+        there: (driver.live_in_all(), driver.wrong()),
+        _turn: turn,
+    }
+}
+
+impl Mock {
+    /// A context of the first device, and a stream.
+    #[allow(dead_code)]
+    pub fn open(&self) -> (Context, Stream) {
+        let context = cust::quick_init().expect("a context");
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream");
+        (context, stream)
+    }
+
+    /// That whatever was made was given back, and nothing was done that no driver allows.
+    #[allow(dead_code)]
+    pub fn nothing_is_left(&self) {
+        assert_eq!((self.driver.live_in_all(), self.driver.wrong()), self.there);
+    }
+}

@@ -1,0 +1,89 @@
+//! Streams with a priority, callbacks, captures, and whether work is done.
+
+use super::{INVALID_VALUE, code, in_context};
+use crate::Handle;
+use std::ffi::{c_int, c_uint, c_void};
+
+/// What a driver calls when a stream is that far.
+pub type Callback = unsafe extern "C" fn(Handle, u32, *mut c_void);
+
+const NOT_READY: u32 = 600;
+
+pub unsafe fn cuStreamCreateWithPriority(
+    stream: *mut Handle,
+    flags: c_uint,
+    priority: c_int,
+) -> u32 {
+    let code = unsafe { super::cuStreamCreate(stream, flags) };
+    if code != 0 {
+        return code;
+    }
+    in_context(|fake, _| {
+        let handle = unsafe { *stream } as u64;
+        fake.settings
+            .streams
+            .insert(handle, (flags, priority.clamp(-5, 0)));
+        0
+    })
+}
+
+pub unsafe fn cuStreamGetPriority(stream: Handle, priority: *mut c_int) -> u32 {
+    in_context(|fake, ordinal| {
+        code(fake.stream(stream, ordinal).map(|()| {
+            let set = fake.settings.streams.get(&(stream as u64));
+            unsafe { *priority = set.map_or(0, |(_, priority)| *priority) };
+            0
+        }))
+    })
+}
+
+pub unsafe fn cuStreamGetFlags(stream: Handle, flags: *mut c_uint) -> u32 {
+    in_context(|fake, ordinal| {
+        code(fake.stream(stream, ordinal).map(|()| {
+            let set = fake.settings.streams.get(&(stream as u64));
+            unsafe { *flags = set.map_or(0, |(flags, _)| *flags) };
+            0
+        }))
+    })
+}
+
+/// Calls at once, on another thread.
+pub unsafe fn cuStreamAddCallback(
+    stream: Handle,
+    callback: Callback,
+    data: *mut c_void,
+    flags: c_uint,
+) -> u32 {
+    let checked = in_context(|fake, ordinal| {
+        let checked = fake.stream(stream, ordinal);
+        fake.drain();
+        if flags == 0 {
+            code(checked.map(|()| 0))
+        } else {
+            INVALID_VALUE
+        }
+    });
+    if checked != 0 {
+        return checked;
+    }
+    let (stream, data) = (stream as usize, data as usize);
+    let calls = std::thread::spawn(move || {
+        // SAFETY: as for any driver.
+        unsafe { callback(stream as Handle, 0, data as *mut c_void) }
+    });
+    if calls.join().is_ok() { 0 } else { 999 }
+}
+
+pub unsafe fn cuStreamQuery(stream: Handle) -> u32 {
+    in_context(|fake, ordinal| {
+        let waits = if fake.queue.is_empty() { 0 } else { NOT_READY };
+        code(fake.stream(stream, ordinal).map(|()| waits))
+    })
+}
+
+pub unsafe fn cuEventQuery(event: Handle) -> u32 {
+    in_context(|fake, _| match fake.event(event) {
+        0 if !fake.queue.is_empty() => NOT_READY,
+        code => code,
+    })
+}
