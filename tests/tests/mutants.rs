@@ -14,8 +14,8 @@ fn run(names: &[&str]) -> Report {
 #[test]
 fn what_changes_a_result_is_reported_and_the_rest_has_a_reason() {
     let report = run(&["columns", "convolution", "histogram"]);
-    assert_eq!(report.wrong(), [String::new(); 0]);
-    assert_eq!(report.unexplained(), [String::new(); 0]);
+    assert_eq!(report.wrong(), Vec::<String>::new());
+    assert_eq!(report.unexplained(), Vec::<String>::new());
     let changes: BTreeSet<Change> = report.mutants.iter().map(|m| m.mutation.change).collect();
     let expected = [
         Change::Dropped,
