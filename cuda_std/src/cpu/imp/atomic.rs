@@ -24,6 +24,7 @@ pub fn fence(order: Ordering, scope: Scope) {
 }
 
 /// The kind of memory that an element is in.
+#[inline]
 fn space<T>(lane: &Lane, ptr: *mut T, how: How) -> Space {
     match how.space {
         Space::Generic if lane.block().is_shared(ptr.cast()) => Space::Shared,

@@ -274,14 +274,17 @@ impl Lists {
                 }
             }
         }
-        // What comes behind a barrier is ordered behind whatever came before it.
-        groups.retain(|Group { entry, .. }| {
-            !(clocks.before_barrier(entry.clock) && me.stands_for(entry))
-        });
+        // What comes behind a barrier is ordered behind whatever came before it. The oldest are first.
+        let mut kinds = recent.kinds() | me.kinds();
+        if clocks.before_barrier(groups[0].entry.clock) {
+            groups.retain(|Group { entry, .. }| {
+                !(clocks.before_barrier(entry.clock) && me.stands_for(entry))
+            });
+            kinds = groups
+                .iter()
+                .fold(me.kinds(), |all, group| all | group.entry.kinds());
+        }
         push(groups, Group::of(me));
-        let kinds = groups
-            .iter()
-            .fold(0, |all, group| all | group.entry.kinds());
         recent.tag = LIST | u64::from(kinds);
     }
 
