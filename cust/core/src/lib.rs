@@ -11,6 +11,17 @@
 //!     charge: f32,
 //! }
 //! ```
+//!
+//! A field that may not be copied is an error:
+//!
+//! ```compile_fail,E0277
+//! use cust_core::DeviceCopy;
+//!
+//! #[derive(Clone, Copy, DeviceCopy)]
+//! struct Borrows<'a> {
+//!     values: &'a [f32],
+//! }
+//! ```
 
 #![no_std]
 

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Fields, Path, parse_macro_input, parse_quote};
+use syn::{Data, DeriveInput, Fields, Path, WherePredicate, parse_macro_input, parse_quote};
 
 /// Implements `cust::memory::DeviceCopy` for a type whose fields all implement it.
 #[proc_macro_derive(DeviceCopy)]
@@ -25,8 +25,22 @@ pub fn device_copy_core(input: proc_macro::TokenStream) -> proc_macro::TokenStre
 /// names the field. A bound in the `impl` would do for fields of fixed types, but a generic type would then lack
 /// the trait without a word.
 fn implement(mut input: DeriveInput, path: &Path) -> TokenStream {
-    for parameter in input.generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!(#path));
+    // Beside the bounds that are there already: in one place, as lints want it.
+    let names: Vec<_> = input
+        .generics
+        .type_params()
+        .map(|it| it.ident.clone())
+        .collect();
+    if let Some(bounds) = &mut input.generics.where_clause {
+        bounds.predicates.extend(
+            names
+                .iter()
+                .map(|name| -> WherePredicate { parse_quote!(#name: #path) }),
+        );
+    } else {
+        for parameter in input.generics.type_params_mut() {
+            parameter.bounds.push(parse_quote!(#path));
+        }
     }
     let checks: TokenStream = field_types(&input.data)
         .into_iter()
