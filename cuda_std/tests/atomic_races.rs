@@ -148,7 +148,7 @@ pub unsafe fn cleared(values: GlobalMut<u32>, how: u32) {
             false => counter.set(0, 0),
         }
     }
-    if how % 2 == 0 {
+    if how.is_multiple_of(2) {
         thread::sync_threads();
     }
     match how < 2 {

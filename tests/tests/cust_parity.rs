@@ -4,6 +4,10 @@
 //! types, with the same `unsafe`. Where Rust-CUDA's main branch has moved on from that release this crate follows the
 //! branch; those names stand at the end, with the branch's types. Nothing is run: what ours does is tested in its own folder.
 //! (This is here because the published crate is linked with the library's driver door.)
+#![allow(
+    clippy::type_complexity,
+    reason = "signatures stand as the crates have them"
+)]
 
 // The published crate does not link without the library, which has the driver door.
 use warpwright as _;
