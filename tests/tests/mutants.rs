@@ -1,5 +1,5 @@
-//! A slice of the corpus of mutants: every synchronising operation of three families and of the planted defects'
-//! kernels, dropped and weakened in turn. `cargo xtask mutants` runs all of it.
+//! A slice of the corpus of mutants: every synchronising operation of three families, dropped and weakened in turn.
+//! `cargo xtask mutants` runs all of it.
 
 use std::collections::BTreeSet;
 
