@@ -40,11 +40,7 @@ pub unsafe fn slices(x: &[f32], y: &mut [f32], line: &Line, count: &mut u32) {
 /// # Safety
 /// `x` and `y` have as many elements as lanes.
 #[kernel]
-#[allow(
-    clippy::too_many_arguments,
-    clippy::needless_lifetimes,
-    reason = "one parameter of each kind, with a lifetime that has a name"
-)]
+#[allow(clippy::too_many_arguments, clippy::needless_lifetimes)]
 pub unsafe fn values<'a>(
     x: *const f32,
     y: *mut f32,

@@ -115,11 +115,21 @@ fn judge(case: &Case, copy: &Path, root: &Path, ptxas: &Ptxas) -> Result<String,
     let modules = match (built, &case.refused) {
         (Ok(modules), None) => modules,
         (Ok(_), Some(reason)) => return Err(format!("built, though upstream says `{reason}`")),
-        (Err(error), Some(_)) => {
-            return Ok(format!(
-                "refused, as upstream: {}",
-                telling(&error.to_string())
-            ));
+        (Err(error), Some(reason)) => {
+            let error = error.to_string();
+            // Its code, or where it has none, what it is about.
+            let about = match reason
+                .split_once('[')
+                .and_then(|(_, rest)| rest.split_once(']'))
+            {
+                Some((code, _)) => format!("error[{code}]"),
+                None => "constant memory".to_owned(),
+            };
+            return if error.contains(&about) {
+                Ok(format!("refused, as upstream: {}", telling(&error)))
+            } else {
+                Err(error)
+            };
         }
         (Err(error), None) => return Err(error.to_string()),
     };
@@ -215,7 +225,7 @@ fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     let directive = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
     // A file may say what its crate is called.
     let library = directive("#![crate_name = \"").and_then(|rest| rest.split('"').next());
-    let library = library.unwrap_or(&name);
+    let library = library.unwrap_or(&name).replace('-', "_");
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\nname = \"{library}\"\npath = '{}'\n[dependencies]\ncuda_std = {}\n",
