@@ -288,6 +288,7 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
     if builder.use_constant_memory_space {
         // A table that rustc's own passes put into the code would be there or not by what they see.
         flags.push("-Cno-prepopulate-passes".to_owned());
+        flags.push("-Zmir-opt-level=1".to_owned());
     }
     // rustc has the names of `sm_75`; Rust-CUDA's crates ask for `compute_75`.
     flags.push("-Aexplicit_builtin_cfgs_in_flags".to_owned());

@@ -3,17 +3,32 @@
 //! LLVM 22 turns the other atomic operations on local memory into plain ones, as the hardware has none there, but leaves
 //! this one as `atom`, which `ptxas` refuses. No other lane reaches a lane's variables, so a load and a store do the same.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The address space of local memory.
 const LOCAL: &str = "ptr addrspace(5) ";
+/// A pointer of any, which may be to a variable of the lane.
+const GENERIC: &str = "ptr %";
 
 /// The optimised text with those replaced; none where there are none.
 pub(crate) fn lower(ir: &str) -> Option<String> {
     let mut text = String::with_capacity(ir.len());
+    let mut variables = BTreeSet::new();
     let mut changed = false;
     for line in ir.lines() {
-        match plain(line) {
+        if line.starts_with("define ") {
+            variables.clear();
+        }
+        let assignment = line
+            .strip_prefix("  %")
+            .and_then(|rest| rest.split_once(" = "));
+        if let Some((name, value)) = assignment
+            && value.starts_with("alloca ")
+        {
+            variables.insert(name);
+        }
+        match assignment.and_then(|(name, value)| plain(name, value, &variables)) {
             Some(plain) => {
                 text += &plain;
                 changed = true;
@@ -27,13 +42,17 @@ pub(crate) fn lower(ir: &str) -> Option<String> {
     changed.then_some(text)
 }
 
-/// What `  %name = cmpxchg [weak] [volatile] ptr addrspace(5) %p, T old, T new <orderings>[, align N]` does, by a load and
-/// a store.
-fn plain(line: &str) -> Option<String> {
-    let (name, rest) = line.strip_prefix("  %")?.split_once(" = cmpxchg ")?;
+/// What `%name = cmpxchg [weak] [volatile] ptr %p, T old, T new <orderings>[, align N]` does, by a load and a store, where
+/// the pointer is to local memory.
+fn plain(name: &str, value: &str, variables: &BTreeSet<&str>) -> Option<String> {
+    let rest = value.strip_prefix("cmpxchg ")?;
     let mut operands = rest.splitn(3, ", ");
     let place = operands.next()?;
-    let place = &place[place.find(LOCAL)?..];
+    let place = match (place.find(LOCAL), place.find(GENERIC)) {
+        (Some(at), _) => &place[at..],
+        (None, Some(at)) if variables.contains(&place[at + GENERIC.len()..]) => &place[at..],
+        _ => return None,
+    };
     let (ty, old) = operands.next()?.split_once(' ')?;
     let new = operands.next()?.strip_prefix(ty)?.trim_start();
     let new = new.split([' ', ',']).next()?;
@@ -57,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_compare_and_exchange_of_a_lanes_own_variable_is_a_load_and_a_store() {
-        let text = "define void @f(ptr %g) {\n  \
+        let text = "define void @f(ptr %g) {\n  %own = alloca [8 x i8], align 8\n  \
+            %0 = cmpxchg ptr %own, i64 0, i64 1 monotonic monotonic, align 8\n  \
             %1 = cmpxchg weak ptr addrspace(5) %a, i64 0, i64 %x monotonic monotonic, align 8\n  \
             %2 = cmpxchg ptr %g, i64 0, i64 1 monotonic monotonic, align 8\n}\n";
         let lowered = lower(text).unwrap();
@@ -68,6 +88,7 @@ mod tests {
             %\"cmpxchg.1.half\" = insertvalue { i64, i1 } poison, i64 %\"cmpxchg.1.old\", 0\n  \
             %1 = insertvalue { i64, i1 } %\"cmpxchg.1.half\", i1 %\"cmpxchg.1.same\", 1\n";
         assert!(lowered.contains(expected), "{lowered}");
+        assert!(lowered.contains("load i64, ptr %own\n"), "{lowered}");
         // The other may be of any memory.
         assert_eq!(lowered.matches(" = cmpxchg ").count(), 1);
         assert_eq!(lower(&lowered), None);
