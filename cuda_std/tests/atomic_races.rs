@@ -85,8 +85,9 @@ const BLOCKS: fn(u32) -> LaunchConfig = |blocks| LaunchConfig::linear(blocks, 1)
 /// The first lane to come touches element 0, then sets a flag. The second sees the flag, then adds to it.
 ///
 /// `how % 16`: 0 a plain write and then an atomic addition, 1 to 4 an atomic load, store, failing and
-/// succeeding exchange in its place, 5 a plain read and then the addition, 6 a write, the addition and another write, 7
-/// the write behind the addition, 8 the write and two additions, 9 the addition alone, 10 nothing. From 16 on the flag orders.
+/// succeeding exchange in its place, 5 a plain read and then the addition, 6 a write, the addition and
+/// another write, 7 the addition and then the write, 8 the write and two additions, 9 the addition alone,
+/// 10 nothing. From 16 on the flag orders.
 #[kernel]
 pub unsafe fn own_atomic(values: GlobalMut<u32>, how: u32) {
     let t = thread::thread_idx_x();

@@ -30,8 +30,8 @@ const EMPTY: Cell = Cell {
 };
 
 impl Cell {
-    /// Notes an access of the granule at `address`; gives the earlier one that it races with. Entries of blocks before `valid` are of
-    /// no meaning any more, lists of blocks before `launch` are no more.
+    /// Notes an access of the granule at `address`; gives the earlier one that it races with. Entries of
+    /// blocks before `valid` are of no meaning any more, lists of blocks before `launch` are no more.
     #[inline]
     pub fn touch(
         &mut self,
