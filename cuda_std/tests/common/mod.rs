@@ -1,6 +1,8 @@
 //! Launching kernels on the CPU executor, for the tests of this crate.
 #![allow(dead_code)]
 
+pub mod races;
+
 use core::{ffi::c_void, panic::Location};
 
 use cuda_std::{
