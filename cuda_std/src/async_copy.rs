@@ -108,6 +108,7 @@ impl<T: Copy> Shared<T> {
     pub fn copy_async_chunk<const N: usize>(self, i: usize, from: impl Source<T>, j: usize) {
         const { check_size::<T, N>() };
         let (source, len) = from.parts();
+        self.check_current();
         imp::check_bounds(self.as_ptr(), self.len(), i, N, true);
         imp::check_bounds(source, len, j, N, false);
         // SAFETY: within the views, which the constructors' callers vouched for.
@@ -130,6 +131,7 @@ impl<T: Copy> Shared<T> {
     {
         const { check_size::<T, N>() };
         let (source, len) = from.parts();
+        self.check_current();
         imp::check_bounds(self.as_ptr(), self.len(), i, N, true);
         imp::async_copy::check_part::<T, N>(source, len, j, count);
         // SAFETY: as for `copy_async_chunk`; any bits are elements, so zeros are.

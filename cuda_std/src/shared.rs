@@ -5,8 +5,9 @@ use crate::{Plain, imp, view::Shared};
 /// A static array in the block's shared memory, as a raw pointer: `shared_array![f32; 256]` is a
 /// `*mut f32`. Every lane of the block gets the same address; the contents start undefined.
 ///
-/// Each place in the source is an array of its own, aligned to 16 bytes. Do not put one inside a loop:
-/// should the compiler unroll it, every copy would be another array. [`shared!`](crate::shared!) gives
+/// Each place in the source is an array of its own, aligned to 16 bytes. A place that a lane comes to again, in a loop, by
+/// recursion or in a helper that is called twice, may be the same array or another one on a GPU, as the compiler has
+/// inlined and unrolled: use no earlier array of a place behind a later one, and put a barrier between the two. [`shared!`](crate::shared!) gives
 /// the same as a view, which the CPU executor can check.
 #[macro_export]
 macro_rules! shared_array {
@@ -21,7 +22,8 @@ macro_rules! shared_array {
 /// A static array in the block's shared memory, as a [`Shared`] view: `shared![f32; 256]`. The elements are
 /// [`Plain`](crate::Plain), since the contents start undefined.
 ///
-/// What [`shared_array!`](crate::shared_array!) says of places and loops holds here too.
+/// What [`shared_array!`](crate::shared_array!) says of places holds here too; the CPU executor's check `mem` reports
+/// a use of an earlier array.
 #[macro_export]
 macro_rules! shared {
     [$ty:ty; $len:expr] => {

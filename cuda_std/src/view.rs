@@ -155,6 +155,7 @@ macro_rules! view_basics {
             #[inline(always)]
             #[track_caller]
             pub fn get_chunk<const N: usize>(self, i: usize) -> [T; N] {
+                self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, N, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::load(self.ptr.add(i)) }
@@ -164,6 +165,7 @@ macro_rules! view_basics {
             #[inline(always)]
             #[track_caller]
             pub fn get_wide(self, i: usize) -> Wide<T> {
+                self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, Wide::<T>::LEN, false);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 Wide::from_words(unsafe { imp::load(self.ptr.add(i).cast()) })
@@ -196,7 +198,30 @@ pub struct GlobalMut<T> {
 pub struct Shared<T> {
     ptr: *mut T,
     len: usize,
+    /// Which of the arrays that the lane has had from one `shared!` it is of; nothing on the GPU.
+    visit: imp::Visit,
     marker: PhantomData<*mut T>,
+}
+
+macro_rules! always_current {
+    ($view:ident) => {
+        impl<T> $view<T> {
+            /// Views of global memory stay what they are.
+            #[inline(always)]
+            fn check_current(self) {}
+        }
+    };
+}
+always_current!(Global);
+always_current!(GlobalMut);
+
+impl<T> Shared<T> {
+    /// Checks that the lane has not come to the view's `shared!` again since.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn check_current(self) {
+        imp::check_current(self.visit);
+    }
 }
 
 view_basics!(Global, Global, *const T);
@@ -294,6 +319,7 @@ macro_rules! stores {
             #[inline(always)]
             #[track_caller]
             pub fn set_chunk<const N: usize>(self, i: usize, values: [T; N]) {
+                self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, N, true);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { imp::store(self.ptr.add(i), values) }
@@ -304,6 +330,7 @@ macro_rules! stores {
             #[track_caller]
             #[allow(dead_code)]
             pub(crate) fn atomic_ptr(self, i: usize) -> *mut T {
+                self.check_current();
                 imp::check_bounds(self.ptr, self.len, i, 1, true);
                 // SAFETY: within the view, which the constructor's caller vouched for.
                 unsafe { self.ptr.add(i) }
@@ -358,10 +385,12 @@ impl<T: Copy> Shared<T> {
     #[track_caller]
     pub unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
         // SAFETY: shared memory, by the contract.
-        unsafe { imp::assume_shared(ptr.cast(), len.saturating_mul(size_of::<T>())) };
+        #[allow(clippy::let_unit_value)]
+        let visit = unsafe { imp::assume_shared(ptr.cast(), len.saturating_mul(size_of::<T>())) };
         Self {
             ptr,
             len,
+            visit,
             marker: PhantomData,
         }
     }

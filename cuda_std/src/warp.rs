@@ -207,7 +207,7 @@ shuffles! {
     /// The `value` that lane `source_lane` gave (its remainder modulo 32 counts).
     ///
     /// Lanes not named in `mask` give nothing: reading from one is an undefined value (on the CPU
-    /// executor a pattern of bits, `0xA5A5A5A5` in each word).
+    /// executor an error by the check `sync`, else a pattern of bits, `0xA5A5A5A5` in each word).
     shuffle, shuffle_width: Index, source_lane;
     /// The `value` of the lane `delta` below; lanes that have none there keep their own.
     ///

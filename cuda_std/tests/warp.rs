@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Args, ORDERS, assert_at, block, fault, waiting};
+use common::{Args, ORDERS, assert_at, block, fault, unchecked, waiting};
 use cuda_std::{
-    cpu::{FaultKind, Order},
+    cpu::{Checks, FaultKind, Options, Order},
     kernel::LaunchConfig,
     prelude::*,
 };
@@ -99,7 +99,7 @@ proptest! {
             .view(&mut arguments)
             .value(width)
             .view(&mut results)
-            .launch_in::<ShufflesU32>(block(32), order)
+            .launch_with::<ShufflesU32>(block(32), unchecked(order))
             .unwrap();
         for mode in 0..4 {
             for lane in 0..32 {
@@ -493,5 +493,47 @@ fn a_width_is_a_power_of_two_up_to_32() {
             fault.to_string().contains(&format!("given {width}")),
             "{fault}"
         );
+    }
+}
+
+const SOURCES: u32 = line!() + 6;
+
+/// The lower half of the warp adds up what its lanes have, in segments of `width` lanes.
+#[kernel]
+pub unsafe fn half_a_warp(width: u32, results: GlobalMut<u32>) {
+    let lane = warp::lane_id();
+    let other = || warp::shuffle_down_width(0xffff, lane, 8, width);
+    results.set(lane as usize, if lane < 16 { other() } else { 0 });
+}
+
+#[test]
+fn a_shuffle_that_reads_from_a_lane_outside_of_its_mask_is_an_error() {
+    for order in ORDERS {
+        let sync = Options {
+            order,
+            ..Options::default()
+        };
+        let mut results = vec![0; 32];
+        let run = |width: u32, results: &mut [u32], options| {
+            let args = Args::new().value(width).view(results);
+            args.launch_with::<HalfAWarp>(block(32), options)
+        };
+        run(16, &mut results, sync).unwrap();
+        let fault = fault(run(32, &mut results, sync));
+        let FaultKind::Source {
+            mask: 0xffff,
+            source,
+            at,
+            ..
+        } = &fault.kind
+        else {
+            panic!("{fault}")
+        };
+        assert_eq!(*source, fault.lane[0] + 8);
+        assert!((16..24).contains(source), "{fault}");
+        assert_at(at, file!(), SOURCES);
+        assert_eq!(fault.kind.check(), Some(Checks::SYNC));
+        run(32, &mut results, unchecked(order)).unwrap();
+        assert_eq!(results[8..16], [0xA5A5_A5A5; 8]);
     }
 }

@@ -205,6 +205,10 @@ fn the_corpus_covers_every_family_and_every_check() {
         "Stuck",
         "Mask",
         "NotAwaited",
+        "Idle",
+        "SharedAgain",
+        "Source",
+        "DivergedCalls",
     ] {
         assert!(kinds.contains(kind), "no defect for {kind}: {kinds:?}");
     }

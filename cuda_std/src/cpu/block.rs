@@ -25,6 +25,7 @@ use super::{
     lane::Lane,
     memory, mutate,
     order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
+    path::{self, Code},
     progress::Progress,
     shadow::{self, Access, Finding},
 };
@@ -61,6 +62,18 @@ struct StaticArray {
     type_name: &'static str,
     bytes: usize,
     memory: Vec<u128>,
+    /// The source line.
+    at: &'static Location<'static>,
+    /// How often each lane has come to it, where that is checked.
+    visits: Vec<u32>,
+}
+
+impl StaticArray {
+    fn comes(&mut self, lane: &Lane) {
+        if let Some(visits) = self.visits.get_mut(lane.linear as usize) {
+            *visits = visits.wrapping_add(1).max(1);
+        }
+    }
 }
 
 /// What the lanes of a block share.
@@ -79,6 +92,9 @@ pub(super) struct BlockState {
     warps: RefCell<Vec<Warp>>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
+    /// By which calls lanes come to barriers, and the first of those that wait at one.
+    code: Code,
+    barrier_path: Cell<u64>,
     /// The form and the line of the barrier that lanes wait at.
     barrier_place: Cell<Option<(BarrierKind, &'static Location<'static>)>>,
     ready: RefCell<VecDeque<u32>>,
@@ -127,6 +143,8 @@ impl BlockState {
             warps: RefCell::new((0..lanes.div_ceil(32)).map(|_| Warp::default()).collect()),
             arrived: Cell::new(0),
             votes: Cell::new(0),
+            code: Code::around(kernel.cpu as *const () as usize),
+            barrier_path: Cell::new(0),
             barrier_place: Cell::new(None),
             ready: RefCell::new(VecDeque::with_capacity(lanes as usize)),
             all_started: Cell::new(false),
@@ -160,6 +178,7 @@ impl BlockState {
         self.lane_table.set(lane_table);
         for array in self.statics.borrow_mut().iter_mut() {
             array.memory.fill(POISON);
+            array.visits.fill(0);
         }
         self.dynamic.borrow_mut().fill(POISON);
         let mut left = self.lanes;
@@ -324,6 +343,9 @@ impl BlockState {
             return 0;
         }
         self.check_same_barrier(lane, kind, at);
+        if self.options.checks.contains(Checks::SYNC) && self.code.is_known() {
+            self.check_same_calls(lane, kind, at);
+        }
         self.arrived.set(self.arrived.get() + 1);
         self.votes.set(self.votes.get() + u32::from(predicate));
         if self.arrived.get() < self.lanes {
@@ -364,6 +386,43 @@ impl BlockState {
         let mut released = self.released.borrow_mut();
         order_lanes(&mut released, self.options.order, self.block_idx.get());
         self.ready.borrow_mut().extend(released.drain(..));
+    }
+
+    /// Lanes come to a barrier by the same calls.
+    fn check_same_calls(&self, lane: &Lane, kind: BarrierKind, at: &'static Location<'static>) {
+        let here = 0_usize;
+        let from = (&raw const here).addr();
+        let (_, end) = lane.stack.get();
+        // SAFETY: from a variable on the lane's stack to the stack's end.
+        let number = unsafe { self.code.fingerprint(&raw const here, end) };
+        let is_first = self.arrived.get() == 0;
+        let first = match is_first {
+            true => self.barrier_path.replace(number),
+            false => self.barrier_path.get(),
+        };
+        if !is_first && first == number {
+            return;
+        }
+        // One call for both kinds of lanes: it is in what is noted.
+        path::note(number, from, end);
+        if is_first {
+            return;
+        }
+        let Some([others_by, by]) = path::difference(first, number) else {
+            return;
+        };
+        let others = self.waiting_groups();
+        let others = others.into_iter().find(|(_, name, _)| *name == kind.name());
+        self.fail(
+            lane,
+            FaultKind::DivergedCalls {
+                others: others.map(|(lanes, _, _)| lanes).unwrap_or_default(),
+                others_by,
+                operation: kind.name(),
+                by,
+                at,
+            },
+        );
     }
 
     /// A barrier is one place: lanes that come to different forms or lines of it are in a divergent one.

@@ -2,12 +2,9 @@
 
 use core::{fmt, panic::Location};
 
-use super::{
-    Order,
-    access::AccessKind,
-    checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE},
-    stacks::DEFAULT_STACK_BYTES,
-};
+use super::{Order, access::AccessKind, checks::Checks};
+
+mod told;
 
 /// Why a launch did not run to its end.
 #[derive(Debug, Clone)]
@@ -177,6 +174,39 @@ pub enum FaultKind {
         /// The source line.
         at: &'static Location<'static>,
     },
+    /// A shuffle that reads from a lane that its mask does not name.
+    Source {
+        /// The operation.
+        operation: &'static str,
+        /// The mask given.
+        mask: u32,
+        /// The lane of the warp that it reads from.
+        source: u32,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
+    /// A use of an array of shared memory behind the lane's next visit to the place in the source that it is from.
+    SharedAgain {
+        /// The array's type.
+        array: String,
+        /// The place that it is from.
+        site: &'static Location<'static>,
+        /// The source line of the use.
+        at: &'static Location<'static>,
+    },
+    /// Lanes meet at one barrier, but not by the same calls.
+    DivergedCalls {
+        /// The lanes that wait at the barrier.
+        others: LaneSet,
+        /// The call, of those in which the two differ the innermost one, by which they have come.
+        others_by: String,
+        /// What the lanes came to.
+        operation: &'static str,
+        /// The call by which this lane has come.
+        by: String,
+        /// The source line of the barrier.
+        at: &'static Location<'static>,
+    },
     /// An argument that a device function does not take.
     Argument {
         /// What was required and what was given.
@@ -203,11 +233,14 @@ impl FaultKind {
             Self::OutOfBounds { .. }
             | Self::Misaligned { .. }
             | Self::SharedMemory { .. }
-            | Self::Unallocated { .. } => Some(Checks::MEM),
+            | Self::Unallocated { .. }
+            | Self::SharedAgain { .. } => Some(Checks::MEM),
             Self::Unwritten { .. } => Some(Checks::INIT),
             Self::Race { .. } => Some(Checks::RACE),
             Self::Stuck { .. }
             | Self::Diverged { .. }
+            | Self::DivergedCalls { .. }
+            | Self::Source { .. }
             | Self::Mask { .. }
             | Self::NotAwaited { .. }
             | Self::Idle { .. } => Some(Checks::SYNC),
@@ -224,10 +257,13 @@ impl FaultKind {
             | Self::Unallocated { at, .. }
             | Self::Unwritten { at, .. }
             | Self::Mask { at, .. }
+            | Self::Source { at, .. }
+            | Self::DivergedCalls { at, .. }
             | Self::NotAwaited { at, .. }
             | Self::Argument { at, .. }
             | Self::Trap { at } => vec![at],
             Self::Race { at, other_at, .. } => vec![at, other_at],
+            Self::SharedAgain { at, site, .. } => vec![at, site],
             Self::Diverged { at, others, .. } => vec![at, others.2],
             Self::Stuck { waiting, .. } | Self::Idle { waiting, .. } => {
                 waiting.iter().map(|(_, _, at)| *at).collect()
@@ -273,171 +309,3 @@ impl fmt::Display for LaneSet {
         Ok(())
     }
 }
-
-impl fmt::Display for LaunchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid { kernel, what } => write!(f, "launch of {kernel}: {what}"),
-            Self::Fault(fault) => fault.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LaunchError {}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [bx, by, bz] = self.block;
-        let [x, y, z] = self.lane;
-        write!(
-            f,
-            "kernel {}, block ({bx}, {by}, {bz}), lane ({x}, {y}, {z}): ",
-            self.kernel
-        )?;
-        let named =
-            |view: &Option<&str>| view.map_or(String::new(), |name| format!(" of `{name}`"));
-        let told = match &self.kind {
-            FaultKind::OutOfBounds {
-                view,
-                index,
-                count,
-                len,
-                write,
-                at,
-            } => {
-                let verb = if *write { "write" } else { "read" };
-                let what = match count {
-                    1 => format!("element {index}"),
-                    _ => format!("{count} elements from {index} on"),
-                };
-                write!(
-                    f,
-                    "{verb} out of bounds: {what}{}, which has {len}, at {at}",
-                    named(view)
-                )
-            }
-            FaultKind::Misaligned {
-                view,
-                index,
-                address,
-                required,
-                at,
-            } => write!(
-                f,
-                "misaligned access: element {index}{} is at address {address:#x}, which must be a \
-                 multiple of {required}, at {at}",
-                named(view)
-            ),
-            FaultKind::SharedMemory {
-                required,
-                given,
-                at,
-            } => write!(
-                f,
-                "shared memory: {required} bytes required, the block has {given}, at {at}"
-            ),
-            FaultKind::Unallocated { bytes, touched, at } => write!(
-                f,
-                "outside of every allocation: this lane {} {bytes}, at {at}",
-                touched.verb()
-            ),
-            FaultKind::Unwritten { bytes, at } => {
-                write!(f, "read of what nobody wrote: {bytes}, at {at}")
-            }
-            FaultKind::Race {
-                bytes,
-                touched,
-                at,
-                other_block,
-                other_lane,
-                other_touched,
-                other_at,
-            } => {
-                let [x, y, z] = other_lane;
-                write!(
-                    f,
-                    "race: this lane {} {bytes} at {at}, and ",
-                    touched.verb()
-                )?;
-                if *other_block != self.block {
-                    let [bx, by, bz] = other_block;
-                    write!(f, "block ({bx}, {by}, {bz}), ")?;
-                }
-                let missing = match touched.is_copy() || other_touched.is_copy() {
-                    true => "a wait for the copy and an order behind it",
-                    false => "an order",
-                };
-                write!(
-                    f,
-                    "lane ({x}, {y}, {z}) {} them at {other_at}, without {missing} between the two",
-                    other_touched.verb()
-                )?;
-                let why = touched.not_atomic_to(*other_touched);
-                why.map_or(Ok(()), |why| write!(f, "; {why}"))
-            }
-            FaultKind::NotAwaited { bytes, at } => write!(
-                f,
-                "asynchronous copy that its lane does not wait for: it copies to {bytes}, at {at}"
-            ),
-            FaultKind::Idle {
-                waiting,
-                not_started,
-            } => {
-                f.write_str("lanes wait in a loop for memory that nobody changes: ")?;
-                for (i, (lanes, operation, at)) in waiting.iter().enumerate() {
-                    let separator = if i > 0 { "; " } else { "" };
-                    write!(f, "{separator}{lanes} wait in {operation} at {at}")?;
-                }
-                match not_started {
-                    0 => Ok(()),
-                    1 => f.write_str("; 1 block has not started, and starts when another one ends"),
-                    _ => write!(
-                        f,
-                        "; {not_started} blocks have not started, and each starts when another one ends"
-                    ),
-                }
-            }
-            FaultKind::Stuck { waiting, returned } => {
-                f.write_str("barrier that not all lanes reach: ")?;
-                for (lanes, operation, at) in waiting {
-                    write!(f, "{lanes} wait in {operation} at {at}; ")?;
-                }
-                write!(f, "{returned} have returned")
-            }
-            FaultKind::Diverged {
-                others: (lanes, other, other_at),
-                operation,
-                at,
-            } => write!(
-                f,
-                "divergent barrier: this lane is in {operation} at {at}, but {lanes} wait in {other} \
-                 at {other_at}"
-            ),
-            FaultKind::Mask {
-                operation,
-                mask,
-                present,
-                at,
-            } => write!(
-                f,
-                "{operation} with mask {mask:#010x}: it must name this lane and only lanes of the warp \
-                 that have not returned ({present:#010x}), at {at}"
-            ),
-            FaultKind::Argument { what, at } => write!(f, "{what}, at {at}"),
-            FaultKind::Trap { at } => write!(f, "trap at {at}"),
-            FaultKind::Panic { message } => write!(f, "panic: {message}"),
-        };
-        told?;
-        write!(
-            f,
-            "; again with {CHECK_VARIABLE}={} {ORDER_VARIABLE}={}",
-            self.checks, self.order
-        )?;
-        match self.stack_bytes {
-            DEFAULT_STACK_BYTES => Ok(()),
-            bytes => write!(f, " {STACK_VARIABLE}={bytes}"),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}

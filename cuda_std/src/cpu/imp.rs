@@ -149,13 +149,27 @@ pub unsafe fn misaligned_shared(offset: usize, align: usize) -> ! {
     lane.block().fail(lane, FaultKind::Argument { what, at })
 }
 
+/// What a view of shared memory knows of its array: its number and how often the lane has come to its place in the
+/// source, where that is followed; 0 else.
+pub type Visit = u64;
+
 /// Checks that a view of shared memory is within one of the block's arrays.
 #[inline]
 #[track_caller]
-pub unsafe fn assume_shared(ptr: *const u8, bytes: usize) {
+pub unsafe fn assume_shared(ptr: *const u8, bytes: usize) -> Visit {
     let lane = Lane::current();
     lane.block()
-        .check_shared(lane, ptr, bytes, Location::caller());
+        .check_shared(lane, ptr, bytes, Location::caller())
+}
+
+/// Checks that the lane has not come to the place of a view's array again since it has the view.
+#[inline(always)]
+#[track_caller]
+pub fn check_current(visit: Visit) {
+    if visit != 0 {
+        let lane = Lane::current();
+        lane.block().check_visit(lane, visit, Location::caller());
+    }
 }
 
 #[track_caller]

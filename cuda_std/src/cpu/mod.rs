@@ -23,6 +23,7 @@ pub mod mutate;
 mod order;
 #[cfg(unix)]
 mod overflow;
+mod path;
 mod progress;
 mod runner;
 mod shadow;

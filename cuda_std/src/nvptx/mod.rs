@@ -224,6 +224,13 @@ pub fn print(text: *const u8) {
 #[inline(always)]
 pub fn check_bounds<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}
 
+/// What a view of shared memory knows of its array: nothing.
+pub type Visit = ();
+
+/// As [`check_bounds`].
+#[inline(always)]
+pub fn check_current(_visit: Visit) {}
+
 /// As [`check_bounds`].
 #[inline(always)]
 pub fn check_access<T>(

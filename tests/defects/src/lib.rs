@@ -170,12 +170,16 @@ macro_rules! for_each_defect {
             reduce: reduce_sequential_off_by_one ReduceSequentialOffByOne LINE;
             reduce: reduce_sequential_barrier_in_branch ReduceSequentialBarrierInBranch LINE;
             reduce: reduce_sequential_two_barriers ReduceSequentialTwoBarriers LINE;
+            reduce: reduce_sequential_one_helper_twice ReduceSequentialOneHelperTwice LINE;
+            reduce: reduce_two_arrays_of_one_place ReduceTwoArraysOfOnePlace LINE;
+            reduce: reduce_flag_never_set ReduceFlagNeverSet LINE;
             reduce: reduce_interleaved_tail_unwritten ReduceInterleavedTailUnwritten LINE;
             reduce_warp: reduce_last_warp_no_sync_before_write ReduceLastWarpNoSyncBeforeWrite LINE;
             reduce_warp: reduce_last_warp_no_sync_behind_write ReduceLastWarpNoSyncBehindWrite LINE;
             reduce_warp: reduce_last_warp_half_mask ReduceLastWarpHalfMask LINE;
             reduce_warp: reduce_last_warp_shuffle_for_sync ReduceLastWarpShuffleForSync LINE;
             reduce_warp: reduce_shuffle_wrong_mask ReduceShuffleWrongMask LINE;
+            reduce_warp: reduce_shuffle_source_outside_of_mask ReduceShuffleSourceOutsideOfMask LINE;
             reduce_warp: reduce_shuffle_absent_lanes ReduceShuffleAbsentLanes LINE;
             reduce_warp: reduce_shuffle_results_unwritten ReduceShuffleResultsUnwritten LINE;
             reduce_warp: reduce_shuffle_no_barrier ReduceShuffleNoBarrier LINE;

@@ -1,6 +1,9 @@
 //! Defects planted in the reductions of `gpu/src/reduce` and `gpu/src/block`: sums of `u32`.
 
+use core::sync::atomic::Ordering::{Acquire, Release};
+
 use cuda_std::{
+    atomic::Scope,
     prelude::*,
     warp::{self, FULL_MASK},
 };
@@ -169,6 +172,110 @@ pub unsafe fn reduce_sequential_two_barriers<const DEFECT: bool>(
     }
     if tid == 0 {
         output.set(thread::block_idx_x() as usize, tile.get(0));
+    }
+}
+
+/// Writes a lane's sum for the others.
+#[inline(always)]
+fn hand_over(tile: Shared<u32>, tid: usize, sum: u32) {
+    tile.set(tid, sum);
+    thread::sync_threads(); // HERE: sync
+}
+
+/// `sequential` with the helper that holds the barrier called in either branch.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_sequential_one_helper_twice<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    // AT: hand_over
+    let tile = shared![u32; BLOCK];
+    let tid = thread::thread_idx_x() as usize;
+    let i = thread::index_1d_wide();
+    tile.set(tid, load(input));
+    thread::sync_threads();
+    let mut stride = BLOCK / 2;
+    while stride > 0 {
+        let mut sum = tile.get(tid);
+        if tid < stride {
+            sum = sum.wrapping_add(tile.get(tid + stride));
+        }
+        thread::sync_threads();
+        if !DEFECT {
+            hand_over(tile, tid, sum);
+        } else if tid < stride {
+            hand_over(tile, tid, sum);
+            scratch.set(i, sum);
+        } else {
+            hand_over(tile, tid, 0);
+        }
+        stride /= 2;
+    }
+    if tid == 0 {
+        output.set(thread::block_idx_x() as usize, tile.get(0));
+    }
+}
+
+/// An array for the block's elements.
+#[inline(always)]
+fn block_array() -> Shared<u32> {
+    shared![u32; BLOCK]
+}
+
+/// The sums of neighbours, from one array to another: both from one place in the source.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_two_arrays_of_one_place<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let from = block_array();
+    let to = if DEFECT {
+        block_array()
+    } else {
+        shared![u32; BLOCK]
+    };
+    from.set(tid, load(input)); // HERE: mem
+    thread::sync_threads();
+    to.set(tid, from.get(tid).wrapping_add(from.get(tid ^ 1)));
+    thread::sync_threads();
+    output.set(thread::index_1d_wide(), to.get(BLOCK - 1 - tid));
+}
+
+/// Times that a lane looks at a flag before it gives up: on a card, which would hang.
+const LOOKS: u32 = if cfg!(target_arch = "nvptx64") {
+    1 << 14
+} else {
+    u32::MAX
+};
+
+/// The first lane's element for all lanes, behind a flag in place of a barrier, which nobody sets.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_flag_never_set<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    let flag = 2 * thread::block_idx_x() as usize;
+    if thread::thread_idx_x() == 0 {
+        scratch.set(flag + 1, load(input));
+        if !DEFECT {
+            scratch.atomic_store(flag, 1, Release, Scope::Device);
+        }
+    }
+    let mut looks = 0;
+    while looks < LOOKS {
+        looks += 1;
+        let seen = scratch.atomic_load(flag, Acquire, Scope::Device); // HERE: sync
+        if seen != 0 {
+            output.set(thread::index_1d_wide(), scratch.get(flag + 1));
+            return;
+        }
     }
 }
 

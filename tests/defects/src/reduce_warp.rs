@@ -138,6 +138,29 @@ pub unsafe fn reduce_shuffle_wrong_mask<const DEFECT: bool>(
     }
 }
 
+/// `warp_shuffle` of the lower half of each warp, that takes values of the upper half.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn reduce_shuffle_source_outside_of_mask<const DEFECT: bool>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    _n: usize,
+) {
+    let mut value = load(input);
+    if warp::lane_id() < 16 {
+        let width = if DEFECT { 32 } else { 16 };
+        let mut delta = width / 2;
+        while delta > 0 {
+            let other = warp::shuffle_down_width(0xffff, value, delta, width); // HERE: sync
+            value = value.wrapping_add(other);
+            delta /= 2;
+        }
+    }
+    if thread::thread_idx_x() == 0 {
+        output.set(thread::block_idx_x() as usize, value);
+    }
+}
+
 /// `warp_shuffle` by half of the lanes that the mask names.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn reduce_shuffle_absent_lanes<const DEFECT: bool>(

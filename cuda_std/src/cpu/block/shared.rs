@@ -16,6 +16,7 @@ impl BlockState {
             .iter_mut()
             .find(|array| array.site == site && array.type_name == type_name)
         {
+            array.comes(lane);
             return array.memory.as_mut_ptr().cast();
         }
         let bytes = size_of::<A>().next_multiple_of(SHARED_ALIGN);
@@ -38,8 +39,14 @@ impl BlockState {
             type_name,
             bytes,
             memory: vec![POISON; words(bytes)],
+            at,
+            visits: match self.options.checks.contains(Checks::MEM) {
+                true => vec![0; self.lanes as usize],
+                false => Vec::new(),
+            },
         });
         let array = statics.last_mut().expect("just pushed");
+        array.comes(lane);
         array.memory.as_mut_ptr().cast()
     }
 
@@ -59,14 +66,33 @@ impl BlockState {
                 .any(|array| within(&array.memory))
     }
 
-    /// Ends the launch if a view of shared memory is not within one of the block's arrays.
+    /// Ends the launch if a lane has come to the place of a view's array again since it has the view. Whether the
+    /// two are one array on a GPU depends on what the compiler inlines and unrolls.
+    #[cold]
+    pub fn check_visit(&self, lane: &Lane, visit: u64, at: &'static Location<'static>) {
+        let statics = self.statics.borrow();
+        let array = &statics[(visit >> 32) as usize];
+        if array.visits[lane.linear as usize] == visit as u32 || std::thread::panicking() {
+            return;
+        }
+        let kind = FaultKind::SharedAgain {
+            array: array.type_name.to_owned(),
+            site: array.at,
+            at,
+        };
+        drop(statics);
+        self.fail(lane, kind);
+    }
+
+    /// Ends the launch if a view of shared memory is not within one of the block's arrays; tells which array it is in,
+    /// and how often the lane has come to it.
     pub fn check_shared(
         &self,
         lane: &Lane,
         ptr: *const u8,
         bytes: usize,
         at: &'static Location<'static>,
-    ) {
+    ) -> u64 {
         let room = |memory: *const u8, size: usize| {
             let offset = ptr.addr().checked_sub(memory.addr())?;
             (offset <= size).then(|| size - offset)
@@ -79,8 +105,8 @@ impl BlockState {
             .chain([(dynamic, self.config.shared_bytes as usize)])
             .filter_map(|(memory, size)| room(memory, size))
             .max();
-        drop(statics);
         if bytes > most.unwrap_or(0) {
+            drop(statics);
             self.fail(
                 lane,
                 FaultKind::SharedMemory {
@@ -90,6 +116,17 @@ impl BlockState {
                 },
             );
         }
+        if !self.options.checks.contains(Checks::MEM) {
+            return 0;
+        }
+        let holds = |array: &StaticArray| {
+            let start = array.memory.as_ptr().addr();
+            (start..start + array.bytes).contains(&ptr.addr())
+        };
+        let found = statics.iter().position(holds);
+        found.map_or(0, |index| {
+            (index as u64) << 32 | u64::from(statics[index].visits[lane.linear as usize])
+        })
     }
 
     /// Ends the launch because of what the sanitizer has found in an access through the view that starts

@@ -31,6 +31,30 @@ pub(super) struct Warp {
 }
 
 impl BlockState {
+    /// Ends the launch if a shuffle reads from a lane that its mask does not name.
+    pub fn check_source(
+        &self,
+        lane: &Lane,
+        operation: &'static str,
+        mask: u32,
+        source: u32,
+        at: &'static Location<'static>,
+    ) {
+        // A mask that leaves out the lane itself is told as such.
+        let wrong = mask >> source & 1 == 0 && mask >> (lane.linear % 32) & 1 != 0;
+        if wrong && self.options.checks.contains(Checks::SYNC) && self.may_wait(lane) {
+            self.fail(
+                lane,
+                FaultKind::Source {
+                    operation,
+                    mask,
+                    source,
+                    at,
+                },
+            );
+        }
+    }
+
     /// A warp operation: waits until every lane that `mask` names has come, then `complete` turns the
     /// offers (by lane of the warp) into results.
     pub fn warp(

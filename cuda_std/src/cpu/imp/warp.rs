@@ -100,10 +100,12 @@ pub fn shuffle(mode: Mode, mask: u32, word: u32, lane: u32, width: u32, place: P
         Mode::Xor => "shuffle_xor",
     };
     let mask = mutated(name, mask, place);
-    let own = lane_id();
+    let own = Lane::current();
+    let source = source_lane(mode, own.linear % 32, lane, width);
+    own.block().check_source(own, name, mask, source, place.0);
     let offer = Offer {
         value: u64::from(word),
-        argument: source_lane(mode, own, lane, width),
+        argument: source,
     };
     operation(name, mask, offer, place, |offers, results| {
         for lane in lanes(mask) {

@@ -1,0 +1,215 @@
+//! By which calls a lane has come to where it is.
+//!
+//! Lanes that meet at a barrier must have come to it by the same calls: on a GPU each call that is inlined is a
+//! barrier of its own. Return addresses are compared first, and cheaply: all words of a lane's stack that could be one.
+//! Where they differ the frames are walked, and where those differ the calls are looked up in the debug
+//! information: what the compiler has duplicated is one call in the source. Code without debug information is taken
+//! for the same.
+
+use core::cell::RefCell;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// Where the code is whose addresses count: that of the kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Code {
+    start: usize,
+    bytes: usize,
+}
+
+impl Code {
+    /// The code of the program or library that has a function at `address`; nothing where that cannot be known.
+    pub fn around(address: usize) -> Self {
+        static ALL: OnceLock<Vec<Code>> = OnceLock::new();
+        let all = ALL.get_or_init(segments);
+        let found = all.iter().find(|code| code.contains(address));
+        found.copied().unwrap_or(Self { start: 0, bytes: 0 })
+    }
+
+    #[inline]
+    fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start) < self.bytes
+    }
+
+    /// Whether there is code to look for.
+    pub fn is_known(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// A number for the return addresses on the stack from `from` up to `end`: two lanes with one number have come
+    /// by the same calls. Other words may change it, so that different numbers need not mean different calls.
+    ///
+    /// # Safety
+    /// `from` is aligned for a `usize`, and the memory up to `end` is the stack of the lane that runs.
+    #[inline(never)]
+    pub unsafe fn fingerprint(&self, from: *const usize, end: usize) -> u64 {
+        let mut number = 0_u64;
+        let mut word = from;
+        while word.addr() + size_of::<usize>() <= end {
+            // SAFETY: by the contract. Volatile: nothing is known of what is there, but that it can be read.
+            let value = unsafe { word.read_volatile() };
+            if self.contains(value) {
+                number = (number.rotate_left(7) ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            }
+            word = word.wrapping_add(1);
+        }
+        number
+    }
+}
+
+/// The executable parts of the program and its libraries.
+fn segments() -> Vec<Code> {
+    #[cfg(target_os = "linux")]
+    {
+        unsafe extern "C" fn note(
+            info: *mut libc::dl_phdr_info,
+            _: usize,
+            all: *mut libc::c_void,
+        ) -> libc::c_int {
+            // SAFETY: the system's description of an object, and the vector given below.
+            unsafe {
+                let (info, all) = (&*info, &mut *all.cast::<Vec<Code>>());
+                for i in 0..usize::from(info.dlpi_phnum) {
+                    let header = &*info.dlpi_phdr.add(i);
+                    if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+                        all.push(Code {
+                            start: (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize),
+                            bytes: header.p_memsz as usize,
+                        });
+                    }
+                }
+            }
+            0
+        }
+        let mut all: Vec<Code> = Vec::new();
+        // SAFETY: the function keeps to its arguments.
+        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut all).cast()) };
+        all
+    }
+    #[cfg(not(target_os = "linux"))]
+    Vec::new()
+}
+
+/// The frames of the lane that runs, the innermost first: the return addresses of those whose stack lies between
+/// `from` and `end`.
+fn frames(from: usize, end: usize) -> Vec<usize> {
+    /// Calls that are compared, the innermost ones.
+    const MOST: usize = 256;
+    let mut frames = Vec::new();
+    backtrace::trace(|frame| {
+        // The innermost frames are those of this look-up, and beyond the lane's stack is the scheduler's.
+        let at = frame.sp().addr();
+        if at > from && at < end {
+            frames.push(frame.ip().addr());
+        }
+        at < end && frames.len() < MOST
+    });
+    frames
+}
+
+/// A call in the source: the function and the place in it.
+type Call = (String, String);
+
+/// The calls of a frame, several where some were inlined; none where that is not known.
+fn calls(address: usize) -> Option<Arc<[Call]>> {
+    static KNOWN: Mutex<Option<HashMap<usize, Option<Arc<[Call]>>>>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    let found = known.entry(address).or_insert_with(|| {
+        let (mut calls, mut whole) = (Vec::new(), true);
+        backtrace::resolve(core::ptr::without_provenance_mut(address), |symbol| {
+            let name = symbol.name().map(|name| name.to_string());
+            match (name, symbol.filename(), symbol.lineno()) {
+                (Some(name), Some(file), Some(line)) if line > 0 => {
+                    let column = symbol.colno().unwrap_or(0);
+                    calls.push((name, format!("{}:{line}:{column}", file.display())));
+                }
+                _ => whole = false,
+            }
+        });
+        (whole && !calls.is_empty()).then(|| calls.into())
+    });
+    found.clone()
+}
+
+thread_local! {
+    /// Those of the launches on this thread: code stays where it is.
+    static PATHS: RefCell<Paths> = RefCell::default();
+}
+
+/// Notes the calls by which the lane that runs has come here, by the number of its return addresses; its stack is
+/// from `from` to `end`.
+pub(super) fn note(number: u64, from: usize, end: usize) {
+    PATHS.with_borrow_mut(|paths| paths.note(number, from, end));
+}
+
+/// The calls in which two lanes differ, the innermost of each; none if they have come by the same ones.
+pub(super) fn difference(one: u64, other: u64) -> Option<[String; 2]> {
+    PATHS.with_borrow_mut(|paths| paths.difference(one, other))
+}
+
+/// How lanes have come to barriers, by the numbers of their return addresses.
+#[derive(Default)]
+struct Paths {
+    known: HashMap<u64, Arc<[usize]>>,
+    /// Pairs of numbers that are the same calls.
+    same: HashMap<(u64, u64), ()>,
+}
+
+/// Numbers that are remembered; they vary where data on the stack look like code.
+const MOST_KNOWN: usize = 1 << 12;
+
+impl Paths {
+    #[inline]
+    fn note(&mut self, number: u64, from: usize, end: usize) {
+        if !self.known.contains_key(&number) {
+            self.learn(number, from, end);
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, number: u64, from: usize, end: usize) {
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+            self.same.clear();
+        }
+        self.known.insert(number, frames(from, end).into());
+    }
+
+    fn difference(&mut self, one: u64, other: u64) -> Option<[String; 2]> {
+        if one == other || self.same.contains_key(&(one, other)) {
+            return None;
+        }
+        let found = self.compare(one, other);
+        if found.is_none() {
+            self.same.insert((one, other), ());
+        }
+        found
+    }
+
+    fn compare(&self, one: u64, other: u64) -> Option<[String; 2]> {
+        let (one, other) = (self.known.get(&one)?, self.known.get(&other)?);
+        // What both have, at either end, need not be known: the outermost frames have no source.
+        let inner = one.iter().zip(&**other).take_while(|(a, b)| a == b);
+        let inner = inner.count();
+        let (one, other) = (&one[inner..], &other[inner..]);
+        let outer = one.iter().rev().zip(other.iter().rev());
+        let outer = outer.take_while(|(a, b)| a == b).count();
+        let source = |frames: &[usize]| -> Option<Vec<Call>> {
+            let mut all = Vec::new();
+            for frame in &frames[..frames.len() - outer] {
+                all.extend(calls(*frame)?.iter().cloned());
+            }
+            Some(all)
+        };
+        let (one, other) = (source(one)?, source(other)?);
+        if one == other {
+            return None;
+        }
+        let differ = one.iter().zip(&other).find(|(a, b)| a != b);
+        let (a, b) = differ.or_else(|| Some((one.last()?, other.last()?)))?;
+        Some([a.1.clone(), b.1.clone()])
+    }
+}
