@@ -113,8 +113,11 @@ fn frames(from: usize, end: usize) -> Vec<usize> {
 type Call = (String, String);
 
 /// The calls of a frame, several where some were inlined; none where that is not known.
-fn calls(address: usize) -> Option<Arc<[Call]>> {
-    static KNOWN: Mutex<Option<HashMap<usize, Option<Arc<[Call]>>>>> = Mutex::new(None);
+type Frame = Option<Arc<[Call]>>;
+
+/// The calls of the frame that has this return address.
+fn calls(address: usize) -> Frame {
+    static KNOWN: Mutex<Option<HashMap<usize, Frame>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     let found = known.entry(address).or_insert_with(|| {
