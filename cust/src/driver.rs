@@ -130,8 +130,7 @@ pub(crate) fn missing_function(code: CUresult) -> Option<&'static str> {
 
 #[cfg(any(unix, windows))]
 fn open() -> Result<Driver, String> {
-    let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty());
-    if let Some(path) = named.filter(|_| !runs_with_raised_rights()) {
+    if let Some(path) = system::environment::variable(LIBRARY_VARIABLE) {
         let shown = path.to_string_lossy().into_owned();
         // SAFETY: whoever set the variable answers for the library's constructors.
         let opened = unsafe { libloading::Library::new(&path) };
@@ -181,24 +180,6 @@ fn open_system(name: &str) -> Result<libloading::Library, libloading::Error> {
     // SAFETY: the constructors of NVIDIA's driver.
     let opened = unsafe { Library::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) };
     opened.map(Into::into)
-}
-
-/// Whether the program has more rights than whoever started it: then the environment must not choose code.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn runs_with_raised_rights() -> bool {
-    // SAFETY: reads what the kernel has told the process.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
-#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
-fn runs_with_raised_rights() -> bool {
-    // SAFETY: these four only read the process's own numbers.
-    unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
-}
-
-#[cfg(windows)]
-fn runs_with_raised_rights() -> bool {
-    false
 }
 
 impl Driver {

@@ -425,13 +425,16 @@ fn images_that_are_none_are_errors_and_the_log_says_why() {
         return;
     };
     let error = Module::from_ptx("this is no PTX", &[]).expect_err("no PTX");
-    assert_eq!(error, CudaError::InvalidPtx);
+    assert_eq!(error, CudaError::InvalidImage);
     assert!(
-        error.to_string().contains("CUDA_ERROR_INVALID_PTX (218): "),
+        error
+            .to_string()
+            .contains("CUDA_ERROR_INVALID_IMAGE (200): "),
         "{error}"
     );
     let (module, log) = Module::from_ptx_with_log(PTX.replace("add.f32", "plus.f32"), &[]);
-    assert!(module.is_err() && log.error.contains("plus"), "{log:?}");
+    assert_eq!(module.err(), Some(CudaError::InvalidPtx));
+    assert!(log.error.contains("plus"), "{log:?}");
     assert!(Module::from_cubin([0x7f, b'E', b'L', b'F'], &[]).is_err());
     let options = [
         ModuleJitOption::MaxRegisters(32),

@@ -476,6 +476,10 @@ fn means_are_close_to_those_of_a_plain_loop() {
         let mean = device
             .mean(&device.upload(&[u64::MAX, 1]).unwrap())
             .unwrap();
-        assert_eq!(mean, Some(0.0), "the sum wraps, as documented");
+        assert_eq!(
+            mean,
+            Some(2_f64.powi(63)),
+            "a mean does not wrap where the sum does"
+        );
     }
 }

@@ -21,9 +21,8 @@ pub const STACK_VARIABLE: &str = "WARPWRIGHT_STACK";
 /// # Errors
 /// A line that names the variable, what it takes and what it is.
 pub fn stack_bytes_from_env() -> Result<Option<usize>, String> {
-    match std::env::var_os(STACK_VARIABLE) {
+    match system::environment::variable(STACK_VARIABLE) {
         None => Ok(None),
-        Some(text) if text.is_empty() => Ok(None),
         Some(text) => match text.to_string_lossy().parse() {
             Ok(bytes) if STACK_BYTES.contains(&bytes) => Ok(Some(bytes)),
             _ => Err(format!(
