@@ -172,3 +172,25 @@ fn launches_that_are_nested_too_deep_are_an_error() {
         assert_eq!(reached, expected, "{levels} levels");
     }
 }
+
+#[test]
+fn a_thread_of_a_pool_takes_up_no_other_launch_while_it_waits_for_its_own() {
+    use rayon::prelude::*;
+    use std::cell::Cell;
+    thread_local! {
+        static LAUNCHES: Cell<u32> = const { Cell::new(0) };
+    }
+    let wrong: Vec<String> = (0..400_u32)
+        .into_par_iter()
+        .filter_map(|i| {
+            let nested = LAUNCHES.replace(LAUNCHES.get() + 1);
+            let done = reversed(unchecked(Order::Forward), 3, i + 3);
+            LAUNCHES.set(nested);
+            match nested {
+                0 => done.err(),
+                _ => Some(format!("{nested} launches wait on this thread")),
+            }
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of 400: {}", wrong.len(), wrong[0]);
+}

@@ -24,6 +24,8 @@ pub(super) struct Lane {
     pub copies: RefCell<Copies>,
     /// By what and where it gave way last, so that others could run.
     pub gave_way: Cell<Option<(&'static str, &'static Location<'static>)>>,
+    /// Where its last read-modify-write was that changed nothing.
+    pub looked_at: Cell<usize>,
     /// Times that it was told to end.
     pub ends: Cell<u32>,
     /// The lane that has launched this one's kernel, if a lane has.

@@ -24,6 +24,7 @@ mod order;
 #[cfg(unix)]
 mod overflow;
 mod path;
+mod pool;
 mod progress;
 mod runner;
 mod shadow;
@@ -31,11 +32,9 @@ mod stacks;
 
 use core::ffi::c_void;
 use std::sync::{
-    Mutex, OnceLock, PoisonError,
+    Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
-
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
     constant::ConstantValues,
@@ -180,17 +179,6 @@ pub unsafe fn launch_with_constants(
     })
 }
 
-/// The threads that blocks run on beside the one that launches; none if the system does not give them.
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    let start = || {
-        ThreadPoolBuilder::new()
-            .thread_name(|i| format!("warpwright-cpu-{i}"))
-            .build()
-    };
-    POOL.get_or_init(|| start().ok()).as_ref()
-}
-
 impl Launch<'_> {
     fn invalid(&self, what: String) -> LaunchError {
         let kernel = self.kernel.name;
@@ -204,12 +192,10 @@ impl Launch<'_> {
         let followed = self.options.checks.follow_accesses();
         // A launch by a lane stays on the lane's thread: the others may all be waiting for it. One with a mutation
         // has one thread too: its atomic operations may be none.
-        let pool = if followed || mutate::is_on() || self.depth > 0 || blocks == 1 {
-            None
-        } else {
-            pool()
+        let workers = match followed || mutate::is_on() || self.depth > 0 || blocks == 1 {
+            true => 1,
+            false => pool::threads() as u64,
         };
-        let workers = pool.map_or(1, |pool| pool.current_num_threads() as u64);
         let stacks = Stacks::take(
             self.config.threads() as usize,
             workers.min(blocks) as usize,
@@ -263,17 +249,7 @@ impl Launch<'_> {
                 }
             }
         };
-        match pool {
-            // The thread that launches waits for the others at the end, and takes up no other work meanwhile: that
-            // might be a launch that waits for this one.
-            Some(pool) => pool.in_place_scope(|scope| {
-                for _ in 1..workers {
-                    scope.spawn(|_| run_pieces());
-                }
-                run_pieces();
-            }),
-            None => run_pieces(),
-        }
+        pool::with_helpers(stacks.workers - 1, &run_pieces);
         let failure = failure.into_inner();
         match failure.unwrap_or_else(PoisonError::into_inner) {
             Some((_, fault)) => Err(LaunchError::Fault(Box::new(fault))),

@@ -111,13 +111,12 @@ fn frames(from: usize, end: usize) -> Vec<usize> {
 
 /// A call in the source: the function and the place in it.
 type Call = (String, String);
+/// The calls of a return address, several where some were inlined; none where they are not known.
+type Calls = Option<Arc<[Call]>>;
 
 /// The calls of a frame, several where some were inlined; none where that is not known.
-type Frame = Option<Arc<[Call]>>;
-
-/// The calls of the frame that has this return address.
-fn calls(address: usize) -> Frame {
-    static KNOWN: Mutex<Option<HashMap<usize, Frame>>> = Mutex::new(None);
+fn calls(address: usize) -> Calls {
+    static KNOWN: Mutex<Option<HashMap<usize, Calls>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     let found = known.entry(address).or_insert_with(|| {

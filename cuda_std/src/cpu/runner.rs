@@ -81,6 +81,7 @@ impl<'a> BlockRunner<'a> {
                 stack: Cell::new((0, 0)),
                 copies: RefCell::new(Copies::default()),
                 gave_way: Cell::new(None),
+                looked_at: Cell::new(0),
                 ends: Cell::new(0),
                 outer: lane::current(),
                 block: &raw const *state,

@@ -120,6 +120,12 @@ unsafe fn in_two_steps<T: Copy>(ptr: *mut T, how: How, new: impl FnOnce(T) -> T)
     old
 }
 
+/// Whether the lane's last operation that changes nothing was at this address too: then it may wait there. Sums of
+/// zero to one place after the other are no wait.
+fn looks_again(address: usize) -> bool {
+    Lane::try_current().is_some_and(|lane| lane.looked_at.replace(address) == address)
+}
+
 fn failure_order(order: Ordering) -> Ordering {
     match order {
         Ordering::Release => Ordering::Relaxed,
@@ -170,7 +176,9 @@ macro_rules! integer {
                 };
                 if same {
                     order(ptr, Touch::Load, how);
-                    give_way("a read-modify-write that changes nothing", how);
+                    if op == Rmw::Exchange || looks_again(ptr.addr()) {
+                        give_way("a read-modify-write that changes nothing", how);
+                    }
                 } else {
                     order(ptr, Touch::Update, how);
                 }
