@@ -23,7 +23,7 @@ impl Code {
     /// The code of the program or library that has a function at `address`; nothing where that cannot be known.
     pub fn around(address: usize) -> Self {
         static ALL: OnceLock<Vec<Code>> = OnceLock::new();
-        let all = ALL.get_or_init(segments);
+        let all = ALL.get_or_init(|| if READS_STACKS { segments() } else { Vec::new() });
         let found = all.iter().find(|code| code.contains(address));
         found.copied().unwrap_or(Self { start: 0, bytes: 0 })
     }
@@ -48,8 +48,8 @@ impl Code {
         let mut number = 0_u64;
         let mut word = from;
         while word.addr() + size_of::<usize>() <= end {
-            // SAFETY: by the contract. Volatile: nothing is known of what is there, but that it can be read.
-            let value = unsafe { word.read_volatile() };
+            // SAFETY: by the contract.
+            let value = unsafe { word_of_the_stack(word) };
             if self.contains(value) {
                 number = (number.rotate_left(7) ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             }
@@ -57,6 +57,27 @@ impl Code {
         }
         number
     }
+}
+
+/// Whether [`word_of_the_stack`] is there for this processor.
+const READS_STACKS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// A word of the stack, whatever it holds. An instruction of its own: to Rust the word may be uninitialised, and to
+/// AddressSanitizer one beside a variable.
+///
+/// # Safety
+/// The word can be read.
+#[inline(always)]
+unsafe fn word_of_the_stack(word: *const usize) -> usize {
+    let mut value = word.expose_provenance();
+    // SAFETY: reads one word, by the contract.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!("mov {0}, qword ptr [{0}]", inout(reg) value, options(nostack, readonly, preserves_flags));
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!("ldr {0}, [{0}]", inout(reg) value, options(nostack, readonly, preserves_flags));
+    }
+    value
 }
 
 /// The executable parts of the program and its libraries.
