@@ -392,7 +392,11 @@ impl BlockState {
     fn check_same_calls(&self, lane: &Lane, kind: BarrierKind, at: &'static Location<'static>) {
         let here = 0_usize;
         let from = (&raw const here).addr();
-        let (_, end) = lane.stack.get();
+        let (limit, end) = lane.stack.get();
+        // AddressSanitizer may keep variables elsewhere: then nothing is known of the calls.
+        if !(limit..end).contains(&from) {
+            return;
+        }
         // SAFETY: from a variable on the lane's stack to the stack's end.
         let number = unsafe { self.code.fingerprint(&raw const here, end) };
         let is_first = self.arrived.get() == 0;
