@@ -8,6 +8,7 @@ pub mod counters;
 pub mod html;
 pub mod ladder;
 pub mod markdown;
+mod outcome;
 pub mod overhead;
 pub mod record;
 #[cfg(feature = "run")]

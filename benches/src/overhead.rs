@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Outcome;
+use crate::outcome::Outcome;
 use crate::stats::Times;
 
 /// The most seconds that a process's first operation is to take beyond the context.
@@ -124,7 +124,7 @@ impl Calls {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::record::tests::times;
+    use crate::outcome::tests::times;
 
     /// One start and two forms of one operation, of which one missed its aim.
     pub fn overhead() -> Overhead {

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::literal::Fields;
+use super::literal::{Fields, clip};
 use super::{MAGIC, read_error};
 use crate::array::{Dtype, Shape};
-use crate::error::{Error, Result, one_line};
+use crate::error::{Error, Result};
 
 /// The longest header that is parsed, as in NumPy. Those of plain arrays take 118 bytes.
 const MAX_HEADER: u64 = 10_000;
@@ -188,29 +188,4 @@ fn element_type(descriptor: &str) -> Result<(Dtype, ByteOrder)> {
         ByteOrder::Native
     };
     Ok((dtype, byte_order))
-}
-
-/// A header that is not what the format asks for.
-pub(super) fn unusable(what: &str) -> Error {
-    Error::failed(format!(
-        "the .npy header cannot be used: {what}; save the array again"
-    ))
-}
-
-/// The error for an array of records.
-pub(super) fn structured() -> Error {
-    Error::failed(format!(
-        "a structured array; one of {} is needed: save one field of it, such as array['name']",
-        Dtype::list()
-    ))
-}
-
-/// The first characters of a text that comes from a file, on one line.
-pub(super) fn clip(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let line = one_line(text);
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
 }

@@ -4,8 +4,8 @@
 //! brackets, which a file from elsewhere may hold; an array of numbers nests nothing but its shape, so
 //! this parser goes through the text once and refuses everything else.
 
-use super::header::{clip, structured, unusable};
-use crate::error::{Error, Result};
+use crate::array::Dtype;
+use crate::error::{Error, Result, one_line};
 
 /// The three entries of the dictionary.
 #[derive(Debug, PartialEq, Eq)]
@@ -153,6 +153,31 @@ impl<'a> Rest<'a> {
             found if found.is_empty() => unusable(&format!("it ends where {wanted} is needed")),
             found => unusable(&format!("{wanted} is needed where it says {found}")),
         }
+    }
+}
+
+/// A header that is not what the format asks for.
+fn unusable(what: &str) -> Error {
+    Error::failed(format!(
+        "the .npy header cannot be used: {what}; save the array again"
+    ))
+}
+
+/// The error for an array of records.
+fn structured() -> Error {
+    Error::failed(format!(
+        "a structured array; one of {} is needed: save one field of it, such as array['name']",
+        Dtype::list()
+    ))
+}
+
+/// The first characters of a text that comes from a file, on one line.
+pub(super) fn clip(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = one_line(text);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
     }
 }
 
