@@ -68,6 +68,15 @@ pub fn significant(value: f64) -> String {
     format!("{value:.figures$}")
 }
 
+/// As [`significant`], without the noughts at the end of a fraction.
+pub fn short(value: f64) -> String {
+    let text = significant(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// The titles of the table.
 pub fn head() -> String {
     format!(
@@ -245,4 +254,24 @@ pub fn foot(record: &Record) -> String {
         ratios.0,
         ratios.1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noughts_before_the_point_stay() {
+        for (value, expected) in [
+            (1000.0, "1000"),
+            (25_000.0, "25000"),
+            (100.0, "100"),
+            (0.5, "0.5"),
+            (12.5, "12.5"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(short(value), expected);
+        }
+        assert_eq!(significant(100.0), "100.0");
+    }
 }

@@ -388,12 +388,7 @@ pub fn ladder(ladder: &Ladder) -> String {
         match rate {
             Some(rate) => {
                 let width = rate / most * (right - left);
-                let text = format!(
-                    "{} {unit}",
-                    table::significant(*rate)
-                        .trim_end_matches('0')
-                        .trim_end_matches('.')
-                );
+                let text = format!("{} {unit}", table::short(*rate));
                 svg.bar(
                     [left, y],
                     [width, step - 4.0],
@@ -460,9 +455,7 @@ pub fn roofline(record: &Record) -> String {
             [x.at(mark), height - 14.0],
             "middle",
             "faint",
-            table::significant(mark)
-                .trim_end_matches('0')
-                .trim_end_matches('.'),
+            &table::short(mark),
         );
     }
     for (bound, arithmetic) in [

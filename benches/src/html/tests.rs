@@ -115,3 +115,12 @@ fn a_run_without_times_has_a_page_too() {
     };
     well_formed(&super::page(&none, &[])).unwrap();
 }
+
+#[test]
+fn a_tick_of_a_thousand_operations_per_byte_says_so() {
+    let mut record = record();
+    let row = &mut record.rows[0];
+    row.operations = 1000 * row.bytes;
+    let chart = charts::roofline(&record);
+    assert!(chart.contains("class=\"faint\">1000</text>"), "{chart}");
+}
