@@ -16,8 +16,9 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+use std::{env, fs, io, process};
 
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -34,8 +35,10 @@ const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
 const SYMBOLS: &str = "driver-door/symbols.txt";
 
-/// The library's PTX, `ptx/<architecture>/<family>.ptx`, and its machine code, `ptx/<architecture>/<kernel>.cubin`.
+/// The library's PTX, `ptx/<architecture>/<family>.ptx`, and its machine code, a file `<kernel>.cubin` for each kernel in
+/// `ptx/<architecture>/kernels.tar`.
 const MODULES: &str = "ptx";
+const ARCHIVE: &str = "kernels.tar";
 
 /// Kernels are packed together until their text has this many bytes: much smaller than one by one, since
 /// they are alike, and quick to unpack for one of them.
@@ -211,15 +214,12 @@ fn code_table(root: &Path, out: &Path) -> (String, String) {
     let mut hashes = rows.clone();
     for folder in entries(root).iter().filter(|path| path.is_dir()) {
         let Some(arch) = stem(folder) else { continue };
-        let mut images = Vec::new();
-        for file in entries(folder) {
-            if file.extension().is_none_or(|it| it != "cubin") {
-                continue;
-            }
-            let image =
-                fs::read(&file).unwrap_or_else(|e| fail(&format!("{}: {e}", file.display())));
-            images.extend(stem(&file).map(|name| (name.to_owned(), image)));
-        }
+        let file = folder.join(ARCHIVE);
+        let images = if file.is_file() {
+            images(&file).unwrap_or_else(|e| fail(&format!("{}: {e}", file.display())))
+        } else {
+            Vec::new()
+        };
         for (name, image) in &images {
             let mut hasher = DefaultHasher::new();
             image.hash(&mut hasher);
@@ -236,6 +236,18 @@ fn code_table(root: &Path, out: &Path) -> (String, String) {
         }
     }
     (rows + "]\n", hashes + "]\n")
+}
+
+/// The images of an archive with their kernels' names, in its order.
+fn images(archive: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut images = Vec::new();
+    for entry in tar::Archive::new(fs::File::open(archive)?).entries()? {
+        let mut entry = entry?;
+        let mut image = Vec::new();
+        entry.read_to_end(&mut image)?;
+        images.extend(stem(&entry.path()?).map(|name| (name.to_owned(), image)));
+    }
+    Ok(images)
 }
 
 /// The name and bytes of each image of a group, and the images one behind the other.

@@ -426,8 +426,9 @@ fn committed_problems(
             }
         }
         let strays = strays(folder, manifest)?.into_iter();
-        for file in strays.chain(cubins::strays(folder, manifest)?) {
-            problems.push(format!("{}: the manifest does not have it", file.display()));
+        let strays = strays.map(|file| file.display().to_string());
+        for stray in strays.chain(cubins::strays(folder, manifest)?) {
+            problems.push(format!("{stray}: the manifest does not have it"));
         }
     }
     Ok(problems)

@@ -1,16 +1,61 @@
-//! Machine code beside the PTX: `host/ptx/<architecture>/<kernel>.cubin`, a file for each kernel that `auto` launches, and
-//! the check that they are what `ptxas` makes of the PTX.
+//! Machine code beside the PTX: `host/ptx/<architecture>/kernels.tar` has a file `<kernel>.cubin` for each kernel that
+//! `auto` launches, and the check that they are what `ptxas` makes of the PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
 
 use cuda_builder::NvvmArch;
 use cuda_builder::assemble::Ptxas;
 
 use crate::manifest::{Code, Manifest, Record};
 use crate::{Result, project, ptx, sources, usage};
+
+/// The name of an architecture's archive, and how those of the files in it end.
+const ARCHIVE: &str = "kernels.tar";
+const ENDING: &str = ".cubin";
+
+/// The images of an architecture, by kernel.
+type Images = BTreeMap<String, Vec<u8>>;
+
+/// The archive of these images: always the same bytes, in the order of names and without times or owners.
+fn pack(images: &Images) -> Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, image) in images {
+        let mut header = tar::Header::new_ustar();
+        header.set_mode(0o644);
+        header.set_size(image.len() as u64);
+        archive.append_data(&mut header, format!("{name}{ENDING}"), &**image)?;
+    }
+    Ok(archive.into_inner()?)
+}
+
+fn unpack(bytes: &[u8]) -> Result<Images> {
+    let mut images = Images::new();
+    for entry in tar::Archive::new(bytes).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.to_string_lossy().into_owned();
+        let name = path
+            .strip_suffix(ENDING)
+            .ok_or_else(|| format!("names that end with {ENDING} required, given {path}"))?;
+        let mut image = Vec::new();
+        entry.read_to_end(&mut image)?;
+        images.insert(name.to_owned(), image);
+    }
+    Ok(images)
+}
+
+/// The bytes of an architecture's archive and the images in it; none of either where there is none.
+fn committed(folder: &Path, arch: &str) -> Result<(Vec<u8>, Images)> {
+    let failed = |error: &dyn std::fmt::Display| format!("{arch}/{ARCHIVE}: {error}");
+    let bytes = match fs::read(folder.join(arch).join(ARCHIVE)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        read => read.map_err(|error| failed(&error))?,
+    };
+    let images = unpack(&bytes).map_err(|error| failed(&error))?;
+    Ok((bytes, images))
+}
 
 /// The machine code of a family's kernels for an architecture: its record, and the images by kernel.
 pub struct Assembled {
@@ -73,10 +118,20 @@ fn kernels(record: &Record) -> Vec<String> {
     record.entries.iter().filter(is_wanted).cloned().collect()
 }
 
-/// What is wrong with the committed files that belong to the modules of these records, without assembling them again.
+/// What is wrong with the committed machine code of the modules of these records, without assembling it again.
 pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record]) -> Vec<String> {
     let mut problems = Vec::new();
     for &(arch, from) in &project::assembled() {
+        let (bytes, images) = match committed(folder, arch.sm()) {
+            Ok(read) => read,
+            Err(error) => {
+                problems.push(error.to_string());
+                continue;
+            }
+        };
+        if !bytes.is_empty() && pack(&images).is_ok_and(|packed| packed != bytes) {
+            problems.push(format!("{arch}/{ARCHIVE}: it is packed in another way"));
+        }
         for record in records.iter().filter(|record| record.arch == from.sm()) {
             let family = format!("{arch}, {}", record.family);
             let Some(code) = manifest.code(arch.sm(), &record.family) else {
@@ -90,18 +145,23 @@ pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record
                 problems.push(format!("{family}: machine code of other kernels"));
             }
             for (name, hash) in &code.kernels {
-                let file = code.file(name);
-                match fs::read(folder.join(&file)) {
-                    Err(error) => problems.push(format!("{file}: {error}")),
-                    Ok(image) if sources::bytes_hash(&image) != *hash => {
-                        problems.push(format!("{file}: the file is not the manifest's"));
+                let what = match images.get(name) {
+                    None => "it is not there",
+                    Some(image) if sources::bytes_hash(image) != *hash => {
+                        "it is not the manifest's"
                     }
-                    Ok(_) => {}
-                }
+                    Some(_) => continue,
+                };
+                problems.push(format!("{}: {what}", place(&code.arch, name)));
             }
         }
     }
     problems
+}
+
+/// What an image is called.
+fn place(arch: &str, kernel: &str) -> String {
+    format!("{arch}/{ARCHIVE}, {kernel}{ENDING}")
 }
 
 fn sorted(names: Vec<String>) -> BTreeSet<String> {
@@ -136,7 +196,7 @@ pub fn rebuild_problems(
             if old.and_then(|old| old.kernels.get(name)) != Some(hash) {
                 problems.push(format!(
                     "{}: ptxas {} gives another image",
-                    new.file(name),
+                    place(&new.arch, name),
                     ptxas.version
                 ));
             }
@@ -145,27 +205,52 @@ pub fn rebuild_problems(
     Ok(problems)
 }
 
-/// Files of machine code below the folder that the manifest does not name.
-pub fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>> {
-    let files = |code: &Code| -> Vec<PathBuf> {
-        let names = code.kernels.keys();
-        names.map(|name| folder.join(code.file(name))).collect()
-    };
-    let known: BTreeSet<PathBuf> = manifest.code.iter().flat_map(files).collect();
-    let mut found = project::files_below(folder)?;
-    found.retain(|file| file.extension() == Some(OsStr::new("cubin")) && !known.contains(file));
-    Ok(found)
+/// Machine code below the folder that the manifest does not name.
+pub fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let mut strays = Vec::new();
+    for arch in archs(folder)? {
+        let known = kernels_of(manifest, &arch);
+        let (_, images) = committed(folder, &arch)?;
+        let names = images.keys().filter(|name| !known.contains(name.as_str()));
+        strays.extend(names.map(|name| place(&arch, name)));
+    }
+    Ok(strays)
 }
 
-/// Writes the images, and removes those that the manifest does not name.
+/// The architectures that have an archive.
+fn archs(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut files = project::files_below(folder)?;
+    files.retain(|file| file.file_name().is_some_and(|name| name == ARCHIVE));
+    let arch = |file: &Path| Some(file.parent()?.file_name()?.to_string_lossy().into_owned());
+    Ok(files.iter().filter_map(|file| arch(file)).collect())
+}
+
+/// The kernels that the manifest names of an architecture.
+fn kernels_of<'a>(manifest: &'a Manifest, arch: &str) -> BTreeSet<&'a str> {
+    let codes = manifest.code.iter().filter(|code| code.arch == arch);
+    codes
+        .flat_map(|code| code.kernels.keys().map(String::as_str))
+        .collect()
+}
+
+/// Writes the images into the archives, and removes those that the manifest does not name.
 pub fn write(folder: &Path, manifest: &Manifest, assembled: &[Assembled]) -> Result<()> {
-    for family in assembled {
-        for (name, image) in &family.images {
-            project::write(&folder.join(family.record.file(name)), image)?;
+    let mut all = archs(folder)?;
+    all.extend(assembled.iter().map(|family| family.record.arch.clone()));
+    for arch in all {
+        // What cannot be read is replaced: the check names what is missing then.
+        let (_, mut images) = committed(folder, &arch).unwrap_or_default();
+        for family in assembled.iter().filter(|family| family.record.arch == arch) {
+            images.extend(family.images.iter().cloned());
         }
-    }
-    for file in strays(folder, manifest)? {
-        fs::remove_file(&file).map_err(|e| format!("removing {}: {e}", file.display()))?;
+        let known = kernels_of(manifest, &arch);
+        images.retain(|name, _| known.contains(name.as_str()));
+        let path = folder.join(&arch).join(ARCHIVE);
+        if images.is_empty() {
+            fs::remove_file(&path).map_err(|e| format!("removing {}: {e}", path.display()))?;
+        } else {
+            project::write(&path, &pack(&images)?)?;
+        }
     }
     Ok(())
 }
@@ -203,25 +288,32 @@ mod tests {
     }
 
     const IMAGE: &[u8] = b"\x7fELF\r\n";
+    const KERNEL: &str = "reduce_best__sum_f32";
+
+    fn arch() -> String {
+        project::assembled()[0].0.to_string()
+    }
+
+    /// The machine code of one kernel.
+    fn assembled() -> Assembled {
+        Assembled {
+            record: Code {
+                family: "reduce".to_owned(),
+                arch: arch(),
+                ptx: "p".to_owned(),
+                ptxas: "13".to_owned(),
+                kernels: [(KERNEL.to_owned(), sources::bytes_hash(IMAGE))].into(),
+            },
+            images: vec![(KERNEL.to_owned(), IMAGE.to_vec())],
+        }
+    }
 
     /// A folder with one kernel as it should be.
-    fn committed() -> (tempfile::TempDir, Manifest) {
+    fn sound() -> (tempfile::TempDir, Manifest) {
         let folder = tempfile::tempdir().unwrap();
-        let mut manifest = Manifest::new(vec![record(&[
-            "reduce_best__sum_f32",
-            "reduce_cascaded__sum_f32",
-        ])]);
-        let (arch, _) = project::assembled()[0];
-        let hash = sources::bytes_hash(IMAGE);
-        manifest.code = vec![Code {
-            family: "reduce".to_owned(),
-            arch: arch.to_string(),
-            ptx: "p".to_owned(),
-            ptxas: "13".to_owned(),
-            kernels: [("reduce_best__sum_f32".to_owned(), hash)].into(),
-        }];
-        let file = manifest.code[0].file("reduce_best__sum_f32");
-        project::write(&folder.path().join(file), IMAGE).unwrap();
+        let mut manifest = Manifest::new(vec![record(&[KERNEL, "reduce_cascaded__sum_f32"])]);
+        manifest.code = vec![assembled().record];
+        write(folder.path(), &manifest, &[assembled()]).unwrap();
         (folder, manifest)
     }
 
@@ -232,28 +324,62 @@ mod tests {
 
     #[test]
     fn files_as_the_manifest_says_are_no_problem() {
-        let (folder, manifest) = committed();
+        let (folder, manifest) = sound();
         assert_eq!(problems(folder.path(), &manifest), [""; 0]);
         assert!(strays(folder.path(), &manifest).unwrap().is_empty());
     }
 
     #[test]
+    fn the_same_images_are_the_same_archive_in_the_order_of_names() {
+        let images = ["b", "a", "long".repeat(20).as_str()]
+            .map(|name| (name.to_owned(), name.as_bytes().to_vec()));
+        let bytes = pack(&images.clone().into()).unwrap();
+        let other = pack(&images.iter().rev().cloned().collect()).unwrap();
+        assert_eq!(bytes, other);
+        assert_eq!(unpack(&bytes).unwrap(), images.into());
+        let mut archive = tar::Archive::new(&*bytes);
+        let mut names = archive.entries().unwrap().map(|entry| {
+            let entry = entry.unwrap();
+            assert_eq!(entry.header().mtime().unwrap(), 0);
+            entry.path().unwrap().to_string_lossy().into_owned()
+        });
+        assert_eq!(names.next().as_deref(), Some("a.cubin"));
+        assert!(unpack(&bytes[..700]).is_err());
+    }
+
+    #[test]
     fn what_is_missing_changed_or_of_another_ptx_is_told() {
-        let (folder, manifest) = committed();
-        let file = manifest.code[0].file("reduce_best__sum_f32");
-        let path = folder.path().join(&file);
+        let (folder, manifest) = sound();
+        let path = folder.path().join(arch()).join(ARCHIVE);
+        let given = |archive: &[u8]| {
+            fs::write(&path, archive).unwrap();
+            problems(folder.path(), &manifest)
+        };
         // No line endings in here.
-        fs::write(&path, b"\x7fELF\n").unwrap();
+        let other = Images::from([(KERNEL.to_owned(), b"\x7fELF\n".to_vec())]);
         assert_eq!(
-            problems(folder.path(), &manifest),
-            [format!("{file}: the file is not the manifest's")]
+            given(&pack(&other).unwrap()),
+            [format!(
+                "{}: it is not the manifest's",
+                place(&arch(), KERNEL)
+            )]
+        );
+        let good = pack(&Images::from([(KERNEL.to_owned(), IMAGE.to_vec())])).unwrap();
+        let way = format!("{}/{ARCHIVE}: it is packed in another way", arch());
+        assert_eq!(given(&[&*good, &[0; 512]].concat()), [way]);
+        let found = given(&good[..700]);
+        let start = format!("{}/{ARCHIVE}: ", arch());
+        assert!(
+            found.len() == 1 && found[0].starts_with(&start),
+            "{found:?}"
         );
         fs::remove_file(&path).unwrap();
         let found = problems(folder.path(), &manifest);
-        assert!(found.len() == 1 && found[0].starts_with(&file), "{found:?}");
+        let missing = format!("{}: it is not there", place(&arch(), KERNEL));
+        assert_eq!(found, [missing]);
 
-        let (folder, good) = committed();
-        let family = format!("{}, reduce", good.code[0].arch);
+        let (folder, good) = sound();
+        let family = format!("{}, reduce", arch());
         let mut manifest = good.clone();
         manifest.modules[0].sha256 = "other".to_owned();
         let other = [format!("{family}: machine code of another PTX")];
@@ -268,8 +394,24 @@ mod tests {
         let none = [format!("{family}: the manifest has no machine code")];
         assert_eq!(problems(folder.path(), &manifest), none);
         // Code that nothing names would run in the place of new PTX.
-        assert_eq!(strays(folder.path(), &manifest).unwrap().len(), 1);
+        let stray = [place(&arch(), KERNEL)];
+        assert_eq!(strays(folder.path(), &manifest).unwrap(), stray);
         write(folder.path(), &manifest, &[]).unwrap();
         assert!(strays(folder.path(), &manifest).unwrap().is_empty());
+        assert!(!folder.path().join(arch()).join(ARCHIVE).exists());
+    }
+
+    #[test]
+    fn what_is_not_assembled_again_stays() {
+        let (folder, mut manifest) = sound();
+        let mut other = assembled();
+        other.record.family = "map".to_owned();
+        other.record.kernels = [("map_best__sin".to_owned(), "h".to_owned())].into();
+        other.images = vec![("map_best__sin".to_owned(), b"map".to_vec())];
+        manifest.code.push(other.record.clone());
+        write(folder.path(), &manifest, &[other]).unwrap();
+        let (_, images) = committed(folder.path(), &arch()).unwrap();
+        assert_eq!(images[KERNEL], IMAGE);
+        assert_eq!(images["map_best__sin"], b"map");
     }
 }

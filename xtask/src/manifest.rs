@@ -39,13 +39,6 @@ pub struct Code {
     pub kernels: BTreeMap<String, String>,
 }
 
-impl Code {
-    /// The path of a kernel's image below the folder of the PTX.
-    pub fn file(&self, kernel: &str) -> String {
-        format!("{}/{kernel}.cubin", self.arch)
-    }
-}
-
 /// One PTX module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {

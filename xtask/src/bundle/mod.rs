@@ -215,6 +215,9 @@ fn add_tools(folder: &Path) -> Result<()> {
             .join(arch.file_name().unwrap_or_default());
         make(&target)?;
         for module in list(&arch)? {
+            if module.extension().is_none_or(|it| it != "ptx") {
+                continue;
+            }
             let text = fs::read_to_string(&module).map_err(|e| failed("reading", &module, &e))?;
             let text = if lines {
                 lines::told_in_kernels(&text)
