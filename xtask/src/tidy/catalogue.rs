@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
+use super::code::lines;
 use super::tree::{Family, Tree};
 use crate::manifest::Manifest;
 use crate::sources;
@@ -162,22 +163,17 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
             }
         }
     }
-    for (path, text) in tree
-        .sources()
-        .filter(|(path, _)| path.starts_with("gpu/src/"))
-    {
+    for (path, tokens) in tree.sources() {
         let folder = path
             .strip_prefix("gpu/src/")
             .and_then(|rest| rest.strip_suffix("/mod.rs"));
-        let line = text
-            .lines()
-            .position(|line| line.starts_with("pub const FAMILY: Family"));
-        let (Some(name), Some(line)) = (folder, line) else {
+        let Some(name) = folder else { continue };
+        let Some(line) = lines(tokens, "pub const FAMILY: Family").pop() else {
             continue;
         };
         if !tree.families.iter().any(|family| family.name == name) {
             let what = format!("the catalogue has no family `{name}`");
-            found.push((path.to_owned(), line + 1, what));
+            found.push((path.to_owned(), line, what));
         }
     }
     found

@@ -1,121 +1,76 @@
-//! Rust text without what is not code.
+//! Rust text as its tokens, with their lines: what is code in it, and no comment.
 
-/// The text with comments and the contents of string and character literals as spaces. Lines stay where
-/// they are.
-pub fn code(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut kept = vec![b' '; bytes.len()];
-    for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
-        kept[at] = *byte;
-    }
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = match skipped(text, at) {
-            Some(end) => end,
-            None => {
-                kept[at] = bytes[at];
-                at + 1
-            }
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// A token. Each bracket is one, and each character of an operator.
+pub struct Token {
+    pub text: String,
+    /// Counted from 1.
+    pub line: usize,
+}
+
+/// The tokens of a text. A comment is none; one of documentation is an attribute.
+///
+/// # Errors
+/// Where the text is not Rust.
+pub fn tokens(text: &str) -> Result<Vec<Token>, (usize, String)> {
+    let stream: TokenStream = text
+        .parse()
+        .map_err(|error: proc_macro2::LexError| (error.span().start().line, error.to_string()))?;
+    let mut tokens = Vec::new();
+    flatten(stream, &mut tokens);
+    Ok(tokens)
+}
+
+fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
+    let token = |text: String, span: Span| Token {
+        text,
+        line: span.start().line,
+    };
+    for tree in stream {
+        let TokenTree::Group(group) = tree else {
+            tokens.push(token(tree.to_string(), tree.span()));
+            continue;
         };
-        at = end;
+        let (open, close) = match group.delimiter() {
+            Delimiter::Parenthesis => ("(", ")"),
+            Delimiter::Bracket => ("[", "]"),
+            Delimiter::Brace => ("{", "}"),
+            Delimiter::None => ("", ""),
+        };
+        tokens.push(token(open.to_owned(), group.span_open()));
+        flatten(group.stream(), tokens);
+        tokens.push(token(close.to_owned(), group.span_close()));
     }
-    // Only whole literals and comments were cut out, so this loses nothing.
-    String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// The numbers of the lines that have `word` with no letter, digit or `_` beside it.
-pub fn lines_with_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let has = move |line: &str| {
-        line.match_indices(word).any(|(at, _)| {
-            let free =
-                |beside: Option<char>| beside.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
-            free(line[..at].chars().next_back()) && free(line[at + word.len()..].chars().next())
+/// Where a pattern, which is Rust too, is in tokens.
+pub fn find<'a>(all: &'a [Token], pattern: &str) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    let pattern = tokens(pattern).unwrap_or_default();
+    let length = pattern.len();
+    (0..(all.len() + 1).saturating_sub(length))
+        .map(move |at| at..at + length)
+        .filter(move |place| {
+            let mut pairs = all[place.clone()].iter().zip(&pattern);
+            length > 0 && pairs.all(|(one, other)| one.text == other.text)
         })
-    };
-    text.lines()
-        .enumerate()
-        .filter(move |(_, line)| has(line))
-        .map(|(index, _)| index + 1)
 }
 
-/// The end of the comment or literal that starts at `at`, if one does.
-fn skipped(text: &str, at: usize) -> Option<usize> {
-    let rest = &text.as_bytes()[at..];
-    let length = match rest {
-        [b'/', b'/', ..] => rest
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .unwrap_or(rest.len()),
-        [b'/', b'*', ..] => block_comment(rest),
-        [b'"', ..] => 1 + quoted(&rest[1..], b'"'),
-        [b'r', ..] if starts_word(text, at) => raw_string(rest, 1)?,
-        [b'b' | b'c', b'r', ..] if starts_word(text, at) => raw_string(rest, 2)?,
-        [b'\'', b'\\', ..] => 1 + quoted(&rest[1..], b'\''),
-        // A lifetime has no quote behind its first character.
-        [b'\'', ..] => {
-            let character = text[at + 1..].chars().next()?.len_utf8();
-            (rest.get(1 + character) == Some(&b'\'')).then_some(2 + character)?
-        }
-        _ => return None,
-    };
-    Some(at + length)
+/// The lines on which a pattern begins.
+pub fn lines(tokens: &[Token], pattern: &str) -> Vec<usize> {
+    let mut lines: Vec<usize> = find(tokens, pattern)
+        .map(|place| tokens[place.start].line)
+        .collect();
+    lines.dedup();
+    lines
 }
 
-fn starts_word(text: &str, at: usize) -> bool {
-    at == 0 || !matches!(text.as_bytes()[at - 1], b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z')
-}
-
-/// The length of a comment that may have others inside.
-fn block_comment(rest: &[u8]) -> usize {
-    let (mut depth, mut at) = (0, 0);
-    while at < rest.len() {
-        match &rest[at..] {
-            [b'/', b'*', ..] => {
-                depth += 1;
-                at += 2;
-            }
-            [b'*', b'/', ..] => {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    return at;
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
-/// The length up to and with the closing quote.
-fn quoted(rest: &[u8], quote: u8) -> usize {
-    let mut at = 0;
-    while at < rest.len() {
-        match rest[at] {
-            b'\\' => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
-/// The length of a raw string whose hash signs or quote come after `prefix` letters.
-fn raw_string(rest: &[u8], prefix: usize) -> Option<usize> {
-    let hashes = rest[prefix..]
-        .iter()
-        .take_while(|byte| **byte == b'#')
-        .count();
-    let start = prefix + hashes + 1;
-    if rest.get(start - 1) != Some(&b'"') {
-        return None;
-    }
-    let mut end = vec![b'"'];
-    end.resize(1 + hashes, b'#');
-    let found = rest[start..]
-        .windows(end.len())
-        .position(|window| window == end);
-    Some(found.map_or(rest.len(), |at| start + at + end.len()))
+/// The value of a string literal.
+pub fn string(token: Option<&Token>) -> Option<String> {
+    let literal: syn::LitStr = syn::parse_str(&token?.text).ok()?;
+    Some(literal.value())
 }
 
 #[cfg(test)]
@@ -123,29 +78,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_literals_are_blank() {
+    fn comments_and_literals_are_no_code() {
         for (text, expected) in [
-            ("a // b\nc", "a     \nc"),
-            ("a /* b /* c */ d */ e", "a                   e"),
-            (r#"f("a\"b", c)"#, "f(      , c)"),
-            (r##"f(r#"a"b"#, c)"##, "f(        , c)"),
-            ("f(b'x', '\\'', 'é', c)", "f(b   ,     ,     , c)"),
-            ("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)"),
+            ("a // b\nc", "a c"),
+            ("a /* b /* c */ d */ e", "a e"),
+            (r#"f("a\"b", c)"#, r#"f ( "a\"b" , c )"#),
+            (r##"f(r#"a"b"#, c)"##, r##"f ( r#"a"b"# , c )"##),
+            ("f(b'x', '\\'', 'é', c)", "f ( b'x' , '\\'' , 'é' , c )"),
+            ("fn f<'a>(x: &'a str)", "fn f < ' a > ( x : & ' a str )"),
             ("r#type = bar", "r#type = bar"),
-            ("var\"x\"", "var   "),
+            ("/// b\na", "# [ doc = \" b\" ] a"),
         ] {
-            assert_eq!(code(text), expected, "{text}");
+            let words: Vec<String> = tokens(text)
+                .unwrap()
+                .into_iter()
+                .map(|it| it.text)
+                .collect();
+            assert_eq!(words.join(" "), expected, "{text}");
         }
-        // What is never closed ends with the text.
-        for text in ["/* a", "\"a\\", "r#\"a\"", "'\\"] {
-            assert_eq!(code(text).trim(), "", "{text}");
+        // What is never closed is not Rust.
+        for text in ["/* a", "\"a\\", "r#\"a\"", "'\\", "f(", "a\n)"] {
+            assert!(tokens(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn words_have_ends() {
-        let lines = |text| lines_with_word(text, "cust").collect::<Vec<_>>();
-        assert_eq!(lines("custom\nuse cust::x;\ncust_raw\n(cust)"), [2, 4]);
-        assert_eq!(lines(""), [0_usize; 0]);
+    fn patterns_are_found_between_whole_words() {
+        let at = |text, pattern| lines(&tokens(text).unwrap(), pattern);
+        let text = "custom\nuse cust::x;\ncust_raw // cust\n(cust)\n\"cust\"";
+        assert_eq!(at(text, "cust"), [2, 4]);
+        assert_eq!(at("a::b; a :: b\n; a::b_c; a\n::b", "a::b"), [1, 2]);
+        assert_eq!(at("", "cust"), [0_usize; 0]);
+        assert_eq!(at("a", ""), [0_usize; 0]);
+        let text = tokens(r##"("a\"b" r#"c"# 1)"##).unwrap();
+        let strings: Vec<_> = (0..6).map(|at| string(text.get(at))).collect();
+        let [a, b] = ["a\"b", "c"].map(|text| Some(text.to_owned()));
+        assert_eq!(strings, [None, a, b, None, None, None]);
     }
 }

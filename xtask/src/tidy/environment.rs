@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
-use super::code::{code, lines_with_word};
-use super::text::{is_test, lines_before_tests};
+use super::code::{Token, find, lines, string};
+use super::text::{is_test, quoted, table};
 use super::tree::Tree;
 
 /// Where the table is, and the head of it.
@@ -55,7 +55,7 @@ pub fn every_variable_is_listed(tree: &Tree) -> Found {
     for (path, text) in tree.ending("").filter(|(path, _)| is_code(path)) {
         let mut names = own_names(text);
         if path.ends_with(".rs") {
-            let (read, unclear) = read_names(tree, path, text);
+            let (read, unclear) = read_names(tree, path);
             names.extend(read);
             found.extend(
                 unclear
@@ -90,20 +90,19 @@ pub fn every_variable_is_listed(tree: &Tree) -> Found {
 pub fn libraries_ask_system(tree: &Tree) -> Found {
     let mut found = Found::new();
     let of_libraries = |path: &str| LIBRARIES.iter().any(|start| path.starts_with(start));
-    for (path, text) in tree
+    for (path, tokens) in tree
         .sources()
         .filter(|(path, _)| of_libraries(path) && !is_test(path))
     {
-        let own = lines_before_tests(path, text);
-        let code = code(text);
-        for reader in ["var", "var_os", "vars", "vars_os"] {
-            for line in lines_with_word(&code, reader).filter(|line| *line <= own) {
-                let before = code.lines().nth(line - 1).unwrap_or_default();
-                if before.contains(&format!("env::{reader}")) {
-                    let what = "`system::environment::variable` is required for variables, given \
-                                `std::env`, which honours them with raised privileges too";
-                    found.push((path.to_owned(), line, what.to_owned()));
-                }
+        let own = tree.lines_before_tests(path);
+        for reader in ["env::var", "env::var_os", "env::vars", "env::vars_os"] {
+            for line in lines(tokens, reader)
+                .into_iter()
+                .filter(|line| *line <= own)
+            {
+                let what = "`system::environment::variable` is required for variables, given \
+                            `std::env`, which honours them with raised privileges too";
+                found.push((path.to_owned(), line, what.to_owned()));
             }
         }
     }
@@ -112,17 +111,10 @@ pub fn libraries_ask_system(tree: &Tree) -> Found {
 
 /// The first column of the table: names with their lines.
 fn listed(page: &str) -> Vec<(String, usize)> {
-    let lines = page
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| *line != TABLE_HEAD);
-    lines
-        .skip(2)
-        .take_while(|(_, line)| line.starts_with('|'))
-        .flat_map(|(index, line)| {
-            let cell = line.split('|').nth(1).unwrap_or_default();
-            let names = cell.split('`').skip(1).step_by(2);
-            names.map(move |name| (name.to_owned(), index + 1))
+    table(page, TABLE_HEAD)
+        .flat_map(|(line, cells)| {
+            let names = cells.into_iter().take(1).flat_map(quoted);
+            names.map(move |name| (name.to_owned(), line))
         })
         .collect()
 }
@@ -182,43 +174,38 @@ fn script_names(text: &str) -> Vec<(usize, String)> {
 type Read = Vec<(usize, String)>;
 
 /// What a source reads, and where it cannot be told what.
-fn read_names(tree: &Tree, path: &str, text: &str) -> (Read, Vec<(usize, String)>) {
+fn read_names(tree: &Tree, path: &str) -> (Read, Vec<(usize, String)>) {
     let excepted = |list: &[(&str, &str)]| list.iter().any(|(file, _)| *file == path);
-    let code = code(text);
+    let tokens = tree.code(path);
     let (mut read, mut unclear) = (Read::new(), Vec::new());
     for (word, name) in IMPLIED {
-        read.extend(
-            lines_with_word(&code, word)
-                .take(1)
-                .map(|line| (line, (*name).to_owned())),
-        );
+        let first = lines(tokens, word).into_iter().take(1);
+        read.extend(first.map(|line| (line, (*name).to_owned())));
     }
     for word in ["env::vars", "env::vars_os"] {
-        for line in lines_with_word(&code, word).filter(|_| !excepted(ALL_READ)) {
+        for line in lines(tokens, word)
+            .into_iter()
+            .filter(|_| !excepted(ALL_READ))
+        {
             let what = "one variable at a time is required, given a reading of all".to_owned();
             unclear.push((line, what));
         }
     }
     for reader in READERS {
-        for (at, _) in code.match_indices(reader) {
-            let free = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
-            let end = at + reader.len();
-            if !free(code[..at].chars().next_back()) || !free(code[end..].chars().next()) {
-                continue;
-            }
-            match argument(tree, &code, text, path, end) {
-                Argument::Name(name) => read.push((line_at(text, at), name)),
+        for place in find(tokens, reader) {
+            let line = tokens[place.start].line;
+            match argument(tree, path, &tokens[place.end..]) {
+                Argument::Name(name) => read.push((line, name)),
                 // `variable` is an ordinary word, and a wrapper's calls are looked at by its name.
                 Argument::Other(given)
                     if *reader == "variable"
-                        || (given == "name"
-                            && lines_with_word(&code, "variable").next().is_some()) => {}
+                        || (given == "name" && find(tokens, "variable").next().is_some()) => {}
                 Argument::Other(_) if excepted(NAMED_ELSEWHERE) => {}
                 Argument::Other(given) => {
                     let what = format!(
                         "the name of a variable or a constant of it is required for `{reader}`, given `{given}`"
                     );
-                    unclear.push((line_at(text, at), what));
+                    unclear.push((line, what));
                 }
             }
         }
@@ -234,34 +221,34 @@ enum Argument {
     Other(String),
 }
 
-/// What stands in brackets at `at`. `code` and `text` have the same bytes at the same places, but for literals.
-fn argument(tree: &Tree, code: &str, text: &str, path: &str, at: usize) -> Argument {
-    let Some(inner) = text[at..].trim_start().strip_prefix('(') else {
-        return Argument::Other("no call".to_owned());
+/// What stands in brackets behind a reader.
+fn argument(tree: &Tree, path: &str, behind: &[Token]) -> Argument {
+    let inner = match behind {
+        [bracket, and, inner @ ..] if bracket.text == "(" && and.text == "&" => inner,
+        [bracket, inner @ ..] if bracket.text == "(" => inner,
+        _ => return Argument::Other("no call".to_owned()),
     };
-    if code[at..].trim_start().is_empty() {
-        return Argument::Other("no call".to_owned());
+    if let Some(name) = string(inner.first()) {
+        return Argument::Name(name);
     }
-    let inner = inner.trim_start().trim_start_matches('&');
-    if let Some(literal) = inner.strip_prefix('"') {
-        return Argument::Name(literal.split('"').next().unwrap_or_default().to_owned());
-    }
-    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-    let given = &inner[..end.unwrap_or(inner.len())];
+    let is_path =
+        |text: &str| text == ":" || text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let words = inner.iter().map(|token| token.text.as_str());
+    let given: String = words.take_while(|text| is_path(text)).collect();
     let constant = given.rsplit("::").next().unwrap_or_default();
     // One of this file before those of others.
-    let here = tree.sources().filter(|(other, _)| *other == path);
+    let here = std::iter::once(tree.code(path));
     let value = here
-        .chain(tree.sources())
-        .find_map(|(_, text)| value_of(text, constant));
+        .chain(tree.sources().map(|(_, tokens)| tokens))
+        .find_map(|tokens| value_of(tokens, constant));
     value.map_or_else(|| Argument::Other(given.to_owned()), Argument::Name)
 }
 
 /// The value of a constant that is a string.
-fn value_of(text: &str, constant: &str) -> Option<String> {
+fn value_of(tokens: &[Token], constant: &str) -> Option<String> {
     if constant.is_empty() || !constant.chars().all(is_name) {
         return None;
     }
-    let (_, rest) = text.split_once(&format!("const {constant}: &str = \""))?;
-    Some(rest.split('"').next()?.to_owned())
+    let place = find(tokens, &format!("const {constant}: &str =")).next()?;
+    string(tokens.get(place.end))
 }

@@ -1,12 +1,15 @@
 //! Who may know whom.
 
-use std::collections::BTreeSet;
-
 use toml::{Table, Value};
 
 use super::Found;
-use super::code::{code, lines_with_word};
+use super::code::lines;
+use super::text::{quoted, table};
 use super::tree::Tree;
+
+/// Where the table of layers is, and the head of it.
+const PAGE: &str = "ARCHITECTURE.md";
+pub(super) const TABLE_HEAD: &str = "| folder | what it is | may depend on |";
 
 /// The packages of the published `cust`.
 const CUST: &[&str] = &["cust", "cust_core", "cust_derive", "cust_raw"];
@@ -16,9 +19,6 @@ const OWN_CUST: &[&str] = &["cust/", "tests/tests/cust_parity.rs"];
 
 /// The manifests that may name the published crate.
 const USERS_OF_CUST: &[&str] = &["host/Cargo.toml", "tests/Cargo.toml"];
-
-/// Packages that the kernels' crate must not reach, beside those of `cust`.
-const ABOVE_GPU: &[&str] = &["warpwright", "warpwright-cli", "warpwright-cust"];
 
 /// Where assembly may be written, and why.
 const ASM_ALLOWED: &[(&str, &str)] = &[
@@ -34,50 +34,120 @@ struct Dependency {
     /// The key in the manifest.
     key: String,
     package: String,
-    path: bool,
+    /// The folder of the project that it is in, if it is in one.
+    folder: Option<String>,
 }
 
-/// The crate of kernels depends neither on the library nor on anything that drives a GPU, also not by way
-/// of another crate of the workspace.
-pub fn gpu_is_the_lowest_layer(tree: &Tree) -> Found {
+/// A row of the table of layers.
+struct Layer {
+    line: usize,
+    /// Its folders, without the `/` at the end.
+    folders: Vec<String>,
+    /// What it may depend on: folders of other rows. None: anything.
+    below: Option<Vec<String>>,
+}
+
+/// Every crate depends only on what its row of the table in `ARCHITECTURE.md` names, and something there on each that is
+/// named. The published `cust` is of the layer of our own.
+pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
+    let layers = layers(tree.text(PAGE).unwrap_or_default());
     let mut found = Found::new();
-    let mut waiting = vec!["gpu/Cargo.toml".to_owned()];
-    let mut seen = BTreeSet::new();
-    while let Some(path) = waiting.pop() {
-        if !seen.insert(path.clone()) {
+    let mut used = Vec::new();
+    for (path, _) in tree.ending("Cargo.toml") {
+        let manifest = match parse(tree, path) {
+            Ok(manifest) => manifest,
+            // What it depends on is not known: the table is not judged.
+            Err(reason) => return vec![(path.to_owned(), 1, reason)],
+        };
+        if !manifest.contains_key("package") {
             continue;
         }
-        let dependencies = match dependencies(tree, &path) {
-            Ok(dependencies) => dependencies,
-            Err(reason) => {
-                found.push((path, 1, reason));
-                continue;
-            }
+        let Some(layer) = layer_of(&layers, folder(path)) else {
+            let what = format!("the table of layers of {PAGE} needs a row for it");
+            found.push((path.to_owned(), 1, what));
+            continue;
         };
-        for dependency in dependencies {
-            let package = dependency.package.as_str();
-            if ABOVE_GPU.contains(&package) || CUST.contains(&package) {
-                let line = line_of_key(tree, &path, &dependency.key);
-                let what = format!("the kernels must not depend on `{package}`");
-                found.push((path.clone(), line, what));
-            } else if dependency.path {
-                waiting.extend(manifest_of(tree, package));
+        for dependency in dependencies(tree, path).unwrap_or_default() {
+            let published = CUST.contains(&dependency.package.as_str());
+            let target = dependency.folder.or(published.then(|| "cust".to_owned()));
+            let Some(target) = target.and_then(|folder| layer_of(&layers, &folder)) else {
+                continue;
+            };
+            let is_named = |below: &Vec<String>| target.folders.iter().any(|it| below.contains(it));
+            if target.line != layer.line && !layer.below.as_ref().is_none_or(is_named) {
+                let line = line_of_key(tree, path, &dependency.key);
+                let package = &dependency.package;
+                let what = format!("{} must not depend on `{package}`: {PAGE}", folder(path));
+                found.push((path.to_owned(), line, what));
+            }
+            used.push((layer.line, target.line));
+        }
+    }
+    for layer in &layers {
+        for name in layer.below.iter().flatten() {
+            let target = layers.iter().find(|it| it.folders.contains(name));
+            if target.is_none_or(|target| !used.contains(&(layer.line, target.line))) {
+                let what = format!("no crate of the row depends on a folder `{name}`");
+                found.push((PAGE.to_owned(), layer.line, what));
             }
         }
     }
+    if layers.is_empty() {
+        let what = format!("a table of layers required, with the head `{TABLE_HEAD}`");
+        found.push((PAGE.to_owned(), 1, what));
+    }
     found
+}
+
+/// The rows of the table.
+fn layers(page: &str) -> Vec<Layer> {
+    let names = |cell: &str| -> Vec<String> {
+        let names = quoted(cell).map(|name| name.trim_end_matches('/').to_owned());
+        names.collect()
+    };
+    table(page, TABLE_HEAD)
+        .map(|(line, cells)| Layer {
+            line,
+            folders: cells.first().map_or_else(Vec::new, |cell| names(cell)),
+            below: cells
+                .get(2)
+                .filter(|cell| **cell != "all")
+                .map(|cell| names(cell)),
+        })
+        .collect()
+}
+
+/// The layer of a folder: that with the longest path to it.
+fn layer_of<'a>(layers: &'a [Layer], folder: &str) -> Option<&'a Layer> {
+    let holds = |outer: &String| {
+        let rest = folder.strip_prefix(outer.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let depth = |layer: &&Layer| {
+        let outer = layer.folders.iter().filter(|outer| holds(outer));
+        outer.map(|outer| outer.len()).max()
+    };
+    layers
+        .iter()
+        .filter(|layer| depth(layer).is_some())
+        .max_by_key(depth)
+}
+
+/// The folder of a manifest.
+fn folder(manifest: &str) -> &str {
+    manifest.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and only `host` depends on the published one,
 /// beside the comparison with our own.
 pub fn one_door_to_cust(tree: &Tree) -> Found {
     let mut found = Found::new();
-    for (path, text) in tree
+    for (path, tokens) in tree
         .sources()
         .filter(|(path, _)| !path.starts_with("host/src/cuda"))
         .filter(|(path, _)| !OWN_CUST.iter().any(|own| path.starts_with(own)))
     {
-        for line in lines_with_word(&code(text), "cust") {
+        for line in lines(tokens, "cust") {
             found.push((
                 path.to_owned(),
                 line,
@@ -104,14 +174,14 @@ pub fn one_door_to_cust(tree: &Tree) -> Found {
 /// Only the device library, and what [`ASM_ALLOWED`] gives a reason for, contains assembly.
 pub fn one_place_for_asm(tree: &Tree) -> Found {
     let mut found = Found::new();
-    for (path, text) in tree.sources() {
+    for (path, tokens) in tree.sources() {
         if ASM_ALLOWED.iter().any(|(start, _)| path.starts_with(start)) {
             continue;
         }
-        for (index, line) in code(text).lines().enumerate() {
-            if line.contains("asm!") {
+        for pair in tokens.windows(2) {
+            if pair[0].text.ends_with("asm") && pair[1].text == "!" {
                 let what = "assembly belongs in cuda_std".to_owned();
-                found.push((path.to_owned(), index + 1, what));
+                found.push((path.to_owned(), pair[0].line, what));
             }
         }
     }
@@ -121,10 +191,7 @@ pub fn one_place_for_asm(tree: &Tree) -> Found {
 /// All dependencies in a manifest: normal, for tests, for builds, and those of some targets only.
 fn dependencies(tree: &Tree, path: &str) -> Result<Vec<Dependency>, String> {
     let manifest = parse(tree, path)?;
-    let root = parse(tree, "Cargo.toml").unwrap_or_default();
-    let shared = root
-        .get("workspace")
-        .and_then(|workspace| workspace.get("dependencies"));
+    let (root, shared) = workspace(tree, folder(path));
     let mut tables = vec![&manifest];
     let targets = manifest.get("target").and_then(Value::as_table);
     tables.extend(
@@ -142,39 +209,67 @@ fn dependencies(tree: &Tree, path: &str) -> Result<Vec<Dependency>, String> {
                 .filter_map(move |kind| table.get(*kind)?.as_table())
         })
         .flatten();
-    Ok(rows
-        .map(|(key, value)| dependency(key, value, shared))
-        .collect())
+    let dependency = |(key, value): (&String, &Value)| {
+        let inherited = value.get("workspace").and_then(Value::as_bool) == Some(true);
+        let shared = shared.get(key).filter(|_| inherited);
+        let from = if shared.is_some() {
+            &root
+        } else {
+            folder(path)
+        };
+        let value = shared.unwrap_or(value);
+        let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
+        let below = value.get("path").and_then(Value::as_str);
+        let there = below
+            .map(|below| joined(from, below))
+            .filter(|folder| tree.text(&format!("{folder}/Cargo.toml")).is_some());
+        Dependency {
+            key: key.clone(),
+            package: package.to_owned(),
+            folder: there.or_else(|| folder_of(tree, package)),
+        }
+    };
+    Ok(rows.map(dependency).collect())
 }
 
-fn dependency(key: &str, value: &Value, shared: Option<&Value>) -> Dependency {
-    let inherited = value.get("workspace").and_then(Value::as_bool) == Some(true);
-    let value = if inherited {
-        shared.and_then(|table| table.get(key)).unwrap_or(value)
-    } else {
-        value
-    };
-    Dependency {
-        key: key.to_owned(),
-        package: value
-            .get("package")
-            .and_then(Value::as_str)
-            .unwrap_or(key)
-            .to_owned(),
-        path: value.get("path").is_some(),
+/// The folder of the workspace that a folder is in, and the dependencies that its crates share.
+fn workspace(tree: &Tree, mut folder: &str) -> (String, Table) {
+    loop {
+        let path = format!("{folder}/Cargo.toml");
+        let manifest = parse(tree, path.trim_start_matches('/')).unwrap_or_default();
+        if let Some(workspace) = manifest.get("workspace") {
+            let shared = workspace.get("dependencies").and_then(Value::as_table);
+            return (folder.to_owned(), shared.cloned().unwrap_or_default());
+        }
+        if folder.is_empty() {
+            return Default::default();
+        }
+        folder = self::folder(folder);
     }
 }
 
-/// The path of a package's manifest.
-fn manifest_of(tree: &Tree, package: &str) -> Option<String> {
+/// A path that is given from a folder, from the root.
+fn joined(from: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "" | "." => {}
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The folder of a package of the project.
+fn folder_of(tree: &Tree, package: &str) -> Option<String> {
     let is_it = |path: &str| {
         let manifest = parse(tree, path).ok()?;
         Some(manifest.get("package")?.get("name")?.as_str()? == package)
     };
     let mut manifests = tree.ending("Cargo.toml").map(|(path, _)| path);
-    manifests
-        .find(|path| is_it(path) == Some(true))
-        .map(str::to_owned)
+    let manifest = manifests.find(|path| is_it(path) == Some(true))?;
+    Some(folder(manifest).to_owned())
 }
 
 fn parse(tree: &Tree, path: &str) -> Result<Table, String> {

@@ -42,7 +42,7 @@ type Found = Vec<(String, usize, String)>;
 type Check = (&'static str, fn(&Tree) -> Found);
 
 const CHECKS: &[Check] = &[
-    ("gpu-layer", layers::gpu_is_the_lowest_layer),
+    ("layers", layers::crates_keep_to_the_table),
     ("cust-door", layers::one_door_to_cust),
     ("asm-door", layers::one_place_for_asm),
     ("catalogue-ptx", catalogue::every_variant_has_ptx),
@@ -53,6 +53,7 @@ const CHECKS: &[Check] = &[
     ("file-length", text::files_are_short),
     ("own-paths", text::no_paths_of_one_machine),
     ("unfinished", text::nothing_is_left_undone),
+    ("rust", text::sources_are_rust),
     ("commands", text::commands_exist),
     ("variables", environment::every_variable_is_listed),
     ("privileges", environment::libraries_ask_system),

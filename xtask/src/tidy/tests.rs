@@ -1,3 +1,4 @@
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -64,7 +65,13 @@ fn sound() -> Tree {
         "{}\n| --- | --- | --- | --- | --- |\n| `CUDA_HOME`, `CARGO_*` | b | c | d | e |\n",
         environment::TABLE_HEAD
     );
+    let layers = format!(
+        "{}\n| --- | --- | --- |\n| `cuda_std/` | a | nothing of ours |\n| `gpu/` | b | `cuda_std` |\n\
+         | `host/` | c | `cust` |\n| `cust/` | d | nothing |\n",
+        layers::TABLE_HEAD
+    );
     let files = [
+        ("ARCHITECTURE.md", &*layers),
         ("Cargo.toml", root),
         (
             "README.md",
@@ -104,6 +111,7 @@ fn sound() -> Tree {
         files,
         families: vec![family()],
         subcommands: vec!["demo".to_owned()],
+        tokens: OnceCell::new(),
     }
 }
 
@@ -184,6 +192,7 @@ fn every_check_finds_a_planted_violation() {
         after_adding("host/src/ops/sum.rs", &"\n".repeat(600)),
         after_adding("host/src/ops/sum.rs", "// see /home/me/notes\n"),
         after_adding("host/src/ops/sum.rs", &format!("// {}{}\n", "TO", "DO")),
+        after_adding("host/src/ops/sum.rs", "fn f() { (] }\n"),
         after_adding("README.md", "And `cargo xtask party`.\n"),
         after_adding("host/src/ops/sum.rs", &format!("// {}\n", own("PARTY"))),
         after_adding(
@@ -192,7 +201,7 @@ fn every_check_finds_a_planted_violation() {
         ),
     ];
     let expected = [
-        "gpu/Cargo.toml:5: gpu-layer",
+        "gpu/Cargo.toml:5: layers",
         "gpu/src/sum/best.rs:2: cust-door",
         "host/src/ops/sum.rs:2: asm-door",
         // One for each architecture.
@@ -204,6 +213,7 @@ fn every_check_finds_a_planted_violation() {
         "host/src/ops/sum.rs:601: file-length",
         "host/src/ops/sum.rs:2: own-paths",
         "host/src/ops/sum.rs:2: unfinished",
+        "host/src/ops/sum.rs:2: rust",
         "README.md:2: commands",
         "host/src/ops/sum.rs:2: variables",
         "host/src/ops/sum.rs:2: privileges",
@@ -310,16 +320,60 @@ fn the_kernels_do_not_reach_the_library_by_another_crate() {
         "cuda_std/Cargo.toml",
         "w = { package = \"warpwright\", path = \"x\" }\n",
     );
-    assert_eq!(found, ["cuda_std/Cargo.toml:5: gpu-layer"]);
+    assert_eq!(found, ["cuda_std/Cargo.toml:5: layers"]);
     let found = after_adding("gpu/Cargo.toml", "[dev-dependencies]\ncust = \"0.3\"\n");
     assert_eq!(
         found,
-        ["gpu/Cargo.toml:6: gpu-layer", "gpu/Cargo.toml:6: cust-door"]
+        ["gpu/Cargo.toml:6: layers", "gpu/Cargo.toml:6: cust-door"]
     );
     let found = after_adding("gpu/Cargo.toml", "warpwright-cust = { path = \"x\" }\n");
-    assert_eq!(found, ["gpu/Cargo.toml:5: gpu-layer"]);
+    assert_eq!(found, ["gpu/Cargo.toml:5: layers"]);
     let found = after_adding("gpu/Cargo.toml", "[[");
-    assert_eq!(found, ["gpu/Cargo.toml:1: gpu-layer"]);
+    assert_eq!(found, ["gpu/Cargo.toml:1: layers"]);
+}
+
+#[test]
+fn the_table_of_layers_is_what_the_manifests_say() {
+    let at = |text: &str| after_adding("ARCHITECTURE.md", text);
+    assert_eq!(after_removing("ARCHITECTURE.md").len(), 5);
+    let other =
+        "[package]\nname = \"other\"\n[dependencies]\ncuda_std = { path = \"../cuda_std\" }\n";
+    assert_eq!(
+        after_adding("other/Cargo.toml", other),
+        ["other/Cargo.toml:1: layers"]
+    );
+    let with_row = |row: &str| {
+        places(|tree| {
+            tree.files.insert(
+                "other/deep/Cargo.toml".to_owned(),
+                other.replace("../", "../../"),
+            );
+            *tree.files.get_mut("ARCHITECTURE.md").unwrap() += row;
+        })
+    };
+    assert_eq!(with_row("| `other/` | e | `cuda_std` |\n"), [""; 0]);
+    assert_eq!(with_row("| `other/` | e | all |\n"), [""; 0]);
+    let found = with_row("| `other/` | e | nothing |\n| `more/` | f | all |\n");
+    assert_eq!(found, ["other/deep/Cargo.toml:4: layers"]);
+    // What no crate depends on, and what is no folder.
+    assert_eq!(
+        at("| `other/` | e | `gpu`, x |\n"),
+        ["ARCHITECTURE.md:7: layers"]
+    );
+    assert_eq!(
+        at("| `other/` | e | `party` |\n"),
+        ["ARCHITECTURE.md:7: layers"]
+    );
+    // A crate of the same row, and one that is ours by its name alone.
+    let own = "cust_core = { package = \"warpwright-cust\", version = \"0.1\" }\n";
+    assert_eq!(
+        after_adding("cust/Cargo.toml", &format!("[dependencies]\n{own}")),
+        [""; 0]
+    );
+    assert_eq!(
+        after_adding("gpu/Cargo.toml", own),
+        ["gpu/Cargo.toml:5: layers"]
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What files must not contain, and how long they may be.
 
 use super::Found;
-use super::code::{code, lines_with_word};
+use super::code::lines;
 use super::tree::Tree;
 
 /// The most lines of a source file or a page. A file that grows past 500 should be divided.
@@ -56,11 +56,7 @@ pub fn no_paths_of_one_machine(tree: &Tree) -> Found {
     let folders = ["root", "home", "tmp"].map(|name| format!("/{name}/"));
     let mut found = Found::new();
     for (path, text) in tree.ending("").filter(|(path, _)| !is_test(path)) {
-        for (index, line) in text
-            .lines()
-            .take(lines_before_tests(path, text))
-            .enumerate()
-        {
+        for (index, line) in text.lines().take(tree.lines_before_tests(path)).enumerate() {
             if let Some(folder) = folders.iter().find(|folder| names_folder(line, folder)) {
                 let what = format!("`{folder}` is a folder of one machine");
                 found.push((path.to_owned(), index + 1, what));
@@ -83,15 +79,25 @@ pub fn nothing_is_left_undone(tree: &Tree) -> Found {
             }
         }
     }
-    for (path, text) in tree.sources() {
-        let code = code(text);
+    for (path, tokens) in tree.sources() {
         for name in UNFINISHED_MACROS {
-            for line in lines_with_word(&code, name) {
+            for line in lines(tokens, name) {
                 found.push((path.to_owned(), line, format!("`{name}` is left in")));
             }
         }
     }
     found
+}
+
+/// Every source is Rust: the other checks see its code.
+pub fn sources_are_rust(tree: &Tree) -> Found {
+    let lexed = tree.lexed().iter();
+    lexed
+        .filter_map(|(path, lexed)| {
+            let (line, what) = lexed.as_ref().err()?;
+            Some((path.clone(), *line, what.clone()))
+        })
+        .collect()
 }
 
 /// Every `cargo xtask …` in a page or in a message is a command that exists.
@@ -102,11 +108,7 @@ pub fn commands_exist(tree: &Tree) -> Found {
         .ending("")
         .filter(|(path, _)| is_written(path) && !is_test(path))
     {
-        for (index, line) in text
-            .lines()
-            .take(lines_before_tests(path, text))
-            .enumerate()
-        {
+        for (index, line) in text.lines().take(tree.lines_before_tests(path)).enumerate() {
             for (at, _) in line.match_indices(CALL) {
                 let rest = &line[at + CALL.len()..];
                 let end = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '-'));
@@ -124,6 +126,26 @@ pub fn commands_exist(tree: &Tree) -> Found {
     found
 }
 
+/// The rows of the table with this head in a page: their lines and cells.
+pub(super) fn table<'a>(
+    page: &'a str,
+    head: &'a str,
+) -> impl Iterator<Item = (usize, Vec<&'a str>)> {
+    let lines = page.lines().enumerate();
+    lines
+        .skip_while(move |(_, line)| *line != head)
+        .skip(2)
+        .map_while(|(index, line)| {
+            let cells = line.strip_prefix('|')?.split('|').map(str::trim);
+            Some((index + 1, cells.collect()))
+        })
+}
+
+/// What stands between backticks.
+pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
 /// Whether people write the file: its text is code, a page or settings.
 fn is_written(path: &str) -> bool {
     !(path.ends_with(".ptx") || path.ends_with(".json") || path.ends_with(".txt"))
@@ -135,17 +157,19 @@ pub(super) fn is_test(path: &str) -> bool {
     parts.any(|part| part == "tests" || part == "tests.rs") || path.ends_with("_tests.rs")
 }
 
-/// The number of lines before a module of tests at the end of a source file.
-pub(super) fn lines_before_tests(path: &str, text: &str) -> usize {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_start = |pair: &[&str]| {
-        pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
+/// The numbers of the lines that have `word` with no letter, digit or `_` beside it.
+fn lines_with_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let has = move |line: &str| {
+        line.match_indices(word).any(|(at, _)| {
+            let free =
+                |beside: Option<char>| beside.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
+            free(line[..at].chars().next_back()) && free(line[at + word.len()..].chars().next())
+        })
     };
-    let start = lines
-        .windows(2)
-        .position(is_start)
-        .filter(|_| path.ends_with(".rs"));
-    start.unwrap_or(lines.len())
+    text.lines()
+        .enumerate()
+        .filter(move |(_, line)| has(line))
+        .map(|(index, _)| index + 1)
 }
 
 /// Whether the line has the folder as the start of a path: not as a part of a longer one.
@@ -154,4 +178,16 @@ fn names_folder(line: &str, folder: &str) -> bool {
         !line[..at]
             .ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '}' | '~'))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_ends() {
+        let lines = |text| lines_with_word(text, "word").collect::<Vec<_>>();
+        assert_eq!(lines("words\n// a word.\nword_s\n(word)"), [2, 4]);
+        assert_eq!(lines(""), [0_usize; 0]);
+    }
 }

@@ -1,9 +1,11 @@
 //! The project as the checks see it: the texts of its files, its catalogue, its commands.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::code::{self, Token};
 use crate::Result;
 
 /// Folders that hold nothing of the project's own.
@@ -22,7 +24,12 @@ pub struct Tree {
     pub families: Vec<Family>,
     /// The names of the subcommands of `cargo xtask`.
     pub subcommands: Vec<String>,
+    /// The tokens of the Rust sources, or where one is not Rust, by path: read at the first use.
+    pub tokens: OnceCell<BTreeMap<String, Lexed>>,
 }
+
+/// The tokens of a text, or the line and the reason why it has none.
+pub type Lexed = std::result::Result<Vec<Token>, (usize, String)>;
 
 /// A family in the catalogue.
 pub struct Family {
@@ -49,6 +56,7 @@ impl Tree {
             files,
             families,
             subcommands,
+            tokens: OnceCell::new(),
         })
     }
 
@@ -60,9 +68,34 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The Rust sources.
-    pub fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.ending(".rs")
+    /// The Rust sources as tokens.
+    pub fn lexed(&self) -> &BTreeMap<String, Lexed> {
+        self.tokens.get_or_init(|| {
+            let sources = self.ending(".rs");
+            sources
+                .map(|(path, text)| (path.to_owned(), code::tokens(text)))
+                .collect()
+        })
+    }
+
+    /// The paths and tokens of the Rust sources; none of what is not Rust.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &[Token])> {
+        let lexed = self.lexed().iter();
+        lexed.map(|(path, lexed)| (path.as_str(), lexed.as_deref().unwrap_or_default()))
+    }
+
+    /// The tokens of one file.
+    pub fn code(&self, path: &str) -> &[Token] {
+        let lexed = self.lexed().get(path);
+        lexed.and_then(|it| it.as_deref().ok()).unwrap_or_default()
+    }
+
+    /// The number of lines before a module of tests at the end of a source file; all of any other.
+    pub fn lines_before_tests(&self, path: &str) -> usize {
+        let tokens = self.code(path);
+        code::find(tokens, "#[cfg(test)] mod")
+            .find(|place| tokens.get(place.end + 1).is_some_and(|it| it.text == "{"))
+            .map_or(usize::MAX, |place| tokens[place.start].line - 1)
     }
 
     /// The text of one file.
