@@ -17,6 +17,7 @@
 mod best;
 mod naive;
 mod padded;
+mod pieces;
 pub mod policy;
 mod tiled;
 

@@ -1,6 +1,7 @@
 //! Tuning of the transpose, as data.
 
-use super::best::shifted;
+use super::pieces;
+pub use super::pieces::SECTOR;
 use crate::tuning::{self, Choice};
 
 /// How a variant cuts the matrix.
@@ -23,10 +24,6 @@ pub const RUNG: Cut = Cut {
     tile_height: RUNG_TILE,
     block: [16, 16],
 };
-
-/// Bytes of a sector of the second-level cache. Where rows do not begin at sectors, the pieces of the output's rows that
-/// blocks write do so all the same: to write a part of a sector takes about as long as to write three.
-pub const SECTOR: usize = 32;
 
 /// Bytes of the words that `best` moves: a thread takes as many words, one below the other, as a word has elements.
 pub const fn word_bytes(element_bytes: usize) -> usize {
@@ -77,7 +74,7 @@ impl Policy {
             self.tile_height(element_bytes),
         );
         let in_pieces = match element_bytes {
-            1 | 2 => shifted::shared_bytes(element_bytes),
+            1 | 2 => pieces::shared_bytes(element_bytes),
             16 => 0,
             bytes => (height + SECTOR / bytes) * (width + 1) * bytes,
         };
@@ -94,7 +91,11 @@ impl Policy {
         let (across, down) = (self.words, self.words_down);
         match element_bytes {
             1 | 2 => {
-                shifted::takes(self, element_bytes)
+                let tile = [
+                    self.tile_width(element_bytes) * element_bytes,
+                    self.tile_height(element_bytes) * element_bytes,
+                ];
+                pieces::takes(self.threads, tile, element_bytes)
                     && down.is_multiple_of(self.threads / across)
                     && across.is_multiple_of(self.threads / down)
             }

@@ -1,7 +1,7 @@
 //! `best`: tiles that are moved by words of several elements and turned in registers.
 
 mod packed;
-pub(super) mod shifted;
+mod shifted;
 mod single;
 mod turned;
 mod wide;

@@ -3,41 +3,18 @@
 use cuda_std::prelude::*;
 
 use super::{
-    super::policy::{Policy, SECTOR},
+    super::{
+        pieces::{LONG_WORDS, PARTS, PITCH, PLANE, WORDS},
+        policy::Policy,
+    },
     Tile, shared_as, to_sector,
     turned::{turned_2, turned_4},
 };
 use crate::tuning::Tuned;
 
-/// Words of a row of a tile: one per lane of a warp.
-const WORDS: usize = 32;
-/// Words of a row of the output that are stored at once, and how often.
-const PARTS: usize = 2;
-/// Words of a row of the output in shared memory: as many more as the piece that is stored may begin later.
-const LONG_WORDS: usize = PARTS * WORDS + SECTOR / 4;
-/// Words from one row of a plane to the next, so that columns do not meet in a bank.
-const PITCH: usize = LONG_WORDS + 1;
-/// Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
-const PLANE: usize = WORDS * PITCH;
-
 /// Warps of a block.
 const fn block_warps<N: Tuned<Policy>>() -> usize {
     N::POLICY.threads / WORDS
-}
-
-/// Shared memory of a tile in bytes, for elements of `bytes` bytes.
-pub const fn shared_bytes(bytes: usize) -> usize {
-    4 / bytes * PLANE * 4
-}
-
-/// Whether this can be done by the numbers of a row, for elements of `bytes` bytes: a warp takes a row of a tile, a row
-/// of the output takes it as often as it has parts, and the block's warps go through either in full rounds.
-pub const fn takes(policy: &Policy, bytes: usize) -> bool {
-    let warps = policy.threads / WORDS;
-    policy.tile_width(bytes) * bytes == WORDS * 4
-        && policy.tile_height(bytes) * bytes == PARTS * WORDS * 4
-        && LONG_WORDS.is_multiple_of(3 * warps)
-        && warps.is_multiple_of(4 / bytes)
 }
 
 /// Moves a tile by words of `K` elements. See [`super::transpose_best`].
