@@ -1,9 +1,6 @@
 //! `bench`: builds the benchmark optimised and runs it.
 
-use std::ffi::OsString;
-use std::process::Command;
-
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// What to time.
 #[derive(clap::Args)]
@@ -27,8 +24,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = command::cargo();
     command.args([
         "run",
         "--quiet",
@@ -54,12 +50,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .arg("--record")
             .arg(project::root().join("benches/record"));
     }
-    let status = command
-        .current_dir(project::root())
-        .status()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err("bench: it failed, see above".into())
+    command::finish("bench", &mut command)
 }

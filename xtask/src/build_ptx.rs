@@ -1,13 +1,13 @@
 //! `build-ptx`: from the kernels' sources to the committed PTX and machine code, and the check that they agree.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
 use cuda_builder::assemble::Ptxas;
 use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Toolchain, ToolchainOptions};
+use fs_err as fs;
 
 use crate::manifest::{Manifest, Record, Tools};
 use crate::{Result, cubins, project, sources, usage};
@@ -188,8 +188,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .only(selection.families.iter().copied())
             .build_modules()?;
         for module in modules {
-            let text = fs::read_to_string(&module.path)
-                .map_err(|error| format!("reading {}: {error}", module.path.display()))?;
+            let text = fs::read_to_string(&module.path)?;
             let record = Record {
                 family: module.name,
                 arch: arch.to_string(),
@@ -248,7 +247,7 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     project::write(&path, manifest.text()?.as_bytes())?;
     if selection.complete {
         for file in strays(&folder, &manifest)? {
-            fs::remove_file(&file).map_err(|e| format!("removing {}: {e}", file.display()))?;
+            fs::remove_file(&file)?;
         }
     }
     if let Some(error) = failed {
@@ -441,7 +440,7 @@ fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>> {
         .iter()
         .map(|record| folder.join(record.file()))
         .collect();
-    let mut strays = project::files_below(folder)?;
+    let mut strays = project::files(folder, &[])?;
     strays.retain(|file| {
         file.extension().is_some_and(|extension| extension == "ptx") && !known.contains(file)
     });

@@ -1,17 +1,22 @@
 //! `build-time`: builds the library from nothing, as a user's project does, and says how long that took and how large
-//! programs with it are.
+//! programs with it are; so the program, and the README's two commands. All on two cores.
+
+mod commands;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use std::{env, fs, thread};
+use std::{env, fmt, fs, thread};
 
+use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::{Result, project};
 
-/// What the library's build is to take at most, in seconds on this many cores.
-const WANTED: (f64, f64) = (60.0, 2.0);
+/// The cores that everything is timed on.
+const CORES: usize = 2;
+/// What the library's build is to take at most on them, in seconds.
+const WANTED: f64 = 60.0;
 /// What the smallest program is to have at most, in bytes, without symbols.
 const SMALLEST: u64 = 4 << 20;
 /// Crates that took less time than this are not listed.
@@ -57,28 +62,115 @@ fn main() -> warpwright::Result<()> {
 /// How to build.
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// What to build; everything where nothing is named.
+    #[arg(value_enum, value_name = "PART")]
+    parts: Vec<Part>,
     /// Compilers at a time; as many as there are cores where it is not given.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }
 
+/// Something to build from nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Part {
+    /// The library as a user's project builds it, and the sizes of programs with it.
+    Library,
+    /// The program, optimised.
+    Program,
+    /// `cargo xtask demo`, up to its first result and to its end.
+    Demo,
+    /// `cargo test --workspace`, up to its end.
+    Tests,
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let package = Package::new(folder.path(), arguments.jobs)?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let (start, cpu) = (Instant::now(), cpu_seconds());
-    package.cargo(&["build", "--release", "--timings", "--package=warpwright"])?;
-    let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu);
-    let share = cpu / WANTED.1;
-    let given = (arguments.jobs).map_or_else(String::new, |jobs| format!(" --jobs {jobs}"));
-    println!("# cargo xtask build-time{given}");
-    println!("the library and all that it depends on, optimised, from nothing, on {cores} cores:");
-    println!("  {wall:.1} s on the clock, which counts what else the machine does");
-    println!("  {cpu:.1} s of processor time: {share:.1} s on each of two cores");
-    for unit in package.units()? {
-        println!("  {:>5.1} s  {}", unit.duration, unit.title());
+    let cores = keep_to_cores()?;
+    let all = Part::value_variants();
+    let chosen = |part: &&Part| arguments.parts.is_empty() || arguments.parts.contains(part);
+    println!("{}", headline(arguments));
+    println!("on {cores} cores");
+    for part in all.iter().filter(chosen) {
+        match part {
+            Part::Library => library(arguments.jobs)?,
+            Part::Program => commands::program(arguments.jobs)?,
+            Part::Demo => commands::demo(arguments.jobs)?,
+            Part::Tests => commands::tests(arguments.jobs)?,
+        }
     }
+    Ok(())
+}
+
+/// The command, as the record begins.
+fn headline(arguments: &Arguments) -> String {
+    let mut line = "# cargo xtask build-time".to_owned();
+    for part in arguments.parts.iter().filter_map(Part::to_possible_value) {
+        line += &format!(" {}", part.get_name());
+    }
+    if let Some(jobs) = arguments.jobs {
+        line += &format!(" --jobs {jobs}");
+    }
+    line
+}
+
+/// How long something took, in seconds.
+struct Timed {
+    wall: f64,
+    /// Of processor time.
+    cpu: f64,
+}
+
+impl Timed {
+    /// The processor time that each of [`CORES`] cores has a part of.
+    fn share(&self) -> f64 {
+        self.cpu / CORES as f64
+    }
+}
+
+impl fmt::Display for Timed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (wall, cpu, share) = (self.wall, self.cpu, self.share());
+        write!(
+            f,
+            "  {cpu:.1} s of processor time: {share:.1} s on each of two cores\n  \
+             {wall:.1} s on the clock, which counts what else the machine does"
+        )
+    }
+}
+
+/// Does the work and times it.
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<Timed> {
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    work()?;
+    Ok(Timed {
+        wall: start.elapsed().as_secs_f64(),
+        cpu: cpu_seconds() - cpu,
+    })
+}
+
+/// From here on this process and its children run on [`CORES`] cores, where the system can be told; gives how many.
+fn keep_to_cores() -> Result<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+        let allowed = sched_getaffinity(None)?;
+        let mut kept = CpuSet::new();
+        let cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
+        cores.take(CORES).for_each(|core| kept.set(core));
+        sched_setaffinity(None, &kept)?;
+    }
+    Ok(thread::available_parallelism()?.get())
+}
+
+/// The library's build, and the sizes of programs with it.
+fn library(jobs: Option<usize>) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let package = Package::new(folder.path(), jobs)?;
+    let took =
+        timed(|| package.cargo(&["build", "--release", "--timings", "--package=warpwright"]))?;
+    let share = took.share();
+    println!("the library and all that it depends on, optimised, from nothing:\n{took}");
+    units(&package.target())?;
     println!("programs, in bytes as built and without symbols:");
     let mut smallest = u64::MAX;
     for (name, _) in PROGRAMS {
@@ -90,10 +182,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         smallest = smallest.min(stripped);
         println!("  {name}: {built} {stripped}");
     }
-    if share > WANTED.0 {
+    if share > WANTED {
         return Err(format!(
-            "build-time: at most {} s on each of two cores wanted, found {share:.1} s",
-            WANTED.0
+            "build-time: at most {WANTED} s on each of two cores wanted, found {share:.1} s"
         )
         .into());
     }
@@ -172,17 +263,20 @@ impl Package {
     fn size(&self, name: &str) -> Result<u64> {
         Ok(fs::metadata(self.target().join("release").join(name))?.len())
     }
+}
 
-    /// What took long, as cargo's page of timings has it.
-    fn units(&self) -> Result<Vec<Unit>> {
-        let page = self.target().join("cargo-timings/cargo-timing.html");
-        let page = fs::read_to_string(&page)
-            .map_err(|error| format!("build-time: {}: {error}", page.display()))?;
-        let mut units = units_of(&page)?;
-        units.retain(|unit| unit.duration >= LISTED);
-        units.sort_by(|one, other| other.duration.total_cmp(&one.duration));
-        Ok(units)
+/// Prints what took long, as cargo's page of timings in a target folder has it.
+fn units(target: &Path) -> Result<()> {
+    let page = target.join("cargo-timings/cargo-timing.html");
+    let page = fs::read_to_string(&page)
+        .map_err(|error| format!("build-time: {}: {error}", page.display()))?;
+    let mut units = units_of(&page)?;
+    units.retain(|unit| unit.duration >= LISTED);
+    units.sort_by(|one, other| other.duration.total_cmp(&one.duration));
+    for unit in units {
+        println!("  {:>5.1} s  {}", unit.duration, unit.title());
     }
+    Ok(())
 }
 
 /// Something that cargo did.
@@ -250,6 +344,35 @@ const CONCURRENCY_DATA = [];
         assert!(units[0].duration == 2.5);
         assert!(units_of("nothing").is_err());
         assert!(units_of("UNIT_DATA = nonsense").is_err());
+    }
+
+    #[test]
+    fn parts_are_named_as_they_are_asked_for() {
+        let mut arguments = Arguments {
+            parts: Vec::new(),
+            jobs: None,
+        };
+        assert_eq!(headline(&arguments), "# cargo xtask build-time");
+        arguments.parts = ["demo", "tests"]
+            .map(|name| Part::from_str(name, false).unwrap())
+            .into();
+        arguments.jobs = Some(1);
+        let line = "# cargo xtask build-time demo tests --jobs 1";
+        assert_eq!(headline(&arguments), line);
+        assert_eq!(Part::value_variants().len(), 4);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn children_are_kept_to_two_cores() {
+        // The thread's own: the other tests' threads keep theirs.
+        let cores = keep_to_cores().unwrap();
+        assert!((1..=CORES).contains(&cores));
+        let child = Command::new("nproc").output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&child.stdout).trim(),
+            cores.to_string()
+        );
     }
 
     #[cfg(target_os = "linux")]

@@ -1,9 +1,6 @@
 //! `counts`: what the proofs of the project come to, counted by the programs that make them.
 
-use std::env;
-use std::process::{Command, Stdio};
-
-use crate::{Result, project};
+use crate::{Result, command};
 
 /// What is run: the title, and the arguments of `cargo run`.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -37,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     println!("# cargo xtask counts --orders {}", arguments.orders);
     for (title, program) in PROGRAMS {
         println!("## {title}");
-        for line in output(title, program)?.lines() {
+        for line in output(program)?.lines() {
             println!("{}", colon(line));
         }
     }
@@ -55,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     ];
     program.extend(verify);
     println!("## warpwright verify --quick --orders {orders}");
-    let text = output("warpwright verify", &program)?;
+    let text = output(&program)?;
     let answer: serde_json::Value = serde_json::from_str(&text)?;
     for name in ["passed", "failed", "orders"] {
         let number = answer
@@ -76,18 +73,11 @@ fn colon(line: &str) -> String {
 }
 
 /// What a program of the workspace prints.
-fn output(title: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["run", "--quiet"])
-        .args(arguments)
-        .current_dir(project::root())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("{title}: cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{title}: it ended with {}: see above", output.status).into());
-    }
-    Ok(String::from_utf8(output.stdout)?)
+fn output(arguments: &[&str]) -> Result<String> {
+    command::output(
+        "counts",
+        command::cargo().args(["run", "--quiet"]).args(arguments),
+    )
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //! `auto` launches, and the check that they are what `ptxas` makes of the PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use cuda_builder::NvvmArch;
 use cuda_builder::assemble::Ptxas;
+use fs_err as fs;
 
 use crate::manifest::{Code, Manifest, Record};
 use crate::{Result, project, ptx, sources, usage};
@@ -48,12 +48,11 @@ fn unpack(bytes: &[u8]) -> Result<Images> {
 
 /// The bytes of an architecture's archive and the images in it; none of either where there is none.
 fn committed(folder: &Path, arch: &str) -> Result<(Vec<u8>, Images)> {
-    let failed = |error: &dyn std::fmt::Display| format!("{arch}/{ARCHIVE}: {error}");
     let bytes = match fs::read(folder.join(arch).join(ARCHIVE)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
-        read => read.map_err(|error| failed(&error))?,
+        read => read?,
     };
-    let images = unpack(&bytes).map_err(|error| failed(&error))?;
+    let images = unpack(&bytes).map_err(|error| format!("{arch}/{ARCHIVE}: {error}"))?;
     Ok((bytes, images))
 }
 
@@ -80,8 +79,7 @@ fn assemble_family(
     record: &Record,
     arch: NvvmArch,
 ) -> Result<Assembled> {
-    let path = folder.join(record.file());
-    let text = fs::read_to_string(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
+    let text = fs::read_to_string(folder.join(record.file()))?;
     let temporary = tempfile::tempdir()?;
     let image = |name: &String| -> Result<(String, Vec<u8>)> {
         let slice = ptx::slice(&text, name)
@@ -219,7 +217,7 @@ pub fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
 
 /// The architectures that have an archive.
 fn archs(folder: &Path) -> Result<BTreeSet<String>> {
-    let mut files = project::files_below(folder)?;
+    let mut files = project::files(folder, &[])?;
     files.retain(|file| file.file_name().is_some_and(|name| name == ARCHIVE));
     let arch = |file: &Path| Some(file.parent()?.file_name()?.to_string_lossy().into_owned());
     Ok(files.iter().filter_map(|file| arch(file)).collect())
@@ -247,7 +245,7 @@ pub fn write(folder: &Path, manifest: &Manifest, assembled: &[Assembled]) -> Res
         images.retain(|name, _| known.contains(name.as_str()));
         let path = folder.join(&arch).join(ARCHIVE);
         if images.is_empty() {
-            fs::remove_file(&path).map_err(|e| format!("removing {}: {e}", path.display()))?;
+            fs::remove_file(&path)?;
         } else {
             project::write(&path, &pack(&images)?)?;
         }

@@ -13,12 +13,13 @@ mod agreement;
 mod build_time;
 mod counts;
 mod mutants;
+mod page;
 mod ulp;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
+use fs_err as fs;
 use warpwright_bench::ladder::Record;
 use warpwright_bench::{counters, markdown, record, tuning};
 
@@ -62,8 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let counted = parsed(counters::SUFFIX, counters::Record::parse)?;
     let filled = markdown::fill(&performance, &benches, &counted)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
-    let filled = build_time::fill(&filled, &records(build_time::SUFFIX)?)
-        .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
+    let filled = build_time::fill(&filled, PERFORMANCE, &records(build_time::SUFFIX)?)?;
     pages.push((PERFORMANCE, filled));
     let sanitizer = fs::read_to_string(root.join(mutants::PAGE))?.replace('\r', "");
     let filled = mutants::fill(&sanitizer, &records(mutants::SUFFIX)?)?;
@@ -183,17 +183,7 @@ fn pages(records: &[(String, String)], readme: &str) -> Result<Vec<(&'static str
             table += &ladder.best()?;
         }
     }
-    let [begin, end] = MARKS;
-    let (Some(from), Some(to)) = (readme.find(begin), readme.find(end)) else {
-        return Err(
-            format!("{README}: the marks of the ladder's table required, found none").into(),
-        );
-    };
-    let readme = format!(
-        "{}\n{table}\n{}",
-        &readme[..from + begin.len()],
-        &readme[to..]
-    );
+    let readme = page::fill(readme, README, MARKS, &table)?;
     Ok(vec![(PAGE, page), (README, readme)])
 }
 

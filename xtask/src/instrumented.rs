@@ -7,7 +7,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// Instrumented builds are for the machine that they run on, which has to be named: then build scripts and
 /// procedural macros are left as they are.
@@ -50,25 +50,13 @@ pub struct Fuzz {
 }
 
 fn cargo(flags: &str, folder: &str) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = command::cargo();
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", flags)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env("CARGO_TARGET_DIR", project::target_dir().join(folder))
-        .current_dir(project::root());
+        .env("CARGO_TARGET_DIR", project::target_dir().join(folder));
     command
-}
-
-/// Runs cargo to its end, with its output where ours goes.
-fn finish(operation: &str, cargo: &mut Command) -> Result<()> {
-    let status = cargo
-        .status()
-        .map_err(|error| format!("{operation}: cargo: {error}"))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(format!("{operation}: cargo ended with {status}: see above").into())
 }
 
 /// Runs tests of the host crates under AddressSanitizer.
@@ -78,7 +66,7 @@ pub fn asan() -> Result<()> {
         .args(["test", "--locked", "--target", TARGET])
         .args(["--config", PLAIN_KERNELS])
         .args(ASAN);
-    finish("asan", &mut command)?;
+    command::finish("asan", &mut command)?;
     println!("{COVERED}");
     Ok(())
 }
@@ -126,7 +114,7 @@ pub fn fuzz(arguments: &Fuzz) -> Result<()> {
             .arg(corpus().join(target))
             .arg(format!("-max_total_time={}", arguments.seconds))
             .args(["-max_len=4096", "-timeout=10", "-rss_limit_mb=4096"]);
-        finish("fuzz", &mut command)?;
+        command::finish("fuzz", &mut command)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod bench;
 mod build_ptx;
 mod build_time;
 mod bundle;
+mod command;
 mod counts;
 mod cubins;
 mod demo;
@@ -59,7 +60,7 @@ enum Command {
     Bench(bench::Arguments),
     /// Time every row of the tables of tuning in turn, on the GPU.
     Tune(tune::Arguments),
-    /// Build the library from nothing, and say how long that took and how large programs with it are.
+    /// Build the library, the program, the demo and the tests from nothing on two cores, and say how long that takes.
     BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),

@@ -1,10 +1,10 @@
 //! `host/ptx/manifest.json`: what the committed PTX is and what it was built from.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use cuda_builder::Toolchain;
+use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -113,7 +113,7 @@ impl Manifest {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("reading {}: {error}", path.display()).into()),
+            Err(error) => return Err(error.into()),
         };
         let manifest: Self = serde_json::from_str(&text)
             .map_err(|error| format!("reading {}: {error}", path.display()))?;

@@ -1,9 +1,6 @@
 //! `mutants`: every synchronising operation of every kernel dropped or weakened in turn, and what the sanitizer says.
 
-use std::env;
-use std::process::Command;
-
-use crate::{Result, project};
+use crate::{Result, command};
 
 /// What to do.
 #[derive(clap::Args)]
@@ -21,7 +18,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut given = vec!["--orders".to_owned(), arguments.orders.to_string()];
     given.extend(arguments.families.iter().cloned());
     println!("# cargo xtask mutants {}", given.join(" "));
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = command::cargo();
+    command
         .args([
             "run",
             "--quiet",
@@ -31,12 +29,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "mutants",
             "--",
         ])
-        .args(&given)
-        .current_dir(project::root())
-        .status()
-        .map_err(|error| format!("mutants: cargo: {error}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("mutants: it ended with {status}: see above").into()),
-    }
+        .args(&given);
+    command::finish("mutants", &mut command)
 }

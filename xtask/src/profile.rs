@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Result, bundle};
+use crate::{Result, bundle, command};
 
 /// What to profile.
 #[derive(clap::Args)]
@@ -20,5 +20,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command
         .arg(bundle::tools()?.join("profile.sh"))
         .arg(&arguments.kernel);
-    bundle::finish("profile", &mut command)
+    command::finish("profile", &mut command)
 }

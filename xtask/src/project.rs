@@ -1,9 +1,9 @@
 //! What the commands know of the project: its folders, its families, what is shipped.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{Module, NvvmArch, PtxVersion};
+use fs_err as fs;
 
 use crate::Result;
 
@@ -75,23 +75,26 @@ pub fn ptx_folder() -> PathBuf {
     root().join("host/ptx")
 }
 
-/// The files in the folders of a folder, in order.
-pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let list = |folder: &Path| -> Result<Vec<PathBuf>> {
-        let entries =
-            fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
-        let mut paths = Vec::new();
-        for entry in entries {
-            paths.push(entry?.path());
-        }
-        paths.sort();
-        Ok(paths)
-    };
+/// All files below a folder, in order, but for those in folders of these names. Links are left out.
+pub fn files(folder: &Path, skipped: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for part in list(folder)?.into_iter().filter(|path| path.is_dir()) {
-        files.extend(list(&part)?);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_file() {
+            files.push(path);
+        } else if kind.is_dir() && !skipped.iter().any(|name| entry.file_name() == *name) {
+            files.extend(self::files(&path, skipped)?);
+        }
     }
+    files.sort();
     Ok(files)
+}
+
+/// A file's path below a folder, with `/` between folders.
+pub fn name_below(folder: &Path, file: &Path) -> Result<String> {
+    let name = file.strip_prefix(folder)?.to_string_lossy();
+    Ok(name.replace('\\', "/"))
 }
 
 /// Writes the file if it says something else; folders on the way are made.
@@ -99,12 +102,33 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
     }
-    let failed = |error: std::io::Error| format!("writing {}: {error}", path.display());
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
+        fs::create_dir_all(parent)?;
     }
     let unfinished = path.with_extension("new");
-    fs::write(&unfinished, content).map_err(failed)?;
-    fs::rename(&unfinished, path).map_err(failed)?;
+    fs::write(&unfinished, content)?;
+    fs::rename(&unfinished, path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_in_order_and_named_from_the_folder_on() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b", "a/z", "a/a/y", "skipped/x", "a/skipped/w", "c.d"] {
+            write(&folder.path().join(name), b"text").unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+        let names: Vec<String> = (files(folder.path(), &["skipped"]).unwrap().iter())
+            .map(|file| name_below(folder.path(), file).unwrap())
+            .collect();
+        assert_eq!(names, ["a/a/y", "a/z", "b", "c.d"]);
+        let absent = folder.path().join("absent");
+        let error = files(&absent, &[]).unwrap_err().to_string();
+        assert!(error.contains("absent"), "{error}");
+    }
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use crate::{Result, bundle, project};
+use crate::{Result, bundle, command, project};
 
 /// What to check.
 #[derive(clap::Args)]
@@ -54,5 +54,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(family) = &arguments.family {
         command.env("FAMILY", family);
     }
-    bundle::finish("sanitize", &mut command)
+    command::finish("sanitize", &mut command)
 }

@@ -1,13 +1,12 @@
 //! One hash of everything that the PTX is built from.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
+use fs_err as fs;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// Files and folders whose text decides what the PTX is. Of folders, the Rust sources count.
 const INPUTS: &[&str] = &[
@@ -32,7 +31,7 @@ const DEVICE_PACKAGE: &str = "warpwright-gpu";
 pub fn hash() -> Result<String> {
     let root = project::root();
     let mut hasher = hash_files(&root)?;
-    for dependency in dependencies(&root)? {
+    for dependency in dependencies()? {
         add(&mut hasher, "dependency", dependency.as_bytes());
     }
     Ok(hexadecimal(&hasher.finalize()))
@@ -43,7 +42,8 @@ fn hash_files(root: &Path) -> Result<Sha256> {
     for input in INPUTS {
         let path = root.join(input);
         if path.is_dir() {
-            collect(&path, &mut files)?;
+            let below = project::files(&path, &[])?;
+            files.extend(below.into_iter().filter(|file| is_rust(file)));
         } else if path.is_file() {
             files.push(path);
         } else {
@@ -52,38 +52,22 @@ fn hash_files(root: &Path) -> Result<Sha256> {
     }
     let mut named = Vec::new();
     for file in files {
-        let name = file
-            .strip_prefix(root)?
-            .to_string_lossy()
-            .replace('\\', "/");
-        if !HOST_ONLY
-            .iter()
-            .any(|folder| Path::new(&name).starts_with(folder))
-        {
+        let name = project::name_below(root, &file)?;
+        let is_one = |folder| Path::new(&name).starts_with(folder);
+        if !HOST_ONLY.iter().any(is_one) {
             named.push((name, file));
         }
     }
     named.sort();
     let mut hasher = Sha256::new();
     for (name, file) in named {
-        let text = fs::read(&file).map_err(|e| format!("reading {}: {e}", file.display()))?;
-        add(&mut hasher, &name, &normalised(&text));
+        add(&mut hasher, &name, &normalised(&fs::read(&file)?));
     }
     Ok(hasher)
 }
 
-/// The Rust files below a folder.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let entries = fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
+fn is_rust(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Adds a part with its name and length, so that no two lists of parts read the same.
@@ -155,19 +139,13 @@ struct Kind {
 }
 
 /// The packages from a registry that the device crate is built with, each as one line, in order.
-fn dependencies(root: &Path) -> Result<Vec<String>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+fn dependencies() -> Result<Vec<String>> {
+    let mut command = command::cargo();
+    command
         .args(["metadata", "--format-version", "1"])
-        .args(["--filter-platform", "nvptx64-nvidia-cuda"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cargo metadata could not be started: {error}"))?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo metadata failed: {}", text.trim()).into());
-    }
-    device_dependencies(&serde_json::from_slice(&output.stdout)?)
+        .args(["--filter-platform", "nvptx64-nvidia-cuda"]);
+    let text = command::output("sources", &mut command)?;
+    device_dependencies(&serde_json::from_str(&text)?)
 }
 
 fn device_dependencies(metadata: &Metadata) -> Result<Vec<String>> {

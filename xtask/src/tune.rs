@@ -1,12 +1,10 @@
 //! `tune`: builds a kernel for every row of the tables of tuning, and the program that times them, and runs it.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cuda_builder::{CudaBuilder, Module};
 
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// What to sweep over.
 #[derive(clap::Args)]
@@ -27,8 +25,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = command::cargo();
     command.args([
         "run",
         "--quiet",
@@ -53,14 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .arg("--record")
             .arg(project::root().join("benches/record"));
     }
-    let status = command
-        .current_dir(project::root())
-        .status()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err("tune: a row is wrong, or a chosen row is not the fastest: see above".into())
+    command::finish("tune", &mut command)
 }
 
 /// Builds the module of all rows.
@@ -79,6 +69,6 @@ pub fn build(to: &Path) -> Result<()> {
         .next()
         .ok_or("tune: a module required, given none")?
         .path;
-    std::fs::copy(&path, to).map_err(|error| format!("writing {}: {error}", to.display()))?;
+    fs_err::copy(&path, to)?;
     Ok(())
 }

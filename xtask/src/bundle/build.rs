@@ -1,14 +1,13 @@
 //! Building what goes into a bundle.
 
-use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use cuda_builder::{CudaBuilder, NvvmArch};
+use fs_err as fs;
 use serde::Deserialize;
 
-use crate::{Result, project, sources};
+use crate::{Result, command, project, sources};
 
 /// The profile of what is shipped: optimised, and small.
 const PROFILE: &[&str] = &[
@@ -91,7 +90,7 @@ pub fn fake_driver(to: &Path) -> Result<()> {
         ])
         .args([to, &source])
         .current_dir(project::root());
-    run(&mut command).map(|_| ())
+    command::finish("bundle", &mut command)
 }
 
 /// Builds the kernels of the test `device_library`, as that does where there is a compiler.
@@ -116,43 +115,21 @@ pub fn ptx_with_lines() -> Result<PathBuf> {
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;
     }
-    run(Command::new(std::env::current_exe()?).args([
-        "build-ptx",
-        "--debug-info",
-        "line",
-        "--no-assemble",
-    ]))?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["build-ptx", "--debug-info", "line", "--no-assemble"]);
+    command::output("bundle", &mut command)?;
     fs::write(stamp, hash)?;
     Ok(folder)
 }
 
 /// What cargo reports, doing `arguments` with the profile of bundles.
 fn cargo(arguments: &[&str]) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = command::cargo();
     command
         .args(arguments)
         .args(PROFILE)
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(project::root());
-    run(&mut command)
-}
-
-/// Runs a command whose progress goes to standard error, and gives its standard output.
-fn run(command: &mut Command) -> Result<String> {
-    let name = Path::new(command.get_program()).display().to_string();
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("{name} could not be started: {error}"))?;
-    if !output.status.success() {
-        let words: Vec<_> = command
-            .get_args()
-            .map(|word| word.to_string_lossy())
-            .collect();
-        return Err(format!("{name} {} failed: {}", words.join(" "), output.status).into());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        .arg("--message-format=json-render-diagnostics");
+    command::output("bundle", &mut command)
 }
 
 /// A line of cargo's report, as far as it matters here.

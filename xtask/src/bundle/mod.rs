@@ -4,12 +4,11 @@
 mod build;
 mod lines;
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cuda_builder::NvvmArch;
+use fs_err::{self as fs, File};
 use liblzma::stream::{Check, Filters, LzmaOptions, Stream};
 use liblzma::write::XzEncoder;
 
@@ -119,13 +118,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let tests = chosen(&built.tests)?;
     let programs = tests.iter().map(|test| (test.name(), test.path.as_path()));
     pack(programs, &folder.join(TESTS))?;
-    copy(&built.program, &folder.join("warpwright"))?;
+    fs::copy(&built.program, folder.join("warpwright"))?;
     for (name, path) in &built.examples {
-        copy(path, &folder.join(name))?;
+        fs::copy(path, folder.join(name))?;
     }
     build::fake_driver(&folder.join("libfake_driver.so"))?;
     let folder_of_kernels = folder.join("device-tests");
-    make(&folder_of_kernels)?;
+    fs::create_dir_all(&folder_of_kernels)?;
     for arch in DEVICE_TESTS {
         let to = folder_of_kernels.join(format!("{}.ptx", arch.sm()));
         build::device_tests(*arch, &to)?;
@@ -133,7 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     crate::tune::build(&folder.join("tune.ptx"))?;
     add_tools(folder)?;
     pack_away(folder, &KERNELS, &folder.join(KERNELS_ARCHIVE))?;
-    write(&folder.join("README.txt"), &read_me(&tests))?;
+    fs::write(folder.join("README.txt"), read_me(&tests))?;
 
     let bytes = size(folder)?;
     println!(
@@ -156,7 +155,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 pub fn tools() -> Result<PathBuf> {
     let folder = project::target_dir().join("bundle-tools");
     clear(&folder)?;
-    copy(&build::program()?, &folder.join("warpwright"))?;
+    fs::copy(&build::program()?, folder.join("warpwright"))?;
     add_tools(&folder)?;
     Ok(folder)
 }
@@ -184,22 +183,11 @@ pub fn toolkit_program(name: &str, title: &str) -> Result<PathBuf> {
         })
 }
 
-/// Runs one of the scripts to its end; a status other than 0 is an error.
-pub fn finish(operation: &str, script: &mut Command) -> Result<()> {
-    let status = script
-        .status()
-        .map_err(|error| format!("{operation}: sh: {error}"))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(format!("{operation}: the script ended with {status}: see above").into())
-}
-
 /// Adds the scripts, the PTX with source lines, and the sources that these name.
 fn add_tools(folder: &Path) -> Result<()> {
     for (name, text) in SCRIPTS {
         let path = folder.join(name);
-        write(&path, text)?;
+        fs::write(&path, text)?;
         make_executable(&path)?;
     }
     let (from, lines) = match build::ptx_with_lines() {
@@ -213,18 +201,18 @@ fn add_tools(folder: &Path) -> Result<()> {
         let target = folder
             .join("ptx")
             .join(arch.file_name().unwrap_or_default());
-        make(&target)?;
+        fs::create_dir_all(&target)?;
         for module in list(&arch)? {
             if module.extension().is_none_or(|it| it != "ptx") {
                 continue;
             }
-            let text = fs::read_to_string(&module).map_err(|e| failed("reading", &module, &e))?;
+            let text = fs::read_to_string(&module)?;
             let text = if lines {
                 lines::told_in_kernels(&text)
             } else {
                 text
             };
-            write(&target.join(module.file_name().unwrap_or_default()), &text)?;
+            fs::write(target.join(module.file_name().unwrap_or_default()), text)?;
         }
     }
     copy_sources(
@@ -248,7 +236,8 @@ fn clear(folder: &Path) -> Result<()> {
             remove(&entry)?;
         }
     }
-    make(folder)
+    fs::create_dir_all(folder)?;
+    Ok(())
 }
 
 /// The tests that go into the bundle.
@@ -296,8 +285,14 @@ fn read_me(tests: &[&Executable]) -> String {
 /// Packs what is in a folder under these names, and removes it there.
 fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
     let mut files = Vec::new();
-    for name in names {
-        files_of(&folder.join(name), name, &mut files)?;
+    for path in names.iter().map(|name| folder.join(name)) {
+        let below = match path.is_dir() {
+            true => project::files(&path, &[])?,
+            false => vec![path],
+        };
+        for file in below {
+            files.push((project::name_below(folder, &file)?, file));
+        }
     }
     let named = files.iter();
     pack(named.map(|(name, path)| (name.clone(), path.as_path())), to)?;
@@ -307,83 +302,42 @@ fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file, or the files of a folder, with their names from there on.
-fn files_of(path: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> Result<()> {
-    if !path.is_dir() {
-        files.push((name.to_owned(), path.to_owned()));
-        return Ok(());
-    }
-    for entry in list(path)? {
-        let last = entry.file_name().unwrap_or_default().to_string_lossy();
-        files_of(&entry, &format!("{name}/{last}"), files)?;
-    }
-    Ok(())
-}
-
 /// Packs files, each with the name that it gets.
 fn pack<'a>(programs: impl Iterator<Item = (String, &'a Path)>, to: &Path) -> Result<()> {
-    let writing = |error| failed("writing", to, &error);
     let mut options = LzmaOptions::new_preset(1)?;
     options.dict_size(WINDOW);
     let stream = Stream::new_stream_encoder(Filters::new().lzma2(&options), Check::Crc64)?;
-    let output = File::create(to).map_err(writing)?;
-    let mut archive = tar::Builder::new(XzEncoder::new_stream(output, stream));
+    let mut archive = tar::Builder::new(XzEncoder::new_stream(File::create(to)?, stream));
     for (name, from) in programs {
-        archive
-            .append_path_with_name(from, name)
-            .map_err(|error| failed("packing", from, &error))?;
+        archive.append_path_with_name(from, name)?;
     }
-    let encoder = archive.into_inner().map_err(writing)?;
-    encoder
-        .finish()
-        .and_then(|mut file| file.flush())
-        .map_err(writing)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to)
-        .map(|_| ())
-        .map_err(|error| failed("writing", to, &error))
+    archive.into_inner()?.finish()?.flush()?;
+    Ok(())
 }
 
 /// Copies the Rust files of a folder.
 fn copy_sources(from: &Path, to: &Path) -> Result<()> {
-    make(to)?;
-    for path in list(from)? {
-        let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy_sources(&path, &target)?;
-        } else {
-            copy(&path, &target)?;
-        }
+    for path in project::files(from, &[])? {
+        let text = fs::read(&path)?;
+        project::write(&to.join(path.strip_prefix(from)?), &text)?;
     }
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|error| failed("writing", path, &error))
-}
-
 /// Removes a file, or a folder with all that is in it.
 fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-    removed.map_err(|error| failed("removing", path, &error))
-}
-
-fn make(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(|error| failed("creating", folder, &error))
+    match path.is_dir() {
+        true => fs::remove_dir_all(path)?,
+        false => fs::remove_file(path)?,
+    }
+    Ok(())
 }
 
 /// What is in a folder, in order.
 fn list(folder: &Path) -> Result<Vec<PathBuf>> {
-    let read = |error| failed("reading", folder, &error);
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(read)? {
-        paths.push(entry.map_err(read)?.path());
+    for entry in fs::read_dir(folder)? {
+        paths.push(entry?.path());
     }
     paths.sort();
     Ok(paths)
@@ -392,12 +346,8 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
 /// The bytes of all files in a folder.
 fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
-    for path in list(folder)? {
-        bytes += if path.is_dir() {
-            size(&path)?
-        } else {
-            path.metadata()?.len()
-        };
+    for path in project::files(folder, &[])? {
+        bytes += fs::metadata(path)?.len();
     }
     Ok(bytes)
 }
@@ -405,17 +355,13 @@ fn size(folder: &Path) -> Result<u64> {
 #[cfg(unix)]
 fn make_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .map_err(|error| failed("writing", path, &error))
+    fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(())
 }
 
 #[cfg(not(unix))]
 fn make_executable(_: &Path) -> Result<()> {
     Ok(())
-}
-
-fn failed(doing: &str, path: &Path, error: &io::Error) -> Box<dyn std::error::Error> {
-    format!("{doing} {}: {error}", path.display()).into()
 }
 
 #[cfg(test)]

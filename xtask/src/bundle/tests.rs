@@ -61,7 +61,7 @@ fn a_folder_with_other_things_is_left_alone() {
     assert!(error.contains("a new or empty folder"), "{error}");
     assert!(new.join("letter.txt").is_file());
     fs::write(new.join("run.sh"), "").unwrap();
-    make(&new.join("tests")).unwrap();
+    fs::create_dir_all(new.join("tests")).unwrap();
     clear(&new).unwrap();
     assert!(list(&new).unwrap().is_empty());
 }
@@ -77,19 +77,19 @@ mod scripts {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in SCRIPTS {
             let text = text.replace("/usr/local/cuda", "/nonexistent");
-            write(&folder.path().join(name), &text).unwrap();
+            fs::write(folder.path().join(name), text).unwrap();
         }
         let programs = folder.path().join("programs");
-        make(&programs).unwrap();
+        fs::create_dir_all(&programs).unwrap();
         for program in PROGRAMS.split(' ') {
             let place = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
             let place = place.iter().find(|path| path.exists()).expect(program);
             std::os::unix::fs::symlink(place, programs.join(program)).unwrap();
         }
         let plain = folder.path().join("plain");
-        make(&plain).unwrap();
+        fs::create_dir_all(&plain).unwrap();
         for (name, text) in tests {
-            write(&plain.join(name), &format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::write(plain.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
             make_executable(&plain.join(name)).unwrap();
         }
         let paths: Vec<_> = tests.iter().map(|(name, _)| plain.join(name)).collect();
@@ -173,9 +173,9 @@ mod scripts {
     #[test]
     fn a_missing_tool_is_named() {
         let folder = bundle(&[]);
-        make(&folder.path().join("ptx/sm_75")).unwrap();
-        write(
-            &folder.path().join("ptx/sm_75/sum.ptx"),
+        fs::create_dir_all(folder.path().join("ptx/sm_75")).unwrap();
+        fs::write(
+            folder.path().join("ptx/sm_75/sum.ptx"),
             ".visible .entry sum_best__f32(\n",
         )
         .unwrap();

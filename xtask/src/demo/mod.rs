@@ -3,16 +3,14 @@
 //! This half sets the tools up and builds the PTX; the other half, the program in `program/`, does the work
 //! and is a program of its own so that the project's other commands need not be linked with the library.
 
-use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
 
 use cuda_builder::{CudaBuilder, Toolchain, ToolchainOptions};
+use fs_err as fs;
 
 use crate::manifest::{Manifest, Tools};
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// What to show.
 #[derive(clap::Args)]
@@ -47,12 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .out
         .clone()
         .unwrap_or_else(|| project::target_dir().join("demo"));
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("creating {}: {error}", folder.display()))?;
+    fs::create_dir_all(&folder)?;
 
     eprintln!("building the demo's program; the first time takes some minutes");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = command::cargo();
     command
         .args([
             "run",
@@ -71,19 +67,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(size) = arguments.size {
         command.arg("--size").arg(size.to_string());
     }
-    command.current_dir(project::root());
     match ptx {
         Some(folder) => command.env("WARPWRIGHT_PTX_DIR", folder),
         None => command.env_remove("WARPWRIGHT_PTX_DIR"),
     };
-    let status = command
-        .status()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("demo: it failed, see above".into())
-    }
+    command::finish("demo", &mut command)
 }
 
 /// Installs the tools if needed, builds every module from its Rust sources, and says whether the result is

@@ -3,6 +3,7 @@
 //! `benches/record/<card>/<date>-sanitizer.md` has two lines that begin with `# `, the commands and the card, and
 //! then what the bundle's `sanitize.sh` and `planted-defect compare` printed there.
 
+use super::page;
 use crate::Result;
 
 pub const PAGE: &str = "docs/COMPUTE-SANITIZER.md";
@@ -28,19 +29,14 @@ neither finds anything. Where it is silent on a defect, the defect lies where th
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {
-        let mut lines = text.lines();
-        let mut note = || lines.next().and_then(|line| line.strip_prefix("# "));
-        let (Some(commands), Some(card)) = (note(), note()) else {
-            return Err(format!(
-                "{path}: two lines with `# ` required: the commands, and the card"
-            )
-            .into());
-        };
-        let tables = lines.collect::<Vec<_>>().join("\n");
+        let ([commands, card], tables) = page::head(path, text, "the commands, and the card")?;
         if !tables.contains("\n| ") {
             return Err(format!("{path}: a table required, found none").into());
         }
-        page += &format!("\n## {card}\n\n`{commands}`, [record](../{path})\n{tables}\n");
+        page += &format!(
+            "\n## {card}\n\n`{commands}`, [record](../{path})\n{}\n",
+            tables.trim_end()
+        );
     }
     Ok(page)
 }

@@ -1,5 +1,6 @@
 //! What `cargo xtask build-time` printed, in `docs/PERFORMANCE.md`.
 
+use super::page;
 use crate::Result;
 
 /// How the names of the records end.
@@ -11,25 +12,18 @@ const MARKS: [&str; 2] = [
 ];
 
 /// The page with the records between its marks.
-pub fn fill(page: &str, records: &[(String, String)]) -> Result<String> {
-    let [begin, end] = MARKS;
-    let parts = page.split_once(begin).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(end)?;
-        Some((before, after))
-    });
-    let (before, after) = parts.ok_or("the marks of the build's time required, found none")?;
-    let mut block = String::new();
+pub fn fill(page: &str, name: &str, records: &[(String, String)]) -> Result<String> {
+    let mut blocks = Vec::new();
     for (path, text) in records {
-        let (command, text) = text
-            .strip_prefix("# ")
-            .and_then(|text| text.split_once('\n'))
-            .ok_or_else(|| format!("{path}: a line with `# ` required: the command"))?;
-        block += &format!("`{command}` ([record](../{path})):\n\n```text\n{text}```\n\n");
+        let ([command], text) = page::head(path, text, "the command")?;
+        blocks.push(format!(
+            "`{command}` ([record](../{path})):\n\n```text\n{text}```\n"
+        ));
     }
-    if block.is_empty() {
-        block += "No record yet: `cargo xtask build-time` prints one.\n\n";
+    if blocks.is_empty() {
+        blocks.push("No record yet: `cargo xtask build-time` prints one.\n".to_owned());
     }
-    Ok(format!("{before}{begin}\n{block}{end}{after}"))
+    page::fill(page, name, MARKS, &blocks.join("\n"))
 }
 
 #[cfg(test)]
@@ -43,11 +37,11 @@ mod tests {
             "benches/record/cpu/a".to_owned(),
             "# a command\nsizes\n".to_owned(),
         )];
-        let filled = fill(&page, &records).unwrap();
+        let filled = fill(&page, "page", &records).unwrap();
         assert!(filled.contains("`a command` ([record](../benches/record/cpu/a))"));
         assert!(filled.contains("```text\nsizes\n```") && !filled.contains("old"));
-        assert_eq!(fill(&filled, &records).unwrap(), filled);
-        assert!(fill(&page, &[]).unwrap().contains("No record yet"));
-        assert!(fill("no marks", &records).is_err());
+        assert_eq!(fill(&filled, "page", &records).unwrap(), filled);
+        assert!(fill(&page, "page", &[]).unwrap().contains("No record yet"));
+        assert!(fill("no marks", "page", &records).is_err());
     }
 }

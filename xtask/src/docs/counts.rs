@@ -1,5 +1,6 @@
 //! `docs/HOW-WE-KNOW.md`, from the record of `cargo xtask counts`.
 
+use super::page;
 use crate::Result;
 
 pub const PAGE: &str = "docs/HOW-WE-KNOW.md";
@@ -27,30 +28,28 @@ they count. All of it runs without a GPU, and `cargo test --workspace` holds all
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {
-        page += &section(path, text).map_err(|error| format!("{path}: {error}"))?;
+        page += &section(path, text)?;
     }
     Ok(page)
 }
 
 fn section(path: &str, text: &str) -> Result<String> {
-    let mut lines = text.lines();
-    let command = lines.next().and_then(|line| line.strip_prefix("# "));
-    let command = command.ok_or("a line with `# ` and the command required")?;
+    let ([command], lines) = page::head(path, text, "the command")?;
     let mut section = format!("\n## The counts\n\n`{command}`, [record](../{path})\n");
     let mut count = 0;
-    for line in lines.filter(|line| !line.trim().is_empty()) {
+    for line in lines.lines().filter(|line| !line.trim().is_empty()) {
         if let Some(program) = line.strip_prefix("## ") {
             section += &format!("\n### `{program}`\n\n| what | count |\n| --- | ---: |\n");
         } else {
             let row = line.rsplit_once(": ");
             let (what, number) =
-                row.ok_or_else(|| format!("`what: number` required, given `{line}`"))?;
+                row.ok_or_else(|| format!("{path}: `what: number` required, given `{line}`"))?;
             section += &format!("| {} | {number} |\n", what.trim().replace('_', " "));
             count += 1;
         }
     }
     match count {
-        0 => Err("counts required, found none".into()),
+        0 => Err(format!("{path}: counts required, found none").into()),
         _ => Ok(section),
     }
 }

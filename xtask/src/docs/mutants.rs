@@ -1,5 +1,6 @@
 //! What `cargo xtask mutants` printed, in `docs/SANITIZER.md`.
 
+use super::page;
 use crate::Result;
 
 /// The page.
@@ -14,29 +15,17 @@ const MARKS: [&str; 2] = [
 
 /// The page with the newest record between its marks.
 pub fn fill(page: &str, records: &[(String, String)]) -> Result<String> {
-    let [begin, end] = MARKS;
-    let parts = page.split_once(begin).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(end)?;
-        Some((before, after))
-    });
-    let (before, after) =
-        parts.ok_or_else(|| format!("{PAGE}: the marks of the mutants required, found none"))?;
     let [(path, text)] = records else {
         let count = records.len();
         return Err(format!("{PAGE}: a record of one machine required, found {count}").into());
     };
-    let record = text
-        .strip_prefix("# ")
-        .and_then(|text| text.split_once('\n'));
-    let (command, tables) =
-        record.ok_or_else(|| format!("{path}: a line with `# ` required: the command"))?;
+    let ([command], tables) = page::head(path, text, "the command")?;
     if !tables.contains("\n| ") {
         return Err(format!("{path}: a table required, found none").into());
     }
     let tables = tables.trim();
-    Ok(format!(
-        "{before}{begin}\n`{command}`, [record](../{path})\n\n{tables}\n\n{end}{after}"
-    ))
+    let block = format!("`{command}`, [record](../{path})\n\n{tables}\n");
+    page::fill(page, PAGE, MARKS, &block)
 }
 
 #[cfg(test)]

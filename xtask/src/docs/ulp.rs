@@ -3,6 +3,7 @@
 //! `benches/record/<device>/<date>-ulp.txt` is what `warpwright ulp --full` printed there, below two lines
 //! that begin with `#`: the command, and the device.
 
+use super::page;
 use crate::Result;
 
 pub const PAGE: &str = "docs/ULP.md";
@@ -20,17 +21,14 @@ const INTRODUCTION: &str = "# The errors of the device functions of `f32`\n\nWri
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {
-        page += &section(path, text).map_err(|error| format!("{path}: {error}"))?;
+        page += &section(path, text)?;
     }
     Ok(page)
 }
 
 /// The tables of one record, without what was stated on the day of the run: that may have changed since.
 fn section(path: &str, text: &str) -> Result<String> {
-    let mut notes = text.lines().filter_map(|line| line.strip_prefix("# "));
-    let (Some(command), Some(device)) = (notes.next(), notes.next()) else {
-        return Err("two lines with `# ` required: the command, and the device".into());
-    };
+    let ([command, device], text) = page::head(path, text, "the command, and the device")?;
     let mut section = format!(
         "\n## {device}\n\n`{command}`, [record](../{path})\n\n\
          | function | arguments | measured | largest error |\n| --- | --- | ---: | ---: |\n"
@@ -40,13 +38,13 @@ fn section(path: &str, text: &str) -> Result<String> {
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [function, arguments, measured, error, _] = cells[..] else {
-            return Err(format!("a row of five cells required, given `{row}`").into());
+            return Err(format!("{path}: a row of five cells required, given `{row}`").into());
         };
         section += &format!("| {function} | {arguments} | {measured} | {error} |\n");
         count += 1;
     }
     match count {
-        0 => Err("a table of functions required, found none".into()),
+        0 => Err(format!("{path}: a table of functions required, found none").into()),
         _ => Ok(section),
     }
 }

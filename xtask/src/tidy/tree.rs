@@ -2,11 +2,12 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
+use fs_err as fs;
+
 use super::code::{self, Token};
-use crate::Result;
+use crate::{Result, project};
 
 /// Folders that hold nothing of the project's own.
 const SKIPPED: &[&str] = &[".git", "target", "bundle"];
@@ -51,7 +52,12 @@ impl Tree {
     /// Reads all files below `root`.
     pub fn read(root: &Path, families: Vec<Family>, subcommands: Vec<String>) -> Result<Self> {
         let mut files = BTreeMap::new();
-        collect(root, "", &mut files)?;
+        for path in project::files(root, SKIPPED)? {
+            if is_text(&path) {
+                let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+                files.insert(project::name_below(root, &path)?, text);
+            }
+        }
         Ok(Self {
             files,
             families,
@@ -102,31 +108,6 @@ impl Tree {
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
-}
-
-fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) -> Result<()> {
-    let failed =
-        |path: &Path, error: std::io::Error| format!("reading {}: {error}", path.display());
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, error))? {
-        let entry = entry?;
-        let (path, name) = (
-            entry.path(),
-            entry.file_name().to_string_lossy().into_owned(),
-        );
-        let kind = entry.file_type().map_err(|error| failed(&path, error))?;
-        if kind.is_dir() {
-            if !SKIPPED.contains(&name.as_str()) {
-                collect(&path, &format!("{prefix}{name}/"), files)?;
-            }
-        } else if kind.is_file() && is_text(&path) {
-            let bytes = fs::read(&path).map_err(|error| failed(&path, error))?;
-            files.insert(
-                format!("{prefix}{name}"),
-                String::from_utf8_lossy(&bytes).into_owned(),
-            );
-        }
-    }
-    Ok(())
 }
 
 fn is_text(path: &Path) -> bool {

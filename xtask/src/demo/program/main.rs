@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use warpwright::ops::axis::Axis;
 use warpwright::{Device, DeviceKind};
+use warpwright_bench::table::time;
 
 use picture::Picture;
 use table::{Row, Table};
@@ -72,7 +73,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
         Some(path) => Picture::read(path)?,
         None => Picture::drawn(arguments.size, device.kind()),
     };
-    let took = table::duration(start.elapsed());
+    let took = time(start.elapsed().as_secs_f64());
     println!(
         "picture  {} pixels of 8 bits, {} in {took}",
         picture.size(),
@@ -113,7 +114,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
         .map(|name| { arguments.out.join(name).display().to_string() })
         .join("\n         ")
     );
-    let took = table::duration(start.elapsed());
+    let took = time(start.elapsed().as_secs_f64());
     println!("results  {right} as in plain Rust, {wrong} wrong; all in {took}");
     Ok(wrong)
 }

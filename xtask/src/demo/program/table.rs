@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use warpwright_bench::table::{significant, time};
+
 /// What came of one variant.
 pub enum Row {
     /// The right result.
@@ -88,11 +90,12 @@ impl fmt::Display for Table {
             match row {
                 Row::Right {
                     variant,
-                    time,
+                    time: took,
                     bytes,
                 } => {
-                    let rate = *bytes as f64 / time.as_secs_f64().max(1e-9) / 1e9;
-                    let (time, rate) = (duration(*time), significant(rate));
+                    let seconds = took.as_secs_f64();
+                    let rate = *bytes as f64 / seconds.max(1e-9) / 1e9;
+                    let (time, rate) = (time(seconds), significant(rate));
                     writeln!(f, "  {variant:<24}{:<8}{time:>10}{rate:>12}", "ok")?;
                 }
                 Row::Wrong { variant, text } => writeln!(f, "  {variant:<24}WRONG   {text}")?,
@@ -111,39 +114,9 @@ impl fmt::Display for Table {
     }
 }
 
-/// `1.23 ms`.
-pub fn duration(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    let (value, unit) = match seconds {
-        s if s < 1e-3 => (s * 1e6, "us"),
-        s if s < 1.0 => (s * 1e3, "ms"),
-        s => (s, "s"),
-    };
-    format!("{} {unit}", significant(value))
-}
-
-/// Three significant digits.
-fn significant(value: f64) -> String {
-    let digits = if value > 0.0 {
-        value.log10().floor() as i32 + 1
-    } else {
-        1
-    };
-    format!("{value:.*}", (3 - digits).clamp(0, 6) as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_three_digits() {
-        assert_eq!(duration(Duration::from_nanos(1_500)), "1.50 us");
-        assert_eq!(duration(Duration::from_micros(12_340)), "12.3 ms");
-        assert_eq!(duration(Duration::from_secs(123)), "123 s");
-        assert_eq!(significant(0.012_34), "0.0123");
-        assert_eq!(significant(0.0), "0.00");
-    }
 
     #[test]
     fn right_and_wrong_results_are_counted_and_shown() {
@@ -172,7 +145,7 @@ mod tests {
         };
         assert_eq!((table.right(), table.wrong()), (2, 2));
         let text = table.to_string();
-        assert!(text.contains("ok         2.00 ms        2.00\n"), "{text}");
+        assert!(text.contains("ok        2.000 ms       2.000\n"), "{text}");
         assert!(text.contains("WRONG   expected 1, found 2\n"), "{text}");
         table.rows.truncate(0);
         table.values.clear();

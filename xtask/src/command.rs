@@ -1,0 +1,75 @@
+//! Child processes of the commands.
+
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::{env, io};
+
+use crate::{Result, project};
+
+/// Cargo, in the root of the workspace.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(project::root());
+    command
+}
+
+/// Runs a command to its end, with its output where ours goes; a status other than 0 is an error of the operation.
+pub fn finish(operation: &str, command: &mut Command) -> Result<()> {
+    let status = command.status();
+    succeeded(operation, command, status)
+}
+
+/// As [`finish`], and gives what the command writes to its standard output.
+pub fn output(operation: &str, command: &mut Command) -> Result<String> {
+    let (status, text) = match command.stderr(Stdio::inherit()).output() {
+        Ok(output) => (Ok(output.status), output.stdout),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    succeeded(operation, command, status)?;
+    Ok(String::from_utf8(text)?)
+}
+
+fn succeeded(operation: &str, command: &Command, status: io::Result<ExitStatus>) -> Result<()> {
+    let what = match status {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => format!("ended with {status}: see above"),
+        Err(error) => format!("could not be started: {error}"),
+    };
+    Err(format!("{operation}: {} {what}", name(command)).into())
+}
+
+/// The program and its arguments; of a path the last part.
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
+    words.extend(command.get_args().map(|word| word.to_string_lossy()));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_fails_is_named_with_its_status() {
+        let mut command = cargo();
+        command.arg("no-such-command").stderr(Stdio::null());
+        let error = finish("test", &mut command).unwrap_err().to_string();
+        assert!(
+            error.starts_with("test: cargo no-such-command ended with "),
+            "{error}"
+        );
+        let error = output("test", &mut command).unwrap_err().to_string();
+        assert!(
+            error.starts_with("test: cargo no-such-command ended with "),
+            "{error}"
+        );
+        let version = output("test", cargo().arg("--version")).unwrap();
+        assert!(version.starts_with("cargo "), "{version}");
+        let error = finish("test", &mut Command::new("/none/program")).unwrap_err();
+        assert!(
+            error.to_string().contains("program could not be started"),
+            "{error}"
+        );
+    }
+}
