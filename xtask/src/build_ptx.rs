@@ -96,7 +96,7 @@ impl Settings {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let selection = Selection::new(arguments)?;
+    let selection = Selection::new(&arguments.arch, &arguments.family)?;
     let settings = Settings::of(arguments);
     match (arguments.check, settings == Settings::SHIPPED) {
         (true, true) => check(&selection),
@@ -119,9 +119,10 @@ struct Selection {
 }
 
 impl Selection {
-    fn new(arguments: &Arguments) -> Result<Self> {
+    /// Of these architectures and families; of all that are shipped where none is given.
+    fn new(archs: &[NvvmArch], families: &[String]) -> Result<Self> {
         let known = project::families();
-        for name in &arguments.family {
+        for name in families {
             if !known.contains(&name.as_str()) {
                 return Err(format!(
                     "build-ptx: one of the families {} required, given `{name}`",
@@ -130,13 +131,12 @@ impl Selection {
                 .into());
             }
         }
-        let chosen = |family: &&str| {
-            arguments.family.is_empty() || arguments.family.iter().any(|name| name == family)
-        };
-        let archs = if arguments.arch.is_empty() {
-            project::SHIPPED
-        } else {
-            &arguments.arch
+        let chosen =
+            |family: &&str| families.is_empty() || families.iter().any(|name| name == family);
+        let complete = archs.is_empty() && families.is_empty();
+        let archs = match archs {
+            [] => project::SHIPPED,
+            archs => archs,
         };
         Ok(Self {
             archs: archs
@@ -146,7 +146,7 @@ impl Selection {
                 .into_iter()
                 .collect(),
             families: known.into_iter().filter(chosen).collect(),
-            complete: arguments.arch.is_empty() && arguments.family.is_empty(),
+            complete,
         })
     }
 
@@ -164,9 +164,23 @@ impl Selection {
 }
 
 /// A module as it was built: its record, and its text.
-struct Built {
-    record: Record,
-    text: String,
+pub struct Built {
+    pub record: Record,
+    pub text: String,
+}
+
+/// Builds all modules as they are shipped.
+pub fn shipped(toolchain: &Toolchain) -> Result<Vec<Built>> {
+    compile(&Selection::new(&[], &[])?, toolchain, Settings::SHIPPED)
+}
+
+/// Builds all modules with source lines into `ptx-line` in the target folder, and does not assemble them.
+pub fn with_lines() -> Result<()> {
+    let lines = Settings {
+        debug: DebugInfo::LineTables,
+        ..Settings::SHIPPED
+    };
+    build_aside(&Selection::new(&[], &[])?, lines, false)
 }
 
 /// Builds the selected modules with the tools given.

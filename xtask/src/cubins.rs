@@ -266,22 +266,12 @@ pub fn sizes(assembled: &[Assembled]) -> BTreeMap<&str, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Tools;
+    use crate::manifest::tests;
 
     fn record(entries: &[&str]) -> Record {
-        let (_, from) = project::assembled()[0];
         Record {
-            family: "reduce".to_owned(),
-            arch: from.to_string(),
-            ptx_version: "7.0".to_owned(),
-            sha256: "p".to_owned(),
-            sources: "s".to_owned(),
-            tools: Tools {
-                rustc: "1".into(),
-                rustc_llvm: "2".into(),
-                llvm: "3".into(),
-            },
             entries: entries.iter().map(|&entry| entry.to_owned()).collect(),
+            ..tests::record(project::assembled()[0].1.sm(), "reduce")
         }
     }
 

@@ -170,22 +170,35 @@ impl Manifest {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn record(arch: &str, family: &str, sha256: &str) -> Record {
+    /// Versions of which the compiler's is given.
+    pub fn tools(rustc: &str) -> Tools {
+        Tools {
+            rustc: rustc.to_owned(),
+            rustc_llvm: "22.1.8".to_owned(),
+            llvm: "22.1.8".to_owned(),
+        }
+    }
+
+    /// A module without kernels.
+    pub fn record(arch: &str, family: &str) -> Record {
         Record {
             family: family.to_owned(),
             arch: arch.to_owned(),
             ptx_version: "7.0".to_owned(),
-            sha256: sha256.to_owned(),
+            sha256: "p".to_owned(),
             sources: "s".to_owned(),
-            tools: Tools {
-                rustc: "1".into(),
-                rustc_llvm: "2".into(),
-                llvm: "3".into(),
-            },
-            entries: vec!["a__f32".to_owned()],
+            tools: tools("1"),
+            entries: Vec::new(),
+        }
+    }
+
+    fn hashed(arch: &str, family: &str, sha256: &str) -> Record {
+        Record {
+            sha256: sha256.to_owned(),
+            ..record(arch, family)
         }
     }
 
@@ -195,8 +208,8 @@ mod tests {
         let path = folder.path().join("manifest.json");
         assert_eq!(Manifest::read(&path).unwrap(), None);
         let manifest = Manifest::new(vec![
-            record("sm_80", "sum", "1"),
-            record("sm_75", "sum", "2"),
+            hashed("sm_80", "sum", "1"),
+            hashed("sm_75", "sum", "2"),
         ]);
         fs::write(&path, manifest.text().unwrap()).unwrap();
         assert_eq!(Manifest::read(&path).unwrap(), Some(manifest.clone()));
@@ -212,12 +225,12 @@ mod tests {
     #[test]
     fn records_are_replaced_in_place() {
         let mut manifest = Manifest::new(vec![
-            record("sm_75", "sum", "1"),
-            record("sm_80", "sum", "2"),
+            hashed("sm_75", "sum", "1"),
+            hashed("sm_80", "sum", "2"),
         ]);
         manifest.replace(vec![
-            record("sm_80", "sum", "new"),
-            record("sm_75", "fill", "3"),
+            hashed("sm_80", "sum", "new"),
+            hashed("sm_75", "fill", "3"),
         ]);
         let found: Vec<(String, &str)> = manifest
             .modules

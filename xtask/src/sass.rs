@@ -9,7 +9,7 @@ use cuda_builder::NvvmArch;
 use cuda_builder::assemble::{CUOBJDUMP, NVDISASM, Ptxas};
 
 use crate::manifest::Manifest;
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// What to show.
 #[derive(clap::Args)]
@@ -47,21 +47,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let temporary = tempfile::tempdir()?;
     let cubin = temporary.path().join("module.cubin");
     ptxas.assemble_to(&folder.join(record.file()), target, &cubin)?;
-    let output = Command::new(&cuobjdump)
+    let mut command = Command::new(&cuobjdump);
+    command
         .args(["-sass", "-fun", &arguments.entry])
         .arg(&cubin)
         // It looks for the disassembler on `PATH`.
-        .env("PATH", path_with(nvdisasm.parent())?)
-        .output()
-        .map_err(|error| format!("{} could not be started: {error}", cuobjdump.display()))?;
-    if !output.status.success() {
-        return Err(format!(
-            "cuobjdump: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )
-        .into());
-    }
-    print!("{}", String::from_utf8_lossy(&output.stdout));
+        .env("PATH", path_with(nvdisasm.parent())?);
+    print!("{}", command::output("sass", &mut command)?);
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! One hash of everything that the PTX is built from.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fs_err as fs;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::{Result, command, project};
@@ -102,85 +102,28 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    resolve: Resolve,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    id: String,
-    name: String,
-    version: String,
-    source: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<Kind>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
-}
-
-/// The packages from a registry that the device crate is built with, each as one line, in order.
-fn dependencies() -> Result<Vec<String>> {
+/// The packages that the device crate is built with and that are not in a folder here, each as one line.
+fn dependencies() -> Result<BTreeSet<String>> {
     let mut command = command::cargo();
     command
-        .args(["metadata", "--format-version", "1"])
-        .args(["--filter-platform", "nvptx64-nvidia-cuda"]);
-    let text = command::output("sources", &mut command)?;
-    device_dependencies(&serde_json::from_str(&text)?)
+        .args(["tree", "--package", DEVICE_PACKAGE])
+        .args(["--target", "nvptx64-nvidia-cuda", "--edges", "no-dev"])
+        .args(["--prefix", "none", "--format", "{p}"]);
+    Ok(from_elsewhere(&command::output("sources", &mut command)?))
 }
 
-fn device_dependencies(metadata: &Metadata) -> Result<Vec<String>> {
-    let start = metadata
-        .packages
-        .iter()
-        .find(|package| package.name == DEVICE_PACKAGE)
-        .ok_or_else(|| format!("sources: a package {DEVICE_PACKAGE} required, given none"))?;
-    let mut reached = vec![start.id.as_str()];
-    let mut next = 0;
-    while let Some(&id) = reached.get(next) {
-        next += 1;
-        let node = metadata.resolve.nodes.iter().find(|node| node.id == id);
-        for dependency in node.into_iter().flat_map(|node| &node.deps) {
-            // Dependencies of tests have no part in the kernels.
-            let counts = dependency
-                .dep_kinds
-                .iter()
-                .any(|k| k.kind.as_deref() != Some("dev"));
-            if counts && !reached.contains(&dependency.pkg.as_str()) {
-                reached.push(&dependency.pkg);
-            }
-        }
-    }
-    let mut lines: Vec<String> = metadata
-        .packages
-        .iter()
-        .filter(|package| reached.contains(&package.id.as_str()))
-        .filter_map(|package| {
-            let source = package.source.as_deref()?;
-            Some(format!("{} {} {source}", package.name, package.version))
-        })
-        .collect();
-    lines.sort();
-    Ok(lines)
+/// Of lines such as `half v2.7.1`, `zerocopy-derive v0.8.63 (proc-macro) (*)` and `system v0.1.0 (/folder/system)`
+/// those without a folder, as often as they are there once.
+fn from_elsewhere(tree: &str) -> BTreeSet<String> {
+    let is_here = |line: &str| {
+        let mut remarks = line.split(" (").skip(1);
+        remarks.any(|remark| Path::new(remark.trim_end_matches(')')).is_absolute())
+    };
+    tree.lines()
+        .map(|line| line.trim_end_matches(" (*)"))
+        .filter(|line| !line.is_empty() && !is_here(line))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -244,30 +187,26 @@ mod tests {
     }
 
     #[test]
-    fn dependencies_of_tests_and_path_packages_are_left_out() {
-        let metadata = serde_json::json!({
-            "packages": [
-                {"id": "g", "name": "warpwright-gpu", "version": "0.1.0", "source": null},
-                {"id": "s", "name": "std", "version": "0.1.0", "source": null},
-                {"id": "h", "name": "half", "version": "2.7.0", "source": "registry"},
-                {"id": "t", "name": "tester", "version": "1.0.0", "source": "registry"},
-                {"id": "o", "name": "other", "version": "1.0.0", "source": "registry"},
-            ],
-            "resolve": {"nodes": [
-                {"id": "g", "deps": [
-                    {"pkg": "s", "dep_kinds": [{"kind": null}]},
-                    {"pkg": "t", "dep_kinds": [{"kind": "dev"}]},
-                ]},
-                {"id": "s", "deps": [
-                    {"pkg": "h", "dep_kinds": [{"kind": "dev"}, {"kind": "build"}]},
-                    {"pkg": "g", "dep_kinds": [{"kind": null}]},
-                ]},
-            ]},
-        });
-        let metadata: Metadata = serde_json::from_value(metadata).unwrap();
-        assert_eq!(
-            device_dependencies(&metadata).unwrap(),
-            ["half 2.7.0 registry"]
+    fn path_packages_are_left_out_and_repetitions() {
+        let here = std::env::temp_dir();
+        let tree = format!(
+            "gpu v0.1.0 ({0})\nmacros v0.1.0 (proc-macro) ({0}) (*)\nhalf v2.7.1\nderive v1.0.0 (proc-macro)\n\n\
+             other v1.0.0 (https://example.com/other#1234)\nhalf v2.7.1 (*)\n",
+            here.display()
+        );
+        let lines: Vec<String> = from_elsewhere(&tree).into_iter().collect();
+        let other = "other v1.0.0 (https://example.com/other#1234)";
+        assert_eq!(lines, ["derive v1.0.0 (proc-macro)", "half v2.7.1", other]);
+    }
+
+    #[test]
+    fn dependencies_of_the_kernels_are_found_and_those_of_tests_are_not() {
+        let lines = dependencies().unwrap();
+        let has = |name: &str| lines.iter().any(|line| line.starts_with(name));
+        // The device library's, its macros', and one of its tests.
+        assert!(
+            has("half v") && has("syn v") && !has("trybuild v"),
+            "{lines:?}"
         );
     }
 }

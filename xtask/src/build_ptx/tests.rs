@@ -13,17 +13,10 @@ fn selection(complete: bool) -> Selection {
 
 fn record(arch: &str, family: &str) -> Record {
     Record {
-        family: family.to_owned(),
-        arch: arch.to_owned(),
-        ptx_version: "7.0".to_owned(),
         sha256: sources::text_hash(PTX.as_bytes()),
         sources: SOURCES.to_owned(),
-        tools: Tools {
-            rustc: "1".into(),
-            rustc_llvm: "2".into(),
-            llvm: "3".into(),
-        },
         entries: vec!["sum_a__f32".to_owned()],
+        ..crate::manifest::tests::record(arch, family)
     }
 }
 
@@ -114,14 +107,9 @@ fn problems_end_with_what_to_type() {
 
 #[test]
 fn unknown_families_are_refused() {
-    let arguments = Arguments {
-        arch: vec![],
-        family: vec!["absent".to_owned()],
-        debug_info: DebugLevel::None,
-        profile: Profile::Release,
-        no_assemble: false,
-        check: false,
-    };
-    let error = Selection::new(&arguments).err().unwrap().to_string();
+    let error = Selection::new(&[], &["absent".to_owned()])
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("given `absent`"), "{error}");
 }

@@ -7,7 +7,7 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use fs_err as fs;
 use serde::Deserialize;
 
-use crate::{Result, command, project, sources};
+use crate::{Result, build_ptx, command, project, sources};
 
 /// The profile of what is shipped: optimised, and small.
 const PROFILE: &[&str] = &[
@@ -115,9 +115,7 @@ pub fn ptx_with_lines() -> Result<PathBuf> {
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;
     }
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["build-ptx", "--debug-info", "line", "--no-assemble"]);
-    command::output("bundle", &mut command)?;
+    build_ptx::with_lines()?;
     fs::write(stamp, hash)?;
     Ok(folder)
 }

@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cuda_builder::{CudaBuilder, Toolchain, ToolchainOptions};
+use cuda_builder::{Toolchain, ToolchainOptions};
 use fs_err as fs;
 
+use crate::build_ptx::{self, Built};
 use crate::manifest::{Manifest, Tools};
 use crate::{Result, command, project};
 
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         println!("PTX      the committed modules of host/ptx");
         None
     } else {
-        Some(build_ptx()?)
+        Some(build()?)
     };
     let folder = arguments
         .out
@@ -76,40 +77,33 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Installs the tools if needed, builds every module from its Rust sources, and says whether the result is
 /// what is committed. Gives the folder of the modules.
-fn build_ptx() -> Result<PathBuf> {
+fn build() -> Result<PathBuf> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     println!("tools    {}", toolchain.summary());
     let folder = project::target_dir().join("demo-ptx");
+    let committed = Manifest::read(&project::ptx_folder().join("manifest.json"))
+        .ok()
+        .flatten();
     let start = Instant::now();
-    let (mut equal, mut other) = (0, Vec::new());
-    for &arch in project::SHIPPED {
-        let modules = CudaBuilder::new(project::gpu_crate())
-            .toolchain(&toolchain)
-            .target_dir(project::target_dir().join("cuda-builder"))
-            .verbose(true)
-            .arch(arch)
-            .ptx_version(project::ptx_version(arch))
-            .modules(project::modules())
-            .build_modules()?;
-        fs::create_dir_all(folder.join(arch.sm()))?;
-        for module in modules {
-            let name = format!("{}/{}.ptx", arch.sm(), module.name);
-            let text = fs::read_to_string(&module.path)?;
-            match fs::read_to_string(project::ptx_folder().join(&name)) {
-                Ok(committed) if committed.replace('\r', "") == text => equal += 1,
-                _ => other.push(name.clone()),
-            }
-            fs::write(folder.join(&name), text)?;
+    let built = build_ptx::shipped(&toolchain)?;
+    let mut other = Vec::new();
+    for Built { record, text } in &built {
+        let old = committed.as_ref();
+        let old = old.and_then(|it| it.record(&record.arch, &record.family));
+        if old.is_none_or(|old| old.sha256 != record.sha256) {
+            other.push(record.file());
         }
+        project::write(&folder.join(record.file()), text.as_bytes())?;
     }
-    let count = equal + other.len();
     println!(
-        "PTX      {count} modules from gpu/src in {:.0} s",
+        "PTX      {} modules from gpu/src in {:.0} s",
+        built.len(),
         start.elapsed().as_secs_f64()
     );
+    let tools = committed.and_then(|it| Some(it.modules.first()?.tools.clone()));
     println!(
         "         {}",
-        compared(&other, &Tools::of(&toolchain), committed_tools())
+        compared(&other, &Tools::of(&toolchain), tools)
     );
     Ok(folder)
 }
@@ -130,22 +124,10 @@ fn compared(other: &[String], tools: &Tools, committed: Option<Tools>) -> String
     }
 }
 
-fn committed_tools() -> Option<Tools> {
-    let manifest = Manifest::read(&project::ptx_folder().join("manifest.json")).ok()??;
-    Some(manifest.modules.first()?.tools.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tools(rustc: &str) -> Tools {
-        Tools {
-            rustc: rustc.into(),
-            rustc_llvm: "22.1.8".into(),
-            llvm: "22.1.8".into(),
-        }
-    }
+    use crate::manifest::tests::tools;
 
     #[test]
     fn the_comparison_gives_the_reason() {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
 use super::code::lines;
-use super::tree::{Family, Tree};
+use super::tree::Tree;
 use crate::manifest::Manifest;
 use crate::sources;
+use warpwright_gpu::Family;
 
 const MANIFEST: &str = "host/ptx/manifest.json";
 
@@ -25,18 +26,18 @@ pub fn every_variant_has_ptx(tree: &Tree) -> Found {
         found.push((MANIFEST.to_owned(), 1, "no PTX is committed".to_owned()));
     }
     for arch in archs {
-        for family in &tree.families {
+        for family in tree.families {
             let Some(text) = tree.text(&format!("host/ptx/{arch}/{}.ptx", family.name)) else {
                 let what = format!("there is no PTX of the family for {arch}");
                 found.push((page(family), 1, what));
                 continue;
             };
             let stems: BTreeSet<&str> = entries(text).map(|(_, entry)| stem(entry)).collect();
-            for variant in &family.variants {
+            for variant in family.variants {
                 for kernel in variant
                     .kernels
                     .iter()
-                    .filter(|name| !stems.contains(name.as_str()))
+                    .filter(|name| !stems.contains(**name))
                 {
                     let line = line_with(tree, &page(family), &format!("\"{kernel}\""));
                     let what = format!(
@@ -63,7 +64,7 @@ pub fn all_ptx_is_in_the_catalogue(tree: &Tree) -> Found {
         let known: BTreeSet<&str> = family
             .variants
             .iter()
-            .flat_map(|variant| variant.kernels.iter().map(String::as_str))
+            .flat_map(|variant| variant.kernels.iter().copied())
             .collect();
         for (line, entry) in entries(text).filter(|(_, entry)| !known.contains(stem(entry))) {
             found.push((
@@ -129,7 +130,7 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
             .iter()
             .any(|path| tree.files.contains_key(path))
     };
-    for family in &tree.families {
+    for family in tree.families {
         let name = &family.name;
         let mut needed = vec![
             (
@@ -182,7 +183,7 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
 /// The table at the top of a family's page lists the variants of the catalogue, in its order.
 pub fn pages_list_the_variants(tree: &Tree) -> Found {
     let mut found = Found::new();
-    for family in &tree.families {
+    for family in tree.families {
         let path = page(family);
         let Some(text) = tree.text(&path) else {
             continue;
@@ -201,11 +202,7 @@ pub fn pages_list_the_variants(tree: &Tree) -> Found {
             .map_while(|line| line.strip_prefix("//! | "))
             .filter_map(|row| row.strip_prefix('`')?.split('`').next())
             .collect();
-        let names: Vec<&str> = family
-            .variants
-            .iter()
-            .map(|variant| variant.name.as_str())
-            .collect();
+        let names: Vec<&str> = family.variants.iter().map(|variant| variant.name).collect();
         if listed != names {
             let what = format!(
                 "the table must list {}, it lists {}",

@@ -84,6 +84,16 @@ pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
         }
     }
     for layer in &layers {
+        for folder in &layer.folders {
+            let start = format!("{folder}/");
+            if !tree
+                .ending("Cargo.toml")
+                .any(|(path, _)| path.starts_with(&start))
+            {
+                let what = format!("there is no crate in `{folder}`");
+                found.push((PAGE.to_owned(), layer.line, what));
+            }
+        }
         for name in layer.below.iter().flatten() {
             let target = layers.iter().find(|it| it.folders.contains(name));
             if target.is_none_or(|target| !used.contains(&(layer.line, target.line))) {

@@ -13,7 +13,7 @@ mod tree;
 use std::fmt;
 
 use crate::{Result, project};
-use tree::{Family, Tree, Variant};
+use tree::Tree;
 
 /// What breaks a rule, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ const CHECKS: &[Check] = &[
 
 /// Runs the command: one line per violation on standard output.
 pub fn run(subcommands: Vec<String>) -> Result<()> {
-    let tree = Tree::read(&project::root(), families(), subcommands)?;
+    let tree = Tree::read(&project::root(), warpwright_gpu::FAMILIES, subcommands)?;
     let violations = check(&tree);
     for violation in &violations {
         println!("{violation}");
@@ -90,23 +90,6 @@ fn check(tree: &Tree) -> Vec<Violation> {
         }));
     }
     violations
-}
-
-/// The catalogue of the kernels that this program was compiled with.
-fn families() -> Vec<Family> {
-    let variant = |variant: &warpwright_gpu::Variant| Variant {
-        name: variant.name.to_owned(),
-        kernels: variant
-            .kernels
-            .iter()
-            .map(|kernel| (*kernel).to_owned())
-            .collect(),
-    };
-    let family = |family: &warpwright_gpu::Family| Family {
-        name: family.name.to_owned(),
-        variants: family.variants.iter().map(variant).collect(),
-    };
-    warpwright_gpu::FAMILIES.iter().map(family).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fs_err as fs;
+use warpwright_gpu::Family;
 
 use super::code::{self, Token};
 use crate::{Result, project};
@@ -22,7 +23,7 @@ pub struct Tree {
     /// The texts, by path below the root with `/` between folders.
     pub files: BTreeMap<String, String>,
     /// The catalogue.
-    pub families: Vec<Family>,
+    pub families: &'static [Family],
     /// The names of the subcommands of `cargo xtask`.
     pub subcommands: Vec<String>,
     /// The tokens of the Rust sources, or where one is not Rust, by path: read at the first use.
@@ -32,25 +33,13 @@ pub struct Tree {
 /// The tokens of a text, or the line and the reason why it has none.
 pub type Lexed = std::result::Result<Vec<Token>, (usize, String)>;
 
-/// A family in the catalogue.
-pub struct Family {
-    /// The stem.
-    pub name: String,
-    /// The rungs, in order.
-    pub variants: Vec<Variant>,
-}
-
-/// A rung.
-pub struct Variant {
-    /// Its name.
-    pub name: String,
-    /// Its kernels, without the suffix of an instance.
-    pub kernels: Vec<String>,
-}
-
 impl Tree {
     /// Reads all files below `root`.
-    pub fn read(root: &Path, families: Vec<Family>, subcommands: Vec<String>) -> Result<Self> {
+    pub fn read(
+        root: &Path,
+        families: &'static [Family],
+        subcommands: Vec<String>,
+    ) -> Result<Self> {
         let mut files = BTreeMap::new();
         for path in project::files(root, SKIPPED)? {
             if is_text(&path) {
