@@ -89,8 +89,9 @@ fn until_first_result(demo: &mut Command) -> Result<Option<f64>> {
     let output = child.stdout.take();
     let lines = output
         .into_iter()
-        .flat_map(|output| BufReader::new(output).lines());
+        .flat_map(|output| BufReader::new(output).split(b'\n'));
     for line in lines.map_while(std::result::Result::ok) {
+        let line = String::from_utf8_lossy(&line);
         if first.is_none() && is_result(&line) {
             first = Some(start.elapsed().as_secs_f64());
         }
