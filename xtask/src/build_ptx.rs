@@ -246,16 +246,13 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
         Ok(assembled) => (assembled, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    let mut manifest = match Manifest::read(&path) {
-        Ok(Some(mut manifest)) if !selection.complete => {
-            manifest.replace(records);
-            manifest
-        }
-        Ok(_) => Manifest::new(records),
+    let old = match Manifest::read(&path) {
+        Ok(old) => old,
         // A file that cannot be read is replaced where nothing of it is to be kept.
-        Err(_) if selection.complete => Manifest::new(records),
+        Err(_) if selection.complete => None,
         Err(error) => return Err(error),
     };
+    let mut manifest = merged(old, records, selection.complete);
     manifest.set_code(assembled.iter().map(|it| it.record.clone()).collect());
     cubins::write(&folder, &manifest, &assembled)?;
     project::write(&path, manifest.text()?.as_bytes())?;
@@ -282,6 +279,21 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
         folder.display()
     );
     Ok(())
+}
+
+/// The manifest with these records: all that there are, or in the place of those of the same modules. Of the old machine
+/// code it has what is for an architecture that is shipped.
+fn merged(old: Option<Manifest>, records: Vec<Record>, complete: bool) -> Manifest {
+    let Some(mut manifest) = old else {
+        return Manifest::new(records);
+    };
+    if complete {
+        manifest.modules.clear();
+    }
+    manifest.replace(records);
+    let is_shipped = |arch: &str| project::assembled().iter().any(|(it, _)| it.sm() == arch);
+    manifest.code.retain(|code| is_shipped(&code.arch));
+    manifest
 }
 
 /// Builds modules that are not shipped.

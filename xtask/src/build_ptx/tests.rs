@@ -1,4 +1,5 @@
 use super::*;
+use crate::manifest::Code;
 
 const SOURCES: &str = "hash of the sources";
 const PTX: &str = ".visible .entry sum_a__f32()\n";
@@ -112,4 +113,34 @@ fn unknown_families_are_refused() {
         .unwrap()
         .to_string();
     assert!(error.contains("given `absent`"), "{error}");
+}
+
+#[test]
+fn machine_code_of_the_same_ptx_is_kept_and_no_other() {
+    let code = |arch: &str, ptx: &str| Code {
+        family: "sum".to_owned(),
+        arch: arch.to_owned(),
+        ptx: ptx.to_owned(),
+        ptxas: "13".to_owned(),
+        kernels: [].into(),
+    };
+    let same = || record("sm_75", "sum");
+    let (shipped, _) = project::assembled()[0];
+    let mut old = Manifest::new(vec![same(), record("sm_75", "gone")]);
+    old.code = vec![
+        code(shipped.sm(), &same().sha256),
+        code("sm_10", &same().sha256),
+    ];
+    let after = |new: Record, complete| {
+        let mut manifest = merged(Some(old.clone()), vec![new], complete);
+        manifest.set_code(Vec::new());
+        let archs: Vec<String> = manifest.code.into_iter().map(|code| code.arch).collect();
+        (manifest.modules.len(), archs)
+    };
+    assert_eq!(after(same(), true), (1, vec![shipped.sm().to_owned()]));
+    assert_eq!(after(same(), false), (2, vec![shipped.sm().to_owned()]));
+    let mut other = same();
+    other.sha256 = "other".to_owned();
+    assert_eq!(after(other, true), (1, vec![]));
+    assert_eq!(merged(None, vec![same()], true).modules.len(), 1);
 }
