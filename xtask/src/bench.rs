@@ -24,14 +24,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut command = command::cargo();
-    command.args([
-        "run",
-        "--quiet",
-        "--release",
-        "--package=warpwright-bench",
-        "--",
-    ]);
+    let mut command = command::program(&["--release", "--package=warpwright-bench"]);
     command.args(["--peers", &arguments.peers]);
     if let Some(family) = &arguments.family {
         command.args(["--family", family]);

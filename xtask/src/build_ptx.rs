@@ -123,13 +123,7 @@ impl Selection {
     fn new(archs: &[NvvmArch], families: &[String]) -> Result<Self> {
         let known = project::families();
         for name in families {
-            if !known.contains(&name.as_str()) {
-                return Err(format!(
-                    "build-ptx: one of the families {} required, given `{name}`",
-                    known.join(", ")
-                )
-                .into());
-            }
+            project::require_family("build-ptx", name)?;
         }
         let chosen =
             |family: &&str| families.is_empty() || families.iter().any(|name| name == family);

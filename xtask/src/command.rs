@@ -13,6 +13,13 @@ pub fn cargo() -> Command {
     command
 }
 
+/// A program of the workspace, by the options of `cargo run` for it: its own arguments may be added.
+pub fn program(options: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet"]).args(options).arg("--");
+    command
+}
+
 /// Runs a command to its end, with its output where ours goes; a status other than 0 is an error of the operation.
 pub fn finish(operation: &str, command: &mut Command) -> Result<()> {
     let status = command.status();

@@ -2,22 +2,17 @@
 
 use crate::{Result, command};
 
-/// What is run: the title, and the arguments of `cargo run`.
-const PROGRAMS: &[(&str, &[&str])] = &[
+/// What is run: the title, the options of `cargo run`, and the arguments.
+const PROGRAMS: &[(&str, &[&str], &[&str])] = &[
     (
         "planted-defect counts",
-        &[
-            "-p",
-            "warpwright-defects",
-            "--bin",
-            "planted-defect",
-            "--",
-            "counts",
-        ],
+        &["-p", "warpwright-defects", "--bin", "planted-defect"],
+        &["counts"],
     ),
     (
         "injected-faults",
         &["-p", "warpwright-tests", "--bin", "injected-faults"],
+        &[],
     ),
 ];
 
@@ -32,9 +27,9 @@ pub struct Arguments {
 /// Runs the command: lines `name: number`, below a line with the program that counted them.
 pub fn run(arguments: &Arguments) -> Result<()> {
     println!("# cargo xtask counts --orders {}", arguments.orders);
-    for (title, program) in PROGRAMS {
+    for (title, options, program) in PROGRAMS {
         println!("## {title}");
-        for line in output(program)?.lines() {
+        for line in output(options, program)?.lines() {
             println!("{}", colon(line));
         }
     }
@@ -42,17 +37,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let verify = [
         "--json", "--device", "cpu", "verify", "--quick", "--orders", &orders,
     ];
-    let mut program = vec![
-        "--release",
-        "-p",
-        "warpwright-cli",
-        "--bin",
-        "warpwright",
-        "--",
-    ];
-    program.extend(verify);
+    let options = ["--release", "-p", "warpwright-cli", "--bin", "warpwright"];
     println!("## warpwright verify --quick --orders {orders}");
-    let text = output(&program)?;
+    let text = output(&options, &verify)?;
     let answer: serde_json::Value = serde_json::from_str(&text)?;
     for name in ["passed", "failed", "orders"] {
         let number = answer
@@ -73,11 +60,8 @@ fn colon(line: &str) -> String {
 }
 
 /// What a program of the workspace prints.
-fn output(arguments: &[&str]) -> Result<String> {
-    command::output(
-        "counts",
-        command::cargo().args(["run", "--quiet"]).args(arguments),
-    )
+fn output(options: &[&str], arguments: &[&str]) -> Result<String> {
+    command::output("counts", command::program(options).args(arguments))
 }
 
 #[cfg(test)]

@@ -18,17 +18,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut given = vec!["--orders".to_owned(), arguments.orders.to_string()];
     given.extend(arguments.families.iter().cloned());
     println!("# cargo xtask mutants {}", given.join(" "));
-    let mut command = command::cargo();
-    command
-        .args([
-            "run",
-            "--quiet",
-            "-p",
-            "warpwright-tests",
-            "--bin",
-            "mutants",
-            "--",
-        ])
-        .args(&given);
-    command::finish("mutants", &mut command)
+    let mut command = command::program(&["-p", "warpwright-tests", "--bin", "mutants"]);
+    command::finish("mutants", command.args(&given))
 }

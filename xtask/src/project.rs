@@ -47,6 +47,16 @@ pub fn families() -> Vec<&'static str> {
         .collect()
 }
 
+/// That there is a family of this name.
+pub fn require_family(operation: &str, name: &str) -> Result<()> {
+    let known = families();
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let known = known.join(", ");
+    Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
+}
+
 /// One PTX module per family.
 pub fn modules() -> Vec<Module> {
     families().into_iter().map(Module::family).collect()

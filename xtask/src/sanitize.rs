@@ -32,13 +32,8 @@ enum Tool {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    if let Some(family) = &arguments.family
-        && !project::families().contains(&family.as_str())
-    {
-        let known = project::families().join(", ");
-        return Err(
-            format!("sanitize: one of the families {known} required, given {family}").into(),
-        );
+    if let Some(family) = &arguments.family {
+        project::require_family("sanitize", family)?;
     }
     // Before anything is built.
     bundle::toolkit_program("compute-sanitizer", "compute-sanitizer")

@@ -25,16 +25,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut command = command::cargo();
-    command.args([
-        "run",
-        "--quiet",
-        "--release",
-        "--package=warpwright-bench",
-        "--",
-        "tune",
-        &arguments.family,
-    ]);
+    let mut command = command::program(&["--release", "--package=warpwright-bench"]);
+    command.args(["tune", &arguments.family]);
     if arguments.cpu {
         command.args(["--device", "cpu"]);
     } else {

@@ -49,19 +49,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     fs::create_dir_all(&folder)?;
 
     eprintln!("building the demo's program; the first time takes some minutes");
-    let mut command = command::cargo();
-    command
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package=xtask",
-            "--features=demo",
-            "--bin=demo",
-        ])
-        .arg("--")
-        .arg("--out")
-        .arg(std::path::absolute(&folder)?);
+    let mut command = command::program(&[
+        "--release",
+        "--package=xtask",
+        "--features=demo",
+        "--bin=demo",
+    ]);
+    command.arg("--out").arg(std::path::absolute(&folder)?);
     if let Some(input) = &arguments.input {
         command.arg("--input").arg(std::path::absolute(input)?);
     }
