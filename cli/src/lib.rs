@@ -14,6 +14,5 @@ pub mod picture;
 pub mod plot;
 pub mod progress;
 pub mod render;
-pub mod sample;
 pub mod ulp;
 pub mod verify;

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::fmt::Write;
 
 use warpwright::{Device, Vector};
-use warpwright_cli::sample;
+use warpwright_workloads::sample;
 
 use super::{Result, Scale, driver, pointer};
 use crate::record::{Bound, Ceiling};

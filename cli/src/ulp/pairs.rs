@@ -4,7 +4,7 @@ use warpwright::cuda_std::float::{accurate, approx};
 use warpwright::ops::map;
 
 use super::{Claim, Function, Unit};
-use crate::sample;
+use warpwright_workloads::sample;
 
 /// All of them.
 pub const PAIRS: &[Function<(f32, f32)>] = &[

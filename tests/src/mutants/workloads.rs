@@ -91,9 +91,9 @@ impl Source {
     pub fn workloads(&self) -> Vec<Workload<'_>> {
         let mut all: Vec<Workload<'_>> = Vec::new();
         for single in self.verification.checks() {
-            let name = format!("{} {}", single.family, single.variant);
+            let name = format!("{} {}", single.workload.family(), single.variant);
             let case = Case {
-                name: single.name().to_owned(),
+                name: single.workload.name(),
                 run: Box::new(move |options| verified(single, options)),
             };
             match all.last_mut() {

@@ -1,17 +1,16 @@
 //! Sums of the columns and of the rows of matrices of three shapes, beside CUB's segments, PyTorch and CuPy.
 
-use std::cell::LazyCell;
-use std::rc::Rc;
+use std::cell::OnceCell;
 
 use serde_json::json;
-use warpwright::ops::axis::{Axis, AxisReducible};
-use warpwright::{Device, Vector};
-use warpwright_cli::ladder::axis_sums;
-use warpwright_cli::sample;
+use warpwright::Vector;
+use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
+use warpwright_workloads::axis::{Answer, AxisReduction, Data};
+use warpwright_workloads::{Number, Problem, Sets, Total};
 
 use super::super::peers::rival;
-use super::super::{Bench, Contest, Result, Spec, local, pointer};
-use super::uploaded;
+use super::super::{Bench, Contest, Spec, local, pointer};
+use super::{made, ours};
 use crate::record::{Aim, Bound};
 
 pub(super) fn columns(bench: &mut Bench) {
@@ -31,81 +30,40 @@ fn both(bench: &mut Bench, axis: Axis) {
         [(64, 64), (96, 5), (3, 130)]
     };
     for shape in bench.scale().pick(shapes, shapes, tiny) {
-        of::<u8>(
-            bench,
-            axis,
-            shape,
-            ["u8", "u1"],
-            |hash| hash as u8,
-            |sum| sum as f64,
-        );
-        // Whole numbers, whose sums are exact in f32 in any order.
-        of::<f32>(
-            bench,
-            axis,
-            shape,
-            ["f32", "f4"],
-            |hash| (hash % 17) as f32 - 8.0,
-            f64::from,
-        );
+        of::<u8>(bench, axis, shape, "u1");
+        of::<f32>(bench, axis, shape, "f4");
     }
 }
 
-fn of<T: AxisReducible + Into<f64>>(
+fn of<T: Number + AxisReducible<Sum: Total>>(
     bench: &mut Bench,
     axis: Axis,
     (height, width): (usize, usize),
-    [name, python]: [&'static str; 2],
-    from_hash: fn(u64) -> T,
-    number: fn(T::Sum) -> f64,
+    python: &'static str,
 ) {
-    let elements = height * width;
-    let bytes = elements * size_of::<T>();
-    let sets = bench.sets(bytes);
+    let (name, family) = (T::NAME, axis.family().name);
+    let shape = (height, width);
+    let problem = AxisReduction::<T>::new(axis, AxisOperator::Sum, shape, Data::Exact);
+    let count = bench.sets(problem.bytes());
     let (device, peers) = (bench.device(), bench.peers());
-    let family = axis.family().name;
     let spec = Spec {
         family,
         work: format!("sums of {family} {name}"),
         size: format!("{height} x {width}"),
-        elements,
-        bytes,
-        operations: elements as u64,
+        elements: height * width,
+        bytes: problem.bytes(),
+        operations: (height * width) as u64,
         bound: Bound::Read,
         aim: Aim {
             share: Some(0.85),
             ratio: Some(1.0),
         },
     };
-    let values = LazyCell::new(|| sample::values(elements * sets, 7, from_hash));
-    let inputs = LazyCell::new(|| {
-        uploaded(&values, sets, |values| {
-            Ok(device.upload_matrix(values, height, width)?)
-        })
-    });
+    let sets = OnceCell::new();
     let candidates = bench.candidates(&spec);
     bench.case(spec, || {
-        let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-        let expected = |set: usize| axis_sums(&values[set * elements..][..elements], width, axis);
-        let expected = Rc::new([expected(0), expected(sets - 1)]);
-        let check = move |set: usize, found: Vec<T::Sum>| {
-            let found: Vec<f64> = found.into_iter().map(number).collect();
-            super::equal(&expected[usize::from(set > 0)], &found)
-        };
-        let ours = |device: &Device| {
-            let prepared: Result<Vec<_>> = inputs
-                .iter()
-                .map(|input| Ok(device.reduce_axis(input, axis).prepare_sum()?))
-                .collect();
-            let check = check.clone();
-            Ok(local(
-                prepared?,
-                |prepared, set| Ok(prepared[set].enqueue()?),
-                move |prepared, set| Ok(check(set, prepared[set].output()?.to_vec()?)),
-            ))
-        };
-        let mut rivals = candidates.rivals(ours);
-        let ours = ours(&device)?;
+        let sets = made(&sets, Sets::new(problem, &device, count))?;
+        let mut rivals = candidates.rivals(|device| ours(sets, device));
         if peers.wanted() && axis == Axis::Rows {
             let cub = peers.cub().and_then(|cub| {
                 let cub = cub.rows(name, height, width)?;
@@ -113,20 +71,22 @@ fn of<T: AxisReducible + Into<f64>>(
                 Ok(local(
                     (cub, sums),
                     |(cub, sums), set| {
-                        cub(
-                            inputs[set].view().as_vector().device_pointer(),
-                            pointer(sums),
-                        )
+                        let input = sets.inputs()[set].as_vector();
+                        cub(input.view().device_pointer(), pointer(sums))
                     },
-                    move |(_, sums), set| Ok(check(set, sums.to_vec()?)),
+                    |(_, sums), set| Ok(sets.check(set, &Answer::Sums(sums.to_vec()?))),
                 ))
             });
             rivals.push(rival("CUB", cub));
         }
         let request =
-            json!({"work": family, "shape": [height, width], "element": python, "sets": sets});
+            json!({"work": family, "shape": [height, width], "element": python, "sets": count});
         let torch = (name == "u8").then_some(5.0);
         rivals.extend(peers.framework_rivals(&[("PyTorch", torch), ("CuPy", None)], &request));
-        Ok(Contest { sets, ours, rivals })
+        Ok(Contest {
+            sets: count,
+            ours: ours(sets, &device)?,
+            rivals,
+        })
     })
 }

@@ -1,18 +1,19 @@
 //! Convolutions of a long vector with masks of several widths, beside cuDNN, NPP's filter of rows, and cuDNN as
 //! PyTorch calls it.
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use rayon::prelude::*;
 use serde_json::json;
 use warpwright::{Device, Vector};
-use warpwright_cli::sample;
+use warpwright_workloads::convolution::Convolution;
+use warpwright_workloads::{Problem, Sets, within};
 
 use super::super::peers::rival;
 use super::super::peers::ways::{MARGIN, Signal, Way, fastest};
 use super::super::{Absent, Bench, Contest, Result, Rival, Spec, local, pointer, power};
-use super::{unit, uploaded};
+use super::{made, ours};
 use crate::record::{Aim, Bound};
 
 /// Masks up to this width are limited by memory.
@@ -20,71 +21,59 @@ const WIDEST_OF_MEMORY: usize = 31;
 
 pub(super) fn run(bench: &mut Bench) {
     let len = bench.scale().pick(1 << 26, 1 << 26, 5000);
-    let widths: &[usize] =
-        bench
-            .scale()
-            .pick(&[3, 5, 9, 15, 31, 63, 127], &[5, 31, 127], &[3, 31, 127]);
-    let bytes = 2 * len * size_of::<f32>();
-    let sets = bench.sets(bytes);
-    let (device, peers) = (bench.device(), bench.peers());
-    let values = LazyCell::new(|| sample::values(len * sets, 8, |hash| unit(hash) as f32));
-    let inputs = LazyCell::new(|| uploaded(&values, sets, |values| Ok(device.upload(values)?)));
-    for &width in widths {
-        let mask = sample::values(width, 9, |hash| unit(hash) as f32);
-        let (bound, share) = if width <= WIDEST_OF_MEMORY {
-            (Bound::Copy, 0.85)
-        } else {
-            (Bound::FmaF32, 0.7)
-        };
-        let spec = Spec {
-            family: "convolution",
-            work: format!("mask of {width} f32"),
-            size: power(len),
-            elements: len,
-            bytes,
-            operations: 2 * (len * width) as u64,
-            bound,
-            aim: Aim {
-                share: Some(share),
-                ratio: Some(1.0),
-            },
-        };
-        let candidates = bench.candidates(&spec);
-        bench.case(spec, || {
-            let inputs = LazyCell::force(&inputs).as_ref().map_err(String::clone)?;
-            let ours = |device: &Device| {
-                let prepared: Result<Vec<_>> = inputs
-                    .iter()
-                    .map(|input| Ok(device.convolve_request(input, &mask).prepare()?))
-                    .collect();
-                Ok(local(
-                    prepared?,
-                    |prepared, set| Ok(prepared[set].enqueue()?),
-                    |prepared, set| {
-                        let found = prepared[set].output()?.to_vec()?;
-                        Ok(check(&values[set * len..][..len], &mask, &found))
-                    },
-                ))
-            };
-            let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": sets});
-            let mut rivals = Vec::new();
-            if peers.wanted() {
-                let signals = Rc::new(Signals::new(&device, &values, len, width)?);
-                let values: &[f32] = &values;
-                for (name, ways) in [
-                    ("cuDNN", peers.cudnn().and_then(|it| it.convolutions(&mask, len))),
-                    ("NPP", peers.npp().and_then(|it| it.convolutions(&mask, len))),
-                ] {
-                    let mask = &mask;
-                    let check = move |set: usize, found: &[f32]| check(&values[set * len..][..len], mask, found);
-                    rivals.push(filtering(name, &device, &signals, ways, len, check));
-                }
-            }
-            rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
-            rivals.extend(candidates.rivals(ours));
-            Ok(Contest { sets, ours: ours(&device)?, rivals })
-        });
+    let all = [3, 5, 9, 15, 31, 63, 127];
+    for width in bench.scale().pick(&all[..], &[5, 31, 127], &[3, 31, 127]) {
+        of(bench, len, *width);
     }
+}
+
+fn of(bench: &mut Bench, len: usize, width: usize) {
+    let problem = Convolution::<f32>::new(len, width);
+    let count = bench.sets(problem.bytes());
+    let (device, peers) = (bench.device(), bench.peers());
+    let (bound, share) = if width <= WIDEST_OF_MEMORY {
+        (Bound::Copy, 0.85)
+    } else {
+        (Bound::FmaF32, 0.7)
+    };
+    let spec = Spec {
+        family: "convolution",
+        work: format!("mask of {width} f32"),
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: 2 * (len * width) as u64,
+        bound,
+        aim: Aim {
+            share: Some(share),
+            ratio: Some(1.0),
+        },
+    };
+    let sets = OnceCell::new();
+    let candidates = bench.candidates(&spec);
+    bench.case(spec, || {
+        let sets = made(&sets, Sets::new(problem, &device, count))?;
+        let mut rivals = Vec::new();
+        if peers.wanted() {
+            let signals = Rc::new(Signals::new(&device, sets, len, width)?);
+            let mask = sets.problem().mask();
+            let check = |set: usize, found: &[f32]| check(sets.truth(set), mask, found);
+            for (name, ways) in [
+                ("cuDNN", peers.cudnn().and_then(|it| it.convolutions(mask, len))),
+                ("NPP", peers.npp().and_then(|it| it.convolutions(mask, len))),
+            ] {
+                rivals.push(filtering(name, &device, &signals, ways, len, check));
+            }
+        }
+        let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": count});
+        rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
+        rivals.extend(candidates.rivals(|device| ours(sets, device)));
+        Ok(Contest {
+            sets: count,
+            ours: ours(sets, &device)?,
+            rivals,
+        })
+    });
 }
 
 /// The inputs of those who filter what lies in memory: the values of each set with zeros around them.
@@ -96,14 +85,19 @@ struct Signals {
 }
 
 impl Signals {
-    fn new(device: &Device, values: &[f32], len: usize, width: usize) -> Result<Self> {
+    fn new(
+        device: &Device,
+        sets: &Sets<Convolution<f32>>,
+        len: usize,
+        width: usize,
+    ) -> Result<Self> {
         let around = |zeros: usize| -> Result<Vec<Vector<f32>>> {
-            let sets = values.chunks_exact(len).map(|values| {
+            let padded = (0..sets.inputs().len()).map(|set| {
                 let mut padded = vec![0.0; len + 2 * zeros];
-                padded[zeros..][..len].copy_from_slice(values);
+                padded[zeros..][..len].copy_from_slice(&sets.problem().values(set));
                 Ok(device.upload(&padded)?)
             });
-            sets.collect()
+            padded.collect()
         };
         Ok(Self {
             margins: around(MARGIN)?,
@@ -152,7 +146,7 @@ fn filtering<'a>(
     }
 }
 
-/// Compares parts of the result, among them both ends, with sums in `f64`.
+/// Compares parts of a peer's result, among them both ends, with sums in `f64`: ours has to be right to the bit.
 fn check(values: &[f32], mask: &[f32], found: &[f32]) -> Result<(), String> {
     const PART: usize = 4096;
     if found.len() != values.len() {
@@ -180,9 +174,8 @@ fn check(values: &[f32], mask: &[f32], found: &[f32]) -> Result<(), String> {
                 sum += product;
                 magnitudes += product.abs();
             }
-            // A NaN fails this comparison.
-            let right = (f64::from(found) - sum).abs() <= 2.0 * bound * magnitudes;
-            (!right).then(|| format!("at {place}: expected {sum}, found {found}"))
+            let wrong = within(found.into(), sum, 2.0 * bound * magnitudes).err();
+            wrong.map(|text| format!("at {place}: {text}"))
         })
     });
     wrong.map_or(Ok(()), Err)

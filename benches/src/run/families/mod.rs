@@ -9,7 +9,12 @@ mod random;
 mod reduce;
 mod transpose;
 
-use super::{Bench, Result};
+use std::cell::OnceCell;
+
+use warpwright::Device;
+use warpwright_workloads::{Problem, Sets};
+
+use super::{Bench, Contender, Result, local};
 
 /// A family's name, and what does its cases.
 type Family = (&'static str, fn(&mut Bench));
@@ -27,43 +32,17 @@ pub const FAMILIES: &[Family] = &[
     ("gemm", gemm::run),
 ];
 
-/// A comparison of two lists of results: what is wrong with the first difference.
-fn equal<T: PartialEq + std::fmt::Debug + Sync>(expected: &[T], found: &[T]) -> Result<(), String> {
-    use rayon::prelude::*;
-    if expected.len() != found.len() {
-        return Err(format!(
-            "expected {} elements, found {}",
-            expected.len(),
-            found.len()
-        ));
-    }
-    let wrong = expected
-        .par_iter()
-        .zip(found)
-        .enumerate()
-        .find_first(|(_, (expected, found))| expected != found);
-    match wrong {
-        None => Ok(()),
-        Some((at, (expected, found))) => {
-            Err(format!("at {at}: expected {expected:?}, found {found:?}"))
-        }
-    }
+/// The library on the sets of a problem, by the variant that it chooses.
+fn ours<'a, P: Problem>(sets: &'a Sets<P>, device: &Device) -> Result<Box<dyn Contender + 'a>> {
+    Ok(local(
+        sets.prepare(device, None)?,
+        |prepared, set| Ok(prepared[set].enqueue()?),
+        |prepared, set| Ok(sets.check(set, &prepared[set].answer()?)),
+    ))
 }
 
-/// Something on the device for each of `sets` equal parts of the values.
-fn uploaded<T, V>(
-    values: &[T],
-    sets: usize,
-    upload: impl Fn(&[T]) -> Result<V>,
-) -> Result<Vec<V>, String> {
-    let parts = values.chunks((values.len() / sets).max(1));
-    parts
-        .map(upload)
-        .collect::<Result<_>>()
-        .map_err(|error| error.to_string())
-}
-
-/// Between -1 and 1, in steps that `f32` has.
-fn unit(hash: u64) -> f64 {
-    f64::from((hash as i32) >> 8) / f64::from(1 << 23)
+/// What is made in a case and lives on after it.
+fn made<T>(place: &OnceCell<T>, value: warpwright::Result<T>) -> Result<&T> {
+    let value = value?;
+    Ok(place.get_or_init(|| value))
 }

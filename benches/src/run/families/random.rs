@@ -1,101 +1,42 @@
 //! Random numbers, beside cuRAND.
 
-use rayon::prelude::*;
-use warpwright::{Device, Element, Generator, RandomGenerator, Vector, VectorViewMut};
+use std::cell::OnceCell;
 
-use super::super::peers::curand::Numbers;
+use rayon::prelude::*;
+use warpwright::{Generator, Vector};
+use warpwright_workloads::random::{Distribution, Draw, Random};
+use warpwright_workloads::{Problem, Sets};
+
 use super::super::peers::rival;
 use super::super::{Bench, Contest, Result, Spec, local, pointer, power};
+use super::{made, ours};
 use crate::record::{Aim, Bound};
 
-const SEED: u64 = 2026;
-
 pub(super) fn run(bench: &mut Bench) {
-    for (generator, name) in [(Generator::Philox, "Philox"), (Generator::Xorwow, "XORWOW")] {
-        let ratio = |normal| {
-            if normal {
-                if name == "Philox" { 1.4 } else { 3.0 }
-            } else {
-                1.0
-            }
-        };
-        of::<f32>(
-            bench,
-            generator,
-            format!("uniform f32, {name}"),
-            Numbers::Uniform,
-            ratio(false),
-        );
-        of::<f32>(
-            bench,
-            generator,
-            format!("normal f32, {name}"),
-            Numbers::Normal,
-            ratio(true),
-        );
-        of::<f32>(
-            bench,
-            generator,
-            format!("log-normal f32, {name}"),
-            Numbers::LogNormal,
-            ratio(false),
-        );
-        for mean in [1.0, 10.0, 1000.0] {
-            of::<u32>(
+    let (normal, log_normal) = (
+        Distribution::Normal(0.0, 1.0),
+        Distribution::LogNormal(0.0, 1.0),
+    );
+    for (generator, name, ratio) in [
+        (Generator::Philox, "Philox", 1.4),
+        (Generator::Xorwow, "XORWOW", 3.0),
+    ] {
+        let mut of_f32 = |what, distribution, ratio| {
+            of::<f32>(
                 bench,
                 generator,
-                format!("Poisson({mean}) u32, {name}"),
-                Numbers::Poisson(mean),
-                ratio(false),
+                format!("{what} f32, {name}"),
+                distribution,
+                ratio,
             );
+        };
+        of_f32("uniform", Distribution::Uniform, 1.0);
+        of_f32("normal", normal, ratio);
+        of_f32("log-normal", log_normal, 1.0);
+        for mean in [1.0, 10.0, 1000.0] {
+            let work = format!("Poisson({mean}) u32, {name}");
+            of::<u32>(bench, generator, work, Distribution::Poisson(mean), 1.0);
         }
-    }
-}
-
-/// An element type that numbers are made in.
-trait Random: Element {
-    fn fill(
-        random: &mut RandomGenerator,
-        numbers: Numbers,
-        output: VectorViewMut<'_, Self>,
-    ) -> Result<()>;
-    fn number(self) -> f64;
-}
-
-impl Random for f32 {
-    fn fill(
-        random: &mut RandomGenerator,
-        numbers: Numbers,
-        output: VectorViewMut<'_, Self>,
-    ) -> Result<()> {
-        match numbers {
-            Numbers::Uniform => random.fill_uniform(output)?,
-            Numbers::Normal => random.fill_normal(output, 0.0, 1.0)?,
-            Numbers::LogNormal => random.fill_log_normal(output, 0.0, 1.0)?,
-            Numbers::Poisson(_) => return Err("whole numbers required for Poisson".into()),
-        }
-        Ok(())
-    }
-
-    fn number(self) -> f64 {
-        self.into()
-    }
-}
-
-impl Random for u32 {
-    fn fill(
-        random: &mut RandomGenerator,
-        numbers: Numbers,
-        output: VectorViewMut<'_, Self>,
-    ) -> Result<()> {
-        match numbers {
-            Numbers::Poisson(mean) => Ok(random.fill_poisson(output, mean)?),
-            _ => Err("floats required".into()),
-        }
-    }
-
-    fn number(self) -> f64 {
-        self.into()
     }
 }
 
@@ -103,19 +44,19 @@ fn of<T: Random>(
     bench: &mut Bench,
     generator: Generator,
     work: String,
-    numbers: Numbers,
+    distribution: Distribution,
     ratio: f64,
 ) {
     let len = bench.scale().pick(1 << 28, 1 << 26, 1 << 14);
-    let bytes = len * size_of::<T>();
-    let sets = bench.sets(bytes);
+    let problem = Draw::<T>::new(generator, distribution, len);
+    let count = bench.sets(problem.bytes());
     let (device, peers) = (bench.device(), bench.peers());
     let spec = Spec {
         family: "random",
         work,
         size: power(len),
         elements: len,
-        bytes,
+        bytes: problem.bytes(),
         operations: 0,
         bound: Bound::Write,
         aim: Aim {
@@ -123,34 +64,29 @@ fn of<T: Random>(
             ratio: Some(ratio),
         },
     };
+    let sets = OnceCell::new();
     let candidates = bench.candidates(&spec);
     bench.case(spec, || {
-        let outputs = || {
-            (0..sets)
-                .map(|_| Ok(device.zeros::<T>(len)?))
-                .collect::<Result<Vec<Vector<T>>>>()
-        };
-        let ours = |device: &Device| {
-            Ok(local(
-                (device.generator(generator, SEED)?, outputs()?),
-                move |(random, outputs), set| T::fill(random, numbers, outputs[set].view_mut()),
-                move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, numbers)),
-            ))
-        };
-        let mut rivals = candidates.rivals(ours);
-        let ours = ours(&device)?;
+        let sets = made(&sets, Sets::new(problem, &device, count))?;
+        let mut rivals = candidates.rivals(|device| ours(sets, device));
         if peers.wanted() {
             let curand = peers.curand().and_then(|curand| {
-                let curand = curand.numbers(generator, numbers, len)?;
+                let curand = curand.numbers(generator, distribution, len)?;
+                let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
+                    (0..count).map(|_| device.zeros(len)).collect();
                 Ok(local(
-                    (curand, outputs()?),
+                    (curand, outputs?),
                     |(curand, outputs), set| curand(pointer(&mut outputs[set])),
-                    move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, numbers)),
+                    move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, distribution)),
                 ))
             });
             rivals.push(rival("cuRAND", curand));
         }
-        Ok(Contest { sets, ours, rivals })
+        Ok(Contest {
+            sets: count,
+            ours: ours(sets, &device)?,
+            rivals,
+        })
     })
 }
 
@@ -165,16 +101,16 @@ fn some<T: Random>(output: &Vector<T>, set: usize) -> Result<Vec<T>> {
 }
 
 /// Compares mean and variance with those of the distribution, of log-normal numbers those of the logarithms.
-/// What the numbers are, word by word, is for the library's own tests: the libraries' orders differ.
-fn check<T: Random>(found: &[T], numbers: Numbers) -> Result<(), String> {
-    let (mean, variance, kurtosis) = match numbers {
-        Numbers::Uniform => (0.5, 1.0 / 12.0, 1.8),
-        Numbers::Normal | Numbers::LogNormal => (0.0, 1.0, 3.0),
-        Numbers::Poisson(mean) => (mean, mean, 3.0 + 1.0 / mean),
+/// Ours are held against the oracle, number by number; the libraries' orders differ.
+fn check<T: Random>(found: &[T], distribution: Distribution) -> Result<(), String> {
+    let (mean, variance, kurtosis) = match distribution {
+        Distribution::Words | Distribution::Uniform => (0.5, 1.0 / 12.0, 1.8),
+        Distribution::Normal(..) | Distribution::LogNormal(..) => (0.0, 1.0, 3.0),
+        Distribution::Poisson(mean) => (mean, mean, 3.0 + 1.0 / mean),
     };
-    let number = |value: &T| match numbers {
-        Numbers::LogNormal => value.number().ln(),
-        _ => value.number(),
+    let number = |value: &T| match distribution {
+        Distribution::LogNormal(..) => (*value).into().ln(),
+        _ => (*value).into(),
     };
     let count = found.len() as f64;
     let sums = found.par_chunks(1 << 16).map(|part| {
@@ -191,7 +127,7 @@ fn check<T: Random>(found: &[T], numbers: Numbers) -> Result<(), String> {
         8.0 * (variance / count).sqrt(),
         8.0 * variance * ((kurtosis - 1.0) / count).sqrt(),
     );
-    let rounding = if matches!(numbers, Numbers::Poisson(_)) {
+    let rounding = if matches!(distribution, Distribution::Poisson(_)) {
         [0.01, 0.1]
     } else {
         [1e-4, 1e-4]
@@ -216,10 +152,10 @@ mod tests {
     #[test]
     fn other_numbers_are_found() {
         let even: Vec<f32> = (0..10_000).map(|i| (i as f32 + 0.5) / 1e4).collect();
-        assert_eq!(check(&even, Numbers::Uniform), Ok(()));
-        assert!(check(&even, Numbers::Normal).is_err());
-        assert!(check(&[0.0_f32; 100], Numbers::Uniform).is_err());
-        assert!(check(&[f32::NAN; 4], Numbers::Uniform).is_err());
-        assert!(check(&[5_u32; 1000], Numbers::Poisson(10.0)).is_err());
+        assert_eq!(check(&even, Distribution::Uniform), Ok(()));
+        assert!(check(&even, Distribution::Normal(0.0, 1.0)).is_err());
+        assert!(check(&[0.0_f32; 100], Distribution::Uniform).is_err());
+        assert!(check(&[f32::NAN; 4], Distribution::Uniform).is_err());
+        assert!(check(&[5_u32; 1000], Distribution::Poisson(10.0)).is_err());
     }
 }

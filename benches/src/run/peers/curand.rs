@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use libloading::Library;
 use warpwright::{Device, Generator};
+use warpwright_workloads::random::Distribution;
 
 use super::super::Result;
 use super::{Absent, library};
@@ -13,19 +14,6 @@ pub struct Curand {
     library: Library,
     version: String,
     stream: *mut c_void,
-}
-
-/// What numbers to make; the normal ones have mean 0 and deviation 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Numbers {
-    /// Uniform `f32`.
-    Uniform,
-    /// Normal `f32`.
-    Normal,
-    /// Log-normal `f32`.
-    LogNormal,
-    /// Poisson `u32` with this mean.
-    Poisson(f64),
 }
 
 type Handle = *mut c_void;
@@ -74,16 +62,16 @@ impl Curand {
     pub fn numbers(
         &self,
         kind: Generator,
-        numbers: Numbers,
+        distribution: Distribution,
         len: usize,
     ) -> Result<impl FnMut(u64) -> Result<()> + use<>, Absent> {
-        Ok(self.prepared(kind, numbers, len)?)
+        Ok(self.prepared(kind, distribution, len)?)
     }
 
     fn prepared(
         &self,
         kind: Generator,
-        numbers: Numbers,
+        distribution: Distribution,
         len: usize,
     ) -> Result<impl FnMut(u64) -> Result<()> + use<>> {
         type Two = unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint;
@@ -125,11 +113,18 @@ impl Curand {
             let (handle, to) = (generator.handle, to as *mut c_void);
             // SAFETY: the callers give the address of room for as many numbers.
             let code = unsafe {
-                match numbers {
-                    Numbers::Uniform => uniform(handle, to, len),
-                    Numbers::Normal => normal(handle, to, len, 0.0, 1.0),
-                    Numbers::LogNormal => log_normal(handle, to, len, 0.0, 1.0),
-                    Numbers::Poisson(mean) => poisson(handle, to, len, mean),
+                match distribution {
+                    Distribution::Uniform => uniform(handle, to, len),
+                    Distribution::Normal(mean, deviation) => {
+                        normal(handle, to, len, mean as f32, deviation as f32)
+                    }
+                    Distribution::LogNormal(mean, deviation) => {
+                        log_normal(handle, to, len, mean as f32, deviation as f32)
+                    }
+                    Distribution::Poisson(mean) => poisson(handle, to, len, mean),
+                    Distribution::Words => {
+                        return Err("a distribution required, given words".into());
+                    }
                 }
             };
             check("cuRAND", code)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use warpwright::{Boundary, Device, Family, Matrix};
-use warpwright_cli::verify::convolved;
+use warpwright_workloads::convolution::convolved;
 
 use crate::{Picture, Result, Table, Timed, picture, row, timed};
 

@@ -1,19 +1,10 @@
 //! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
 //! rate from the same run.
 
-mod axis;
-mod convolution;
-mod gemm;
-mod histogram;
-mod map;
-mod random;
-mod reduce;
-mod transpose;
-
 use std::time::Duration;
 
-pub use axis::sums as axis_sums;
-use warpwright::{Device, DeviceKind, Element, Error, Matrix, Result};
+use warpwright::{Device, Error, Matrix, Result};
+use warpwright_workloads::{Ready, Scale, Workload, timings};
 
 /// The timings of one family's rungs for one problem.
 #[derive(Debug, Clone)]
@@ -26,8 +17,8 @@ pub struct Ladder {
     pub bytes: u64,
     /// Floating-point operations of the problem, where those are what takes the time, and not the bytes.
     pub operations: Option<u64>,
-    /// Bytes per second read and written by a copy of a buffer as large as the input: the median of
-    /// samples taken before and after each rung.
+    /// Bytes per second read and written by a copy that moves as many bytes: the median of samples taken before
+    /// and after each rung.
     pub copy_rate: f64,
     /// The rungs, as the family lists them.
     pub rungs: Vec<Rung>,
@@ -77,7 +68,7 @@ impl Ladder {
         family: &'static str,
         variants: &[&'static str],
         size: Option<usize>,
-        after: impl FnMut(),
+        mut after: impl FnMut(),
     ) -> Result<Vec<Ladder>> {
         let room = device.free_memory()?.min(Device::cpu().free_memory()?) / BYTES;
         if let Some(size) = size.filter(|size| *size as u64 > room) {
@@ -87,26 +78,18 @@ impl Ladder {
                 given: size.to_string(),
             });
         }
-        let run = Run {
-            device,
-            variants,
-            after,
-        };
-        match family {
-            "transpose" => transpose::run(run, size).map(|ladder| vec![ladder]),
-            "reduce" => reduce::run(run, size).map(|ladder| vec![ladder]),
-            "columns" | "rows" => axis::run(run, family, size),
-            "histogram" => histogram::run(run, size).map(|ladder| vec![ladder]),
-            "gemm" => gemm::run(run, size).map(|ladder| vec![ladder]),
-            "convolution" => convolution::run(run, size),
-            "map" => map::run(run, size),
-            "random" => random::run(run, size),
-            _ => Err(Error::Invalid {
+        let workloads = timings(family, Scale::of(device), size);
+        if workloads.is_empty() {
+            return Err(Error::Invalid {
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),
                 given: family.to_owned(),
-            }),
+            });
         }
+        workloads
+            .iter()
+            .map(|workload| one(device, workload, variants, &mut after))
+            .collect()
     }
 
     /// Bytes per second of a rung that took this long.
@@ -121,71 +104,59 @@ impl Ladder {
     }
 }
 
-/// What a family's ladder is run with.
-struct Run<'a, F> {
-    device: &'a Device,
-    variants: &'a [&'static str],
-    after: F,
+/// Times every variant of one workload.
+fn one(
+    device: &Device,
+    workload: &Workload,
+    variants: &[&'static str],
+    mut after: impl FnMut(),
+) -> Result<Ladder> {
+    let copied = Copied::new(device, workload.bytes())?;
+    let input = workload.input(device)?;
+    let mut copies = Vec::new();
+    let mut rungs = Vec::new();
+    for &variant in variants {
+        copies.push(copied.time(device)?);
+        let result = match input.prepare(device, variant) {
+            Ok(mut ready) => timed(device, &mut *ready)?,
+            Err(Error::NotEligible { reason, .. }) => Problem::NotEligible(reason),
+            Err(error) => return Err(error),
+        };
+        rungs.push(Rung { variant, result });
+        copies.push(copied.time(device)?);
+        after();
+    }
+    Ok(Ladder {
+        family: workload.family(),
+        problem: workload.name(),
+        bytes: workload.bytes() as u64,
+        operations: workload.operations(),
+        copy_rate: copied.bytes() as f64 / median(&mut copies).as_secs_f64().max(1e-12),
+        rungs,
+    })
 }
 
-impl<F: FnMut()> Run<'_, F> {
-    /// Times every variant. `rung` makes one ready: it gives what queues its work and what checks the result.
-    fn all<'r, T: Element>(
-        &mut self,
-        family: &'static str,
-        problem: String,
-        bytes: u64,
-        copied: &Copied<T>,
-        mut rung: impl FnMut(&'static str) -> Result<Box<dyn Ready + 'r>>,
-    ) -> Result<Ladder> {
-        let mut copies = Vec::new();
-        let mut rungs = Vec::new();
-        for &variant in self.variants {
-            copies.push(copied.time(self.device)?);
-            let result = match rung(variant) {
-                Ok(mut ready) => self.one(&mut *ready)?,
-                Err(Error::NotEligible { reason, .. }) => Problem::NotEligible(reason),
-                Err(error) => return Err(error),
-            };
-            rungs.push(Rung { variant, result });
-            copies.push(copied.time(self.device)?);
-            (self.after)();
-        }
-        let copy_rate = copied.bytes() as f64 / median(&mut copies).as_secs_f64().max(1e-12);
-        Ok(Ladder {
-            family,
-            problem,
-            bytes,
-            operations: None,
-            copy_rate,
-            rungs,
-        })
+fn timed(device: &Device, ready: &mut dyn Ready) -> Result<Problem> {
+    ready.enqueue()?;
+    if let Err(text) = ready.check()? {
+        return Ok(Problem::Wrong(text));
     }
-
-    fn one(&self, ready: &mut dyn Ready) -> Result<Problem> {
-        ready.enqueue()?;
-        if let Err(text) = ready.check()? {
-            return Ok(Problem::Wrong(text));
-        }
-        sampled(self.device, || ready.enqueue()).map(Problem::Timed)
-    }
-}
-
-/// A rung whose memory is in place.
-trait Ready {
-    /// Queues the work.
-    fn enqueue(&mut self) -> Result<()>;
-    /// Compares the result of the work queued last with the expected one.
-    fn check(&self) -> Result<std::result::Result<(), String>>;
+    sampled(device, || ready.enqueue()).map(Problem::Timed)
 }
 
 /// A buffer to copy.
-struct Copied<T>(Matrix<T>);
+struct Copied(Matrix<u8>);
 
-impl<T: Element> Copied<T> {
-    fn bytes(&self) -> u64 {
-        // Read once and written once.
-        2 * (self.0.as_vector().len() * size_of::<T>()) as u64
+impl Copied {
+    /// One whose copy reads and writes so many bytes.
+    fn new(device: &Device, bytes: usize) -> Result<Self> {
+        let half = (bytes / 2).max(1);
+        // Not zeros: pages of those may lie in memory only once.
+        Ok(Self(device.upload_matrix(&vec![1; half], 1, half)?))
+    }
+
+    fn bytes(&self) -> usize {
+        2 * self.0.as_vector().len()
     }
 
     /// The time of one copy. A matrix of a single row is transposed by a plain copy within the device.
@@ -194,11 +165,6 @@ impl<T: Element> Copied<T> {
         prepared.enqueue()?;
         sampled(device, || prepared.enqueue())
     }
-}
-
-/// Uploads values as a buffer to copy, and gives them back as a vector to compute with.
-fn copied<T: Element>(device: &Device, values: &[T]) -> Result<Copied<T>> {
-    Ok(Copied(device.upload_matrix(values, 1, values.len())?))
 }
 
 /// The median time of work that was done before at least once.
@@ -230,17 +196,10 @@ fn median(times: &mut [Duration]) -> Duration {
         .unwrap_or_default()
 }
 
-/// The size that is asked for, or that suits the device.
-fn size(device: &Device, asked: Option<usize>, on_cuda: usize, on_cpu: usize) -> usize {
-    match (asked, device.kind()) {
-        (Some(size), _) => size,
-        (None, DeviceKind::Cpu) => on_cpu,
-        (None, _) => on_cuda,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use warpwright_workloads::Verdict;
+
     use super::*;
 
     #[test]
@@ -286,22 +245,11 @@ mod tests {
             fn enqueue(&mut self) -> Result<()> {
                 Ok(())
             }
-            fn check(&self) -> Result<std::result::Result<(), String>> {
+            fn check(&self) -> Result<Verdict> {
                 Ok(Err("expected 1, found 2".to_owned()))
             }
         }
-        let device = Device::cpu();
-        let mut run = Run {
-            device: &device,
-            variants: &["bad"],
-            after: || {},
-        };
-        let copied = copied(&device, &[0u8; 16]).unwrap();
-        let ladder = run
-            .all("none", String::new(), 1, &copied, |_| Ok(Box::new(Bad)))
-            .unwrap();
-        assert!(
-            matches!(&ladder.rungs[0].result, Problem::Wrong(text) if text.contains("found 2"))
-        );
+        let result = timed(&Device::cpu(), &mut Bad).unwrap();
+        assert!(matches!(result, Problem::Wrong(text) if text.contains("found 2")));
     }
 }

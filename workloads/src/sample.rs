@@ -13,12 +13,27 @@ pub fn hash(counter: u64) -> u64 {
 
 /// `len` values, each made from its own hash. Another `stream` gives other values.
 pub fn values<T: Send>(len: usize, stream: u64, from_hash: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    indexed(len, stream, |_, hash| from_hash(hash))
+}
+
+/// `len` values, each made from its position and its own hash.
+pub fn indexed<T: Send>(len: usize, stream: u64, make: impl Fn(usize, u64) -> T + Sync) -> Vec<T> {
     let start = hash(stream);
     (0..len)
         .into_par_iter()
         .with_min_len(1 << 14)
-        .map(|index| from_hash(hash(start.wrapping_add(index as u64))))
+        .map(|index| make(index, hash(start.wrapping_add(index as u64))))
         .collect()
+}
+
+/// The stream of a set's values, where a problem has several sets.
+pub(crate) fn stream(stream: u64, set: usize) -> u64 {
+    stream | (set as u64) << 32
+}
+
+/// Between -1 and 1, in steps that `f32` has.
+pub fn unit(hash: u64) -> f64 {
+    f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }
 
 #[cfg(test)]
@@ -30,6 +45,7 @@ mod tests {
         let first = values(100, 1, |hash| hash);
         assert_eq!(first, values(100, 1, |hash| hash));
         assert_ne!(first, values(100, 2, |hash| hash));
+        assert_ne!(first, values(100, stream(1, 1), |hash| hash));
         assert!(values(0, 1, |hash| hash).is_empty());
     }
 }

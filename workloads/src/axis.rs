@@ -1,0 +1,453 @@
+//! Reductions along an axis of a matrix.
+//!
+//! Sums are checked on whole numbers, so that floats must be exact too and a value that was left out or taken
+//! twice is always seen. The rounding of float sums is checked on fractions, against its bound.
+
+use std::marker::PhantomData;
+
+use rayon::prelude::*;
+use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
+use warpwright::{Device, Matrix, Result};
+
+use crate::compare::each;
+use crate::{
+    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+};
+
+/// Heights and widths around the sides of tiles and chunks, unaligned ones, and none.
+const SHAPES: [(usize, usize); 17] = [
+    (0, 0),
+    (0, 7),
+    (7, 0),
+    (1, 1),
+    (1, 67),
+    (67, 1),
+    (2, 3),
+    (16, 16),
+    (65, 130),
+    (5, 511),
+    (33, 512),
+    (130, 513),
+    (257, 64),
+    (300, 4),
+    (300, 3),
+    (1, 5000),
+    (2, 70_001),
+];
+
+/// Shapes for a GPU: large, prime, and long and thin.
+const LARGE: [(usize, usize); 9] = [
+    (1024, 2048),
+    (2053, 1021),
+    (8192, 8192),
+    (4099, 4111),
+    (70_000, 512),
+    (512, 70_000),
+    (3, 3_000_017),
+    (3_000_017, 3),
+    (3_000_017, 1),
+];
+
+/// What is reduced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Values for which the operator's result is exact; for comparisons NaNs among them.
+    Exact,
+    /// Fractions, whose sums are rounded.
+    Fractions,
+}
+
+/// A reduction of each column or row of some rows of a matrix.
+#[derive(Clone)]
+pub struct AxisReduction<T> {
+    axis: Axis,
+    operator: AxisOperator,
+    height: usize,
+    width: usize,
+    /// Rows of the matrix above those.
+    above: usize,
+    data: Data,
+    what: PhantomData<fn(T)>,
+}
+
+impl<T> AxisReduction<T> {
+    /// One of a whole matrix.
+    pub fn new(
+        axis: Axis,
+        operator: AxisOperator,
+        (height, width): (usize, usize),
+        data: Data,
+    ) -> Self {
+        Self {
+            axis,
+            operator,
+            height,
+            width,
+            above: 0,
+            data,
+            what: PhantomData,
+        }
+    }
+}
+
+/// Results, of whatever the operator gives.
+#[derive(Debug)]
+pub enum Answer<T: AxisReducible> {
+    /// Sums.
+    Sums(Vec<T::Sum>),
+    /// Means.
+    Means(Vec<f64>),
+    /// Elements.
+    Elements(Vec<T>),
+}
+
+/// What the oracle says of each result.
+#[derive(Debug)]
+pub enum Truth {
+    /// Sums that are exact, but for integers that wrap.
+    Whole(Vec<i128>),
+    /// Sums of fractions, and the most that a result may be away.
+    Real(Vec<(f64, f64)>),
+    /// Means that are exact but for the division.
+    Means(Vec<f64>),
+    /// The ranks of elements; none for a NaN.
+    Ranks(Vec<Option<i128>>),
+}
+
+impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
+    fn values(&self, set: usize) -> Vec<T> {
+        let from_hash = match (self.data, self.operator) {
+            // Multiples of a power of two, of which a million add up without an error in f64.
+            (Data::Fractions, _) => {
+                |hash: u64| T::from_f64((hash % 65_537) as f64 / 65_536.0 - 0.25)
+            }
+            (Data::Exact, AxisOperator::Sum | AxisOperator::Mean) => T::whole,
+            (Data::Exact, _) => |hash: u64| match T::NAN {
+                Some(nan) if hash >> 32 & 0xfff == 4 => nan,
+                _ => T::any(hash),
+            },
+        };
+        let len = (self.height + self.above) * self.width;
+        sample::values(len, sample::stream(12, set), from_hash)
+    }
+
+    /// The elements of one result.
+    fn along(&self) -> usize {
+        match self.axis {
+            Axis::Columns => self.height,
+            Axis::Rows => self.width,
+        }
+    }
+
+    /// Roundings that an element passes at most on its way to a sum, in units of the type of sums: the library adds `f32`
+    /// in `f64` but for the last 258 steps.
+    fn roundings(&self) -> f64 {
+        match size_of::<T>() {
+            4 => 258.0,
+            _ => (self.along() + 64) as f64,
+        }
+    }
+
+    /// Whether these are the right results.
+    ///
+    /// # Errors
+    /// The first wrong one.
+    pub fn check(truth: &Truth, answer: &Answer<T>) -> Verdict {
+        match (truth, answer) {
+            (Truth::Whole(sums), Answer::Sums(found)) => each(found, sums.len(), |at, found| {
+                let wrong = !found.is(sums[at]);
+                wrong.then(|| format!("expected {}, found {found:?}", sums[at]))
+            }),
+            (Truth::Real(sums), Answer::Sums(found)) => each(found, sums.len(), |at, found| {
+                let (sum, bound) = sums[at];
+                within(found.as_f64(), sum, bound).err()
+            }),
+            (Truth::Means(means), Answer::Means(found)) => crate::equal(found, means),
+            (Truth::Ranks(ranks), Answer::Elements(found)) => {
+                each(found, ranks.len(), |at, found| {
+                    let wrong = found.rank() != ranks[at];
+                    wrong.then(|| format!("expected the rank {:?}, found {found:?}", ranks[at]))
+                })
+            }
+            _ => Err(format!("expected {truth:?}, found {answer:?}")),
+        }
+    }
+}
+
+impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
+    type Input = Matrix<T>;
+    type Answer = Answer<T>;
+    type Truth = Truth;
+
+    fn family(&self) -> &'static str {
+        self.axis.family().name
+    }
+
+    fn name(&self) -> String {
+        let what = match self.data {
+            Data::Fractions => "rounding of the ",
+            Data::Exact => "",
+        };
+        let below = match self.above {
+            0 => String::new(),
+            above => format!(" below {above} rows"),
+        };
+        let (operator, family) = (self.operator.name(), Problem::family(self));
+        let (height, width) = (self.height, self.width);
+        format!(
+            "{what}{operator} of each of the {family} of {height} x {width} {}{below}",
+            T::NAME
+        )
+    }
+
+    fn bytes(&self) -> usize {
+        self.height * self.width * size_of::<T>()
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<Matrix<T>> {
+        device.upload_matrix(&self.values(set), self.height + self.above, self.width)
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        input: &'a Matrix<T>,
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Answer<T>>> {
+        let request = device.reduce_axis(input.rows(self.above..)?, self.axis);
+        let request = with_variant!(request, variant);
+        macro_rules! prepared {
+            ($prepare:ident, $kind:ident) => {
+                Prepared::new(
+                    request.$prepare()?,
+                    |prepared| prepared.enqueue(),
+                    |prepared| Ok(Answer::$kind(prepared.output()?.to_vec()?)),
+                )
+            };
+        }
+        Ok(match self.operator {
+            AxisOperator::Sum => prepared!(prepare_sum, Sums),
+            AxisOperator::Mean => prepared!(prepare_mean, Means),
+            AxisOperator::Min => prepared!(prepare_min, Elements),
+            AxisOperator::Max => prepared!(prepare_max, Elements),
+        })
+    }
+
+    fn truth(&self, set: usize) -> Truth {
+        let values = self.values(set);
+        let results = match self.axis {
+            Axis::Columns => self.width,
+            Axis::Rows => self.height,
+        };
+        let matrix = Values {
+            values: &values[self.above * self.width..],
+            width: self.width,
+            axis: self.axis,
+            results,
+        };
+        let sums = || matrix.fold(0, |sum: i128, value: T| sum + value.integer(), |a, b| a + b);
+        let better = |a: Option<i128>, b: Option<i128>| a.max(b);
+        match (self.operator, self.data) {
+            (AxisOperator::Sum, Data::Exact) => Truth::Whole(sums()),
+            (AxisOperator::Sum, Data::Fractions) => {
+                let add = |(sum, size): (f64, f64), value: T| {
+                    (sum + value.real(), size + value.real().abs())
+                };
+                let sums = matrix.fold((0.0, 0.0), add, |a, b| (a.0 + b.0, a.1 + b.1));
+                let unit = self.roundings() * T::Sum::ROUNDING.unwrap_or_default();
+                Truth::Real(
+                    sums.into_iter()
+                        .map(|(sum, size)| (sum, unit * size))
+                        .collect(),
+                )
+            }
+            (AxisOperator::Mean, _) => {
+                let mean = |sum: i128| sum as f64 / self.along() as f64;
+                Truth::Means(sums().into_iter().map(mean).collect())
+            }
+            // The greatest key; a NaN has the greatest of all.
+            (AxisOperator::Max, _) => {
+                let key = |value: T| Some(value.rank().unwrap_or(i128::MAX));
+                let found = matrix.fold(None, |best, value| better(best, key(value)), better);
+                Truth::Ranks(
+                    found
+                        .into_iter()
+                        .map(|key| key.filter(|key| *key != i128::MAX))
+                        .collect(),
+                )
+            }
+            (AxisOperator::Min, _) => {
+                let key = |value: T| Some(value.rank().map_or(i128::MAX, |rank| -rank));
+                let found = matrix.fold(None, |best, value| better(best, key(value)), better);
+                let rank = |key: Option<i128>| key.filter(|key| *key != i128::MAX).map(|key| -key);
+                Truth::Ranks(found.into_iter().map(rank).collect())
+            }
+        }
+    }
+
+    fn check(&self, truth: &Truth, answer: &Answer<T>) -> Verdict {
+        Self::check(truth, answer)
+    }
+}
+
+/// A matrix on the host, whose columns or rows are folded.
+struct Values<'a, T> {
+    values: &'a [T],
+    width: usize,
+    axis: Axis,
+    results: usize,
+}
+
+impl<T: Copy + Sync> Values<'_, T> {
+    fn fold<A: Copy + Send + Sync>(
+        &self,
+        zero: A,
+        add: impl Fn(A, T) -> A + Sync,
+        merge: impl Fn(A, A) -> A + Sync,
+    ) -> Vec<A> {
+        let none = || vec![zero; self.results];
+        if self.width == 0 {
+            return none();
+        }
+        let rows = self.values.par_chunks(self.width);
+        match self.axis {
+            Axis::Rows => rows
+                .map(|row| row.iter().copied().fold(zero, &add))
+                .collect(),
+            Axis::Columns => {
+                let row = |mut all: Vec<A>, row: &[T]| {
+                    let pairs = all.iter_mut().zip(row);
+                    pairs.for_each(|(one, value)| *one = add(*one, *value));
+                    all
+                };
+                let both = |mut a: Vec<A>, b: Vec<A>| {
+                    a.iter_mut().zip(b).for_each(|(a, b)| *a = merge(*a, b));
+                    a
+                };
+                rows.with_min_len(256).fold(none, row).reduce(none, both)
+            }
+        }
+    }
+}
+
+/// What the variants are checked with.
+pub fn checks(axis: Axis, scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    of_type::<u8>(&mut all, axis, scale);
+    of_type::<u16>(&mut all, axis, scale);
+    of_type::<u32>(&mut all, axis, scale);
+    of_type::<i32>(&mut all, axis, scale);
+    of_type::<f32>(&mut all, axis, scale);
+    of_type::<f64>(&mut all, axis, scale);
+    all
+}
+
+fn of_type<T: Number + AxisReducible<Sum: Total>>(
+    all: &mut Vec<Workload>,
+    axis: Axis,
+    scale: Scale,
+) {
+    let mut shapes: Vec<_> = SHAPES.map(|shape| (shape, 0)).to_vec();
+    // The first element is not aligned for wide loads.
+    shapes.extend([((40, 131), 1), ((1300, 7), 3)]);
+    shapes.extend(scale.pick(&[][..], &LARGE).iter().map(|shape| (*shape, 0)));
+    for (shape, above) in shapes {
+        let mut add = |operator, data| {
+            let problem = AxisReduction::<T>::new(axis, operator, shape, data);
+            // No elements have a sum and nothing else.
+            let any = problem.along() > 0;
+            if any || (operator, data) == (AxisOperator::Sum, Data::Exact) {
+                all.push(Workload::new(AxisReduction { above, ..problem }));
+            }
+        };
+        for operator in AxisOperator::ALL {
+            add(operator, Data::Exact);
+        }
+        if T::Sum::ROUNDING.is_some() {
+            add(AxisOperator::Sum, Data::Fractions);
+        }
+    }
+}
+
+/// What the variants are timed with: sums of `u8` of a square matrix, and of `f32` of a square one, a tall one and
+/// a wide one.
+pub fn timings(axis: Axis, size: usize) -> Vec<Workload> {
+    let side = size.isqrt().max(1);
+    let (square, long, short) = ((side, side), side * 8, (side / 16).max(1));
+    let sum = AxisOperator::Sum;
+    let mut all = vec![Workload::new(AxisReduction::<u8>::new(
+        axis,
+        sum,
+        square,
+        Data::Exact,
+    ))];
+    for shape in [square, (long, short), (short, long)] {
+        let problem = AxisReduction::<f32>::new(axis, sum, shape, Data::Exact);
+        all.push(Workload::new(problem));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold(values: &[u8], width: usize, axis: Axis, results: usize) -> Vec<i128> {
+        let matrix = Values {
+            values,
+            width,
+            axis,
+            results,
+        };
+        matrix.fold(0, |sum, value| sum + i128::from(value), |a, b| a + b)
+    }
+
+    #[test]
+    fn the_oracle_is_right() {
+        let values = [1, 2, 3, 4, 5, 6];
+        assert_eq!(fold(&values, 3, Axis::Columns, 3), [5, 7, 9]);
+        assert_eq!(fold(&values, 3, Axis::Rows, 2), [6, 15]);
+        assert_eq!(fold(&[], 0, Axis::Rows, 2), [0, 0]);
+        assert_eq!(fold(&[], 2, Axis::Columns, 2), [0, 0]);
+    }
+
+    #[test]
+    fn extremes_are_those_of_a_loop() {
+        let least =
+            AxisReduction::<f32>::new(Axis::Rows, AxisOperator::Min, (100, 100), Data::Exact);
+        let greatest = AxisReduction {
+            operator: AxisOperator::Max,
+            ..least.clone()
+        };
+        let values = least.values(0);
+        let (Truth::Ranks(low), Truth::Ranks(high)) = (least.truth(0), greatest.truth(0)) else {
+            panic!("ranks");
+        };
+        for (at, row) in values.chunks(100).enumerate() {
+            let ranks: Option<Vec<_>> = row.iter().map(|value| value.rank()).collect();
+            assert_eq!(
+                low[at],
+                ranks.as_ref().and_then(|all| all.iter().copied().min())
+            );
+            assert_eq!(
+                high[at],
+                ranks.as_ref().and_then(|all| all.iter().copied().max())
+            );
+        }
+        assert!(low.iter().any(Option::is_none) && low.iter().any(Option::is_some));
+    }
+
+    #[test]
+    fn wrong_results_are_noticed() {
+        let check = AxisReduction::<f32>::check;
+        let sums = |found: &[f32]| Answer::Sums(found.to_vec());
+        assert!(check(&Truth::Whole(vec![1, 2]), &sums(&[1.0, 2.0])).is_ok());
+        assert!(check(&Truth::Whole(vec![1, 2]), &sums(&[1.0, 3.0])).is_err());
+        assert!(check(&Truth::Whole(vec![1, 2]), &sums(&[1.0])).is_err());
+        assert!(check(&Truth::Whole(vec![1]), &Answer::Elements(vec![1.0])).is_err());
+        assert!(check(&Truth::Real(vec![(1.0, 0.5)]), &sums(&[f32::NAN])).is_err());
+        let zero = Truth::Ranks(vec![0.0_f32.rank()]);
+        assert!(check(&zero, &Answer::Elements(vec![-0.0])).is_err());
+        assert!(check(&zero, &Answer::Elements(vec![0.0])).is_ok());
+    }
+}

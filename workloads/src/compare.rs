@@ -1,0 +1,63 @@
+use std::fmt::Debug;
+
+use rayon::prelude::*;
+
+/// Whether an answer is right, or what is wrong with it.
+pub type Verdict = Result<(), String>;
+
+/// Whether two lists of results are equal, element by element.
+///
+/// # Errors
+/// The first difference.
+pub fn equal<T: PartialEq + Debug + Sync>(found: &[T], expected: &[T]) -> Verdict {
+    each(found, expected.len(), |at, found| {
+        let expected = &expected[at];
+        (found != expected).then(|| format!("expected {expected:?}, found {found:?}"))
+    })
+}
+
+/// Whether there are as many results as expected, and `wrong` finds nothing wrong with one of them.
+pub(crate) fn each<T: Sync>(
+    found: &[T],
+    expected: usize,
+    wrong: impl Fn(usize, &T) -> Option<String> + Sync,
+) -> Verdict {
+    if found.len() != expected {
+        let found = found.len();
+        return Err(format!("expected {expected} elements, found {found}"));
+    }
+    let all = found.par_iter().enumerate().with_min_len(1 << 12);
+    let wrong =
+        all.find_map_first(|(at, found)| wrong(at, found).map(|text| format!("at {at}: {text}")));
+    wrong.map_or(Ok(()), Err)
+}
+
+/// Whether a number is within a bound of the expected one; a NaN is not.
+///
+/// # Errors
+/// The three numbers.
+pub fn within(found: f64, expected: f64, bound: f64) -> Verdict {
+    if (found - expected).abs() <= bound {
+        return Ok(());
+    }
+    Err(format!(
+        "expected {expected:e} within {bound:e}, found {found:e}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_results_are_noticed() {
+        assert!(equal(&[1, 2], &[1, 2]).is_ok());
+        assert!(equal(&[1, 2], &[1, 3]).unwrap_err().contains("at 1"));
+        assert!(equal(&[1, 2], &[1]).is_err());
+        assert!(equal(&[f32::NAN], &[f32::NAN]).is_err());
+        assert!(within(1.0, 1.5, 0.5).is_ok());
+        assert!(within(1.0, 1.5, 0.4).is_err());
+        assert!(within(f64::NAN, 1.5, 0.5).is_err());
+        assert!(within(1.0, f64::NAN, 0.5).is_err());
+    }
+}

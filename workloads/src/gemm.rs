@@ -1,0 +1,543 @@
+//! Matrix products: whole numbers exactly, others within the bound of their roundings.
+
+use rayon::prelude::*;
+use warpwright::ops::gemm::GemmElement;
+use warpwright::{Device, Matrix, Result};
+
+use crate::compare::each;
+use crate::{
+    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+};
+
+/// Rows of A, columns of B, and what they share: none, one, around the sides of tiles, and as many large tiles as the
+/// largest devices have multiprocessors, which are not cut smaller.
+const SHAPES: [[usize; 3]; 11] = [
+    [0, 3, 4],
+    [3, 0, 4],
+    [3, 4, 0],
+    [1, 1, 1],
+    [31, 33, 32],
+    [128, 128, 24],
+    [127, 129, 7],
+    [130, 257, 37],
+    [1, 131, 67],
+    [19_072, 1, 5],
+    [128, 19_072, 16],
+];
+
+/// Shapes for a GPU.
+const LARGE: [[usize; 3]; 4] = [
+    [512, 512, 512],
+    [1021, 515, 259],
+    [3, 7, 100_003],
+    [2304, 140, 40],
+];
+
+/// A type of elements.
+pub trait Real: GemmElement + Number + Total {}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// What is multiplied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Small whole numbers, whose products are exact.
+    Whole,
+    /// Numbers between -1 and 1.
+    Fractions,
+}
+
+/// A product of whole matrices.
+#[derive(Clone)]
+pub struct Product<T> {
+    /// Rows of A, columns of B, and what they share.
+    shape: [usize; 3],
+    /// Whether A and B are transposed.
+    transposed: [bool; 2],
+    data: Data,
+    what: std::marker::PhantomData<fn(T)>,
+}
+
+impl<T> Product<T> {
+    /// The product of two matrices of these sides: rows of A, columns of B, and what they share.
+    pub fn new(shape: [usize; 3], data: Data) -> Self {
+        Self {
+            shape,
+            transposed: [false; 2],
+            data,
+            what: std::marker::PhantomData,
+        }
+    }
+}
+
+/// What the oracle knows of a product.
+pub enum Truth<T> {
+    /// All of its elements.
+    All(Vec<T>),
+    /// Weights, and the weighted sum of each row: the check is Freivalds' (1977), C x = A (B x) for a random
+    /// vector x. A row with a wrong element passes with a probability of 2^-20.
+    Sums(Vec<i64>, Vec<i64>),
+    /// The operands, from which some elements are computed when they are compared.
+    Operands([Vec<T>; 2]),
+}
+
+/// A matrix on the host, or its transpose.
+struct Values<'a, T> {
+    values: &'a [T],
+    width: usize,
+    transposed: bool,
+}
+
+impl<T: Copy> Values<'_, T> {
+    fn at(&self, row: usize, column: usize) -> T {
+        match self.transposed {
+            true => self.values[column * self.width + row],
+            false => self.values[row * self.width + column],
+        }
+    }
+}
+
+impl<T: Real> Product<T> {
+    /// Height and width of A and B as they lie in memory.
+    fn sides(&self) -> [[usize; 2]; 2] {
+        let [m, n, k] = self.shape;
+        let side = |[height, width]: [usize; 2], transposed| match transposed {
+            true => [width, height],
+            false => [height, width],
+        };
+        [
+            side([m, k], self.transposed[0]),
+            side([k, n], self.transposed[1]),
+        ]
+    }
+
+    fn values(&self, set: usize) -> [Vec<T>; 2] {
+        let from_hash = match self.data {
+            Data::Whole => |hash: u64| T::from_f64((hash % 9) as f64 - 4.0),
+            Data::Fractions => T::fraction,
+        };
+        let mut stream = 0;
+        self.sides().map(|[height, width]| {
+            stream += 1;
+            sample::values(height * width, sample::stream(stream, set), from_hash)
+        })
+    }
+
+    fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [Values<'a, T>; 2] {
+        let [[_, width_a], [_, width_b]] = self.sides();
+        let [transposed_a, transposed_b] = self.transposed;
+        [(a, width_a, transposed_a), (b, width_b, transposed_b)].map(
+            |(values, width, transposed)| Values {
+                values,
+                width,
+                transposed,
+            },
+        )
+    }
+
+    /// Compares some elements, spread over rows and columns, with sums in `f64`.
+    fn some(&self, values: &[Vec<T>; 2], found: &[T]) -> Verdict {
+        let [m, n, k] = self.shape;
+        let [a, b] = self.operands([&values[0], &values[1]]);
+        let unit = <T as Total>::ROUNDING.unwrap_or_default();
+        // All of a small product; of a large one every row and every column twice, and otherwise where a hash says.
+        let some = 4 * m.max(n);
+        let turns = (0..some.max((m * n).min(1 << 14))).into_par_iter();
+        let wrong = turns.find_map_first(|turn| {
+            let hash = sample::hash(turn as u64) as usize;
+            let (row, column) = match turn % 2 {
+                _ if m * n <= 1 << 14 => (turn / n % m, turn % n),
+                0 => (turn / 2 % m, hash % n),
+                _ => (hash % m, turn / 2 % n),
+            };
+            let (mut sum, mut size) = (0.0, 0.0);
+            for k in 0..k {
+                let product = a.at(row, k).real() * b.at(k, column).real();
+                sum += product;
+                size += product.abs();
+            }
+            let found = found[row * n + column].real();
+            within(found, sum, 2.0 * k as f64 * unit * size)
+                .err()
+                .map(|text| format!("at {row}, {column}: {text}"))
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+}
+
+impl<T: Real> Problem for Product<T> {
+    type Input = [Matrix<T>; 2];
+    type Answer = Vec<T>;
+    type Truth = Truth<T>;
+
+    fn family(&self) -> &'static str {
+        "gemm"
+    }
+
+    fn name(&self) -> String {
+        let [m, n, k] = self.shape;
+        let transposed = match self.transposed {
+            [false, false] => "",
+            [true, false] => ", A transposed",
+            [false, true] => ", B transposed",
+            [true, true] => ", A and B transposed",
+        };
+        format!("{m} x {k} times {k} x {n} {}{transposed}", T::NAME)
+    }
+
+    fn bytes(&self) -> usize {
+        let [m, n, k] = self.shape;
+        (m * k + k * n + m * n) * size_of::<T>()
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.shape.iter().map(|&side| side as u64).product::<u64>() * 2)
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 2]> {
+        let ([a, b], [of_a, of_b]) = (self.values(set), self.sides());
+        let upload =
+            |values: &[T], [height, width]: [usize; 2]| device.upload_matrix(values, height, width);
+        Ok([upload(&a, of_a)?, upload(&b, of_b)?])
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        [a, b]: &'a [Matrix<T>; 2],
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Vec<T>>> {
+        let mut request = with_variant!(device.gemm(a, b), variant);
+        if self.transposed[0] {
+            request = request.transpose_a();
+        }
+        if self.transposed[1] {
+            request = request.transpose_b();
+        }
+        Ok(Prepared::new(
+            request.prepare()?,
+            |prepared| prepared.enqueue(),
+            |prepared| prepared.output()?.to_vec(),
+        ))
+    }
+
+    fn truth(&self, set: usize) -> Truth<T> {
+        /// Products up to which every element is computed.
+        const MOST: u64 = 1 << 29;
+        let values = self.values(set);
+        if self.data == Data::Fractions {
+            return Truth::Operands(values);
+        }
+        let [m, n, k] = self.shape;
+        let integers = values.map(|values| -> Vec<i64> {
+            values
+                .into_par_iter()
+                .map(|value| value.integer() as i64)
+                .collect()
+        });
+        let [[_, width_a], [_, width_b]] = self.sides();
+        let [a, b] = [
+            Values {
+                values: &integers[0],
+                width: width_a,
+                transposed: self.transposed[0],
+            },
+            Values {
+                values: &integers[1],
+                width: width_b,
+                transposed: self.transposed[1],
+            },
+        ];
+        if self.operations() > Some(MOST) {
+            let weights = sample::values(n, 24, |hash| (hash >> 44) as i64);
+            let inner = times(&b, &weights, k);
+            let sums = times(&a, &inner, m);
+            return Truth::Sums(weights, sums);
+        }
+        let row = |row: usize| {
+            let mut sums = vec![0_i64; n];
+            for k in 0..k {
+                let factor = a.at(row, k);
+                let columns = sums.iter_mut().enumerate();
+                columns.for_each(|(column, sum)| *sum += factor * b.at(k, column));
+            }
+            sums.into_iter().map(|sum| T::from_f64(sum as f64))
+        };
+        Truth::All((0..m).into_par_iter().flat_map_iter(row).collect())
+    }
+
+    fn check(&self, truth: &Truth<T>, answer: &Vec<T>) -> Verdict {
+        let [m, n, _] = self.shape;
+        match truth {
+            Truth::All(expected) => crate::equal(answer, expected),
+            Truth::Operands(values) => {
+                each(answer, m * n, |_, _| None)?;
+                self.some(values, answer)
+            }
+            Truth::Sums(weights, expected) => {
+                // Also what is no number.
+                each(answer, m * n, |_, found| {
+                    let value = found.real();
+                    let whole = value.fract() == 0.0 && value.abs() < 16_777_216.0;
+                    (!whole).then(|| format!("expected a whole number, found {found:?}"))
+                })?;
+                let integers: Vec<i64> = answer
+                    .par_iter()
+                    .map(|value| value.integer() as i64)
+                    .collect();
+                let found = Values {
+                    values: &integers,
+                    width: n,
+                    transposed: false,
+                };
+                let found = times(&found, weights, m);
+                crate::equal(&found, expected).map_err(|text| format!("weighted sums: {text}"))
+            }
+        }
+    }
+}
+
+/// A matrix of so many rows times a vector.
+fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
+    let row = |row: usize| {
+        let products = vector.iter().enumerate();
+        products.map(|(column, x)| matrix.at(row, column) * x).sum()
+    };
+    (0..rows).into_par_iter().map(row).collect()
+}
+
+/// A product of rectangles that are not aligned, added to a rectangle with factors.
+#[derive(Clone)]
+struct Rectangles<T>(Product<T>);
+
+const ALPHA: f64 = 0.75;
+const BETA: f64 = -1.5;
+/// Rows of the matrix above a rectangle.
+const ABOVE: usize = 2;
+/// Columns of the matrix before a rectangle, and before and behind it.
+const BEFORE: usize = 3;
+const AROUND: usize = 5;
+
+impl<T: Real> Rectangles<T> {
+    /// Height and width of the rectangles of A, B and C.
+    fn sides(&self) -> [[usize; 2]; 3] {
+        let ([a, b], [m, n, _]) = (self.0.sides(), self.0.shape);
+        [a, b, [m, n]]
+    }
+
+    fn values(&self, set: usize) -> [Vec<T>; 3] {
+        let mut stream = 2;
+        self.sides().map(|[height, width]| {
+            stream += 1;
+            let len = (height + ABOVE) * (width + AROUND);
+            sample::values(len, sample::stream(stream, set), T::fraction)
+        })
+    }
+}
+
+/// The rectangle's part of a matrix on the host.
+fn inner<T>(values: &[T], width: usize, transposed: bool) -> Values<'_, T> {
+    let width = width + AROUND;
+    Values {
+        values: &values[ABOVE * width + BEFORE..],
+        width,
+        transposed,
+    }
+}
+
+impl<T: Real> Problem for Rectangles<T> {
+    type Input = [Matrix<T>; 3];
+    type Answer = Vec<T>;
+    type Truth = [Vec<T>; 3];
+
+    fn family(&self) -> &'static str {
+        "gemm"
+    }
+
+    fn name(&self) -> String {
+        format!("rectangles and factors: {}", self.0.name())
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
+        let ([a, b, c], [of_a, of_b, of_c]) = (self.values(set), self.sides());
+        let upload = |values: &[T], [height, width]: [usize; 2]| {
+            device.upload_matrix(values, height + ABOVE, width + AROUND)
+        };
+        Ok([upload(&a, of_a)?, upload(&b, of_b)?, upload(&c, of_c)?])
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        [a, b, c]: &'a [Matrix<T>; 3],
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Vec<T>>> {
+        let [[_, width_a], [_, width_b], [_, n]] = self.sides();
+        let columns = |width: usize| BEFORE..BEFORE + width;
+        let a = a.rect(ABOVE.., columns(width_a))?;
+        let b = b.rect(ABOVE.., columns(width_b))?;
+        let (device, variant) = (device.clone(), variant.map(str::to_owned));
+        // The sum takes the place of C, so each time there is a new one.
+        let enqueue = move |sum: &mut Option<Matrix<T>>| {
+            let mut request = with_variant!(device.gemm(a, b), &variant);
+            if self.0.transposed[0] {
+                request = request.transpose_a();
+            }
+            if self.0.transposed[1] {
+                request = request.transpose_b();
+            }
+            let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
+            let target = place.rect_mut(ABOVE.., columns(n))?;
+            let request = request.alpha(T::from_f64(ALPHA));
+            request.beta_c(T::from_f64(BETA), target).run()?;
+            *sum = Some(place);
+            Ok(())
+        };
+        let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
+        Ok(Prepared::new(None, enqueue, read))
+    }
+
+    fn truth(&self, set: usize) -> [Vec<T>; 3] {
+        self.values(set)
+    }
+
+    fn check(&self, [a, b, c]: &[Vec<T>; 3], answer: &Vec<T>) -> Verdict {
+        let [[_, width_a], [_, width_b], [_, n]] = self.sides();
+        let [transposed_a, transposed_b] = self.0.transposed;
+        let (a, b) = (
+            inner(a, width_a, transposed_a),
+            inner(b, width_b, transposed_b),
+        );
+        each(answer, c.len(), |index, found| {
+            let (old, width) = (c[index], n + AROUND);
+            let (row, column) = (index / width, index % width);
+            if row < ABOVE || !(BEFORE..BEFORE + n).contains(&column) {
+                let wrong = *found != old;
+                return wrong.then(|| format!("outside of C: expected {old:?}, found {found:?}"));
+            }
+            let (row, column) = (row - ABOVE, column - BEFORE);
+            // Kahan's summation (1965) of products that come with their own errors.
+            let (mut total, mut lost, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
+            for k in 0..self.0.shape[2] {
+                let (x, y) = (a.at(row, k).real(), b.at(k, column).real());
+                let product = x * y;
+                size += product.abs();
+                for term in [product, x.mul_add(y, -product)] {
+                    let term = term - lost;
+                    let next = total + term;
+                    lost = (next - total) - term;
+                    total = next;
+                }
+            }
+            let old = old.real();
+            let expected = ALPHA.mul_add(total, BETA * old);
+            let size = ALPHA.abs() * size + (BETA * old).abs();
+            // The roundings of the sum and of the two factors, and those of the oracle.
+            let steps = (self.0.shape[2] + 4) as f64;
+            let unit = <T as Total>::ROUNDING.unwrap_or_default();
+            let bound = (steps * unit + 2.0 * f64::EPSILON) * size;
+            within(found.real(), expected, bound).err()
+        })
+    }
+}
+
+/// What the variants are checked with.
+pub fn checks(scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    of_type::<f32>(&mut all, scale);
+    of_type::<f64>(&mut all, scale);
+    all
+}
+
+fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
+    for (index, shape) in scale.all(&SHAPES, &LARGE).into_iter().enumerate() {
+        all.push(Workload::new(Product::<T> {
+            transposed: [index % 2 == 1, index / 2 % 2 == 1],
+            ..Product::new(shape, Data::Whole)
+        }));
+    }
+    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+        all.push(Workload::new(Rectangles::<T>(Product {
+            transposed,
+            ..Product::new([133, 130, 45], Data::Fractions)
+        })));
+    }
+}
+
+/// What the variants are timed with: square matrices of `f32`.
+pub fn timings(size: usize) -> Vec<Workload> {
+    let side = size.isqrt().max(1);
+    let product = Product::<f32>::new([side; 3], Data::Whole);
+    vec![Workload::new(product)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(problem: &Product<f32>, truth: &Truth<f32>, right: &[f32], at: usize, value: f32) {
+        assert_eq!(problem.check(truth, &right.to_vec()), Ok(()));
+        let mut found = right.to_vec();
+        found[at] = value;
+        assert!(problem.check(truth, &found).is_err(), "{value}");
+    }
+
+    #[test]
+    fn the_oracle_is_right_and_wrong_elements_are_noticed() {
+        let mut problem = Product::<f32>::new([40, 30, 20], Data::Whole);
+        for transposed in [[false, false], [true, false], [false, true], [true, true]] {
+            problem.transposed = transposed;
+            let truth = problem.truth(0);
+            let Truth::All(right) = &truth else {
+                panic!("a small one")
+            };
+            let values = problem.values(0);
+            let [a, b] = problem.operands([&values[0], &values[1]]);
+            let one: f32 = (0..20).map(|k| a.at(3, k) * b.at(k, 5)).sum();
+            assert_eq!(right[3 * 30 + 5], one);
+            wrong(&problem, &truth, right, 7, 0.5);
+            wrong(&problem, &truth, right, 7, f32::NAN);
+            assert!(problem.check(&truth, &vec![0.0; 3]).is_err());
+        }
+    }
+
+    #[test]
+    fn weighted_sums_notice_a_wrong_element() {
+        let problem = Product::<f32>::new([600, 500, 1000], Data::Whole);
+        let truth = problem.truth(0);
+        assert!(matches!(truth, Truth::Sums(..)));
+        let values = problem.values(0);
+        let [a, b] = problem.operands([&values[0], &values[1]]);
+        let row = |row| {
+            let (a, b) = (&a, &b);
+            (0..500).map(move |column| (0..1000).map(|k| a.at(row, k) * b.at(k, column)).sum())
+        };
+        let right: Vec<f32> = (0..600).flat_map(row).collect();
+        let value = right[12_345] + 1.0;
+        wrong(&problem, &truth, &right, 12_345, value);
+        wrong(&problem, &truth, &right, 12_345, f32::NAN);
+    }
+
+    #[test]
+    fn samples_of_fractions_notice_a_wrong_row() {
+        let problem = Product::<f32>::new([33, 20, 40], Data::Fractions);
+        let truth = problem.truth(0);
+        let Truth::Operands(values) = &truth else {
+            panic!("fractions")
+        };
+        let [a, b] = problem.operands([&values[0], &values[1]]);
+        let row = |row| {
+            let (a, b) = (&a, &b);
+            (0..20).map(move |column| (0..40).map(|k| a.at(row, k) * b.at(k, column)).sum())
+        };
+        let right: Vec<f32> = (0..33).flat_map(row).collect();
+        for at in [0, 7, 210, 33 * 20 - 1] {
+            wrong(&problem, &truth, &right, at, f32::NAN);
+            wrong(&problem, &truth, &right, at, right[at] + 0.01);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Histograms: counts are exact, so they must be equal.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpwright::{Device, Element, Histogram, Result, Vector, VectorView};
+
+use crate::{Prepared, Problem, Scale, Verdict, Workload, equal, sample, with_variant};
+
+const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 257, 1000, 4099, 20_011];
+const LARGE: [usize; 2] = [1 << 20, 5_000_011];
+
+/// A type of values.
+pub trait Value: Element + Debug {
+    /// Makes a variant ready: the values are numbers of bins, or lie in a range that the bins divide.
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn prepare<'a>(
+        device: &Device,
+        values: VectorView<'a, Self>,
+        bins: usize,
+        range: Option<[Self; 2]>,
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Histogram>>;
+
+    /// The bin of a value by the documented rule, in this type's arithmetic; none if it lies in none.
+    fn bin(self, bins: usize, range: Option<[Self; 2]>) -> Option<usize>;
+}
+
+macro_rules! prepared {
+    ($request:expr, $variant:expr) => {
+        Ok(Prepared::new(
+            with_variant!($request, $variant).prepare()?,
+            |prepared| prepared.enqueue(),
+            |prepared| prepared.finish(),
+        ))
+    };
+}
+
+macro_rules! numbers {
+    ($($type:ident)*) => { $(
+        impl Value for $type {
+            fn prepare<'a>(
+                device: &Device,
+                values: VectorView<'a, Self>,
+                bins: usize,
+                _: Option<[Self; 2]>,
+                variant: Option<&str>,
+            ) -> Result<Prepared<'a, Histogram>> {
+                prepared!(device.histogram_request(values, bins), variant)
+            }
+
+            fn bin(self, bins: usize, _: Option<[Self; 2]>) -> Option<usize> {
+                usize::try_from(self).ok().filter(|bin| *bin < bins)
+            }
+        }
+    )* };
+}
+numbers!(u8 u16 u32);
+
+macro_rules! floats {
+    ($($type:ident)*) => { $(
+        impl Value for $type {
+            fn prepare<'a>(
+                device: &Device,
+                values: VectorView<'a, Self>,
+                bins: usize,
+                range: Option<[Self; 2]>,
+                variant: Option<&str>,
+            ) -> Result<Prepared<'a, Histogram>> {
+                let [low, high] = range.unwrap_or([0.0, 1.0]);
+                prepared!(device.histogram_range_request(values, bins, low, high), variant)
+            }
+
+            fn bin(self, bins: usize, range: Option<[Self; 2]>) -> Option<usize> {
+                let [low, high] = range.unwrap_or([0.0, 1.0]);
+                if !(low <= self && self <= high) {
+                    return None;
+                }
+                let scale = bins as Self / (high - low);
+                Some((((self - low) * scale) as usize).min(bins - 1))
+            }
+        }
+    )* };
+}
+floats!(f32 f64);
+
+/// Makes the value at a position of so many from a hash of the position.
+type Make<T> = Arc<dyn Fn(usize, usize, u64) -> T + Send + Sync>;
+
+/// A histogram.
+#[derive(Clone)]
+pub struct Counts<T> {
+    len: usize,
+    bins: usize,
+    range: Option<[T; 2]>,
+    /// Elements of the array before and behind those that are counted.
+    around: [usize; 2],
+    what: String,
+    make: Make<T>,
+}
+
+impl<T: Value> Counts<T> {
+    /// One of values that are numbers of bins. `what` says what they are, such as `u8`.
+    pub fn numbers(
+        len: usize,
+        bins: usize,
+        what: &str,
+        make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            len,
+            bins,
+            range: None,
+            around: [0; 2],
+            what: what.to_owned(),
+            make: Arc::new(make),
+        }
+    }
+
+    /// One of values of a range, which the bins divide evenly.
+    pub fn range(
+        len: usize,
+        bins: usize,
+        range: [T; 2],
+        what: &str,
+        make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            range: Some(range),
+            ..Self::numbers(len, bins, what, make)
+        }
+    }
+
+    fn values(&self, set: usize) -> Vec<T> {
+        let len = self.len + self.around.iter().sum::<usize>();
+        sample::indexed(len, sample::stream(4, set), |at, hash| {
+            (self.make)(at, len, hash)
+        })
+    }
+}
+
+/// What a loop over the values counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Truth {
+    counts: Vec<u64>,
+    outside: u64,
+}
+
+impl Truth {
+    /// Whether these are the right counts, and so many values lie outside.
+    ///
+    /// # Errors
+    /// The first wrong count.
+    pub fn check(&self, counts: &[u64], outside: u64) -> Verdict {
+        equal(counts, &self.counts)?;
+        if outside == self.outside {
+            return Ok(());
+        }
+        Err(format!(
+            "outside: expected {}, found {outside}",
+            self.outside
+        ))
+    }
+}
+
+impl<T: Value> Problem for Counts<T> {
+    type Input = Vector<T>;
+    type Answer = Histogram;
+    type Truth = Truth;
+
+    fn family(&self) -> &'static str {
+        "histogram"
+    }
+
+    fn name(&self) -> String {
+        let ([before, behind], len) = (self.around, self.len);
+        let elements = match before + behind {
+            0 => len.to_string(),
+            more => format!("elements {before} to {} of {}", before + len, len + more),
+        };
+        let range = self.range.map_or_else(String::new, |[low, high]| {
+            format!(" from {low:?} to {high:?}")
+        });
+        format!("{elements} {} in {} bins{range}", self.what, self.bins)
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<Vector<T>> {
+        device.upload(&self.values(set))
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        input: &'a Vector<T>,
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Histogram>> {
+        let before = self.around[0];
+        let values = input.slice(before..before + self.len)?;
+        T::prepare(device, values, self.bins, self.range, variant)
+    }
+
+    fn truth(&self, set: usize) -> Truth {
+        let (values, before) = (self.values(set), self.around[0]);
+        let none = || (vec![0_u64; self.bins], 0_u64);
+        let count = |(mut counts, mut outside): (Vec<u64>, u64), value: &T| {
+            match value
+                .bin(self.bins, self.range)
+                .and_then(|bin| counts.get_mut(bin))
+            {
+                Some(count) => *count += 1,
+                None => outside += 1,
+            }
+            (counts, outside)
+        };
+        let both = |(mut a, outside): (Vec<u64>, u64), (b, more): (Vec<u64>, u64)| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            (a, outside + more)
+        };
+        let values = values[before..before + self.len].par_iter();
+        let (counts, outside) = values
+            .with_min_len(1 << 22)
+            .fold(none, count)
+            .reduce(none, both);
+        Truth { counts, outside }
+    }
+
+    fn check(&self, truth: &Truth, answer: &Histogram) -> Verdict {
+        truth.check(&answer.counts, answer.outside)
+    }
+}
+
+/// What the variants are checked with.
+pub fn checks(scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    for len in scale.all(&LENGTHS, &LARGE) {
+        for bins in [1, 2, 100, 256, 300] {
+            let make = |_, _, hash| hash as u8;
+            all.push(Workload::new(Counts::numbers(len, bins, "u8", make)));
+        }
+        for bins in [1, 1000, 65_536] {
+            let make = |_, _, hash| hash as u16;
+            all.push(Workload::new(Counts::numbers(len, bins, "u16", make)));
+        }
+        for bins in [1, 17, 4096, 20_000, 100_000] {
+            // About one value in nine lies outside.
+            let make = move |_, _, hash| (hash % (bins as u64 * 9 / 8 + 1)) as u32;
+            all.push(Workload::new(Counts::numbers(len, bins, "u32", make)));
+        }
+        for (bins, range) in [
+            (1, [0.0, 1.0]),
+            (10, [-1.0, 1.0]),
+            (1000, [-2.5, 1e-3]),
+            (30_000, [1e6, 1e7]),
+        ] {
+            let single = range.map(|end: f64| end as f32);
+            let make = move |_, _, hash| ranged(hash, single.map(f64::from)) as f32;
+            all.push(Workload::new(Counts::range(len, bins, single, "f32", make)));
+            let make = move |_, _, hash| ranged(hash, range);
+            all.push(Workload::new(Counts::range(len, bins, range, "f64", make)));
+        }
+    }
+    // All in one bin, where atomics meet.
+    let equal = Counts::numbers(10_000, 256, "equal u8", |_, _, _| 200_u8);
+    let outside = Counts::numbers(10_000, 3, "u32 outside", |_, _, _| u32::MAX);
+    // The first element is not aligned for wide loads.
+    let part = Counts {
+        around: [1, 1],
+        ..Counts::numbers(4998, 256, "u8", |_, _, hash| hash as u8)
+    };
+    all.extend([
+        Workload::new(equal),
+        Workload::new(outside),
+        Workload::new(part),
+    ]);
+    all
+}
+
+/// Mostly a number in and a little around the range; now and then an end of it, an infinity, a NaN or a zero of
+/// either sign.
+fn ranged(hash: u64, [low, high]: [f64; 2]) -> f64 {
+    match hash % 64 {
+        0 => low,
+        1 => high,
+        2 => f64::NAN,
+        3 => f64::INFINITY,
+        4 => f64::NEG_INFINITY,
+        5 => 0.0,
+        6 => -0.0,
+        _ => {
+            let share = (hash >> 11) as f64 / (1_u64 << 53) as f64 * 1.2 - 0.1;
+            low + share * (high - low)
+        }
+    }
+}
+
+/// What the variants are timed with: bytes in 256 bins.
+pub fn timings(size: usize) -> Vec<Workload> {
+    let bytes = Counts::numbers(size, 256, "u8", |_, _, hash| hash as u8);
+    vec![Workload::new(bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oracle_is_right() {
+        let unit = Some([0.0, 1.0]);
+        assert_eq!(1.0_f32.bin(4, unit), Some(3));
+        assert_eq!(0.0_f32.bin(4, unit), Some(0));
+        assert_eq!(0.25_f64.bin(4, Some([0.0, 1.0])), Some(1));
+        assert_eq!(1.5_f32.bin(4, unit), None);
+        assert_eq!(f64::NAN.bin(4, Some([0.0, 1.0])), None);
+        assert_eq!((7_u8.bin(8, None), 8_u8.bin(8, None)), (Some(7), None));
+        let problem = Counts::numbers(10, 4, "u8", |at, _, _| at as u8);
+        let truth = problem.truth(0);
+        assert_eq!((&truth.counts[..], truth.outside), (&[1; 4][..], 6));
+    }
+
+    #[test]
+    fn the_values_meet_every_kind() {
+        let values = sample::values(4096, 5, |hash| ranged(hash, [-1.0, 1.0]));
+        assert!(values.iter().any(|value| value.is_nan()));
+        assert!(values.contains(&1.0) && values.contains(&-1.0));
+        assert!(values.iter().any(|value| *value > 1.0));
+        assert!(values.iter().any(|value| *value < -1.0));
+    }
+
+    #[test]
+    fn wrong_counts_are_noticed() {
+        let right = Truth {
+            counts: vec![1, 2],
+            outside: 3,
+        };
+        assert!(right.check(&[1, 2], 3).is_ok());
+        assert!(right.check(&[2, 1], 3).is_err());
+        assert!(right.check(&[1, 2], 2).is_err());
+        assert!(right.check(&[1], 3).is_err());
+    }
+}

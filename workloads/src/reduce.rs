@@ -1,0 +1,387 @@
+//! Reductions of a whole array.
+//!
+//! Sums are checked on whole numbers and products on powers of two, so that floats must be exact too and a value
+//! that was left out or taken twice is always seen. The rounding of sums is checked on fractions, against its
+//! bound.
+
+use half::{bf16, f16};
+use rayon::prelude::*;
+use warpwright::ops::reduce::{Operator, Reducible, Value};
+use warpwright::{Device, Result, Vector};
+
+use crate::{
+    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+};
+
+const LENGTHS: [usize; 13] = [0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 4097, 9001, 20_011];
+const LARGE: [usize; 3] = [1 << 20, 3_000_017, (1 << 24) + 1];
+
+/// What is reduced.
+#[derive(Clone, Copy)]
+pub enum Data {
+    /// Values for which the operator's result is exact.
+    Exact,
+    /// The same value everywhere.
+    Equal,
+    /// Values of every kind, and NaN at these positions.
+    NanAt(&'static [usize]),
+    /// Fractions, of which a sum may be wrong by the roundings of a chain of at most so many additions.
+    Fractions(usize),
+}
+
+/// A reduction.
+#[derive(Clone)]
+pub struct Reduction<T> {
+    operator: Operator,
+    len: usize,
+    /// Elements of the array before and behind those.
+    around: [usize; 2],
+    data: Data,
+    what: std::marker::PhantomData<fn(T)>,
+}
+
+impl<T> Reduction<T> {
+    /// One of `len` elements.
+    pub fn new(operator: Operator, len: usize, data: Data) -> Self {
+        Self {
+            operator,
+            len,
+            around: [0; 2],
+            data,
+            what: std::marker::PhantomData,
+        }
+    }
+}
+
+/// What the oracle says of a reduction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Truth {
+    /// There is no result.
+    None,
+    /// A sum or product of integers, before it wraps, or one of floats that is exact.
+    Whole(i128),
+    /// A number and the most that a result may be away.
+    Real(f64, f64),
+    /// The rank of an element; none for a NaN.
+    Rank(Option<i128>),
+    /// A position.
+    Index(u64),
+}
+
+impl<T: Number + Reducible<Sum: Total>> Reduction<T> {
+    fn values(&self, set: usize) -> Vec<T> {
+        let len = self.len + self.around.iter().sum::<usize>();
+        let from_hash = match (self.data, self.operator) {
+            (Data::Equal, _) => |_| T::whole(3),
+            (Data::Fractions(_), _) => T::fraction,
+            (Data::NanAt(_), _) => T::any,
+            (Data::Exact, Operator::Sum | Operator::Mean) => T::whole,
+            (Data::Exact, Operator::Product) => T::factor,
+            (Data::Exact, _) => T::any,
+        };
+        let mut values = sample::values(len, sample::stream(6, set), from_hash);
+        if let (Data::NanAt(places), Some(nan)) = (self.data, T::NAN) {
+            places.iter().for_each(|&place| values[place] = nan);
+        }
+        values
+    }
+
+    /// Whether a result is the right one.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn check(truth: &Truth, found: Option<Value<T>>) -> Verdict {
+        let right = match (*truth, found) {
+            (Truth::None, None) => true,
+            (Truth::Whole(sum), Some(Value::Sum(found))) => found.is(sum),
+            (Truth::Real(expected, bound), Some(Value::Sum(found))) => {
+                return within(found.as_f64(), expected, bound);
+            }
+            (Truth::Real(expected, bound), Some(Value::Mean(found))) => {
+                return within(found, expected, bound);
+            }
+            (Truth::Rank(rank), Some(Value::Element(found))) => found.rank() == rank,
+            (Truth::Index(index), Some(Value::Index(found))) => found == index,
+            _ => false,
+        };
+        if right {
+            return Ok(());
+        }
+        Err(format!("expected {truth:?}, found {found:?}"))
+    }
+}
+
+impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
+    type Input = Vector<T>;
+    type Answer = Option<Value<T>>;
+    type Truth = Truth;
+
+    fn family(&self) -> &'static str {
+        "reduce"
+    }
+
+    fn name(&self) -> String {
+        let ([before, behind], len) = (self.around, self.len);
+        let elements = match (before + behind, self.data) {
+            (0, Data::Equal) => format!("{len} equal"),
+            (0, _) => len.to_string(),
+            (more, _) => format!("elements {before} to {} of {}", before + len, len + more),
+        };
+        let name = format!("{} of {elements} {}", self.operator.name(), T::NAME);
+        match self.data {
+            Data::NanAt(places) => format!("{name}, NaN at {places:?}"),
+            Data::Fractions(_) => format!("{name} between -1 and 1"),
+            _ => name,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<Vector<T>> {
+        device.upload(&self.values(set))
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        input: &'a Vector<T>,
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Option<Value<T>>>> {
+        let before = self.around[0];
+        let values = input.slice(before..before + self.len)?;
+        let request = with_variant!(device.reduce(values), variant);
+        Ok(Prepared::new(
+            request.prepare(self.operator)?,
+            |prepared| prepared.enqueue(),
+            |prepared| prepared.finish(),
+        ))
+    }
+
+    fn truth(&self, set: usize) -> Truth {
+        let values = self.values(set);
+        let chain = match self.data {
+            Data::Fractions(chain) if T::Sum::ROUNDING.is_some() => Some(chain),
+            _ => None,
+        };
+        let before = self.around[0];
+        truth(self.operator, &values[before..before + self.len], chain)
+    }
+
+    fn check(&self, truth: &Truth, answer: &Option<Value<T>>) -> Verdict {
+        Self::check(truth, *answer)
+    }
+}
+
+/// The result by loops over the values; that of a sum of fractions where the length of the longest chain of its
+/// additions is given.
+fn truth<T: Number + Reducible<Sum: Total>>(
+    operator: Operator,
+    values: &[T],
+    chain: Option<usize>,
+) -> Truth {
+    let parts = || values.par_chunks(1 << 14);
+    let sum = || -> i128 {
+        let part = |part: &[T]| part.iter().map(|value| value.integer()).sum::<i128>();
+        parts().map(part).sum()
+    };
+    let extreme = |least: bool| match position(values, least) {
+        Some(at) => Truth::Rank(values[at].rank()),
+        None => Truth::None,
+    };
+    let index = |least: bool| {
+        position(values, least).map_or(Truth::None, |index| Truth::Index(index as u64))
+    };
+    match (operator, chain) {
+        (Operator::Sum, None) => Truth::Whole(sum()),
+        (Operator::Sum, Some(chain)) => {
+            let (sum, magnitudes) = compensated(values);
+            let chain = chain.min(values.len()) as f64;
+            Truth::Real(
+                sum,
+                chain * T::Sum::ROUNDING.unwrap_or_default() * magnitudes,
+            )
+        }
+        (Operator::Product, _) if T::NAN.is_none() => {
+            let part = |part: &[T]| {
+                let factors = part.iter().map(|value| value.integer() as u64);
+                factors.fold(1_u64, u64::wrapping_mul)
+            };
+            // As i64 the same bits are the same number modulo 2^64.
+            Truth::Whole((parts().map(part).reduce(|| 1, u64::wrapping_mul) as i64).into())
+        }
+        (Operator::Product, _) => {
+            let part = |part: &[T]| part.iter().map(|value| value.real()).product::<f64>();
+            Truth::Real(parts().map(part).product(), 0.0)
+        }
+        (Operator::Min, _) => extreme(true),
+        (Operator::Max, _) => extreme(false),
+        (Operator::ArgMin, _) => index(true),
+        (Operator::ArgMax, _) => index(false),
+        (Operator::Mean, _) if values.is_empty() => Truth::None,
+        (Operator::Mean, _) => {
+            let (sum, len) = (sum(), values.len() as i128);
+            let mean = (sum / len) as f64 + (sum % len) as f64 / len as f64;
+            Truth::Real(mean, 2.0 * f64::EPSILON * mean.abs())
+        }
+    }
+}
+
+/// The position of the first least or greatest value; the first NaN is both.
+fn position<T: Number>(values: &[T], least: bool) -> Option<usize> {
+    // The greatest key wins, and of equal ones the first.
+    let key = |value: T| match value.rank() {
+        None => i128::MAX,
+        Some(rank) if least => -rank,
+        Some(rank) => rank,
+    };
+    let better = |a: (usize, i128), b: (usize, i128)| if b.1 > a.1 { b } else { a };
+    let parts = values.par_chunks(1 << 14).enumerate();
+    let best = parts.filter_map(|(part, values)| {
+        let all = values.iter().enumerate();
+        all.map(|(at, value)| ((part << 14) + at, key(*value)))
+            .reduce(better)
+    });
+    // In order, so that the first of equals stays.
+    let best: Vec<_> = best.collect();
+    best.into_iter().reduce(better).map(|(index, _)| index)
+}
+
+/// The sum of values, and of their magnitudes, by Neumaier's compensated summation (1974): its error is far below
+/// any bound.
+fn compensated<T: Number>(values: &[T]) -> (f64, f64) {
+    let add = |(sum, correction): (f64, f64), value: f64| {
+        let next = sum + value;
+        let lost = match sum.abs() >= value.abs() {
+            true => (sum - next) + value,
+            false => (value - next) + sum,
+        };
+        (next, correction + lost)
+    };
+    let part = |values: &[T]| {
+        let numbers = values.iter().map(|value| value.real());
+        let (sum, correction) = numbers.clone().fold((0.0, 0.0), add);
+        (sum + correction, numbers.map(f64::abs).sum::<f64>())
+    };
+    let parts: Vec<_> = values.par_chunks(1 << 14).map(part).collect();
+    let (sum, correction) = parts.iter().map(|part| part.0).fold((0.0, 0.0), add);
+    (sum + correction, parts.iter().map(|part| part.1).sum())
+}
+
+/// What the variants are checked with.
+pub fn checks(scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    of_type::<u8>(&mut all, scale);
+    of_type::<u16>(&mut all, scale);
+    of_type::<u32>(&mut all, scale);
+    of_type::<u64>(&mut all, scale);
+    of_type::<i32>(&mut all, scale);
+    of_type::<i64>(&mut all, scale);
+    of_type::<f32>(&mut all, scale);
+    of_type::<f64>(&mut all, scale);
+    of_type::<f16>(&mut all, scale);
+    of_type::<bf16>(&mut all, scale);
+    // The error of any order of additions is at most that of a chain of all, to first order.
+    for len in scale.all(&[1000, 20_011], &[1 << 22]) {
+        let data = Data::Fractions(usize::MAX);
+        all.push(Workload::new(Reduction::<f32>::new(
+            Operator::Sum,
+            len,
+            data,
+        )));
+        all.push(Workload::new(Reduction::<f64>::new(
+            Operator::Sum,
+            len,
+            data,
+        )));
+    }
+    all
+}
+
+fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Scale) {
+    let mut add = |problem: Reduction<T>| all.push(Workload::new(problem));
+    for operator in Operator::ALL {
+        for len in scale.all(&LENGTHS, &LARGE) {
+            add(Reduction::new(operator, len, Data::Exact));
+        }
+        // The first element is not aligned for wide loads.
+        add(Reduction {
+            around: [1, 2],
+            ..Reduction::new(operator, 4998, Data::Exact)
+        });
+    }
+    for operator in [
+        Operator::Min,
+        Operator::Max,
+        Operator::ArgMin,
+        Operator::ArgMax,
+    ] {
+        // The first position wins.
+        add(Reduction::new(operator, 3000, Data::Equal));
+        if T::NAN.is_some() {
+            for places in [&[0][..], &[2999], &[1234, 77, 2000]] {
+                add(Reduction::new(operator, 3000, Data::NanAt(places)));
+            }
+        }
+    }
+}
+
+/// What the variants are timed with: the sum of `f32`.
+pub fn timings(size: usize) -> Vec<Workload> {
+    let sum = Reduction::<f32>::new(Operator::Sum, size, Data::Exact);
+    vec![Workload::new(sum)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oracle_is_right() {
+        let zeros = [3.0_f32, -0.0, 0.0, -0.0, 3.0];
+        assert_eq!(truth(Operator::ArgMin, &zeros, None), Truth::Index(1));
+        assert_eq!(truth(Operator::ArgMax, &zeros, None), Truth::Index(0));
+        let nans = [1.0_f64, f64::NAN, f64::NEG_INFINITY, f64::NAN];
+        assert_eq!(truth(Operator::ArgMin, &nans, None), Truth::Index(1));
+        assert_eq!(truth(Operator::Max, &nans, None), Truth::Rank(None));
+        assert_eq!(truth::<u8>(Operator::Min, &[], None), Truth::None);
+        assert_eq!(truth(Operator::Sum, &[255_u8; 2], None), Truth::Whole(510));
+        assert_eq!(truth::<u32>(Operator::Product, &[], None), Truth::Whole(1));
+        let product = truth(Operator::Product, &[u64::MAX, 3], None);
+        assert_eq!(
+            Reduction::<u64>::check(&product, Some(Value::Sum(u64::MAX - 2))),
+            Ok(())
+        );
+        let mean = truth(Operator::Mean, &[i64::MAX; 2], None);
+        let found = Some(Value::Mean(i64::MAX as f64));
+        assert_eq!(Reduction::<i64>::check(&mean, found), Ok(()));
+        assert_eq!(truth::<u8>(Operator::Mean, &[], None), Truth::None);
+        // In several parts.
+        let mut values = vec![1_i32; 100_000];
+        values[50_000] = 0;
+        values[70_000] = 0;
+        assert_eq!(truth(Operator::ArgMin, &values, None), Truth::Index(50_000));
+        assert_eq!(truth(Operator::ArgMax, &values, None), Truth::Index(0));
+    }
+
+    #[test]
+    fn wrong_results_are_noticed() {
+        let check = Reduction::<f32>::check;
+        assert!(check(&Truth::Whole(1), Some(Value::Sum(2.0))).is_err());
+        assert!(check(&Truth::Whole(1), Some(Value::Sum(f32::NAN))).is_err());
+        assert!(check(&Truth::Whole(1), None).is_err());
+        assert!(check(&Truth::Whole(1), Some(Value::Index(1))).is_err());
+        assert!(check(&Truth::Rank(0.0_f32.rank()), Some(Value::Element(-0.0))).is_err());
+        assert!(check(&Truth::Rank(None), Some(Value::Element(f32::NAN))).is_ok());
+    }
+
+    #[test]
+    fn the_bound_lets_no_nan_and_no_large_error_pass() {
+        let halves = truth(Operator::Sum, &[0.5_f64; 2], Some(usize::MAX));
+        let check = |found| Reduction::<f64>::check(&halves, Some(Value::Sum(found)));
+        assert!(check(1.0).is_ok());
+        assert!(check(f64::NAN).is_err());
+        assert!(check(1.0 + 1e-14).is_err());
+    }
+}

@@ -1,0 +1,220 @@
+//! The transpose: exact, for every element size.
+
+use std::fmt::Debug;
+
+use rayon::prelude::*;
+use warpwright::{Device, Element, Matrix, Result};
+
+use crate::{Prepared, Problem, Scale, Verdict, Workload, sample, with_variant};
+
+/// Heights and widths around the sides of tiles, and none.
+const SHAPES: [(usize, usize); 14] = [
+    (0, 0),
+    (0, 7),
+    (7, 0),
+    (1, 1),
+    (1, 67),
+    (67, 1),
+    (2, 3),
+    (16, 16),
+    (15, 17),
+    (31, 33),
+    (33, 31),
+    (64, 32),
+    (65, 130),
+    (129, 63),
+];
+
+/// Shapes for a GPU: large, prime, and long and thin.
+const LARGE: [(usize, usize); 5] = [
+    (1024, 2048),
+    (2053, 1021),
+    (3, 300_007),
+    (300_007, 3),
+    (4099, 4111),
+];
+
+/// The transpose of some rows of a matrix.
+#[derive(Clone)]
+pub struct Transpose<T> {
+    height: usize,
+    width: usize,
+    /// Rows of the matrix above and below those.
+    around: [usize; 2],
+    element: &'static str,
+    from_hash: fn(u64) -> T,
+}
+
+impl<T> Transpose<T> {
+    /// That of a whole matrix of elements that have this name.
+    pub fn new(
+        (height, width): (usize, usize),
+        element: &'static str,
+        from_hash: fn(u64) -> T,
+    ) -> Self {
+        Self {
+            height,
+            width,
+            around: [0; 2],
+            element,
+            from_hash,
+        }
+    }
+}
+
+impl<T: Element + PartialEq + Debug> Problem for Transpose<T> {
+    type Input = Matrix<T>;
+    type Answer = Vec<T>;
+    type Truth = Vec<T>;
+
+    fn family(&self) -> &'static str {
+        "transpose"
+    }
+
+    fn name(&self) -> String {
+        let (height, [above, below]) = (self.height, self.around);
+        let rows = match above + below {
+            0 => height.to_string(),
+            more => format!("rows {above} to {} of {}", above + height, height + more),
+        };
+        format!("{rows} x {} {}", self.width, self.element)
+    }
+
+    fn bytes(&self) -> usize {
+        2 * self.height * self.width * size_of::<T>()
+    }
+
+    fn input(&self, device: &Device, set: usize) -> Result<Matrix<T>> {
+        let height = self.height + self.around.iter().sum::<usize>();
+        device.upload_matrix(&self.values(set), height, self.width)
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        device: &Device,
+        input: &'a Matrix<T>,
+        variant: Option<&str>,
+    ) -> Result<Prepared<'a, Vec<T>>> {
+        let above = self.around[0];
+        let rows = input.rows(above..above + self.height)?;
+        let request = with_variant!(device.transpose_request(rows), variant);
+        Ok(Prepared::new(
+            request.prepare()?,
+            |prepared| prepared.enqueue(),
+            |prepared| prepared.output()?.to_vec(),
+        ))
+    }
+
+    fn truth(&self, set: usize) -> Vec<T> {
+        let [above, below] = self.around.map(|rows| rows * self.width);
+        let mut values = self.values(set);
+        values.truncate(values.len() - below);
+        values.drain(..above);
+        values
+    }
+
+    fn check(&self, truth: &Vec<T>, answer: &Vec<T>) -> Verdict {
+        transposed(truth, answer, self.height, self.width)
+    }
+}
+
+impl<T: Element> Transpose<T> {
+    fn values(&self, set: usize) -> Vec<T> {
+        let height = self.height + self.around.iter().sum::<usize>();
+        sample::values(height * self.width, sample::stream(1, set), self.from_hash)
+    }
+}
+
+/// Whether `found` is the transpose of a matrix.
+///
+/// # Errors
+/// The first difference.
+pub fn transposed<T: Element + PartialEq + Debug>(
+    values: &[T],
+    found: &[T],
+    height: usize,
+    width: usize,
+) -> Verdict {
+    if found.len() != values.len() {
+        let (expected, found) = (values.len(), found.len());
+        return Err(format!("expected {expected} elements, found {found}"));
+    }
+    // A few columns at a time, so that the lines of the cache that are read are used.
+    const COLUMNS: usize = 16;
+    let wrong = found
+        .par_chunks((COLUMNS * height).max(1))
+        .enumerate()
+        .find_map_first(|(chunk, found)| {
+            (0..height).find_map(|row| {
+                (0..found.len() / height).find_map(|at| {
+                    let (column, found) = (chunk * COLUMNS + at, found[at * height + row]);
+                    let expected = values[row * width + column];
+                    (found != expected).then(|| {
+                        format!("at {column}, {row}: expected {expected:?}, found {found:?}")
+                    })
+                })
+            })
+        });
+    wrong.map_or(Ok(()), Err)
+}
+
+/// What the variants are checked with.
+pub fn checks(scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    elements(&mut all, scale, "u8", |hash| hash as u8);
+    elements(&mut all, scale, "u16", |hash| hash as u16);
+    elements(&mut all, scale, "u32", |hash| hash as u32);
+    elements(&mut all, scale, "u64", |hash| hash);
+    elements(&mut all, scale, "u64 pairs", |hash| [hash, !hash]);
+    all
+}
+
+fn elements<T: Element + PartialEq + Debug>(
+    all: &mut Vec<Workload>,
+    scale: Scale,
+    element: &'static str,
+    from_hash: fn(u64) -> T,
+) {
+    for shape in scale.all(&SHAPES, &LARGE) {
+        all.push(Workload::new(Transpose::new(shape, element, from_hash)));
+    }
+    // The first element is not aligned for wide loads.
+    all.push(Workload::new(Transpose {
+        around: [1, 5],
+        ..Transpose::new((41, 35), element, from_hash)
+    }));
+}
+
+/// What the variants are timed with: a square matrix of `f32`.
+pub fn timings(size: usize) -> Vec<Workload> {
+    let side = size.isqrt().max(1);
+    // Whole numbers below 2^24, all exact in f32.
+    let whole = |hash| (hash >> 40) as f32;
+    vec![Workload::new(Transpose::new((side, side), "f32", whole))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_transpose_is_found() {
+        let values = [1_u8, 2, 3, 4, 5, 6];
+        assert_eq!(transposed(&values, &[1, 4, 2, 5, 3, 6], 2, 3), Ok(()));
+        let wrong = transposed(&values, &[1, 4, 2, 5, 6, 3], 2, 3).unwrap_err();
+        assert!(wrong.contains("at 2, 0"), "{wrong}");
+        assert!(transposed(&values, &[1], 2, 3).is_err());
+        assert_eq!(transposed::<u8>(&[], &[], 0, 3), Ok(()));
+    }
+
+    #[test]
+    fn the_truth_is_the_part_that_is_asked_for() {
+        let part = Transpose {
+            around: [1, 5],
+            ..Transpose::new((41, 35), "u64", |hash| hash)
+        };
+        let whole = Transpose::new((47, 35), "u64", |hash| hash);
+        assert_eq!(part.name(), "rows 1 to 42 of 47 x 35 u64");
+        assert_eq!(part.truth(3), whole.truth(3)[35..42 * 35]);
+    }
+}
