@@ -1,8 +1,5 @@
 //! `bench`: builds the benchmark optimised and runs it.
 
-use std::ffi::OsString;
-use std::process::Command;
-
 use crate::{Result, project};
 
 /// What to time.
@@ -27,8 +24,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = project::cargo();
     command.args([
         "run",
         "--quiet",

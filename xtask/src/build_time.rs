@@ -2,9 +2,9 @@
 //! programs with it are.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 use serde::Deserialize;
 
@@ -145,7 +145,7 @@ impl Package {
             Some(at) => arguments.split_at(at),
             None => (arguments, [].as_slice()),
         };
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = project::cargo();
         command.args(before);
         if let Some(jobs) = self.jobs {
             command.arg(format!("--jobs={jobs}"));
@@ -258,7 +258,7 @@ const CONCURRENCY_DATA = [];
         let before = cpu_seconds();
         let shell = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         assert!(
-            Command::new("sh")
+            std::process::Command::new("sh")
                 .args(["-c", shell])
                 .status()
                 .unwrap()

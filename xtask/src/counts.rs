@@ -1,7 +1,6 @@
 //! `counts`: what the proofs of the project come to, counted by the programs that make them.
 
-use std::env;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::{Result, project};
 
@@ -77,7 +76,7 @@ fn colon(line: &str) -> String {
 
 /// What a program of the workspace prints.
 fn output(title: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let output = project::cargo()
         .args(["run", "--quiet"])
         .args(arguments)
         .current_dir(project::root())

@@ -50,7 +50,7 @@ pub struct Fuzz {
 }
 
 fn cargo(flags: &str, folder: &str) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = project::cargo();
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", flags)

@@ -63,7 +63,7 @@ enum Command {
     BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
-    /// Build the kernels of a checkout of Rust-CUDA, with no line of source changed.
+    /// Build the programs and kernels of a checkout of Rust-CUDA, with no line of source changed.
     RustCuda(rust_cuda::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
     Sanitize(sanitize::Arguments),

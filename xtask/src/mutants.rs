@@ -1,8 +1,5 @@
 //! `mutants`: every synchronising operation of every kernel dropped or weakened in turn, and what the sanitizer says.
 
-use std::env;
-use std::process::Command;
-
 use crate::{Result, project};
 
 /// What to do.
@@ -21,7 +18,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut given = vec!["--orders".to_owned(), arguments.orders.to_string()];
     given.extend(arguments.families.iter().cloned());
     println!("# cargo xtask mutants {}", given.join(" "));
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let status = project::cargo()
         .args([
             "run",
             "--quiet",

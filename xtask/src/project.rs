@@ -1,7 +1,9 @@
 //! What the commands know of the project: its folders, its families, what is shipped.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cuda_builder::{Module, NvvmArch, PtxVersion};
 
@@ -52,17 +54,22 @@ pub fn modules() -> Vec<Module> {
     families().into_iter().map(Module::family).collect()
 }
 
+/// The cargo that runs us.
+pub fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     // Cargo sets the variable when it runs us; a checkout may have moved since we were compiled.
-    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+    let here = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
 /// The target folder of the workspace.
 pub fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// The crate of kernels.

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -156,8 +155,7 @@ struct Kind {
 
 /// The packages from a registry that the device crate is built with, each as one line, in order.
 fn dependencies(root: &Path) -> Result<Vec<String>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = project::cargo()
         .args(["metadata", "--format-version", "1"])
         .args(["--filter-platform", "nvptx64-nvidia-cuda"])
         .current_dir(root)

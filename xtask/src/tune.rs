@@ -1,8 +1,6 @@
 //! `tune`: builds a kernel for every row of the tables of tuning, and the program that times them, and runs it.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cuda_builder::{CudaBuilder, Module};
 
@@ -27,8 +25,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = project::cargo();
     command.args([
         "run",
         "--quiet",

@@ -1,6 +1,5 @@
 //! Building what goes into a bundle.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -128,8 +127,7 @@ pub fn ptx_with_lines() -> Result<PathBuf> {
 
 /// What cargo reports, doing `arguments` with the profile of bundles.
 fn cargo(arguments: &[&str]) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = project::cargo();
     command
         .args(arguments)
         .args(PROFILE)

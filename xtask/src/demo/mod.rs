@@ -3,10 +3,8 @@
 //! This half sets the tools up and builds the PTX; the other half, the program in `program/`, does the work
 //! and is a program of its own so that the project's other commands need not be linked with the library.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
 
 use cuda_builder::{CudaBuilder, Toolchain, ToolchainOptions};
@@ -51,8 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .map_err(|error| format!("creating {}: {error}", folder.display()))?;
 
     eprintln!("building the demo's program; the first time takes some minutes");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = project::cargo();
     command
         .args([
             "run",
