@@ -125,11 +125,11 @@ fn stand_in(copy: &Path) -> PathBuf {
 
 /// Writes the crate that stands for the one of cuBLAS.
 pub fn write_stand_in(copy: &Path) -> Result<()> {
-    let cust = dependency("cust", &toml::Value::Boolean(true), copy).unwrap_or_default();
+    let line = dependency("cust", &toml::Value::Boolean(true), copy).unwrap_or_default();
     let manifest = format!(
         "[package]\nname = \"{BLASTOFF}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [dependencies]\nlibloading = \"0.8\"\ncust = {}\n",
-        toml::Value::Table(cust)
+        toml::Value::Table(line)
     );
     let folder = stand_in(copy);
     project::write(&folder.join("Cargo.toml"), manifest.as_bytes())?;
@@ -173,14 +173,14 @@ mod tests {
             old["dependencies"]["kernels"]
         );
         assert!(new["dependencies"].get("cust_raw").is_none());
-        let cust = &new["dependencies"]["cust"];
-        assert_eq!(cust["package"].as_str(), Some("warpwright-cust"));
-        assert_eq!(cust["features"], old["dependencies"]["cust"]["features"]);
+        let line = &new["dependencies"]["cust"];
+        assert_eq!(line["package"].as_str(), Some("warpwright-cust"));
+        assert_eq!(line["features"], old["dependencies"]["cust"]["features"]);
         let builder = &new["build-dependencies"]["cuda_builder"];
         assert_eq!(builder["package"].as_str(), Some("warpwright-cuda-builder"));
         let std = &new["target"]["cfg(unix)"]["dependencies"]["cuda_std"];
         assert_eq!(std["features"][0].as_str(), Some("rust-cuda"));
-        for line in [cust, builder, std] {
+        for line in [line, builder, std] {
             assert!(
                 Path::new(line["path"].as_str().unwrap())
                     .join("Cargo.toml")
