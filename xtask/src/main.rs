@@ -5,6 +5,7 @@ mod build_ptx;
 mod build_time;
 mod bundle;
 mod counts;
+mod cross_check;
 mod cubins;
 mod demo;
 mod docs;
@@ -65,6 +66,8 @@ enum Command {
     Bundle(bundle::Arguments),
     /// Build the programs and kernels of a checkout of Rust-CUDA, with no line of source changed.
     RustCuda(rust_cuda::Arguments),
+    /// Check the library and what it is built on for other systems: compile, link nothing.
+    CrossCheck(cross_check::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
     Sanitize(sanitize::Arguments),
     /// Profile one kernel on the GPU with Nsight Compute.
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::RustCuda(arguments) => rust_cuda::run(&arguments),
+        Command::CrossCheck(arguments) => cross_check::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
