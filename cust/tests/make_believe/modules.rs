@@ -57,7 +57,7 @@ fn a_missing_kernel_is_a_line_with_the_errors_name() {
     let mock = mock();
     let (context, stream) = mock.open();
     let module = Module::from_ptx(PTX, &[]).expect("a module");
-    let error = module.get_function("sub").err().expect("no such kernel");
+    let error = module.get_function("sub").expect_err("no such kernel");
     assert!(line(error).starts_with("CUDA_ERROR_NOT_FOUND (500)"));
     let error = module.get_global::<u32>(c"sub").err();
     assert!(line(error.expect("no such global")).starts_with("CUDA_ERROR_NOT_FOUND (500)"));
@@ -75,7 +75,7 @@ fn ptx_of_a_later_version_than_the_drivers_is_a_line_with_the_errors_name() {
         || Module::from_fatbin(PTX, &[]),
     ] {
         mock.driver.arm(Plan::Once, 1, 222);
-        let error = load().err().expect("the driver is older");
+        let error = load().expect_err("the driver is older");
         let (_, failed) = mock.driver.disarm();
         assert_eq!(failed.as_deref(), Some("cuModuleLoadDataEx"));
         assert_eq!(error, CudaError::UnsupportedPtxVersion);
@@ -90,7 +90,7 @@ fn an_image_that_is_none_is_a_line_with_the_errors_name() {
     let mock = mock();
     let (context, stream) = mock.open();
     let refused = |loaded: Result<Module, CudaError>, name: &str| {
-        let error = loaded.err().expect("no image");
+        let error = loaded.expect_err("no image");
         assert!(line(error).starts_with(name), "{error}");
     };
     let invalid = "CUDA_ERROR_INVALID_IMAGE (200)";
