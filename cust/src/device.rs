@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ops::Range;
 
-use crate::error::{CudaError, CudaResult, ToResult};
+use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::memory::MemoryPool;
 use crate::sys;
 
@@ -19,9 +19,8 @@ impl Device {
     /// # Errors
     /// That there is no driver, or that it was not started.
     pub fn num_devices() -> CudaResult<u32> {
-        let mut count = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuDeviceGetCount(&mut count) }.to_result()?;
+        let count = written(|count| unsafe { sys::cuDeviceGetCount(count) })?;
         u32::try_from(count).map_err(|_| CudaError::UnexpectedValue)
     }
 
@@ -31,9 +30,8 @@ impl Device {
     /// [`CudaError::InvalidDevice`] where there is none.
     pub fn get_device(ordinal: u32) -> CudaResult<Device> {
         let ordinal = c_int::try_from(ordinal).map_err(|_| CudaError::InvalidDevice)?;
-        let mut device = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuDeviceGet(&mut device, ordinal) }.to_result()?;
+        let device = written(|device| unsafe { sys::cuDeviceGet(device, ordinal) })?;
         Ok(Self { device })
     }
 
@@ -52,10 +50,8 @@ impl Device {
     /// # Errors
     /// What the driver says.
     pub fn total_memory(self) -> CudaResult<usize> {
-        let mut bytes = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuDeviceTotalMem(&mut bytes, self.device) }.to_result()?;
-        Ok(bytes)
+        written(|bytes| unsafe { sys::cuDeviceTotalMem(bytes, self.device) })
     }
 
     /// The device's name.
@@ -90,10 +86,8 @@ impl Device {
     /// # Errors
     /// What the driver says, for instance that it does not know the attribute.
     pub fn get_attribute(self, attr: DeviceAttribute) -> CudaResult<i32> {
-        let mut value = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuDeviceGetAttribute(&mut value, attr as u32, self.device) }.to_result()?;
-        Ok(value)
+        written(|value| unsafe { sys::cuDeviceGetAttribute(value, attr as u32, self.device) })
     }
 
     /// The driver's number of the device.
@@ -107,10 +101,10 @@ impl Device {
     /// # Errors
     /// What the driver says.
     pub fn can_access_peer(self, peer: Device) -> CudaResult<bool> {
-        let mut can = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer.device) }.to_result()?;
-        Ok(can != 0)
+        let can =
+            written(|can| unsafe { sys::cuDeviceCanAccessPeer(can, self.device, peer.device) });
+        Ok(can? != 0)
     }
 
     /// An attribute of the way from this device to `peer`.
@@ -118,13 +112,10 @@ impl Device {
     /// # Errors
     /// What the driver says.
     pub fn peer_attribute(self, peer: Device, attr: PeerAttribute) -> CudaResult<i32> {
-        let mut value = 0;
         // SAFETY: a place to write to.
-        let code = unsafe {
-            sys::cuDeviceGetP2PAttribute(&mut value, attr as u32, self.device, peer.device)
-        };
-        code.to_result()?;
-        Ok(value)
+        written(|value| unsafe {
+            sys::cuDeviceGetP2PAttribute(value, attr as u32, self.device, peer.device)
+        })
     }
 
     /// Makes `pool` the one that stream-ordered allocations on this device come from.

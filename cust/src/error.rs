@@ -246,6 +246,14 @@ impl ToResult for CUresult {
     }
 }
 
+/// What a function of the driver writes to the place that it is given.
+#[inline]
+pub(crate) fn written<T: Default>(call: impl FnOnce(&mut T) -> CUresult) -> CudaResult<T> {
+    let mut value = T::default();
+    call(&mut value).to_result()?;
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::mem;
 use std::ptr;
 use std::time::Duration;
 
-use crate::error::{CudaError, CudaResult, DropResult, ToResult};
+use crate::error::{CudaError, CudaResult, DropResult, ToResult, written};
 use crate::stream::Stream;
 use crate::sys::{self, CUevent};
 
@@ -89,10 +89,8 @@ impl Event {
     /// # Errors
     /// What the driver says, for instance that one of them has not been passed yet.
     pub fn elapsed_time_f32(&self, start: &Self) -> CudaResult<f32> {
-        let mut milliseconds = 0.0;
         // SAFETY: a place to write to; both events are there.
-        unsafe { sys::cuEventElapsedTime(&mut milliseconds, start.0, self.0) }.to_result()?;
-        Ok(milliseconds)
+        written(|milliseconds| unsafe { sys::cuEventElapsedTime(milliseconds, start.0, self.0) })
     }
 
     /// The time from `start` to this event.

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 use crate::context::{CacheConfig, SharedMemoryConfig};
-use crate::error::{CudaError, CudaResult, ToResult};
+use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::launch::LaunchConfig;
 use crate::module::Module;
 use crate::sys::{self, CUfunction};
@@ -175,10 +175,8 @@ impl Function<'_> {
     /// # Errors
     /// What the driver says.
     pub fn get_attribute(&self, attr: FunctionAttribute) -> CudaResult<i32> {
-        let mut value = 0;
         // SAFETY: a place to write to; the kernel is there.
-        unsafe { sys::cuFuncGetAttribute(&mut value, attr as u32, self.inner) }.to_result()?;
-        Ok(value)
+        written(|value| unsafe { sys::cuFuncGetAttribute(value, attr as u32, self.inner) })
     }
 
     /// Sets an attribute of the kernel.
@@ -232,13 +230,10 @@ impl Function<'_> {
         block_size: BlockSize,
     ) -> CudaResult<usize> {
         let (blocks, threads) = (blocks.total()?, block_size.total()?);
-        let mut bytes = 0;
         // SAFETY: a place to write to; the kernel is there.
-        let code = unsafe {
-            sys::cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, self.inner, blocks, threads)
-        };
-        code.to_result()?;
-        Ok(bytes)
+        written(|bytes| unsafe {
+            sys::cuOccupancyAvailableDynamicSMemPerBlock(bytes, self.inner, blocks, threads)
+        })
     }
 
     /// How many blocks of that size run at once on a multiprocessor.

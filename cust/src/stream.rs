@@ -5,7 +5,7 @@ use std::mem;
 use std::panic;
 use std::ptr;
 
-use crate::error::{CudaError, CudaResult, DropResult, ToResult};
+use crate::error::{CudaError, CudaResult, DropResult, ToResult, written};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::launch::LaunchConfig;
@@ -68,9 +68,8 @@ impl Stream {
     /// # Errors
     /// What the driver says.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
-        let mut flags = 0;
         // SAFETY: a place to write to; the stream is there.
-        unsafe { sys::cuStreamGetFlags(self.inner, &mut flags) }.to_result()?;
+        let flags = written(|flags| unsafe { sys::cuStreamGetFlags(self.inner, flags) })?;
         Ok(StreamFlags::from_bits_retain(flags))
     }
 
@@ -79,10 +78,8 @@ impl Stream {
     /// # Errors
     /// What the driver says.
     pub fn get_priority(&self) -> CudaResult<i32> {
-        let mut priority = 0;
         // SAFETY: a place to write to; the stream is there.
-        unsafe { sys::cuStreamGetPriority(self.inner, &mut priority) }.to_result()?;
-        Ok(priority)
+        written(|priority| unsafe { sys::cuStreamGetPriority(self.inner, priority) })
     }
 
     /// Calls `callback` when what was queued so far is done, on a thread of the driver's, with what came of that work. The

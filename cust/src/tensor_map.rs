@@ -1,6 +1,7 @@
 //! Tensor maps: descriptions of tensors for the units that copy boxes of them to shared memory (compute capability 9.0 and
 //! later).
 
+use std::ffi::c_void;
 use std::ptr;
 
 use crate::error::{CudaError, CudaResult, ToResult};
@@ -154,18 +155,14 @@ impl<'a> TiledTensor<'a> {
             && self.strides.len() >= rank - 1
             && self.box_sizes.len() >= rank
             && self.element_strides.len() >= rank;
-        if !fits {
-            return Err(CudaError::InvalidValue);
-        }
-        let mut map = sys::CUtensorMap { opaque: [0; 16] };
         // SAFETY: a place to write to, and arrays as long as the driver reads for this rank. The address is only written
         // down.
-        unsafe {
+        encoded(fits, |map| unsafe {
             sys::cuTensorMapEncodeTiled(
-                &mut map,
+                map,
                 self.data_type as u32,
                 rank as u32,
-                ptr::without_provenance_mut(address.as_raw() as usize),
+                without_memory(address),
                 self.sizes.as_ptr(),
                 self.strides.as_ptr(),
                 self.box_sizes.as_ptr(),
@@ -175,10 +172,117 @@ impl<'a> TiledTensor<'a> {
                 self.promotion as u32,
                 self.fill as u32,
             )
-        }
-        .to_result()?;
-        Ok(TensorMap(map))
+        })
     }
+}
+
+/// Images of which the pixels under a convolution's mask are copied, as the columns of a matrix (`im2col`). The first
+/// dimension is the channels, the last one the images; those between are an image's own, one to three.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Im2colTensor<'a> {
+    /// The type of the elements.
+    pub data_type: TensorDataType,
+    /// The elements of each dimension: three to five.
+    pub sizes: &'a [u64],
+    /// The bytes from one element to the next, of each dimension but the first.
+    pub strides: &'a [u64],
+    /// Where the box of an image's pixels begins, from its first pixel, in each of its own dimensions.
+    pub lower_corner: &'a [i32],
+    /// Where the box ends, from the image's last pixel.
+    pub upper_corner: &'a [i32],
+    /// The channels that are copied of a pixel.
+    pub channels_per_pixel: u32,
+    /// The pixels of a column.
+    pub pixels_per_column: u32,
+    /// Of how many elements one is taken, in each dimension: 1 for all.
+    pub element_strides: &'a [u32],
+    /// How channels are laid out.
+    pub interleave: TensorInterleave,
+    /// How a box is mixed in shared memory.
+    pub swizzle: TensorSwizzle,
+    /// How much the L2 cache reads at a time.
+    pub promotion: TensorL2Promotion,
+    /// What elements outside are read as.
+    pub fill: TensorFill,
+}
+
+impl<'a> Im2colTensor<'a> {
+    /// Images of which all pixels are taken, neither interleaved nor mixed, with zeros outside.
+    pub fn new(
+        data_type: TensorDataType,
+        sizes: &'a [u64],
+        strides: &'a [u64],
+        channels_per_pixel: u32,
+        pixels_per_column: u32,
+    ) -> Self {
+        Self {
+            data_type,
+            sizes,
+            strides,
+            lower_corner: &[0; 3],
+            upper_corner: &[0; 3],
+            channels_per_pixel,
+            pixels_per_column,
+            element_strides: &[1; 5],
+            interleave: TensorInterleave::None,
+            swizzle: TensorSwizzle::None,
+            promotion: TensorL2Promotion::None,
+            fill: TensorFill::Zeros,
+        }
+    }
+
+    /// The description of the images at this address.
+    ///
+    /// # Errors
+    /// [`CudaError::InvalidValue`] where the lengths do not fit the dimensions, and what the driver says, for instance that
+    /// there are more than 256 channels of a pixel or 1024 pixels of a column.
+    pub fn encode<T: DeviceCopy>(&self, address: DevicePointer<T>) -> CudaResult<TensorMap> {
+        let rank = self.sizes.len();
+        let fits = (3..=5).contains(&rank)
+            && self.strides.len() >= rank - 1
+            && self.lower_corner.len() >= rank - 2
+            && self.upper_corner.len() >= rank - 2
+            && self.element_strides.len() >= rank;
+        // SAFETY: a place to write to, and arrays as long as the driver reads for this rank. The address is only written
+        // down.
+        encoded(fits, |map| unsafe {
+            sys::cuTensorMapEncodeIm2col(
+                map,
+                self.data_type as u32,
+                rank as u32,
+                without_memory(address),
+                self.sizes.as_ptr(),
+                self.strides.as_ptr(),
+                self.lower_corner.as_ptr(),
+                self.upper_corner.as_ptr(),
+                self.channels_per_pixel,
+                self.pixels_per_column,
+                self.element_strides.as_ptr(),
+                self.interleave as u32,
+                self.swizzle as u32,
+                self.promotion as u32,
+                self.fill as u32,
+            )
+        })
+    }
+}
+
+/// What the driver encodes, where the lengths fit.
+fn encoded(
+    fits: bool,
+    encode: impl FnOnce(&mut sys::CUtensorMap) -> sys::CUresult,
+) -> CudaResult<TensorMap> {
+    if !fits {
+        return Err(CudaError::InvalidValue);
+    }
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    encode(&mut map).to_result()?;
+    Ok(TensorMap(map))
+}
+
+/// An address on the device as the driver takes it.
+fn without_memory<T: DeviceCopy>(address: DevicePointer<T>) -> *mut c_void {
+    ptr::without_provenance_mut(address.as_raw() as usize)
 }
 
 impl TensorMap {
@@ -187,9 +291,8 @@ impl TensorMap {
     /// # Errors
     /// What the driver says.
     pub fn replace_address<T: DeviceCopy>(&mut self, address: DevicePointer<T>) -> CudaResult<()> {
-        let address = ptr::without_provenance_mut(address.as_raw() as usize);
         // SAFETY: a description to change; the address is only written down.
-        unsafe { sys::cuTensorMapReplaceAddress(&mut self.0, address) }.to_result()
+        unsafe { sys::cuTensorMapReplaceAddress(&mut self.0, without_memory(address)) }.to_result()
     }
 
     /// The driver's form.

@@ -121,6 +121,7 @@ fn every_function_is_in_the_driver() {
     let names = [
         "cuInit",
         "cuGraphInstantiateWithFlags",
+        "cuTensorMapEncodeIm2col",
         "cuTensorMapEncodeTiled",
         "cuLaunchKernelEx",
         "cuGraphExecUpdate",

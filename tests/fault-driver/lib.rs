@@ -329,5 +329,22 @@ functions! {
         promotion: c_uint,
         fill: c_uint,
     ) Role::Plain, 0;
+    fn cuTensorMapEncodeIm2col(
+        map: *mut [u64; 16],
+        data_type: c_uint,
+        rank: c_uint,
+        address: *mut c_void,
+        sizes: *const u64,
+        strides: *const u64,
+        lower_corner: *const c_int,
+        upper_corner: *const c_int,
+        channels: c_uint,
+        pixels: c_uint,
+        element_strides: *const c_uint,
+        interleave: c_uint,
+        swizzle: c_uint,
+        promotion: c_uint,
+        fill: c_uint,
+    ) Role::Plain, 0;
     fn cuTensorMapReplaceAddress(map: *mut [u64; 16], address: *mut c_void) Role::Plain, 0;
 }

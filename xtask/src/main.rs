@@ -6,6 +6,7 @@ mod build_time;
 mod bundle;
 mod command;
 mod counts;
+mod cross_check;
 mod cubins;
 mod demo;
 mod docs;
@@ -64,8 +65,10 @@ enum Command {
     BuildTime(build_time::Arguments),
     /// Collect the program and the tests in a folder, for a GPU machine without Rust.
     Bundle(bundle::Arguments),
-    /// Build the kernels of a checkout of Rust-CUDA, with no line of source changed.
+    /// Build the programs and kernels of a checkout of Rust-CUDA, with no line of source changed.
     RustCuda(rust_cuda::Arguments),
+    /// Check the library and what it is built on for other systems: compile, link nothing.
+    CrossCheck(cross_check::Arguments),
     /// Run every kernel on the GPU under compute-sanitizer.
     Sanitize(sanitize::Arguments),
     /// Profile one kernel on the GPU with Nsight Compute.
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::BuildTime(arguments) => build_time::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::RustCuda(arguments) => rust_cuda::run(&arguments),
+        Command::CrossCheck(arguments) => cross_check::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),

@@ -5,7 +5,7 @@ use std::ptr;
 use super::ContextHandle;
 use super::legacy::{StreamPriorityRange, UnownedContext};
 use crate::device::Device;
-use crate::error::{CudaError, CudaResult, ToResult};
+use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::sys;
 
 /// What a multiprocessor's memory is rather used for.
@@ -86,10 +86,8 @@ impl CurrentContext {
     /// # Errors
     /// What the driver says; [`CudaError::UnexpectedValue`] for a preference without a name here.
     pub fn get_cache_config() -> CudaResult<CacheConfig> {
-        let mut config = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuCtxGetCacheConfig(&mut config) }.to_result()?;
-        match config {
+        match written(|config| unsafe { sys::cuCtxGetCacheConfig(config) })? {
             0 => Ok(CacheConfig::PreferNone),
             1 => Ok(CacheConfig::PreferShared),
             2 => Ok(CacheConfig::PreferL1),
@@ -103,9 +101,8 @@ impl CurrentContext {
     /// # Errors
     /// What the driver says.
     pub fn get_device() -> CudaResult<Device> {
-        let mut device = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuCtxGetDevice(&mut device) }.to_result()?;
+        let device = written(|device| unsafe { sys::cuCtxGetDevice(device) })?;
         Ok(Device { device })
     }
 
@@ -114,9 +111,8 @@ impl CurrentContext {
     /// # Errors
     /// What the driver says.
     pub fn get_flags() -> CudaResult<ContextFlags> {
-        let mut flags = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuCtxGetFlags(&mut flags) }.to_result()?;
+        let flags = written(|flags| unsafe { sys::cuCtxGetFlags(flags) })?;
         Ok(ContextFlags::from_bits_retain(flags))
     }
 
@@ -125,10 +121,8 @@ impl CurrentContext {
     /// # Errors
     /// What the driver says.
     pub fn get_resource_limit(resource: ResourceLimit) -> CudaResult<usize> {
-        let mut limit = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuCtxGetLimit(&mut limit, resource as u32) }.to_result()?;
-        Ok(limit)
+        written(|limit| unsafe { sys::cuCtxGetLimit(limit, resource as u32) })
     }
 
     /// The size of the banks of shared memory.
@@ -136,10 +130,8 @@ impl CurrentContext {
     /// # Errors
     /// What the driver says; [`CudaError::UnexpectedValue`] for a size without a name here.
     pub fn get_shared_memory_config() -> CudaResult<SharedMemoryConfig> {
-        let mut config = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cuCtxGetSharedMemConfig(&mut config) }.to_result()?;
-        match config {
+        match written(|config| unsafe { sys::cuCtxGetSharedMemConfig(config) })? {
             0 => Ok(SharedMemoryConfig::DefaultBankSize),
             1 => Ok(SharedMemoryConfig::FourByteBankSize),
             2 => Ok(SharedMemoryConfig::EightByteBankSize),

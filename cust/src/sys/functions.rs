@@ -250,6 +250,12 @@ functions! {
          sizes: *const u64, strides: *const u64, box_sizes: *const c_uint, element_strides: *const c_uint,
          interleave: CUtensorMapInterleave, swizzle: CUtensorMapSwizzle,
          promotion: CUtensorMapL2promotion, fill: CUtensorMapFloatOOBfill);
+    [12000] fn cuTensorMapEncodeIm2col = "cuTensorMapEncodeIm2col"
+        (map: *mut CUtensorMap, data_type: CUtensorMapDataType, rank: c_uint, address: *mut c_void,
+         sizes: *const u64, strides: *const u64, lower_corner: *const c_int, upper_corner: *const c_int,
+         channels_per_pixel: c_uint, pixels_per_column: c_uint, element_strides: *const c_uint,
+         interleave: CUtensorMapInterleave, swizzle: CUtensorMapSwizzle,
+         promotion: CUtensorMapL2promotion, fill: CUtensorMapFloatOOBfill);
     [12000] fn cuTensorMapReplaceAddress = "cuTensorMapReplaceAddress"
         (map: *mut CUtensorMap, address: *mut c_void);
 }

@@ -111,6 +111,32 @@ fn what_cannot_be_given_back_is_given_to_the_caller() {
 }
 
 #[test]
+fn memory_that_the_driver_will_not_free_in_a_streams_order_stays() {
+    let mock = mock();
+    let (context, stream) = mock.open();
+    let before = mock.driver.live_in_all();
+    let buffer = DeviceBuffer::from_slice(&[1_u32, 2, 3]).expect("a buffer");
+    let value = DeviceBox::new(&4_u32).expect("a box");
+    let addresses = [buffer.as_device_ptr(), value.as_device_ptr()];
+    mock.driver.arm(Plan::Once, 1, 719);
+    assert_eq!(buffer.drop_async(&stream), Err(CudaError::LaunchFailed));
+    let (_, failed) = mock.driver.disarm();
+    assert_eq!(failed.as_deref(), Some("cuMemFreeAsync"));
+    mock.driver.arm(Plan::Once, 1, 719);
+    assert_eq!(value.drop_async(&stream), Err(CudaError::LaunchFailed));
+    let (_, failed) = mock.driver.disarm();
+    assert_eq!(failed.as_deref(), Some("cuMemFreeAsync"));
+    // Both are there still, and can be freed by who knows that nothing uses them.
+    assert_eq!(mock.driver.live_in_all(), before + 2);
+    for address in addresses {
+        // SAFETY: allocated above, and not freed.
+        unsafe { cust::memory::cuda_free(address) }.expect("freed");
+    }
+    drop((stream, context));
+    mock.nothing_is_left();
+}
+
+#[test]
 fn functions_are_looked_up_by_the_driver_in_the_form_declared_here() {
     let mock = mock();
     for name in [

@@ -7,7 +7,9 @@ use cust::launch;
 use cust::launch::{LaunchConfig, parameter};
 use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::module::Module;
-use cust::tensor_map::{TensorDataType, TensorFill, TensorL2Promotion, TensorSwizzle, TiledTensor};
+use cust::tensor_map::{
+    Im2colTensor, TensorDataType, TensorFill, TensorL2Promotion, TensorSwizzle, TiledTensor,
+};
 
 use crate::common::mock;
 
@@ -235,6 +237,60 @@ fn a_tensor_map_is_what_the_driver_encodes() {
             "{wrong:?}"
         );
     }
+    drop((stream, context));
+    mock.nothing_is_left();
+}
+
+#[test]
+fn a_map_of_pixels_under_a_mask_is_what_the_driver_encodes() {
+    let mock = mock();
+    let (context, stream) = mock.open();
+    // Eight images of 32 by 24 pixels of 64 channels; the mask has three by three.
+    let (sizes, strides) = ([64, 32, 24, 8], [256, 8192, 196_608]);
+    let mut images = Im2colTensor::new(TensorDataType::F32, &sizes, &strides, 16, 128);
+    images.lower_corner = &[-1, -2];
+    images.upper_corner = &[-1, 3];
+    images.swizzle = TensorSwizzle::Bytes64;
+    let address = DevicePointer::<f32>::from_raw(0x2000);
+    let (map, calls) = mock.driver.calls_of(|| images.encode(address));
+    assert_eq!(calls, ["cuTensorMapEncodeIm2col [0, 2, 0, 0]"]);
+    let words = map.expect("a map").as_raw().opaque;
+    assert_eq!(words[..6], [0x2000, 7 | 4 << 32, 64, 32, 24, 8]);
+    assert_eq!(words[7..10], strides);
+    let corner = |lower: i32, upper: i32| u64::from(lower as u32) | u64::from(upper as u32) << 32;
+    assert_eq!(words[11..14], [corner(-1, -1), corner(-2, 3), 0]);
+    assert_eq!(words[14..], [16 | 128 << 32, 4]);
+    let wrong = [
+        Im2colTensor {
+            sizes: &sizes[..2],
+            ..images.clone()
+        },
+        Im2colTensor {
+            strides: &strides[..2],
+            ..images.clone()
+        },
+        Im2colTensor {
+            lower_corner: &[0],
+            ..images.clone()
+        },
+        Im2colTensor {
+            upper_corner: &[0],
+            ..images.clone()
+        },
+        Im2colTensor {
+            element_strides: &[1; 3],
+            ..images.clone()
+        },
+    ];
+    let ((), calls) = mock.driver.calls_of(|| {
+        for wrong in wrong {
+            let given = wrong.encode(address).err();
+            assert_eq!(given, Some(CudaError::InvalidValue), "{wrong:?}");
+        }
+    });
+    assert!(calls.is_empty(), "the driver would read beyond them");
+    images.channels_per_pixel = 257;
+    assert_eq!(images.encode(address).err(), Some(CudaError::InvalidValue));
     drop((stream, context));
     mock.nothing_is_left();
 }

@@ -6,7 +6,7 @@ use cust::link::Linker;
 use cust::memory::CopyDestination;
 use cust::module::{JitFallback, JitTarget, Module, ModuleJitOption, OptLevel};
 
-use crate::common::mock;
+use crate::common::{Plan, mock};
 
 const PTX: &str = "
 .global .align 4 .b8 answer[4];
@@ -41,6 +41,69 @@ fn a_module_has_kernels_and_globals() {
         Some(CudaError::NotFound)
     );
     assert!(Module::drop(module).is_ok());
+    drop((stream, context));
+    mock.nothing_is_left();
+}
+
+/// The one line that a program shows of it.
+fn line(error: CudaError) -> String {
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    text
+}
+
+#[test]
+fn a_missing_kernel_is_a_line_with_the_errors_name() {
+    let mock = mock();
+    let (context, stream) = mock.open();
+    let module = Module::from_ptx(PTX, &[]).expect("a module");
+    let error = module.get_function("sub").expect_err("no such kernel");
+    assert!(line(error).starts_with("CUDA_ERROR_NOT_FOUND (500)"));
+    let error = module.get_global::<u32>(c"sub").err();
+    assert!(line(error.expect("no such global")).starts_with("CUDA_ERROR_NOT_FOUND (500)"));
+    drop((module, stream, context));
+    mock.nothing_is_left();
+}
+
+#[test]
+fn ptx_of_a_later_version_than_the_drivers_is_a_line_with_the_errors_name() {
+    let mock = mock();
+    let (context, stream) = mock.open();
+    for load in [
+        || Module::from_ptx(PTX, &[]),
+        || Module::from_ptx_with_log(PTX, &[]).0,
+        || Module::from_fatbin(PTX, &[]),
+    ] {
+        mock.driver.arm(Plan::Once, 1, 222);
+        let error = load().expect_err("the driver is older");
+        let (_, failed) = mock.driver.disarm();
+        assert_eq!(failed.as_deref(), Some("cuModuleLoadDataEx"));
+        assert_eq!(error, CudaError::UnsupportedPtxVersion);
+        assert!(line(error).starts_with("CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)"));
+    }
+    drop((stream, context));
+    mock.nothing_is_left();
+}
+
+#[test]
+fn an_image_that_is_none_is_a_line_with_the_errors_name() {
+    let mock = mock();
+    let (context, stream) = mock.open();
+    let refused = |loaded: Result<Module, CudaError>, name: &str| {
+        let error = loaded.expect_err("no image");
+        assert!(line(error).starts_with(name), "{error}");
+    };
+    let invalid = "CUDA_ERROR_INVALID_IMAGE (200)";
+    for bytes in [b"".as_slice(), b"text", b"\x7fELF", &[0xff; 64]] {
+        refused(Module::from_cubin(bytes, &[]), invalid);
+    }
+    // An image's beginning alone: machine code's, a fat binary's.
+    for bytes in [b"\x7fELF".as_slice(), b"\x50\xed\x55\xba"] {
+        refused(Module::from_fatbin(bytes, &[]), invalid);
+    }
+    let invalid = "CUDA_ERROR_INVALID_PTX (218)";
+    refused(Module::from_fatbin("bad", &[]), invalid);
+    refused(Module::from_ptx("bad", &[]), invalid);
     drop((stream, context));
     mock.nothing_is_left();
 }

@@ -173,6 +173,53 @@ pub unsafe fn cuTensorMapEncodeTiled(
     0
 }
 
+/// Writes down what it is given: the address, the type and the number of dimensions, sizes, strides, corners, and what is
+/// copied.
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn cuTensorMapEncodeIm2col(
+    map: *mut [u64; 16],
+    data_type: c_uint,
+    rank: c_uint,
+    address: *mut c_void,
+    sizes: *const u64,
+    strides: *const u64,
+    lower_corner: *const c_int,
+    upper_corner: *const c_int,
+    channels: c_uint,
+    pixels: c_uint,
+    element_strides: *const c_uint,
+    interleave: c_uint,
+    swizzle: c_uint,
+    promotion: c_uint,
+    fill: c_uint,
+) -> u32 {
+    let aligned = (address as usize).is_multiple_of(16) && (map as usize).is_multiple_of(64);
+    if !aligned || channels > 256 || pixels > 1024 {
+        return INVALID_VALUE;
+    }
+    let mut words = [0; 16];
+    words[0] = address as u64;
+    words[1] = u64::from(data_type) | u64::from(rank) << 32;
+    words[14] = u64::from(channels) | u64::from(pixels) << 32;
+    for index in 0..rank as usize {
+        unsafe {
+            words[2 + index] = *sizes.add(index);
+            words[15] += u64::from(*element_strides.add(index));
+            if index + 1 < rank as usize {
+                words[7 + index] = *strides.add(index);
+            }
+            if index + 2 < rank as usize {
+                let [lower, upper] = [*lower_corner.add(index), *upper_corner.add(index)];
+                words[11 + index] = u64::from(lower as u32) | u64::from(upper as u32) << 32;
+            }
+        }
+    }
+    let choices = [interleave, swizzle, promotion, fill];
+    detail(&format!("{choices:?}"));
+    unsafe { *map = words };
+    0
+}
+
 pub unsafe fn cuTensorMapReplaceAddress(map: *mut [u64; 16], address: *mut c_void) -> u32 {
     unsafe { (*map)[0] = address as u64 };
     0

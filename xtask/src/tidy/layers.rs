@@ -14,8 +14,13 @@ pub(super) const TABLE_HEAD: &str = "| folder | what it is | may depend on |";
 /// The packages of the published `cust`.
 const CUST: &[&str] = &["cust", "cust_core", "cust_derive", "cust_raw"];
 
-/// Where the project's own crate of that name is, and where it is compared with the published one.
-const OWN_CUST: &[&str] = &["cust/", "tests/tests/cust_parity.rs"];
+/// Where the project's own crate of that name is, where it is compared with the published one, and the text of a crate for the
+/// examples of Rust-CUDA.
+const OWN_CUST: &[&str] = &[
+    "cust/",
+    "tests/tests/cust_parity.rs",
+    "xtask/src/rust_cuda/blastoff.rs",
+];
 
 /// The manifests that may name the published crate.
 const USERS_OF_CUST: &[&str] = &["host/Cargo.toml", "tests/Cargo.toml"];

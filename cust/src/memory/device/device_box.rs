@@ -59,7 +59,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     /// Frees the value in the order of a stream.
     ///
     /// # Errors
-    /// What the driver says; the value is then not freed.
+    /// What the driver says; the value is then never freed, for what was queued may still use it.
     pub fn drop_async(self, stream: &Stream) -> CudaResult<()> {
         let this = ManuallyDrop::new(self);
         if this.ptr.is_null() {

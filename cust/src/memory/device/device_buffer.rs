@@ -68,7 +68,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Frees the buffer in the order of a stream.
     ///
     /// # Errors
-    /// What the driver says; the buffer is then not freed.
+    /// What the driver says; the buffer is then never freed, for what was queued may still use it.
     pub fn drop_async(self, stream: &Stream) -> CudaResult<()> {
         let this = ManuallyDrop::new(self);
         if this.buf.is_null() {

@@ -1,4 +1,10 @@
-//! `rust-cuda`: builds what Rust-CUDA has of kernels against this workspace, with no line of source changed.
+//! `rust-cuda`: builds what Rust-CUDA has of kernels and of programs that launch them against this workspace, with no line of
+//! source changed.
+
+mod copy;
+mod names;
+mod parity;
+mod program;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,8 +15,8 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 use crate::{Result, project};
 
-/// Build the kernels of a checkout of Rust-CUDA against this workspace: its examples, its samples, and the files of its
-/// compiler tests. In a copy, of which the dependency lines of the manifests alone are changed.
+/// Build a checkout of Rust-CUDA against this workspace: the programs and the kernels of its examples and samples, and the
+/// files of its compiler tests. In a copy, of which the dependency lines of the manifests alone are changed.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The checkout.
@@ -20,6 +26,12 @@ pub struct Arguments {
     /// Show all of each error.
     #[arg(long)]
     errors: bool,
+    /// Build nothing: write its crates' public names and signatures into the workspace, where a test reads them.
+    #[arg(long)]
+    names: bool,
+    /// Put the programs into this folder too.
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
 }
 
 /// One crate to build.
@@ -28,11 +40,31 @@ struct Case {
     title: String,
     /// The folder of its manifest in the copy, from the copy's root.
     folder: String,
-    arch: NvvmArch,
-    /// Static tables go to constant memory.
-    constants: bool,
-    /// Upstream's compiler refuses it, and says this.
-    refused: Option<String>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A program, whose own build script builds its kernels.
+    Program,
+    /// Kernels.
+    Kernels {
+        arch: NvvmArch,
+        /// Static tables go to constant memory.
+        constants: bool,
+        /// Upstream's compiler refuses it, and says this.
+        refused: Option<String>,
+    },
+}
+
+impl Kind {
+    /// A crate of kernels that is to be built as it is.
+    fn kernels() -> Self {
+        Self::Kernels {
+            arch: NvvmArch::default(),
+            constants: false,
+            refused: None,
+        }
+    }
 }
 
 /// Builds them, one after the other.
@@ -46,26 +78,39 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         )
         .into());
     }
+    if arguments.names {
+        return parity::record(checkout);
+    }
     let root = project::target_dir().join("rust-cuda");
     let copy = root.join("copy");
     if copy.exists() {
         fs::remove_dir_all(&copy)?;
     }
     let mut cases = Vec::new();
+    copy::write_stand_in(&copy)?;
     for folder in ["examples", "samples"] {
-        for manifest in found(&checkout.join(folder), &|path| {
-            path.ends_with("kernels/Cargo.toml")
-        })? {
-            cases.push(kernel_crate(checkout, &manifest, &copy)?);
+        for manifest in copy::found(&checkout.join(folder), &|path| path.ends_with("Cargo.toml"))? {
+            let title = copy::copy_crate(checkout, &manifest, &copy)?;
+            let kind = match manifest.with_file_name("src").join("main.rs").is_file() {
+                true => Kind::Program,
+                false => Kind::kernels(),
+            };
+            cases.push(Case {
+                folder: title.clone(),
+                title,
+                kind,
+            });
         }
     }
-    for source in found(&compiler_tests, &|path| {
+    for source in copy::found(&compiler_tests, &|path| {
         path.extension().is_some_and(|e| e == "rs")
     })? {
         cases.push(compiler_test(&compiler_tests, &source, &copy)?);
     }
     let members: Vec<&str> = cases.iter().map(|case| case.folder.as_str()).collect();
-    let workspace = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n");
+    let workspace = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[profile.release]\nstrip = true\n"
+    );
     project::write(&copy.join("Cargo.toml"), workspace.as_bytes())?;
 
     let ptxas = Ptxas::install(true)?;
@@ -76,7 +121,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (mut good, mut all) = (0, 0);
     for case in cases.iter().filter(wanted) {
         all += 1;
-        match judge(case, &copy, &root, &ptxas) {
+        let judged = match &case.kind {
+            Kind::Program => program::build(
+                &copy.join(&case.folder),
+                &root,
+                arguments.programs.as_deref(),
+            ),
+            Kind::Kernels {
+                arch,
+                constants,
+                refused,
+            } => {
+                let builder = CudaBuilder::new(copy.join(&case.folder))
+                    .arch(*arch)
+                    .use_constant_memory_space(*constants)
+                    .target_dir(root.join("build"))
+                    .install_tools(true);
+                judge(builder, refused.as_deref(), &ptxas)
+            }
+        };
+        match judged {
             Ok(what) => {
                 good += 1;
                 println!("ok     {}: {what}", case.title);
@@ -105,14 +169,9 @@ fn telling(error: &str) -> &str {
 }
 
 /// Builds and assembles a crate, or sees that it is refused where it has to be.
-fn judge(case: &Case, copy: &Path, root: &Path, ptxas: &Ptxas) -> Result<String, String> {
-    let built = CudaBuilder::new(copy.join(&case.folder))
-        .arch(case.arch)
-        .use_constant_memory_space(case.constants)
-        .target_dir(root.join("build"))
-        .install_tools(true)
-        .build_modules();
-    let modules = match (built, &case.refused) {
+fn judge(builder: CudaBuilder, refused: Option<&str>, ptxas: &Ptxas) -> Result<String, String> {
+    let arch = builder.arch;
+    let modules = match (builder.build_modules(), refused) {
         (Ok(modules), None) => modules,
         (Ok(_), Some(reason)) => return Err(format!("built, though upstream says `{reason}`")),
         (Err(error), Some(reason)) => {
@@ -136,7 +195,7 @@ fn judge(case: &Case, copy: &Path, root: &Path, ptxas: &Ptxas) -> Result<String,
     let mut what = String::new();
     for module in &modules {
         let _ = write!(what, "{} kernels for {}", module.entries.len(), module.arch);
-        match assembled_for(case.arch) {
+        match assembled_for(arch) {
             Some(arch) => {
                 ptxas
                     .assemble(&module.path, arch)
@@ -158,61 +217,6 @@ fn assembled_for(arch: NvvmArch) -> Option<NvvmArch> {
     }
 }
 
-/// The files below `folder` that `fits`, in order.
-fn found(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let entries = fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(found(&path, fits)?);
-        } else if fits(&path) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// The dependency line that a user writes.
-fn dependency() -> Result<toml::Table> {
-    let text = format!(
-        "package = \"warpwright-cuda-std\"\npath = '{}'\nfeatures = [\"rust-cuda\"]\n",
-        project::root().join("cuda_std").display()
-    );
-    Ok(text.parse()?)
-}
-
-/// Copies a crate of kernels, with this workspace's `cuda_std`.
-fn kernel_crate(checkout: &Path, manifest: &Path, copy: &Path) -> Result<Case> {
-    let from = manifest.parent().unwrap_or(checkout);
-    let title = from.strip_prefix(checkout)?.to_string_lossy().into_owned();
-    for file in found(from, &|path| {
-        !path.components().any(|part| part.as_os_str() == "target")
-    })? {
-        project::write(&copy.join(file.strip_prefix(checkout)?), &fs::read(&file)?)?;
-    }
-    let mut table: toml::Table = fs::read_to_string(manifest)?.parse()?;
-    let dependencies = table
-        .get_mut("dependencies")
-        .and_then(|value| value.as_table_mut());
-    let Some(dependencies) = dependencies else {
-        return Err(format!("{title}: dependencies required, given none").into());
-    };
-    dependencies.insert("cuda_std".to_owned(), dependency()?.into());
-    project::write(
-        &copy.join(&title).join("Cargo.toml"),
-        toml::to_string(&table)?.as_bytes(),
-    )?;
-    Ok(Case {
-        folder: title.clone(),
-        title,
-        arch: NvvmArch::default(),
-        constants: false,
-        refused: None,
-    })
-}
-
 /// Makes a crate of one file of the compiler's tests, which stays where it is.
 fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     let title = source
@@ -226,11 +230,13 @@ fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     // A file may say what its crate is called.
     let library = directive("#![crate_name = \"").and_then(|rest| rest.split('"').next());
     let library = library.unwrap_or(&name).replace('-', "_");
+    let cuda_std =
+        copy::dependency("cuda_std", &toml::Value::Boolean(true), copy).unwrap_or_default();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\nname = \"{library}\"\npath = '{}'\n[dependencies]\ncuda_std = {}\n",
         source.canonicalize()?.display(),
-        toml::Value::Table(dependency()?),
+        toml::Value::Table(cuda_std),
     );
     let folder = format!("ui/{name}");
     project::write(&copy.join(&folder).join("Cargo.toml"), manifest.as_bytes())?;
@@ -245,8 +251,10 @@ fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     Ok(Case {
         title: format!("ui/{title}"),
         folder,
-        arch,
-        constants: text.contains("--use-constant-memory-space"),
-        refused,
+        kind: Kind::Kernels {
+            arch,
+            constants: text.contains("--use-constant-memory-space"),
+            refused,
+        },
     })
 }
