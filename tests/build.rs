@@ -12,5 +12,6 @@ fn main() {
     let variable =
         |name| PathBuf::from(env::var_os(name).unwrap_or_else(|| panic!("{name} is not set")));
     let workspace = variable("CARGO_MANIFEST_DIR").join("..");
-    compile::compile(&workspace, &variable("OUT_DIR").join("libfault_driver.so"));
+    let library = variable("OUT_DIR").join("libfault_driver.so");
+    compile::compile(&workspace, &library).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -242,6 +242,7 @@ pub(crate) trait ToResult {
 }
 
 impl ToResult for CUresult {
+    #[inline]
     fn to_result(self) -> CudaResult<()> {
         match self {
             sys::CUDA_SUCCESS => Ok(()),

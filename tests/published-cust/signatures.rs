@@ -25,7 +25,7 @@ use c::{CudaApiVersion, CudaFlags};
 /// Counts the names that were compared, so that an empty comparison cannot pass.
 macro_rules! same {
     ($count:ident: $($path:expr => $ty:ty;)*) => {
-        pub const $count: usize = {
+        const $count: usize = {
             let mut count = 0;
             $(
                 let _: $ty = $path;
@@ -123,7 +123,7 @@ same! { MODULES:
 
 /// What takes any type that has a trait cannot be named as a function.
 #[allow(dead_code)]
-pub fn adds_to_a_linker(linker: &mut Linker) -> [CudaResult<()>; 3] {
+fn adds_to_a_linker(linker: &mut Linker) -> [CudaResult<()>; 3] {
     [linker.add_ptx("x"), linker.add_cubin([0]), linker.add_fatbin(vec![0])]
 }
 
@@ -324,7 +324,7 @@ same! { POINTERS:
 /// # Safety
 /// The kernel takes these.
 #[allow(dead_code)]
-pub unsafe fn launches(module: &Module, kernel: Function<'_>, stream: Stream) -> CudaResult<()> {
+unsafe fn launches(module: &Module, kernel: Function<'_>, stream: Stream) -> CudaResult<()> {
     use c::launch;
     let block = BlockSize::xy(8, 8);
     // SAFETY: by the contract.
@@ -350,7 +350,7 @@ const _: () = {
 };
 
 #[allow(dead_code)]
-pub fn handle_of<C: ContextHandle>(context: &C) -> usize {
+fn handle_of<C: ContextHandle>(context: &C) -> usize {
     context.get_inner() as usize
 }
 

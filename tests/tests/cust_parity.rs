@@ -10,7 +10,6 @@
     reason = "signatures stand as the crates have them"
 )]
 
-use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 

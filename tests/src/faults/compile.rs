@@ -9,9 +9,9 @@ use std::process::Command;
 /// It takes none of the flags of the build that is under way: a sanitizer's, for one, are for the project and not for what
 /// stands in for NVIDIA's driver.
 ///
-/// # Panics
-/// If it does not compile.
-pub fn compile(workspace: &Path, library: &Path) {
+/// # Errors
+/// What the compiler says.
+pub fn compile(workspace: &Path, library: &Path) -> Result<(), String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(&rustc);
     command
@@ -23,28 +23,31 @@ pub fn compile(workspace: &Path, library: &Path) {
     }
     command.arg("-o").arg(library);
     let source = workspace.join("tests/fault-driver/lib.rs");
-    let output = command.arg(source).output().unwrap_or_else(|error| {
-        panic!(
+    let output = command.arg(source).output();
+    let output = output.map_err(|error| {
+        format!(
             "{}: {error}: a Rust compiler is required, or the library, as WARPWRIGHT_FAULT_DRIVER",
             rustc.display()
         )
-    });
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// The library: what `WARPWRIGHT_FAULT_DRIVER` names, or compiled to `library`, which is replaced whole, since another process
 /// may have it open.
-#[allow(dead_code, reason = "the build script compiles it always")]
+///
+/// # Panics
+/// If it does not compile.
+#[allow(dead_code, reason = "for tests; others compile it always")]
 pub fn compiled(workspace: &Path, library: &Path) -> PathBuf {
     if let Some(path) = env::var_os("WARPWRIGHT_FAULT_DRIVER") {
         return path.into();
     }
     let fresh = library.with_extension(std::process::id().to_string());
-    compile(workspace, &fresh);
+    compile(workspace, &fresh).unwrap_or_else(|error| panic!("{error}"));
     std::fs::rename(&fresh, library).expect("the driver in its place");
     library.to_owned()
 }
