@@ -7,7 +7,7 @@ mod compile;
 mod levers;
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cust::context::Context;
@@ -15,7 +15,7 @@ use cust::stream::{Stream, StreamFlags};
 pub use levers::{Driver, Plan};
 
 /// The variable that names the library to open in the driver's place.
-const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
+pub const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
 
 /// The driver, which one test at a time has to itself.
 pub struct Mock {
@@ -25,15 +25,20 @@ pub struct Mock {
     _turn: MutexGuard<'static, ()>,
 }
 
+/// The driver, compiled.
+pub fn library() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfault_driver.so");
+    compile::compiled(&workspace, &library)
+}
+
 /// Two devices of 1 GiB each, and the driver started.
 pub fn mock() -> Mock {
     static TURN: Mutex<()> = Mutex::new(());
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let driver = DRIVER.get_or_init(|| {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfault_driver.so");
-        let library = compile::compiled(&workspace, &library);
+        let library = library();
         // SAFETY: the tests wait for their turn, and nothing else in the process reads the environment.
         unsafe { env::set_var(LIBRARY, &library) };
         let driver = Driver::open(&library).expect("the driver that was compiled");
