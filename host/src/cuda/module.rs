@@ -1,7 +1,7 @@
 //! Modules of PTX or machine code, their functions, and launches.
 
 use super::context::CudaContext;
-use super::error::{CudaError, Result, driver, of};
+use super::error::{CudaError, CudaErrorKind, Result, driver, of};
 use super::kept::Kept;
 use super::stream::CudaStream;
 use super::tables::Tables;
@@ -51,8 +51,14 @@ impl CudaModule {
         context.make_current()?;
         let lines = ptx.contains(".loc\t") || ptx.contains(".loc ");
         let options = [ModuleJitOption::GenerateLineInfo(lines)];
-        let (module, log) = Module::from_ptx_with_log(ptx, &options);
-        let module = module.map_err(|error| explain(error, &log.error, context))?;
+        let module = match Module::from_ptx(ptx, &options) {
+            // Once more, for what the compiler has to say.
+            Err(error) if CudaError::new(LOAD, error).kind() == CudaErrorKind::Module => {
+                let (module, log) = Module::from_ptx_with_log(ptx, &options);
+                module.map_err(|error| explain(error, &log.error, context))?
+            }
+            module => module.map_err(of(LOAD))?,
+        };
         Ok(Self::loaded(context, module))
     }
 
