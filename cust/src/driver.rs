@@ -4,7 +4,9 @@
 //! except in a program that runs with more rights than its caller. It is never closed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::{FIRST_MISSING, NO_DRIVER};
 use crate::sys::{CUresult, SYMBOLS};
@@ -44,42 +46,45 @@ impl Symbol {
     }
 }
 
-/// The address of a function, once it was looked up.
+/// The address of a function, once it was looked up; a call of it costs one load then.
 pub(crate) struct Address {
     index: usize,
-    found: OnceLock<Option<Pointer>>,
+    /// Null until it was found.
+    found: AtomicPtr<c_void>,
 }
-
-/// An address in the driver's code.
-#[derive(Clone, Copy)]
-struct Pointer(*mut c_void);
-
-// SAFETY: an address of code, the same for every thread.
-unsafe impl Send for Pointer {}
-// SAFETY: as above.
-unsafe impl Sync for Pointer {}
 
 impl Address {
     /// Of the function at that place in [`SYMBOLS`].
     pub(crate) const fn new(index: usize) -> Self {
         Self {
             index,
-            found: OnceLock::new(),
+            found: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
     /// The address, never null, or a code that says why there is none.
+    #[inline]
     pub(crate) fn get(&self) -> Result<*mut c_void, CUresult> {
-        let Ok(driver) = opened() else {
-            return Err(NO_DRIVER);
-        };
-        let found = self
-            .found
-            .get_or_init(|| driver.find(SYMBOLS.get(self.index)?));
-        match found {
-            Some(pointer) => Ok(pointer.0),
-            None => Err(FIRST_MISSING + self.index as CUresult),
+        // Pairs with the store below: what the driver's library is made of is seen with its address.
+        let found = self.found.load(Ordering::Acquire);
+        if found.is_null() {
+            self.look_up()
+        } else {
+            Ok(found)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self) -> Result<*mut c_void, CUresult> {
+        let driver = opened().map_err(|_| NO_DRIVER)?;
+        let found = SYMBOLS
+            .get(self.index)
+            .and_then(|symbol| driver.find(symbol));
+        let address = found.ok_or(FIRST_MISSING + self.index as CUresult)?;
+        // Threads that race here store the same address.
+        self.found.store(address, Ordering::Release);
+        Ok(address)
     }
 }
 
@@ -162,8 +167,13 @@ fn reason(error: &libloading::Error) -> String {
     text.replace('\n', " ")
 }
 
+/// By the dynamic linker's rules, then where Linux under Windows (WSL) has it.
 #[cfg(unix)]
-const NAMES: &[&str] = &["libcuda.so.1", "libcuda.so"];
+const NAMES: &[&str] = &[
+    "libcuda.so.1",
+    "libcuda.so",
+    "/usr/lib/wsl/lib/libcuda.so.1",
+];
 #[cfg(windows)]
 const NAMES: &[&str] = &["nvcuda.dll"];
 
@@ -190,7 +200,7 @@ impl Driver {
             path,
             lookup: None,
         };
-        let address = |name: &CStr| driver.exported(name).map(|pointer| pointer.0);
+        let address = |name: &CStr| driver.exported(name);
         let (second, first) = (
             address(c"cuGetProcAddress_v2"),
             address(c"cuGetProcAddress"),
@@ -210,17 +220,20 @@ impl Driver {
         driver
     }
 
-    /// A function as the driver's own look-up finds it; by its exported name where there is no look-up, or where it
-    /// finds nothing.
-    fn find(&self, symbol: &Symbol) -> Option<Pointer> {
+    /// A function as the driver's own look-up finds it; by its exported name where there is no look-up, or where it gives
+    /// an error.
+    fn find(&self, symbol: &Symbol) -> Option<*mut c_void> {
         let name = CStr::from_bytes_with_nul(symbol.name.as_bytes()).ok()?;
         let export = CStr::from_bytes_with_nul(symbol.export.as_bytes()).ok()?;
-        self.looked_up(name, symbol.version)
-            .or_else(|| self.exported(export))
+        match self.looked_up(name, symbol.version) {
+            Some(address) => Some(address).filter(|address| !address.is_null()),
+            None => self.exported(export),
+        }
     }
 
-    fn looked_up(&self, name: &CStr, version: c_int) -> Option<Pointer> {
-        let mut address = std::ptr::null_mut();
+    /// What the driver's own look-up says: an address, or null where it has no such function.
+    fn looked_up(&self, name: &CStr, version: c_int) -> Option<*mut c_void> {
+        let mut address = ptr::null_mut();
         let mut status = 0;
         // SAFETY: a C string and places to write to; 0 asks for the functions of the legacy default stream.
         let code = unsafe {
@@ -231,22 +244,21 @@ impl Driver {
                 Lookup::First(function) => function(name.as_ptr(), &mut address, version, 0),
             }
         };
-        (code == 0 && !address.is_null()).then_some(Pointer(address))
+        (code == 0).then_some(address)
     }
 
     #[cfg(any(unix, windows))]
-    fn exported(&self, name: &CStr) -> Option<Pointer> {
+    fn exported(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: an address only; who calls it knows the type.
         let found = unsafe { self.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
         found
             .ok()
             .map(|symbol| *symbol)
             .filter(|address| !address.is_null())
-            .map(Pointer)
     }
 
     #[cfg(not(any(unix, windows)))]
-    fn exported(&self, _: &CStr) -> Option<Pointer> {
+    fn exported(&self, _: &CStr) -> Option<*mut c_void> {
         None
     }
 }

@@ -186,7 +186,11 @@ impl fmt::Display for CudaError {
                 return write!(f, "no CUDA driver: {reason}");
             }
             Self::MissingFunction(name) => {
-                return write!(f, "the CUDA driver is too old: it has no function {name}");
+                let path = driver::library().unwrap_or_default();
+                return write!(
+                    f,
+                    "the CUDA driver {path} has no function {name}: a newer driver is required"
+                );
             }
             _ => {
                 // SAFETY: these two functions write a constant C string, or say that there is none.
@@ -238,6 +242,7 @@ pub(crate) trait ToResult {
 }
 
 impl ToResult for CUresult {
+    #[inline]
     fn to_result(self) -> CudaResult<()> {
         match self {
             sys::CUDA_SUCCESS => Ok(()),

@@ -90,7 +90,7 @@ pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: C
         CudaErrorKind::DeviceFault => Error::Driver {
             operation,
             device,
-            code: error.code,
+            code: error.code(),
             message: format!(
                 "{error}: the context is lost, and with it the device for the rest of the process"
             ),
@@ -98,7 +98,7 @@ pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: C
         _ => Error::Driver {
             operation,
             device,
-            code: error.code,
+            code: error.code(),
             message: error.to_string(),
         },
     }

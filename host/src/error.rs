@@ -94,7 +94,7 @@ pub enum Error {
         operation: &'static str,
         /// The device.
         device: DeviceKind,
-        /// The driver's code.
+        /// The driver's code; from 100200 on, that the driver lacks a function.
         code: u32,
         /// The call, the code's name and the driver's words.
         message: String,

@@ -1,7 +1,7 @@
 //! Which call fails, what was made and not given back, and a list of the calls.
 
 use std::collections::BTreeMap;
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a call makes or gives back.
@@ -61,6 +61,8 @@ struct State {
     wrong: Vec<String>,
     /// The calls, while they are listed.
     list: Option<Vec<String>>,
+    /// What functions answer without doing anything.
+    answers: BTreeMap<String, u32>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
@@ -73,6 +75,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     ledger: BTreeMap::new(),
     wrong: Vec::new(),
     list: None,
+    answers: BTreeMap::new(),
 });
 
 fn state() -> MutexGuard<'static, State> {
@@ -111,7 +114,8 @@ pub fn call(
         if let Some(list) = &mut state.list {
             list.push(name.to_owned());
         }
-        verdict(&mut state, name, role)
+        let answer = state.answers.get(name).copied();
+        verdict(&mut state, name, role).or(answer)
     };
     if let (Some(code), false) = (verdict, matches!(role, Role::GivesBack(_)) && is_lost()) {
         return code;
@@ -180,6 +184,19 @@ pub extern "C" fn fault_arm(plan: u32, nth: u64, code: u32) {
         _ => Plan::None,
     };
     (state.nth, state.code, state.calls, state.failed) = (nth, code, 0, None);
+}
+
+/// Has each call of the function `name`, as it is exported, return `code` from now on and do nothing; 0 lets it be made again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fault_answer(name: *const c_char, code: u32) {
+    // SAFETY: a C string, as the caller promises.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+    let answers = &mut state().answers;
+    if code == 0 {
+        answers.remove(&name);
+    } else {
+        answers.insert(name, code);
+    }
 }
 
 /// Lets every call be made again. Gives the number of calls that counted.

@@ -1,7 +1,35 @@
 //! The driver's own look-up of functions.
 
-use super::{exported, fake};
+use super::exported;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+static IS_OFF: AtomicBool = AtomicBool::new(false);
+/// What it has not found, and what it has.
+static ASKED: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
+static LACKING: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Has it refuse everything from now on, or no longer.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_lookup(off: bool) {
+    IS_OFF.store(off, SeqCst);
+}
+
+/// Has it find no function of this name from now on, as a driver does that is older than the function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fault_lack(name: *const c_char) {
+    // SAFETY: a C string, as the caller promises.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let mut lacking = LACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    lacking.push(name.into_owned());
+}
+
+/// How often it has found something (true), or not (false).
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_looked_up(found: bool) -> u32 {
+    ASKED[usize::from(found)].load(SeqCst)
+}
 
 /// Since which version of CUDA the second form of a function is what its name means, where that is not 3.2.
 const SECOND_SINCE: &[(&str, c_int)] = &[
@@ -31,7 +59,7 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
 ) -> u32 {
     // SAFETY: a C string, as the caller promises.
     let symbol = unsafe { CStr::from_ptr(symbol) }.to_string_lossy();
-    if flags != 0 || fake::lookup_is_off() {
+    if flags != 0 || IS_OFF.load(SeqCst) {
         return 1;
     }
     let since = SECOND_SINCE
@@ -39,7 +67,10 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
         .find(|(name, _)| *name == symbol)
         .map_or(3020, |(_, since)| *since);
     let second = exported(&format!("{symbol}_v2"));
-    let found = if second.is_null() {
+    let lacks = LACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = if lacks.iter().any(|name| *name == symbol) {
+        std::ptr::null_mut()
+    } else if second.is_null() {
         exported(&symbol)
     } else if version >= since {
         second
@@ -51,6 +82,6 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
         *address = found;
         *status = c_int::from(found.is_null());
     }
-    fake::looked_up(&symbol, version, !found.is_null());
+    ASKED[usize::from(!found.is_null())].fetch_add(1, SeqCst);
     0
 }

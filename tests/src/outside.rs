@@ -1,10 +1,32 @@
 //! Projects outside of the workspace, which tests build as a user would.
 
-use std::process::Command;
+use std::{
+    ffi::OsStr,
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-/// Cargo with settings by which the library is compiled sooner and runs slower. They are the same for all projects, so
-/// that what one has built serves the others.
-pub fn cargo(program: impl AsRef<std::ffi::OsStr>) -> Command {
+use system::folder;
+
+/// What a user's environment has not, or need not have.
+const NOT_A_USERS: &[&str] = &[
+    "CUDA_HOME",
+    "CUDA_LIBRARY_PATH",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CARGO_BUILD_TARGET",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTC_BOOTSTRAP",
+    "RUSTFLAGS",
+];
+
+/// Cargo with settings by which the library is compiled sooner and runs slower, and without those of this workspace and of a
+/// CUDA toolkit. They are the same for all projects, and so is the target folder, in the tests' folder `temporary`
+/// (`CARGO_TARGET_TMPDIR`): what one has built serves the others.
+pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
     let mut command = Command::new(program);
     // The library's own kernels, of which these projects run few and on little. Their own keep their profile.
     for package in ["warpwright", "warpwright-gpu"] {
@@ -12,8 +34,86 @@ pub fn cargo(program: impl AsRef<std::ffi::OsStr>) -> Command {
             "--config=profile.dev.package.{package}.opt-level=0"
         ));
     }
+    for variable in NOT_A_USERS {
+        command.env_remove(variable);
+    }
     command
+        .env("CARGO_TARGET_DIR", Path::new(temporary).join("outside"))
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("CARGO_INCREMENTAL", "0");
     command
+}
+
+/// A crate in the folder for temporary files, with `warpwright` by its path; it is removed with the value.
+#[derive(Debug)]
+pub struct Package {
+    folder: PathBuf,
+    /// The tests' folder for temporary files.
+    temporary: &'static str,
+}
+
+impl Package {
+    /// A program of the text `main`. `options` stand behind the library's path, `dependencies` below it.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn new(
+        temporary: &'static str,
+        name: &str,
+        options: &str,
+        dependencies: &str,
+        main: &str,
+    ) -> Self {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let workspace = tests.parent().unwrap();
+        // The same folder in every run of this workspace, so that what was built is not built again.
+        let mut hasher = DefaultHasher::new();
+        workspace.hash(&mut hasher);
+        let folder = folder::temporary(&format!("{name}-{:016x}", hasher.finish()));
+        assert!(
+            !folder.starts_with(workspace),
+            "{} is in the workspace",
+            folder.display()
+        );
+        let _ = fs::remove_dir_all(&folder);
+        // Nobody else can put anything there: it is built and run.
+        let folder = folder::private(&folder).unwrap();
+        fs::create_dir(folder.join("src")).unwrap();
+        let library = workspace.join("host");
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\nwarpwright = {{ path = {library:?}{options} }}\n{dependencies}\
+             # With the features that it has in the examples, so that what uses it is not built again.\n\
+             libm = \"0.2\"\n\n\
+             [profile.dev]\nopt-level = 1\n\n[workspace]\n"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+        fs::write(folder.join("src/main.rs"), main).unwrap();
+        // The versions that the workspace has, so that nothing has to be looked up.
+        fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        Self { folder, temporary }
+    }
+
+    /// Builds and runs it, with what `settings` adds to cargo's environment, and gives what it prints.
+    ///
+    /// # Panics
+    /// If one or the other fails.
+    pub fn run(&self, settings: impl FnOnce(&mut Command) -> &mut Command) -> String {
+        let program = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
+        let mut command = cargo(program, self.temporary);
+        command
+            .args(["run", "--quiet", "--offline"])
+            .current_dir(&self.folder);
+        let output = settings(&mut command).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}:\n{errors}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Package {
+    fn drop(&mut self) {
+        // What is left in the folder for temporary files does no harm.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
 }

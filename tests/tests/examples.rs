@@ -24,13 +24,9 @@ fn folder() -> PathBuf {
 
 /// What cargo prints on standard output, doing `arguments` in the example's folder.
 fn cargo(example: &str, arguments: &[&str]) -> String {
-    // One target folder for all projects outside of the workspace (`package.rs` too): they share their
-    // dependencies.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    let output = outside::cargo(env!("CARGO"))
+    let output = outside::cargo(env!("CARGO"), env!("CARGO_TARGET_TMPDIR"))
         .args(arguments)
         .current_dir(folder().join(example))
-        .env("CARGO_TARGET_DIR", target)
         .env("WARPWRIGHT_INSTALL_TOOLS", "1")
         .output()
         .expect("cargo starts");

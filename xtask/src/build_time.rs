@@ -245,11 +245,6 @@ impl Package {
             .args(after)
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", self.target())
-            // What a user has to give (README): a folder with a `lib64`, in the place of a toolkit.
-            .env(
-                "CUDA_LIBRARY_PATH",
-                project::root().join("host/driver-door"),
-            )
             .env_remove("RUSTFLAGS")
             .stdout(Stdio::null())
             .status()

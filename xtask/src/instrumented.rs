@@ -33,7 +33,7 @@ const ASAN: &[&str] = &[
 
 /// What that covers, and what not.
 const COVERED: &str = "\
-AddressSanitizer has seen: the door to the driver, and the CUDA side's handles, memory and launches, on a
+AddressSanitizer has seen: the way to the driver, and the CUDA side's handles, memory and launches, on a
 make-believe driver; buffers, views, pinned memory and the launches of all nine families, while every driver
 call fails once; the readers of .npy files and pictures, and the parser of the arguments, on mutated files.
 It does not see what kernels do: the CPU executor's own checks do, in `cargo test`.";

@@ -1,4 +1,4 @@
-//! The driver's functions, opened as the library's door opens them, for work that is not the library's.
+//! The driver's functions, opened as `cust` opens them, for work that is not the library's.
 
 use std::ffi::{CString, OsString, c_char, c_int, c_uint, c_void};
 use std::ptr;

@@ -186,6 +186,7 @@ impl CurrentContext {
     ///
     /// # Errors
     /// What the driver says.
+    #[inline]
     pub fn get_current() -> CudaResult<UnownedContext> {
         let mut context = ptr::null_mut();
         // SAFETY: a place to write to.

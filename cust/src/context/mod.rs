@@ -63,16 +63,24 @@ impl Context {
     /// # Errors
     /// What the driver says.
     pub fn new(device: Device) -> CudaResult<Self> {
+        // From here on it is given back whatever happens.
+        let context = Self::retain(device)?;
+        CurrentContext::set_current(&context)?;
+        Ok(context)
+    }
+
+    /// Keeps the device's primary context, made if need be. The calling thread's current context stays what it is.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn retain(device: Device) -> CudaResult<Self> {
         let mut inner = ptr::null_mut();
         // SAFETY: a place to write to.
         unsafe { sys::cuDevicePrimaryCtxRetain(&mut inner, device.as_raw()) }.to_result()?;
-        // From here on it is given back whatever happens.
-        let context = Self {
+        Ok(Self {
             inner,
             device: device.as_raw(),
-        };
-        CurrentContext::set_current(&context)?;
-        Ok(context)
+        })
     }
 
     /// Destroys everything in the device's primary context.

@@ -23,6 +23,7 @@ macro_rules! functions {
             /// # Safety
             /// As NVIDIA's documentation of the function says.
             #[allow(clippy::too_many_arguments)]
+            #[inline]
             pub unsafe fn $name($($argument: $ty),*) -> CUresult {
                 type Function = unsafe extern "system" fn($($ty),*) -> CUresult;
                 static ADDRESS: Address = Address::new(Index::$name as usize);

@@ -69,3 +69,20 @@ fn a_function_is_exported_under_its_own_name_and_perhaps_a_number() {
     names.dedup();
     assert_eq!(names.len(), SYMBOLS.len());
 }
+
+/// On a machine with a driver for CUDA 12.0 or later, which has them all.
+#[test]
+fn the_driver_of_this_machine_has_every_function() {
+    let version = crate::CudaApiVersion::get().map(|version| version.major());
+    if !version.is_ok_and(|major| major >= 12) {
+        let required =
+            std::env::var_os("WARPWRIGHT_REQUIRE_CUDA").is_some_and(|value| value == "1");
+        assert!(!required, "WARPWRIGHT_REQUIRE_CUDA=1 and {version:?}");
+        eprintln!("left out, there is no driver for CUDA 12.0 or later: {version:?}");
+        return;
+    }
+    for symbol in SYMBOLS {
+        let name = symbol.name();
+        assert!(crate::driver::has_function(name), "{name}");
+    }
+}

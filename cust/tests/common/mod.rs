@@ -1,12 +1,13 @@
 //! The make-believe driver of the project's tests of failing calls, in the place of `libcuda.so.1`.
 
+#[path = "../../../tests/src/faults/compile.rs"]
+mod compile;
 #[allow(dead_code)]
 #[path = "../../../tests/src/faults/driver.rs"]
 mod levers;
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cust::context::Context;
@@ -14,7 +15,7 @@ use cust::stream::{Stream, StreamFlags};
 pub use levers::{Driver, Plan};
 
 /// The variable that names the library to open in the driver's place.
-const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
+pub const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
 
 /// The driver, which one test at a time has to itself.
 pub struct Mock {
@@ -24,35 +25,11 @@ pub struct Mock {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Compiles the driver with `rustc`, once per process; `WARPWRIGHT_FAULT_DRIVER` names one that was compiled elsewhere.
-fn compile() -> PathBuf {
-    if let Some(path) = env::var_os("WARPWRIGHT_FAULT_DRIVER") {
-        return path.into();
-    }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fault-driver/lib.rs");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Another run may use the library at this moment.
-    let library = folder.join(format!("libfault_driver-{}.so", process::id()));
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc)
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "-Cpanic=abort",
-            "-Cstrip=symbols",
-            "-o",
-        ])
-        .args([&library, &source])
-        .output()
-        .unwrap_or_else(|error| {
-            panic!("{}: {error}: a Rust compiler is required", rustc.display())
-        });
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    library
+/// The driver, compiled.
+pub fn library() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfault_driver.so");
+    compile::compiled(&workspace, &library)
 }
 
 /// Two devices of 1 GiB each, and the driver started.
@@ -61,15 +38,11 @@ pub fn mock() -> Mock {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let driver = DRIVER.get_or_init(|| {
-        let library = compile();
+        let library = library();
         // SAFETY: the tests wait for their turn, and nothing else in the process reads the environment.
         unsafe { env::set_var(LIBRARY, &library) };
         let driver = Driver::open(&library).expect("the driver that was compiled");
-        // It is open: nobody needs the file any more.
         assert_eq!(cust::driver::library(), Ok(&*library.to_string_lossy()));
-        if env::var_os("WARPWRIGHT_FAULT_DRIVER").is_none() {
-            let _ = std::fs::remove_file(&library);
-        }
         driver
     });
     driver.devices(2, 1 << 30);

@@ -1,15 +1,10 @@
 //! Which CUDA devices there are, and what they are like.
 
-use super::driver::{self, driver};
-use super::error::{CudaError, Result};
+use super::error::{CudaError, Result, of};
 use cust::device::{Device, DeviceAttribute};
-use std::ffi::c_int;
+use cust::error::CudaError as DriverError;
+use cust::{CudaApiVersion, CudaFlags};
 use std::sync::OnceLock;
-
-/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` has no name for.
-const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
-/// `CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED`, which `cust` has no name for.
-const MEMORY_POOLS_SUPPORTED: c_int = 115;
 
 /// What the driver says about a device. Values that it does not give are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +40,7 @@ pub(crate) fn init() -> Result<()> {
     if DONE.get().is_some() {
         return Ok(());
     }
-    // Not `cust::init`: its error type has no code for a driver that does not fit its kernel module
-    // (803) and others, and those are what a user needs to read. SAFETY: 0 is the only value that
-    // `cuInit` takes.
-    unsafe { driver!(cuInit(0)) }?;
+    cust::init(CudaFlags::empty()).map_err(of("cuInit"))?;
     // Another thread may have said so before.
     let _ = DONE.set(());
     Ok(())
@@ -72,9 +64,11 @@ pub(crate) fn devices() -> Vec<CudaDeviceInfo> {
 /// As [`init`], and what the driver returns.
 pub(crate) fn device_count() -> Result<usize> {
     init()?;
-    let count = Device::num_devices().map_err(|e| from_cust("cuDeviceGetCount", e))?;
-    // The driver counts in a C int, which `cust` casts: a nonsensical negative one counts as none.
-    Ok(i32::try_from(count).map_or(0, |count| count as usize))
+    match Device::num_devices() {
+        // The driver counts in a C int: a nonsensical negative one counts as none.
+        Err(DriverError::UnexpectedValue) => Ok(0),
+        count => Ok(count.map_err(of("cuDeviceGetCount"))? as usize),
+    }
 }
 
 /// Describes device `ordinal`.
@@ -83,41 +77,29 @@ pub(crate) fn device_count() -> Result<usize> {
 /// As [`init`]; `CudaErrorKind::NoDevice` for a device that is not there.
 pub(crate) fn device_info(ordinal: usize) -> Result<CudaDeviceInfo> {
     let device = get_device(ordinal)?;
-    let memory = device
-        .total_memory()
-        .map_err(|e| from_cust("cuDeviceTotalMem", e))?;
-    let version = driver_version()?;
-    let attribute = |attribute: DeviceAttribute| attribute_or_zero(&device, attribute as c_int);
+    let memory = device.total_memory().map_err(of("cuDeviceTotalMem"))?;
+    let version = CudaApiVersion::get().map_err(of("cuDriverGetVersion"))?;
+    let part = |number: i32| number.max(0) as u32;
+    // 0 for one that the driver does not know.
+    let attribute = |attribute: DeviceAttribute| match device.get_attribute(attribute) {
+        Err(DriverError::InvalidValue) => Ok(0),
+        value => value.map(part).map_err(of("cuDeviceGetAttribute")),
+    };
     Ok(CudaDeviceInfo {
         ordinal,
-        name: device.name().map_err(|e| from_cust("cuDeviceGetName", e))?,
+        name: device.name().map_err(of("cuDeviceGetName"))?,
         memory_bytes: memory as u64,
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
         compute_capability: (
             attribute(DeviceAttribute::ComputeCapabilityMajor)?,
             attribute(DeviceAttribute::ComputeCapabilityMinor)?,
         ),
-        driver_version: version,
+        driver_version: (part(version.major()), part(version.minor())),
         l2_bytes: attribute(DeviceAttribute::L2CacheSize)?,
         shared_bytes_per_block: attribute(DeviceAttribute::MaxSharedMemoryPerBlock)?,
-        shared_bytes_per_block_optin: attribute_or_zero(
-            &device,
-            MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-        )?,
-        memory_pools: attribute_or_zero(&device, MEMORY_POOLS_SUPPORTED)? != 0,
+        shared_bytes_per_block_optin: attribute(DeviceAttribute::MaxSharedMemoryPerBlockOptin)?,
+        memory_pools: attribute(DeviceAttribute::MemoryPoolsSupported)? != 0,
     })
-}
-
-/// The CUDA version that the driver supports, major and minor.
-///
-/// # Errors
-/// What the driver returns.
-pub(crate) fn driver_version() -> Result<(u32, u32)> {
-    let mut version: c_int = 0;
-    // SAFETY: the function writes one int.
-    unsafe { driver!(cuDriverGetVersion(&mut version)) }?;
-    let version = version.max(0) as u32;
-    Ok((version / 1000, version % 1000 / 10))
 }
 
 /// The driver's handle on device `ordinal`.
@@ -129,25 +111,8 @@ pub(super) fn get_device(ordinal: usize) -> Result<Device> {
             1 => "the only device is 0".to_owned(),
             n => format!("the devices are 0 to {}", n - 1),
         };
-        return Err(CudaError::new("cuDeviceGet", 101)
+        return Err(CudaError::new("cuDeviceGet", DriverError::InvalidDevice)
             .with(format_args!("device {ordinal} was asked for, {devices}")));
     }
-    Device::get_device(ordinal as u32).map_err(|e| from_cust("cuDeviceGet", e))
-}
-
-/// An attribute; 0 for one that the driver does not know.
-fn attribute_or_zero(device: &Device, attribute: c_int) -> Result<u32> {
-    let mut value: c_int = 0;
-    // SAFETY: the function writes one int.
-    let asked = unsafe { driver!(cuDeviceGetAttribute(&mut value, attribute, device.as_raw())) };
-    match asked {
-        Ok(()) => Ok(value.max(0) as u32),
-        Err(error) if error.code == driver::INVALID_VALUE => Ok(0),
-        Err(error) => Err(error),
-    }
-}
-
-/// `cust`'s errors of the driver bear the driver's codes.
-pub(super) fn from_cust(call: &'static str, error: cust::error::CudaError) -> CudaError {
-    CudaError::new(call, error as u32)
+    Device::get_device(ordinal as u32).map_err(of("cuDeviceGet"))
 }

@@ -5,11 +5,13 @@
 //! passed to the driver.
 
 use super::context::CudaContext;
-use super::driver::{self, driver};
-use super::error::{CudaError, Result};
+use super::error::{CudaError, CudaErrorKind, Result, driver};
+use super::kept::Kept;
 use super::stream::CudaStream;
+use cust::error::CudaError as DriverError;
+use cust::memory::{DevicePointer, cuda_free, cuda_free_async, cuda_free_locked};
 use cust::sys::CUdeviceptr;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 use std::fmt;
 use std::num::NonZero;
 use std::ptr::{self, NonNull};
@@ -22,7 +24,7 @@ pub(crate) const DEVICE_ALIGN: usize = 256;
 const NO_ADDRESS: NonZero<usize> = NonZero::new(DEVICE_ALIGN).unwrap();
 
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
-const POINTER_MEMORY_TYPE: c_int = 2;
+const POINTER_MEMORY_TYPE: c_uint = 2;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: pinned for every device.
 const HOST_PORTABLE: u32 = 1;
@@ -62,7 +64,7 @@ impl CudaMemory {
         }
         context.make_current()?;
         let mut attempt = allocate_once(stream, bytes, pooled);
-        if pooled && matches!(&attempt, Err(e) if e.code == driver::OUT_OF_MEMORY) {
+        if pooled && matches!(&attempt, Err(e) if e.kind() == CudaErrorKind::OutOfMemory) {
             // Memory whose freeing is still queued cannot be given back before that has run.
             stream.synchronize()?;
             context.trim_pool()?;
@@ -92,7 +94,7 @@ fn allocate_once(stream: &CudaStream, bytes: usize, pooled: bool) -> Result<CUde
         if pooled {
             driver!(cuMemAllocAsync(&mut pointer, bytes, stream.raw()))?;
         } else {
-            driver!(cuMemAlloc_v2(&mut pointer, bytes))?;
+            driver!(cuMemAlloc(&mut pointer, bytes))?;
         }
     }
     Ok(pointer)
@@ -106,14 +108,16 @@ impl Drop for CudaMemory {
         // SAFETY: the address came from the matching allocation and nobody has it any more. In the
         // pool's case the freeing is queued behind the work that uses it; `cuMemFree` itself waits
         // for the device.
-        let free = || unsafe {
+        let free = |pointer: DevicePointer<u8>| unsafe {
             if self.pooled {
-                driver!(cuMemFreeAsync(self.pointer, self.stream.raw()))
+                cuda_free_async(self.stream.stream(), pointer)
             } else {
-                driver!(cuMemFree_v2(self.pointer))
+                cuda_free(pointer)
             }
+            .map_err(|error| (error, pointer))
         };
-        self.stream.context().give_back(free);
+        let pointer = DevicePointer::from_raw(self.pointer);
+        self.stream.context().give_back(pointer, free);
     }
 }
 
@@ -128,7 +132,8 @@ impl fmt::Debug for CudaMemory {
 pub(crate) struct PinnedMemory {
     pointer: NonNull<u8>,
     bytes: usize,
-    context: Arc<CudaContext>,
+    /// What is given back; none where there are no bytes.
+    _kept: Option<Kept<NonNull<u8>>>,
 }
 
 // SAFETY: owned memory, which any thread may use and free.
@@ -143,13 +148,11 @@ impl PinnedMemory {
     /// # Errors
     /// `CudaErrorKind::OutOfMemory`; what else the driver returns.
     pub(crate) fn allocate(context: &Arc<CudaContext>, bytes: usize) -> Result<PinnedMemory> {
-        let context = context.clone();
         if bytes == 0 {
-            let pointer = NonNull::without_provenance(NO_ADDRESS);
             return Ok(PinnedMemory {
-                pointer,
+                pointer: NonNull::without_provenance(NO_ADDRESS),
                 bytes,
-                context,
+                _kept: None,
             });
         }
         context.make_current()?;
@@ -157,13 +160,18 @@ impl PinnedMemory {
         // SAFETY: the function writes one pointer.
         unsafe { driver!(cuMemHostAlloc(&mut raw, bytes, HOST_PORTABLE)) }?;
         let pointer = NonNull::new(raw.cast::<u8>())
-            .ok_or_else(|| CudaError::new("cuMemHostAlloc", driver::OUT_OF_MEMORY))?;
+            .ok_or_else(|| CudaError::new("cuMemHostAlloc", DriverError::OutOfMemory))?;
         // SAFETY: `bytes` bytes were just allocated there. The driver does not promise zeros.
         unsafe { pointer.write_bytes(0, bytes) };
+        // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under way: the
+        // copying functions demand that of their callers.
+        let kept = Kept::new(context, pointer, |pointer| unsafe {
+            cuda_free_locked(pointer.as_ptr()).map_err(|error| (error, pointer))
+        });
         Ok(PinnedMemory {
             pointer,
             bytes,
-            context,
+            _kept: Some(kept),
         })
     }
 
@@ -176,18 +184,6 @@ impl PinnedMemory {
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
-    }
-}
-
-impl Drop for PinnedMemory {
-    fn drop(&mut self) {
-        if self.bytes == 0 {
-            return;
-        }
-        // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under way: the
-        // copying functions demand that of their callers.
-        let free = || unsafe { driver!(cuMemFreeHost(self.pointer.as_ptr().cast())) };
-        self.context.give_back(free);
     }
 }
 
@@ -260,7 +256,7 @@ impl CudaStream {
         }
         self.context().make_current()?;
         // SAFETY: the caller's promise.
-        unsafe { driver!(cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.raw())) }
+        unsafe { driver!(cuMemcpyHtoDAsync(to, from.cast(), bytes, self.raw())) }
     }
 
     /// Queues a copy of `bytes` bytes from the device address `from` to the host. The bytes are
@@ -278,7 +274,7 @@ impl CudaStream {
         }
         self.context().make_current()?;
         // SAFETY: the caller's promise.
-        unsafe { driver!(cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.raw())) }
+        unsafe { driver!(cuMemcpyDtoHAsync(to.cast(), from, bytes, self.raw())) }
     }
 
     /// Queues a copy of `bytes` bytes from the device address `from` to the device address `to`.
@@ -294,6 +290,6 @@ impl CudaStream {
         }
         self.context().make_current()?;
         // SAFETY: the caller's promise.
-        unsafe { driver!(cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw())) }
+        unsafe { driver!(cuMemcpyDtoDAsync(to, from, bytes, self.raw())) }
     }
 }

@@ -1,17 +1,17 @@
-//! The CUDA executor: devices, contexts, streams, memory and launches, on top of `cust` and the
-//! driver.
+//! The CUDA executor: devices, contexts, streams, memory and launches, on top of the project's crate `cust`, which
+//! opens the driver at the first call.
 //!
-//! This is the only place that names `cust`, and all of it is private to the crate. Nothing here
+//! This is the only place of the library that names `cust`, and all of it is private to the crate. Nothing here
 //! panics: every error of the driver is a [`CudaError`] with the driver function, its code, the
-//! code's name and a message.
+//! code's name and a message. What it adds to `cust`: one context per device and process, current before each call;
+//! what is given back is given back once more where that fails, and left where the context is lost.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `door.rs` | the trampolines behind which `libcuda.so.1` is opened at the first call |
-//! | `driver.rs` | driver functions declared with plain numbers as results |
 //! | `error.rs` | [`CudaError`] |
 //! | `device.rs` | [`devices`], [`CudaDeviceInfo`] |
 //! | `context.rs` | [`CudaContext`]: one per device and process, current on whatever thread calls |
+//! | `kept.rs` | what the driver made, given back at its end |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches |
@@ -19,9 +19,8 @@
 
 mod context;
 mod device;
-mod door;
-mod driver;
 mod error;
+mod kept;
 mod memory;
 mod module;
 mod stream;
@@ -39,7 +38,5 @@ pub(crate) use stream::{CudaEvent, CudaStream};
 // What only the tests need.
 #[cfg(test)]
 pub(crate) use device::init;
-#[cfg(test)]
-pub(crate) use door::library as driver_library;
 #[cfg(test)]
 pub(crate) use memory::DEVICE_ALIGN;

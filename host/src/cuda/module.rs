@@ -1,49 +1,40 @@
 //! Modules of PTX or machine code, their functions, and launches.
 
 use super::context::CudaContext;
-use super::driver::{self, driver};
-use super::error::{CudaError, Result};
+use super::error::{CudaError, CudaErrorKind, Result, driver, of};
+use super::kept::Kept;
 use super::stream::CudaStream;
 use super::tables::Tables;
 use crate::code::Code;
 use cuda_std::constant::ConstantValues;
-use cust::sys::{CUfunction, CUmodule};
-use std::ffi::{CStr, CString, c_int, c_void};
+use cust::error::CudaError as DriverError;
+use cust::function::FunctionAttribute;
+use cust::module::{Module, ModuleJitOption};
+use cust::sys::{CUfunction, CUfunction_attribute};
+use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// `CU_JIT_ERROR_LOG_BUFFER`.
-const JIT_ERROR_LOG_BUFFER: c_int = 5;
-/// `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
-const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_int = 6;
-/// `CU_JIT_GENERATE_LINE_INFO`.
-const JIT_GENERATE_LINE_INFO: c_int = 13;
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
-const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+/// How the driver refuses machine code that it cannot read or run.
+const CODE_REFUSED: [DriverError; 3] = [
+    DriverError::InvalidImage,
+    DriverError::NoBinaryForGpu,
+    DriverError::UnsupportedPtxVersion,
+];
 
-/// How the driver refuses machine code that it cannot read or run: `CUDA_ERROR_INVALID_IMAGE`,
-/// `CUDA_ERROR_NO_BINARY_FOR_GPU`, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
-const CODE_REFUSED: [u32; 3] = [200, 209, 222];
+/// What loads a module.
+const LOAD: &str = "cuModuleLoadDataEx";
 
 /// Launch shapes of a kernel whose resident blocks are remembered.
 const MOST_SHAPES: usize = 16;
 
-/// How much of the compiler's log is kept.
-const LOG_BYTES: usize = 16 * 1024;
-
 /// A module that is loaded on one device.
 pub(crate) struct CudaModule {
-    raw: CUmodule,
+    module: Kept<Module>,
     tables: Mutex<Tables>,
-    context: Arc<CudaContext>,
 }
-
-// SAFETY: a module is a handle that the driver lets any thread use at any time.
-unsafe impl Send for CudaModule {}
-// SAFETY: as above.
-unsafe impl Sync for CudaModule {}
 
 impl CudaModule {
     /// Compiles `ptx` for the device of `context` and loads it. The driver keeps what it compiled
@@ -53,13 +44,22 @@ impl CudaModule {
     /// `CudaErrorKind::Module`, with the compiler's log in the message; a NUL byte in `ptx` is such
     /// an error too.
     pub(crate) fn from_ptx(context: &Arc<CudaContext>, ptx: &str) -> Result<Arc<CudaModule>> {
-        let Ok(image) = CString::new(ptx) else {
-            return Err(CudaError::new("cuModuleLoadDataEx", 218)
+        if ptx.contains('\0') {
+            return Err(CudaError::new(LOAD, DriverError::InvalidPtx)
                 .with("PTX text without NUL bytes is required"));
+        }
+        context.make_current()?;
+        let lines = ptx.contains(".loc\t") || ptx.contains(".loc ");
+        let options = [ModuleJitOption::GenerateLineInfo(lines)];
+        let module = match Module::from_ptx(ptx, &options) {
+            // Once more, for what the compiler has to say.
+            Err(error) if CudaError::new(LOAD, error).kind() == CudaErrorKind::Module => {
+                let (module, log) = Module::from_ptx_with_log(ptx, &options);
+                module.map_err(|error| explain(error, &log.error, context))?
+            }
+            module => module.map_err(of(LOAD))?,
         };
-        let has_line_info = ptx.contains(".loc\t") || ptx.contains(".loc ");
-        // SAFETY: a C string.
-        unsafe { Self::load(context, image.as_ptr().cast(), has_line_info) }
+        Ok(Self::loaded(context, module))
     }
 
     /// Loads machine code. None where the driver does not take it, as one that is older than the code's assembler.
@@ -70,52 +70,19 @@ impl CudaModule {
         context: &Arc<CudaContext>,
         code: &Code,
     ) -> Result<Option<Arc<CudaModule>>> {
-        // SAFETY: a whole image, as it came from the assembler.
-        match unsafe { Self::load(context, code.image().as_ptr().cast(), false) } {
-            Ok(module) => Ok(Some(module)),
-            Err(error) if CODE_REFUSED.contains(&error.code) => Ok(None),
-            Err(error) => Err(error),
+        context.make_current()?;
+        match Module::from_cubin(code.image(), &[]) {
+            Ok(module) => Ok(Some(Self::loaded(context, module))),
+            Err(error) if CODE_REFUSED.contains(&error) => Ok(None),
+            Err(error) => Err(CudaError::new(LOAD, error)),
         }
     }
 
-    /// # Safety
-    /// The image is a C string of PTX, or a whole image of machine code.
-    unsafe fn load(
-        context: &Arc<CudaContext>,
-        image: *const c_void,
-        has_line_info: bool,
-    ) -> Result<Arc<CudaModule>> {
-        context.make_current()?;
-        let mut log = vec![0u8; LOG_BYTES];
-        // The driver takes values that fit a pointer in the pointer's place.
-        let mut options = [
-            JIT_ERROR_LOG_BUFFER,
-            JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-            JIT_GENERATE_LINE_INFO,
-        ];
-        let mut values = [
-            log.as_mut_ptr().cast::<c_void>(),
-            ptr::without_provenance_mut(LOG_BYTES),
-            ptr::without_provenance_mut(usize::from(has_line_info)),
-        ];
-        let mut raw: CUmodule = ptr::null_mut();
-        // SAFETY: the image is as the caller promises; options and values are of the length given, the values
-        // as the options require; the log's buffer is as long as said and outlives the call.
-        let code = unsafe {
-            driver::cuModuleLoadDataEx(
-                &mut raw,
-                image.cast(),
-                options.len() as u32,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
-        };
-        driver::check("cuModuleLoadDataEx", code).map_err(|error| explain(error, &log, context))?;
-        Ok(Arc::new(CudaModule {
-            raw,
+    fn loaded(context: &Arc<CudaContext>, module: Module) -> Arc<CudaModule> {
+        Arc::new(CudaModule {
+            module: Kept::new(context, module, Module::drop),
             tables: Mutex::default(),
-            context: context.clone(),
-        }))
+        })
     }
 
     /// Queues setting constant tables, where they hold other values, then `work`, which reads them. Work of other
@@ -134,7 +101,10 @@ impl CudaModule {
         work: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         // SAFETY: the module is loaded as long as `self` lives; the rest is the caller's promise.
-        unsafe { self.tables().with(self.raw, stream, constants, false, work) }
+        unsafe {
+            self.tables()
+                .with(self.module.as_inner(), stream, constants, false, work)
+        }
     }
 
     /// Queues setting a constant table, behind the work of all streams that reads it.
@@ -148,7 +118,14 @@ impl CudaModule {
     ) -> Result<()> {
         let constants = std::slice::from_ref(values);
         // SAFETY: as above, and the values are not looked at.
-        unsafe { (self.tables()).with(self.raw, stream, constants, true, || Ok(())) }
+        unsafe {
+            self.tables()
+                .with(self.module.as_inner(), stream, constants, true, || Ok(()))
+        }
+    }
+
+    fn context(&self) -> &Arc<CudaContext> {
+        self.module.context()
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -161,32 +138,25 @@ impl CudaModule {
     /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such kernel.
     pub(crate) fn get_function(self: &Arc<Self>, name: &str) -> Result<CudaFunction> {
         let missing = |error: CudaError| error.with(format_args!("kernel {name:?}"));
-        let Ok(entry) = CString::new(name) else {
-            return Err(missing(CudaError::new(
-                "cuModuleGetFunction",
-                driver::INVALID_VALUE,
-            )));
-        };
-        self.context.make_current()?;
-        let mut raw: CUfunction = ptr::null_mut();
-        // SAFETY: the function writes one handle; the name is a C string and the module alive.
-        unsafe { driver!(cuModuleGetFunction(&mut raw, self.raw, entry.as_ptr())) }
+        self.context().make_current()?;
+        let function = self.module.get_function(name);
+        let function = function
+            .map_err(of("cuModuleGetFunction"))
             .map_err(missing)?;
-        let attribute = |attribute: c_int| -> Result<u32> {
-            let mut value: c_int = 0;
-            // SAFETY: the function writes one int; the handle is of a module that is alive.
-            unsafe { driver!(cuFuncGetAttribute(&mut value, attribute, raw)) }.map_err(missing)?;
+        let attribute = |attribute: FunctionAttribute| -> Result<u32> {
+            let value = function.get_attribute(attribute);
+            let value = value.map_err(of("cuFuncGetAttribute")).map_err(missing)?;
             Ok(value.max(0) as u32)
         };
         let attributes = FunctionAttributes {
-            max_threads_per_block: attribute(0)?,
-            static_shared_bytes: attribute(1)?,
-            local_bytes: attribute(3)?,
-            registers: attribute(4)?,
+            max_threads_per_block: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+            static_shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+            local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+            registers: attribute(FunctionAttribute::NumRegisters)?,
         };
-        let dynamic_limit = attribute(MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+        let dynamic_limit = attribute(FunctionAttribute::MaxDynamicSharedSizeBytes)?;
         Ok(CudaFunction {
-            raw,
+            raw: function.to_raw(),
             name: name.to_owned(),
             attributes,
             dynamic_limit: AtomicU32::new(dynamic_limit),
@@ -197,38 +167,27 @@ impl CudaModule {
     }
 }
 
-impl Drop for CudaModule {
-    fn drop(&mut self) {
-        // SAFETY: nobody has the module or a function of it any more; the driver waits for kernels that
-        // run.
-        let unload = || unsafe { driver!(cuModuleUnload(self.raw)) };
-        self.context.give_back(unload);
-    }
-}
-
 impl fmt::Debug for CudaModule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CudaModule")
-            .field("raw", &self.raw)
+            .field("module", &*self.module)
             .finish_non_exhaustive()
     }
 }
 
 /// Puts the compiler's log, and what to do about an old driver, into the error's message.
-fn explain(error: CudaError, log: &[u8], context: &CudaContext) -> CudaError {
-    let log = CStr::from_bytes_until_nul(log)
-        .unwrap_or_default()
-        .to_string_lossy();
-    let error = match log.trim() {
-        "" => error,
-        log => error.with(log),
+fn explain(error: DriverError, log: &str, context: &CudaContext) -> CudaError {
+    let failed = CudaError::new(LOAD, error);
+    let failed = match log.trim() {
+        "" => failed,
+        log => failed.with(log),
     };
     let (major, minor) = context.info().driver_version;
-    match error.code {
-        222 => error.with(format_args!(
+    match error {
+        DriverError::UnsupportedPtxVersion => failed.with(format_args!(
             "the driver compiles PTX of CUDA {major}.{minor} at most: a newer driver is required"
         )),
-        _ => error,
+        _ => failed,
     }
 }
 
@@ -289,7 +248,7 @@ impl CudaFunction {
         if let Some((.., blocks)) = known {
             return Ok(*blocks);
         }
-        self.module.context.make_current()?;
+        self.module.context().make_current()?;
         self.allow_dynamic_shared(shared_bytes)?;
         let mut blocks: c_int = 0;
         let threads = c_int::try_from(block_threads).unwrap_or(c_int::MAX);
@@ -333,10 +292,12 @@ impl CudaFunction {
         stream: &CudaStream,
         params: &[*const c_void],
     ) -> Result<()> {
-        self.module.context.make_current()?;
-        let describe = |error: CudaError| match error.code {
+        self.module.context().make_current()?;
+        let describe = |error: CudaError| match error.error {
             // Faults of earlier kernels come up here too; the launch has no part in those.
-            driver::INVALID_VALUE | 701 | 720 => {
+            DriverError::InvalidValue
+            | DriverError::LaunchOutOfResources
+            | DriverError::CooperativeLaunchTooLarge => {
                 error.with(self.describe_launch(grid, block, shared_bytes))
             }
             _ => error.with(format_args!("kernel {}", self.name)),
@@ -376,7 +337,7 @@ impl CudaFunction {
         unsafe {
             driver!(cuFuncSetAttribute(
                 self.raw,
-                MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                FunctionAttribute::MaxDynamicSharedSizeBytes as CUfunction_attribute,
                 value
             ))
         }?;
@@ -385,7 +346,7 @@ impl CudaFunction {
     }
 
     fn describe_launch(&self, grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> String {
-        let info = self.module.context.info();
+        let info = self.module.context().info();
         let attributes = self.attributes;
         format!(
             "kernel {} with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic \

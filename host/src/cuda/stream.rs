@@ -1,11 +1,12 @@
 //! Streams and events.
 
 use super::context::CudaContext;
-use super::driver::{self, driver};
-use super::error::Result;
-use cust::sys::{CUevent, CUstream};
+use super::error::{Result, of};
+use super::kept::Kept;
+use cust::event::{Event, EventFlags};
+use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use cust::sys::CUstream;
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,17 +14,10 @@ use std::time::Duration;
 /// A queue of work for a device: what is put into it runs in that order, apart from other streams.
 ///
 /// Non-blocking in CUDA's sense: it does not wait for the null stream that other libraries may use.
-/// (`cust`'s streams leave that flag off, which is why this is not one of them.)
 pub(crate) struct CudaStream {
-    raw: CUstream,
+    stream: Kept<Stream>,
     id: u64,
-    context: Arc<CudaContext>,
 }
-
-// SAFETY: a stream is a handle that the driver lets any thread use at any time.
-unsafe impl Send for CudaStream {}
-// SAFETY: as above.
-unsafe impl Sync for CudaStream {}
 
 impl CudaStream {
     /// Makes a stream on the device of `context`.
@@ -32,20 +26,17 @@ impl CudaStream {
     /// What the driver returns.
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<CudaStream> {
         context.make_current()?;
-        let mut raw: CUstream = ptr::null_mut();
-        // SAFETY: the function writes one handle.
-        unsafe { driver!(cuStreamCreate(&mut raw, driver::STREAM_NON_BLOCKING)) }?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(of("cuStreamCreate"))?;
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(CudaStream {
-            raw,
+            stream: Kept::new(context, stream, Stream::drop),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            context: context.clone(),
         })
     }
 
     /// The context that the stream belongs to.
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
-        &self.context
+        self.stream.context()
     }
 
     /// A number that no other stream of the process has had; the driver uses its handles again.
@@ -55,7 +46,12 @@ impl CudaStream {
 
     /// The driver's handle, valid while `self` lives.
     pub(crate) fn raw(&self) -> CUstream {
-        self.raw
+        self.stream.as_inner()
+    }
+
+    /// The stream, for functions of `cust`.
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// Blocks the calling thread until all work in the stream is done.
@@ -63,9 +59,8 @@ impl CudaStream {
     /// # Errors
     /// What the driver returns; a kernel's failure shows here (`CudaErrorKind::DeviceFault`).
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.context.make_current()?;
-        // SAFETY: the stream is alive.
-        unsafe { driver!(cuStreamSynchronize(self.raw)) }
+        self.context().make_current()?;
+        self.stream.synchronize().map_err(of("cuStreamSynchronize"))
     }
 
     /// Work put into this stream from now on waits for `event`, which may be of another stream or
@@ -74,9 +69,10 @@ impl CudaStream {
     /// # Errors
     /// What the driver returns.
     pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
-        self.context.make_current()?;
-        // SAFETY: both are alive; the driver keeps what it needs of the event once this returns.
-        unsafe { driver!(cuStreamWaitEvent(self.raw, event.raw, 0)) }
+        self.context().make_current()?;
+        self.stream
+            .wait_event(&event.event, StreamWaitEventFlags::DEFAULT)
+            .map_err(of("cuStreamWaitEvent"))
     }
 
     /// Work put into this stream from now on waits for all that is in `other` now.
@@ -84,10 +80,10 @@ impl CudaStream {
     /// # Errors
     /// What the driver returns.
     pub(crate) fn wait_for(&self, other: &CudaStream) -> Result<()> {
-        if self.raw == other.raw {
+        if self.raw() == other.raw() {
             return Ok(());
         }
-        let event = CudaEvent::without_timing(&other.context)?;
+        let event = CudaEvent::without_timing(other.context())?;
         event.record(other)?;
         self.wait(&event)
     }
@@ -98,39 +94,25 @@ impl CudaStream {
     /// What the driver returns.
     #[cfg(test)]
     pub(crate) fn record(&self) -> Result<CudaEvent> {
-        let event = CudaEvent::new(&self.context)?;
+        let event = CudaEvent::new(self.context())?;
         event.record(self)?;
         Ok(event)
-    }
-}
-
-impl Drop for CudaStream {
-    fn drop(&mut self) {
-        // SAFETY: the stream is alive and nobody else has it any more; the driver lets queued work finish.
-        let destroy = || unsafe { driver!(cuStreamDestroy_v2(self.raw)) };
-        self.context.give_back(destroy);
     }
 }
 
 impl fmt::Debug for CudaStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CudaStream")
-            .field("raw", &self.raw)
-            .field("context", &self.context)
+            .field("raw", &self.raw())
+            .field("context", self.context())
             .finish()
     }
 }
 
 /// A mark in a stream that can be waited for and, if made for it, timed.
 pub(crate) struct CudaEvent {
-    raw: CUevent,
-    context: Arc<CudaContext>,
+    event: Kept<Event>,
 }
-
-// SAFETY: an event is a handle that the driver lets any thread use at any time.
-unsafe impl Send for CudaEvent {}
-// SAFETY: as above.
-unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
     /// Makes an event that can be timed.
@@ -138,7 +120,7 @@ impl CudaEvent {
     /// # Errors
     /// What the driver returns.
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<CudaEvent> {
-        Self::with_flags(context, driver::EVENT_DEFAULT)
+        Self::with_flags(context, EventFlags::DEFAULT)
     }
 
     /// Makes an event that can be waited for only, which costs less.
@@ -146,17 +128,14 @@ impl CudaEvent {
     /// # Errors
     /// What the driver returns.
     pub(crate) fn without_timing(context: &Arc<CudaContext>) -> Result<CudaEvent> {
-        Self::with_flags(context, driver::EVENT_DISABLE_TIMING)
+        Self::with_flags(context, EventFlags::DISABLE_TIMING)
     }
 
-    fn with_flags(context: &Arc<CudaContext>, flags: u32) -> Result<CudaEvent> {
+    fn with_flags(context: &Arc<CudaContext>, flags: EventFlags) -> Result<CudaEvent> {
         context.make_current()?;
-        let mut raw: CUevent = ptr::null_mut();
-        // SAFETY: the function writes one handle.
-        unsafe { driver!(cuEventCreate(&mut raw, flags)) }?;
+        let event = Event::new(flags).map_err(of("cuEventCreate"))?;
         Ok(CudaEvent {
-            raw,
-            context: context.clone(),
+            event: Kept::new(context, event, Event::drop),
         })
     }
 
@@ -165,9 +144,10 @@ impl CudaEvent {
     /// # Errors
     /// What the driver returns, an error where the stream is of another device.
     pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
-        self.context.make_current()?;
-        // SAFETY: both are alive.
-        unsafe { driver!(cuEventRecord(self.raw, stream.raw)) }
+        self.event.context().make_current()?;
+        self.event
+            .record(&stream.stream)
+            .map_err(of("cuEventRecord"))
     }
 
     /// Blocks the calling thread until the work before the mark is done. One never recorded counts
@@ -176,9 +156,8 @@ impl CudaEvent {
     /// # Errors
     /// What the driver returns; a kernel's failure shows here.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.context.make_current()?;
-        // SAFETY: the event is alive.
-        unsafe { driver!(cuEventSynchronize(self.raw)) }
+        self.event.context().make_current()?;
+        self.event.synchronize().map_err(of("cuEventSynchronize"))
     }
 
     /// The device's time from `start` to this mark, to about half a microsecond. Waits until both
@@ -189,26 +168,19 @@ impl CudaEvent {
     pub(crate) fn elapsed_since(&self, start: &CudaEvent) -> Result<Duration> {
         self.synchronize()?;
         start.synchronize()?;
-        let mut milliseconds = 0f32;
-        // SAFETY: the function writes one float; both events are alive.
-        unsafe { driver!(cuEventElapsedTime(&mut milliseconds, start.raw, self.raw)) }?;
+        let milliseconds = self
+            .event
+            .elapsed_time_f32(&start.event)
+            .map_err(of("cuEventElapsedTime"))?;
         // Negative where the marks were given in the wrong order.
         Ok(Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).unwrap_or_default())
-    }
-}
-
-impl Drop for CudaEvent {
-    fn drop(&mut self) {
-        // SAFETY: the event is alive and nobody else has it; the driver keeps what waits for it working.
-        let destroy = || unsafe { driver!(cuEventDestroy_v2(self.raw)) };
-        self.context.give_back(destroy);
     }
 }
 
 impl fmt::Debug for CudaEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CudaEvent")
-            .field("raw", &self.raw)
+            .field("event", &*self.event)
             .finish_non_exhaustive()
     }
 }

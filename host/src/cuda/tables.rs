@@ -3,10 +3,10 @@
 //! Work in one stream is in order, so values stay as they are from launch to launch and are copied again only where they
 //! are others. Several streams may read the same values at a time; whoever sets others waits for all who read.
 
-use super::driver::{self, driver};
-use super::error::{CudaError, Result};
+use super::error::{CudaError, Result, driver};
 use super::stream::{CudaEvent, CudaStream};
 use cuda_std::constant::ConstantValues;
+use cust::error::CudaError as DriverError;
 use cust::sys::{CUdeviceptr, CUmodule};
 use std::ffi::CString;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Tables {
                 let (mut address, mut bytes) = (0, 0);
                 // SAFETY: the function writes an address and a size; the name is a C string and the module alive.
                 unsafe {
-                    driver!(cuModuleGetGlobal_v2(
+                    driver!(cuModuleGetGlobal(
                         &mut address,
                         &mut bytes,
                         module,
@@ -241,7 +241,7 @@ impl Table {
 }
 
 fn misfit() -> CudaError {
-    CudaError::new("cuModuleGetGlobal", driver::INVALID_VALUE)
+    CudaError::new("cuModuleGetGlobal", DriverError::InvalidValue)
 }
 
 fn wrong(values: &ConstantValues<'_>) -> impl Fn(CudaError) -> CudaError + use<> {

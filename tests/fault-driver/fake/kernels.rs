@@ -130,7 +130,7 @@ pub unsafe fn cuModuleGetFunction(
             unsafe { CStr::from_ptr(name) }.to_string_lossy()
         );
         match fake.modules.get(&(module as u64)) {
-            Some(found) if found.text.contains(&entry) => {}
+            Some(found) if found.text.contains(&entry) || found.text.starts_with(CODE) => {}
             Some(_) => return NOT_FOUND,
             None => return invalid("a kernel of a module that is not there", INVALID_HANDLE),
         }
@@ -148,6 +148,9 @@ pub unsafe fn cuModuleGetFunction(
         0
     })
 }
+
+/// What machine code begins with, which is not looked into.
+const CODE: &str = "\x7fELF";
 
 /// What stands before a kernel's name in PTX.
 const ENTRY: &str = ".entry ";

@@ -1,39 +1,9 @@
-//! The linker, whose machine code is what was added one behind the other; memory of other APIs; tensor maps; the record of
-//! what was looked up.
+//! The linker, whose machine code is what was added one behind the other; memory of other APIs; tensor maps.
 
 use super::{INVALID_HANDLE, INVALID_VALUE, in_context, with};
 use crate::Handle;
 use crate::control::{detail, is_listing};
-use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-
-static LOOKUP_IS_OFF: AtomicBool = AtomicBool::new(false);
-static FOUND: AtomicU32 = AtomicU32::new(0);
-static NOT_FOUND: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the driver's own look-up refuses everything.
-pub fn lookup_is_off() -> bool {
-    LOOKUP_IS_OFF.load(SeqCst)
-}
-
-/// Has the driver's own look-up refuse everything from now on, or no longer.
-#[unsafe(no_mangle)]
-pub extern "C" fn fault_lookup(off: bool) {
-    LOOKUP_IS_OFF.store(off, SeqCst);
-}
-
-/// Counts what the driver's own look-up was asked for.
-pub fn looked_up(_: &str, _: c_int, found: bool) {
-    let count = if found { &FOUND } else { &NOT_FOUND };
-    count.fetch_add(1, SeqCst);
-}
-
-/// How often the driver's own look-up has found something (true), or not (false).
-#[unsafe(no_mangle)]
-pub extern "C" fn fault_looked_up(found: bool) -> u32 {
-    let count = if found { &FOUND } else { &NOT_FOUND };
-    count.load(SeqCst)
-}
+use std::ffi::{c_char, c_uint, c_void};
 
 pub unsafe fn cuLinkCreate_v2(
     _: c_uint,

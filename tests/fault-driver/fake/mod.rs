@@ -93,6 +93,8 @@ enum Work {
 struct Fake {
     devices: usize,
     memory: u64,
+    /// Attributes of the devices that are others than the usual; none is one that the driver does not know.
+    attributes: BTreeMap<c_int, Option<c_int>>,
     retained: BTreeMap<usize, u64>,
     used: BTreeMap<usize, u64>,
     blocks: BTreeMap<u64, Block>,
@@ -124,6 +126,15 @@ pub extern "C" fn fault_devices(devices: u32, memory: u64) {
     let mut fake = lock();
     let fake = fake.get_or_insert_default();
     (fake.devices, fake.memory) = (devices as usize, memory);
+}
+
+/// Gives all devices this value of an attribute; a negative one is one that the driver does not know.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_attribute(attribute: c_int, value: c_int) {
+    let known = (value >= 0).then_some(value);
+    let mut fake = lock();
+    let attributes = &mut fake.get_or_insert_default().attributes;
+    attributes.insert(attribute, known);
 }
 
 fn lock() -> MutexGuard<'static, Option<Fake>> {
@@ -363,7 +374,14 @@ pub unsafe fn cuDeviceTotalMem_v2(bytes: *mut usize, _: c_int) -> u32 {
 }
 
 pub unsafe fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int) -> u32 {
+    let set = lock()
+        .as_ref()
+        .and_then(|fake| fake.attributes.get(&attribute).copied());
+    if set == Some(None) {
+        return INVALID_VALUE;
+    }
     let is = match attribute {
+        _ if set.is_some() => set.flatten().unwrap_or_default(),
         1 => 1024,      // threads per block
         8 => 48 * 1024, // shared memory per block
         10 => 32,       // warp size

@@ -118,6 +118,27 @@ impl Driver {
         set(refuse);
     }
 
+    /// Has the driver's own look-up find no function of this name any more.
+    pub fn lack(&self, name: &CStr) {
+        type Function = unsafe extern "C" fn(*const c_char);
+        // SAFETY: its type; a C string.
+        unsafe { self.function::<Function>(c"fault_lack")(name.as_ptr()) };
+    }
+
+    /// Has each call of a function, by its exported name, return `code` and do nothing; 0 lets it be made again.
+    pub fn answer(&self, name: &CStr, code: u32) {
+        type Function = unsafe extern "C" fn(*const c_char, u32);
+        // SAFETY: its type; a C string.
+        unsafe { self.function::<Function>(c"fault_answer")(name.as_ptr(), code) };
+    }
+
+    /// Gives the make-believe devices this value of an attribute; a negative one is one that the driver does not know.
+    pub fn attribute(&self, attribute: i32, value: i32) {
+        // SAFETY: its type.
+        let set = unsafe { self.function::<extern "C" fn(i32, i32)>(c"fault_attribute") };
+        set(attribute, value);
+    }
+
     /// How many functions the driver's own look-up has found, and how many not.
     pub fn lookups(&self) -> (u32, u32) {
         // SAFETY: its type.

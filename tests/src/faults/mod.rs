@@ -1,6 +1,6 @@
 //! Injected faults: every driver call of every operation is made to fail, once each.
 //!
-//! The library's door opens `fault-driver` in the place of `libcuda.so.1`, which stands before a real driver
+//! The library opens `fault-driver` in the place of `libcuda.so.1`, which stands before a real driver
 //! or does without one. An operation that meets a failing call has to return an error that names the call
 //! (or do its work all the same, where the call only gives something back), leave nothing behind in the
 //! driver, and work when it is asked again.
@@ -53,6 +53,18 @@ pub fn is_child() -> Option<Behind> {
     [Behind::MakeBelieve, Behind::RealDriver]
         .into_iter()
         .find(|behind| behind.word() == word)
+}
+
+/// A folder in which linkers find the driver of make-believe devices, of which it has none yet: as `libcuda.so.1`, and as
+/// `libcuda.so`.
+///
+/// # Errors
+/// That it cannot be written.
+pub fn stand_in() -> std::io::Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("libcuda.so.1"), DRIVER)?;
+    std::os::unix::fs::symlink("libcuda.so.1", folder.path().join("libcuda.so"))?;
+    Ok(folder)
 }
 
 /// Starts `program`, which is to call [`child`], and gives what it printed.

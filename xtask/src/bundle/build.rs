@@ -76,23 +76,6 @@ pub fn program() -> Result<PathBuf> {
     .program)
 }
 
-/// Compiles the driver that stands in for NVIDIA's in some tests.
-pub fn fake_driver(to: &Path) -> Result<()> {
-    let source = project::root().join("host/driver-door/fake_driver.rs");
-    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    command
-        .args([
-            "--crate-type=cdylib",
-            "--edition=2024",
-            "-O",
-            "-Cstrip=symbols",
-            "-o",
-        ])
-        .args([to, &source])
-        .current_dir(project::root());
-    command::finish("bundle", &mut command)
-}
-
 /// Builds the kernels of the test `device_library`, as that does where there is a compiler.
 pub fn device_tests(arch: NvvmArch, to: &Path) -> Result<()> {
     CudaBuilder::new(project::root().join("cuda_std/tests/device"))

@@ -2,6 +2,8 @@
 //! no Rust; `sanitize` and `profile`, which use the scripts here.
 
 mod build;
+#[path = "../../../tests/src/faults/compile.rs"]
+mod compile;
 mod lines;
 
 use std::io::Write;
@@ -73,6 +75,11 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     ),
     (
         "warpwright-tests",
+        Some("cust_parity"),
+        "it says all when it is compiled, and builds the published crate",
+    ),
+    (
+        "warpwright-tests",
         Some("defects_build"),
         "it builds kernels",
     ),
@@ -122,7 +129,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (name, path) in &built.examples {
         fs::copy(path, folder.join(name))?;
     }
-    build::fake_driver(&folder.join("libfake_driver.so"))?;
+    let folder_of_driver = folder.join("fault-driver");
+    make(&folder_of_driver)?;
+    compile::compile(&project::root(), &folder_of_driver.join("libcuda.so.1"))?;
     let folder_of_kernels = folder.join("device-tests");
     fs::create_dir_all(&folder_of_kernels)?;
     for arch in DEVICE_TESTS {

@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # Where the tests find what cargo would have built beside them.
-export WARPWRIGHT_FAKE_DRIVER="$here/libfake_driver.so"
+export WARPWRIGHT_FAULT_DRIVER="$here/fault-driver/libcuda.so.1"
 export CARGO_BIN_EXE_warpwright="$here/warpwright"
 export WARPWRIGHT_DEVICE_TESTS_PTX="$here/device-tests"
 unset WARPWRIGHT_PTX_DIR

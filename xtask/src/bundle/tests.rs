@@ -157,7 +157,7 @@ mod scripts {
     #[test]
     fn tests_find_what_they_need_and_work_in_a_folder_of_their_own() {
         let text = "test -z \"$(ls)\" && touch left && \
-                    test \"$(basename \"$WARPWRIGHT_FAKE_DRIVER\")\" = libfake_driver.so && \
+                    test \"$(basename \"$WARPWRIGHT_FAULT_DRIVER\")\" = libcuda.so.1 && \
                     test \"$WARPWRIGHT_REQUIRE_CUDA\" = 1 && ";
         let text = text.to_owned() + &result(1, 0);
         let folder = bundle(&[("a", &text), ("b", &text)]);

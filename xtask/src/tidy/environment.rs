@@ -42,7 +42,13 @@ const NAMED_ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// What programs of others link: they must not read variables but by `system`, which knows of raised privileges.
-const LIBRARIES: &[&str] = &["cuda_std/src/", "gpu/src/", "host/src/", "cli/src/"];
+const LIBRARIES: &[&str] = &[
+    "cuda_std/src/",
+    "cust/src/",
+    "gpu/src/",
+    "host/src/",
+    "cli/src/",
+];
 
 /// Every variable that a source or a script names or reads has a row in the table of `SECURITY.md`, and every row of the
 /// project's own is of one that is named.

@@ -14,25 +14,21 @@ pub(super) const TABLE_HEAD: &str = "| folder | what it is | may depend on |";
 /// The packages of the published `cust`.
 const CUST: &[&str] = &["cust", "cust_core", "cust_derive", "cust_raw"];
 
-/// Where the project's own crate of that name is, where it is compared with the published one, and the text of a crate for the
-/// examples of Rust-CUDA.
-const OWN_CUST: &[&str] = &[
+/// Where the project's own crate of that name is, where the library uses it, where it is compared with the published one, and
+/// the text of a crate for the examples of Rust-CUDA.
+const USERS_OF_CUST: &[&str] = &[
     "cust/",
+    "host/src/cuda",
     "tests/tests/cust_parity.rs",
     "xtask/src/rust_cuda/blastoff.rs",
+    PUBLISHED_CUST,
 ];
 
-/// The manifests that may name the published crate.
-const USERS_OF_CUST: &[&str] = &["host/Cargo.toml", "tests/Cargo.toml"];
+/// The crate that has the published one, outside of the workspace.
+const PUBLISHED_CUST: &str = "tests/published-cust/";
 
-/// Where assembly may be written, and why.
-const ASM_ALLOWED: &[(&str, &str)] = &[
-    ("cuda_std/", "it is the place for instructions"),
-    (
-        "host/src/cuda/door.rs",
-        "the trampolines in front of the driver's functions, for the host",
-    ),
-];
+/// Where assembly may be written: it is the place for instructions.
+const ASM_ALLOWED: &str = "cuda_std/";
 
 /// A dependency of a package.
 struct Dependency {
@@ -53,7 +49,7 @@ struct Layer {
 }
 
 /// Every crate depends only on what its row of the table in `ARCHITECTURE.md` names, and something there on each that is
-/// named. The published `cust` is of the layer of our own.
+/// named.
 pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
     let layers = layers(tree.text(PAGE).unwrap_or_default());
     let mut found = Found::new();
@@ -73,9 +69,8 @@ pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
             continue;
         };
         for dependency in dependencies(tree, path).unwrap_or_default() {
-            let published = CUST.contains(&dependency.package.as_str());
-            let target = dependency.folder.or(published.then(|| "cust".to_owned()));
-            let Some(target) = target.and_then(|folder| layer_of(&layers, &folder)) else {
+            let folder_of = dependency.folder.as_ref();
+            let Some(target) = folder_of.and_then(|folder| layer_of(&layers, folder)) else {
                 continue;
             };
             let is_named = |below: &Vec<String>| target.folders.iter().any(|it| below.contains(it));
@@ -153,14 +148,13 @@ fn folder(manifest: &str) -> &str {
     manifest.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and only `host` depends on the published one,
-/// beside the comparison with our own.
+/// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and nothing depends on the published one, beside the
+/// comparison with our own.
 pub fn one_door_to_cust(tree: &Tree) -> Found {
     let mut found = Found::new();
     for (path, tokens) in tree
         .sources()
-        .filter(|(path, _)| !path.starts_with("host/src/cuda"))
-        .filter(|(path, _)| !OWN_CUST.iter().any(|own| path.starts_with(own)))
+        .filter(|(path, _)| !USERS_OF_CUST.iter().any(|user| path.starts_with(user)))
     {
         for line in lines(tokens, "cust") {
             found.push((
@@ -172,13 +166,16 @@ pub fn one_door_to_cust(tree: &Tree) -> Found {
     }
     for (path, _) in tree
         .ending("Cargo.toml")
-        .filter(|(path, _)| !USERS_OF_CUST.contains(path))
+        .filter(|(path, _)| !path.starts_with(PUBLISHED_CUST))
     {
         // A manifest that cannot be read is cargo's to report.
         for dependency in dependencies(tree, path).unwrap_or_default() {
             if CUST.contains(&dependency.package.as_str()) {
                 let line = line_of_key(tree, path, &dependency.key);
-                let what = format!("only host depends on `{}`", dependency.package);
+                let what = format!(
+                    "the project's own crate is required, given the published `{}`",
+                    dependency.package
+                );
                 found.push((path.to_owned(), line, what));
             }
         }
@@ -186,11 +183,11 @@ pub fn one_door_to_cust(tree: &Tree) -> Found {
     found
 }
 
-/// Only the device library, and what [`ASM_ALLOWED`] gives a reason for, contains assembly.
+/// Only the device library contains assembly.
 pub fn one_place_for_asm(tree: &Tree) -> Found {
     let mut found = Found::new();
     for (path, tokens) in tree.sources() {
-        if ASM_ALLOWED.iter().any(|(start, _)| path.starts_with(start)) {
+        if path.starts_with(ASM_ALLOWED) {
             continue;
         }
         for pair in tokens.windows(2) {

@@ -167,7 +167,7 @@ fn launches_from_several_threads() {
     .expect_err("more shared memory than there is");
     assert!(
         error
-            .message
+            .to_string()
             .contains("bytes of dynamic shared memory was asked for"),
         "{error}"
     );
@@ -215,7 +215,7 @@ fn errors_of_the_real_driver() {
         .expect_err("nonsense");
     assert_eq!(error.kind(), CudaErrorKind::Module, "{error}");
     assert!(
-        error.message.contains("line 3"),
+        error.to_string().contains("line 3"),
         "the compiler's log is in the message: {error}"
     );
     let module = CudaModule::from_ptx(&context, PTX).expect("the module compiles");

@@ -1,17 +1,33 @@
-//! Tests of the door and the executor: without a driver, with a make-believe one, and on a device.
+//! Tests of the executor: without a driver, with a make-believe one, and on a device.
 
-mod fake_driver;
 mod gpu;
+mod make_believe;
 mod no_driver;
 
+#[path = "../../../../tests/src/faults/compile.rs"]
+mod compile;
+#[allow(
+    dead_code,
+    reason = "the tests of failing calls have it, and use more of it"
+)]
+#[path = "../../../../tests/src/faults/driver.rs"]
+mod levers;
+
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::Command;
 
-/// Runs `body` in a process of its own with `WARPWRIGHT_LIBCUDA` set to what `library` gives: which
-/// driver there is gets decided once per process. `test` is the path of the test that calls this,
-/// below this module; the process is this very test executable, told to run that test alone.
-fn with_library(test: &str, library: impl FnOnce() -> PathBuf, body: fn()) {
+/// The variable by which a library is named in the driver's place.
+const LIBRARY: &str = cust::driver::LIBRARY_VARIABLE;
+
+/// Runs `body` in a process of its own with an environment variable: which driver there is gets decided once per process.
+/// `test` is the path of the test that calls this, below this module; the process is this very test executable, told to
+/// run that test alone.
+fn with_variable(
+    test: &str,
+    variable: impl FnOnce() -> (&'static str, OsString),
+    body: impl FnOnce(),
+) {
     const CHILD: &str = "WARPWRIGHT_TEST_CHILD";
     if env::var_os(CHILD).is_some_and(|name| name == test) {
         return body();
@@ -19,10 +35,12 @@ fn with_library(test: &str, library: impl FnOnce() -> PathBuf, body: fn()) {
     let (_, module) = module_path!()
         .split_once("::")
         .expect("this module lies in a crate");
+    let (name, value) = variable();
     let output = Command::new(env::current_exe().expect("the test executable has a path"))
         .args([&format!("{module}::{test}"), "--exact", "--nocapture"])
+        .env_remove(LIBRARY)
         .env(CHILD, test)
-        .env(super::door::LIBRARY_VARIABLE, library())
+        .env(name, value)
         .output()
         .expect("the test executable starts");
     let shown = String::from_utf8_lossy(&output.stdout);
@@ -33,30 +51,4 @@ fn with_library(test: &str, library: impl FnOnce() -> PathBuf, body: fn()) {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-}
-
-#[allow(dead_code, reason = "its `main` is Cargo's to call")]
-#[path = "../../../build.rs"]
-mod build_script;
-
-#[test]
-fn the_list_of_symbols_is_checked() {
-    let names = |text| build_script::symbol_names(text);
-    assert_eq!(
-        names("# a comment\ncuInit\n\n cuMemAlloc_v2 \n"),
-        Ok(vec!["cuInit", "cuMemAlloc_v2"])
-    );
-    for (text, part) in [
-        ("", "at least one name"),
-        ("# cuInit\n", "at least one name"),
-        ("cuInit\ncuInit\n", "symbols.txt:2: cuInit is there twice"),
-        (
-            "cuInit\nmain\n",
-            "symbols.txt:2: \"main\" names no driver function",
-        ),
-        ("cuInit, cuMemAlloc_v2\n", "names no driver function"),
-    ] {
-        let error = names(text).expect_err(text);
-        assert!(error.contains(part), "{text:?}: {error}");
-    }
 }
