@@ -291,6 +291,7 @@ fn end_of_parameters(line: &str) -> Option<usize> {
 }
 
 pub(crate) mod local;
+pub(crate) mod panics;
 pub(crate) mod statics;
 #[cfg(test)]
 mod tests;

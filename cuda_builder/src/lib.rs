@@ -72,7 +72,7 @@ mod symbols;
 mod toolchain;
 
 pub use arch::{NvvmArch, ParseArchError, PtxVersion};
-pub use builder::{CudaBuilder, DebugInfo, EmitOption};
+pub use builder::{CudaBuilder, DebugInfo, EmitOption, PanicMessages};
 pub use error::CudaBuilderError;
 pub use module::{BuiltModule, EntryPoint, Module};
 pub use toolchain::{PINNED_RUST, Survey, Toolchain, ToolchainOptions, ToolchainSource};

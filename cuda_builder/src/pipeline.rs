@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::builder::{CudaBuilder, EmitOption};
+use crate::builder::{CudaBuilder, EmitOption, PanicMessages};
 use crate::module::{self, BuiltModule, EntryPoint};
 use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, ir, process, symbols};
 
@@ -21,6 +21,9 @@ const JOBS: usize = 2;
 const REDUCE: &str = "internalize,globaldce";
 const OPTIMISE: &str =
     "internalize,globaldce,function(require<domtree>,infer-address-spaces),default<O3>,globaldce";
+/// Without optimisation: what has to be inlined is, and address spaces are inferred.
+const PLAIN: &str =
+    "internalize,globaldce,always-inline,function(require<domtree>,infer-address-spaces),globaldce";
 
 pub(crate) struct Pipeline<'a> {
     pub(crate) builder: &'a CudaBuilder,
@@ -92,6 +95,10 @@ impl Pipeline<'_> {
         let text =
             fs::read_to_string(&reduced).map_err(CudaBuilderError::io("reading", &reduced))?;
         let text = ir::statics::place(&text, self.builder.use_constant_memory_space)?;
+        let text = match self.builder.messages() {
+            PanicMessages::Place => ir::panics::without_arguments(&text),
+            PanicMessages::None | PanicMessages::Full => text,
+        };
         write(&reduced, &symbols::canonical(&text))?;
         // The linked crates are large, and nothing needs them any more.
         fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
@@ -125,7 +132,12 @@ impl Pipeline<'_> {
         }
         let optimised = self.folder.join(format!("{name}.ll"));
         let public = kernels().chain(visible.into_iter().map(String::as_str));
-        self.optimise(OPTIMISE, reduced, &optimised, name, public)?;
+        let passes = if self.builder.nvvm_opts {
+            OPTIMISE
+        } else {
+            PLAIN
+        };
+        self.optimise(passes, reduced, &optimised, name, public)?;
 
         let text =
             fs::read_to_string(&optimised).map_err(CudaBuilderError::io("reading", &optimised))?;
@@ -144,6 +156,12 @@ impl Pipeline<'_> {
                 "module `{name}`: the entries {} required in the PTX, given {}",
                 kernels().collect::<Vec<_>>().join(", "),
                 found.join(", ")
+            )));
+        }
+        if lacks_allocator(&text) {
+            return Err(CudaBuilderError::Modules(format!(
+                "module `{name}`: a global allocator required where a crate uses `alloc`, given none; cuda_std has one \
+                 with its feature `alloc`"
             )));
         }
         fs::rename(&unfinished, &path).map_err(CudaBuilderError::io("writing", &path))?;
@@ -197,7 +215,7 @@ impl Pipeline<'_> {
         command
             .arg(format!("-mcpu={}", builder.arch))
             .arg(format!("-mattr={}", self.ptx_version.feature()))
-            .arg("-O3")
+            .arg(if builder.nvvm_opts { "-O3" } else { "-O0" })
             .arg(format!(
                 "-nvptx-fma-level={}",
                 if builder.fma_contraction { 2 } else { 0 }
@@ -285,6 +303,15 @@ fn option(name: &str, value: &Path) -> OsString {
 
 fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
+}
+
+/// Whether a PTX text leaves a function of rustc's allocator to somebody else.
+fn lacks_allocator(ptx: &str) -> bool {
+    let mut declared = ptx.match_indices(".extern .func").map(|(at, _)| &ptx[at..]);
+    declared.any(|text| {
+        let end = text.find([';', '{']).unwrap_or(text.len());
+        text[..end].contains("7___rustc")
+    })
 }
 
 /// The entries of a PTX text, ordered by name.

@@ -15,6 +15,7 @@
         asm_experimental_arch,
         core_float_math,
         link_llvm_intrinsics,
+        rustc_attrs,
         stdarch_nvptx
     ),
     allow(internal_features)
@@ -22,6 +23,9 @@
 
 // `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
 extern crate self as cuda_std;
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 pub mod async_copy;
 pub mod atomic;
@@ -88,15 +92,19 @@ pub trait __Bounds {
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
     pub use crate::{Plain, f16, kernel, print, println, shared, shared_array, thread, warp};
+    #[cfg(feature = "alloc")]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec,
+        vec::Vec,
+    };
     pub use core::{assert_eq, assert_ne};
 }
 
 #[cfg(all(doctest, not(target_arch = "nvptx64")))]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
-
-#[cfg(target_arch = "nvptx64")]
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! {
-    imp::trap()
-}

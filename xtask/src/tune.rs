@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuda_builder::{CudaBuilder, Module};
+use cuda_builder::{CudaBuilder, Module, PanicMessages};
 
 use crate::{Result, project};
 
@@ -71,6 +71,8 @@ pub fn build(to: &Path) -> Result<()> {
         .target_dir(project::target_dir().join("cuda-builder"))
         .install_tools(true)
         .verbose(true)
+        // As the library's own.
+        .panic_messages(PanicMessages::None)
         .modules(modules)
         .only(["tune"])
         .build_modules()?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use cuda_builder::{CudaBuilder, Toolchain, ToolchainOptions};
+use cuda_builder::{CudaBuilder, PanicMessages, Toolchain, ToolchainOptions};
 
 use crate::manifest::{Manifest, Tools};
 use crate::{Result, project};
@@ -101,6 +101,7 @@ fn build_ptx() -> Result<PathBuf> {
             .verbose(true)
             .arch(arch)
             .ptx_version(project::ptx_version(arch))
+            .panic_messages(PanicMessages::None)
             .modules(project::modules())
             .build_modules()?;
         fs::create_dir_all(folder.join(arch.sm()))?;
