@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuda_builder::NvvmArch;
+use cuda_builder::{NvvmArch, PanicMessages};
 use liblzma::stream::{Check, Filters, LzmaOptions, Stream};
 use liblzma::write::XzEncoder;
 
@@ -129,6 +129,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for arch in DEVICE_TESTS {
         let to = folder_of_kernels.join(format!("{}.ptx", arch.sm()));
         build::device_tests(*arch, &to)?;
+    }
+    for messages in [PanicMessages::Place, PanicMessages::Full] {
+        build::program_tests(messages, &folder_of_kernels)?;
     }
     crate::tune::build(&folder.join("tune.ptx"))?;
     add_tools(folder)?;
