@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::builder::{CudaBuilder, EmitOption, PanicMessages};
+use crate::ir::{self, Prepared};
 use crate::module::{self, BuiltModule, EntryPoint};
-use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, ir, process, symbols};
+use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, process, symbols};
 
 /// At most this many modules are optimised at the same time.
 const JOBS: usize = 2;
@@ -90,7 +91,8 @@ impl Pipeline<'_> {
         // All modules start from the little that the kernels reach.
         let reduced = self.folder.join("reduced.ll");
         let entries = prepared.entries.iter().map(|entry| entry.name.as_str());
-        let public = entries.chain(prepared.statics.iter().map(String::as_str));
+        let others = prepared.statics.iter().chain(&prepared.visible);
+        let public = entries.chain(others.map(String::as_str));
         self.optimise(REDUCE, &linked, &reduced, "reduced", public)?;
         let text =
             fs::read_to_string(&reduced).map_err(CudaBuilderError::io("reading", &reduced))?;
@@ -103,7 +105,7 @@ impl Pipeline<'_> {
         // The linked crates are large, and nothing needs them any more.
         fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
         self.each(&parts, |(name, entries)| {
-            self.module(&reduced, name, entries, &prepared.statics)
+            self.module(&reduced, name, entries, &prepared)
         })
     }
 
@@ -113,25 +115,27 @@ impl Pipeline<'_> {
         reduced: &Path,
         name: &str,
         entries: &[EntryPoint],
-        statics: &[String],
+        crates: &Prepared,
     ) -> Result<BuiltModule, CudaBuilderError> {
         let kernels = || entries.iter().map(|entry| entry.name.as_str());
+        let kept = || kernels().chain(crates.visible.iter().map(String::as_str));
+        let statics = &crates.statics;
         // A static that the host may write must stay visible where a kernel reads it, or its first
         // value would be taken for its only one; in the other modules it has no place.
         let mut visible = Vec::new();
         if !statics.is_empty() {
             let probe = self.folder.join(format!("{name}.probe.ll"));
-            self.optimise(REDUCE, reduced, &probe, name, kernels())?;
+            self.optimise(REDUCE, reduced, &probe, name, kept())?;
             let text =
                 fs::read_to_string(&probe).map_err(CudaBuilderError::io("reading", &probe))?;
-            let kept = |symbol: &&String| {
+            let read = |symbol: &&String| {
                 text.lines()
                     .any(|line| line.starts_with(&format!("@{symbol} = ")))
             };
-            visible = statics.iter().filter(kept).collect();
+            visible = statics.iter().filter(read).collect();
         }
         let optimised = self.folder.join(format!("{name}.ll"));
-        let public = kernels().chain(visible.into_iter().map(String::as_str));
+        let public = kept().chain(visible.into_iter().map(String::as_str));
         let passes = if self.builder.nvvm_opts {
             OPTIMISE
         } else {

@@ -35,6 +35,7 @@ pub mod convert;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cpu;
 pub mod float;
+pub mod intrinsics;
 pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
@@ -70,7 +71,7 @@ pub use vek;
 pub use view::{Global, GlobalMut, Shared};
 #[doc(hidden)]
 pub use warpwright_cuda_std_macros::__kernel_instances;
-pub use warpwright_cuda_std_macros::{address_space, gpu_only, kernel};
+pub use warpwright_cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 
 /// The type of a kernel's parameter number `INDEX`; `#[kernel]` implements it for the launch marker.
 #[doc(hidden)]

@@ -36,6 +36,7 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let redux = text.contains("redux.sync");
     assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
     asynchronous_copies_are_there(&text, arch);
+    assert!(text.contains(".visible .func") && text.contains(" externally_visible_twice("));
     let assembly = ptxas
         .assemble(&path, arch)
         .unwrap_or_else(|error| panic!("{error}"));
