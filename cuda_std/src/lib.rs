@@ -6,7 +6,7 @@
 //! checked.
 //!
 //! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing; the README lists what
-//! that crate has and this one does not (allocation, libdevice), and why.
+//! that crate has and this one does not, and why.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
