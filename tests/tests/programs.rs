@@ -141,13 +141,14 @@ fn panic_in(device: &Device, module: &Module, mask: u32, kind: u32) -> Result<Ve
 }
 
 #[test]
-fn a_panic_on_the_cpu_executor_says_where_and_what() {
+fn a_panic_on_the_cpu_executor_is_an_error_with_its_message() {
     let module = module();
     let device = devices::cpu();
     for case in CASES.iter().filter(|case| case.device_alone.is_none()) {
         let error = panic_in(&device, &module, 1 << 5, case.kind).unwrap_err();
         let error = error.to_string();
-        for part in [case.full, "block (1, 0, 0), lane (5, 0, 0)", "panics.rs:"] {
+        // File and line are what the program's panic hook makes of them, by default a line on standard error.
+        for part in [case.full, "block (1, 0, 0), lane (5, 0, 0)"] {
             assert!(error.contains(part), "{part}: {error}");
         }
     }
