@@ -80,6 +80,10 @@ fn panics_and_collections_assemble_with_each_kind_of_message() {
         assert_eq!(text.contains("vprintf"), messages != PanicMessages::None);
         assert_eq!(text.contains(&without), messages != PanicMessages::None);
         assert_eq!(text.contains(&with), place, "{messages:?}");
+        assert!(
+            text.contains("malloc"),
+            "{messages:?}: the allocation is not there"
+        );
         let formats = text.contains("4core3fmt");
         assert_eq!(formats, messages == PanicMessages::Full, "{messages:?}");
         for module in &built {
