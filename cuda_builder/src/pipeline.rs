@@ -219,7 +219,8 @@ impl Pipeline<'_> {
         command
             .arg(format!("-mcpu={}", builder.arch))
             .arg(format!("-mattr={}", self.ptx_version.feature()))
-            .arg(if builder.nvvm_opts { "-O3" } else { "-O0" })
+            // Not 0: LLVM 22 then leaves atomic operations on local memory, which it cannot write.
+            .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
             .arg(format!(
                 "-nvptx-fma-level={}",
                 if builder.fma_contraction { 2 } else { 0 }
