@@ -25,6 +25,25 @@ pub enum DebugInfo {
     Full,
 }
 
+/// What a panic on the device prints, to the standard output of the process, before the launch ends with an error: a failed
+/// assertion, an index out of bounds, an overflow where it is checked, `unwrap` and all else that panics. One lane's message is
+/// printed of those that panic. A kernel that cannot panic is the same with each; one that reaches memory through views
+/// need not be able to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanicMessages {
+    /// Nothing: a panic is one instruction. What the library's own kernels are built with.
+    None,
+    /// Block, lane, file, line and column, and the message where it is a text without arguments, as of `unwrap`,
+    /// `assert!(condition)` or `panic!("text")`. A kernel that can panic has a call for it, and takes 32 registers or
+    /// so at least.
+    Place,
+    /// The message with its arguments too, which `core::fmt` formats on the device, cut after 4 KiB. That costs: each kernel
+    /// that can panic takes 80 registers or more, 255 where a float may be formatted, and `ptxas` or the driver seconds to
+    /// compile it. The formatting of floats needs a stack of 4 KiB, where a lane has 1 KiB unless the host sets another
+    /// size (`CU_LIMIT_STACK_SIZE`).
+    Full,
+}
+
 /// What is kept beside the PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitOption {
@@ -58,6 +77,22 @@ pub struct CudaBuilder {
     /// Rust-CUDA: each operation then rounds as Rust says, and a kernel that runs on the CPU too gives
     /// the same bits there. Where fusing is meant, `mul_add` says so and is always fused.
     pub fma_contraction: bool,
+    /// What a panic on the device prints before the launch ends with an error: [`PanicMessages::Place`] by default.
+    pub panic_messages: PanicMessages,
+    /// Whether code that is not built for release has the lines of its sources, as with
+    /// [`DebugInfo::LineTables`]; `true` by default. It has no effect on a release build, as in Rust-CUDA: there
+    /// [`debug`](Self#structfield.debug) asks for lines.
+    pub generate_line_info: bool,
+    /// Whether the linked crates are optimised as one; `true` by default, with [`release`](Self#structfield.release)
+    /// and without. rustc has optimised each crate for itself by then. Without it functions are calls where rustc
+    /// left them, for a look at the code or a debugger.
+    pub nvvm_opts: bool,
+    /// Whether the code is for the ray tracer OptiX, by Rust-CUDA's meaning: the crates see `cfg(optix)`, and a
+    /// panic traps without a message; `false` by default.
+    pub optix: bool,
+    /// Rust-CUDA's option to call libdevice in the place of the crate `libm`; `false` by default, and a build with `true`
+    /// is an error: libdevice is part of the CUDA toolkit, which nothing here needs.
+    pub override_libm: bool,
     /// Whether static tables that no kernel writes go to constant memory, of which there are 64 KiB; `false` by default.
     pub use_constant_memory_space: bool,
     /// What to keep beside the PTX.
@@ -90,6 +125,11 @@ impl CudaBuilder {
             fast_sqrt: false,
             fast_div: false,
             fma_contraction: false,
+            panic_messages: PanicMessages::Place,
+            generate_line_info: true,
+            nvvm_opts: true,
+            optix: false,
+            override_libm: false,
             use_constant_memory_space: false,
             emit: None,
             debug: DebugInfo::None,
@@ -160,6 +200,43 @@ impl CudaBuilder {
     #[must_use]
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Sets what a panic prints, see [`PanicMessages`].
+    #[must_use]
+    pub fn panic_messages(mut self, panic_messages: PanicMessages) -> Self {
+        self.panic_messages = panic_messages;
+        self
+    }
+
+    /// Sets whether code that is not for release has its lines, see
+    /// [`generate_line_info`](Self#structfield.generate_line_info).
+    #[must_use]
+    pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
+        self.generate_line_info = generate_line_info;
+        self
+    }
+
+    /// Sets whether the linked crates are optimised as one, see [`nvvm_opts`](Self#structfield.nvvm_opts).
+    #[must_use]
+    pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
+        self.nvvm_opts = nvvm_opts;
+        self
+    }
+
+    /// Sets whether the code is for OptiX, see [`optix`](Self#structfield.optix).
+    #[must_use]
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.optix = optix;
+        self
+    }
+
+    /// Asks for libdevice in the place of `libm`, which is refused, see
+    /// [`override_libm`](Self#structfield.override_libm).
+    #[must_use]
+    pub fn override_libm(mut self, override_libm: bool) -> Self {
+        self.override_libm = override_libm;
         self
     }
 
@@ -328,20 +405,22 @@ impl CudaBuilder {
 
     fn run(&self) -> Result<Vec<BuiltModule>, CudaBuilderError> {
         let ptx_version = self.checked_ptx_version()?;
+        self.check_options()?;
         if !self.path_to_crate.join("Cargo.toml").is_file() {
             return Err(CudaBuilderError::CratePathDoesntExist(
                 self.path_to_crate.clone(),
             ));
         }
         let toolchain = self.find_tools()?;
-        let lines = self.debug == DebugInfo::LineTables;
-        let info = compile::crate_info(&toolchain, &self.path_to_crate, lines)?;
+        let paths =
+            self.debug_info() == DebugInfo::LineTables || self.messages() != PanicMessages::None;
+        let info = compile::crate_info(&toolchain, &self.path_to_crate, paths)?;
         let target_dir = self.resolve_target_dir(&info);
         let folder = self.module_folder(&info, &target_dir);
         fs::create_dir_all(&folder).map_err(CudaBuilderError::io("creating", &folder))?;
         // Builds with the same options write the same files.
         let _lock = FileLock::acquire(&folder.join(".lock"))?;
-        let mut flags = compile::rustflags(&toolchain, &info);
+        let mut flags = compile::rustflags(self, &toolchain, &info);
         let cargo_target = target_dir.join(cargo_target_name(&flags));
         flags.push(compile::generated(&cargo_target));
         let libraries = compile::compile(self, &toolchain, &info, &flags, &cargo_target)?;
@@ -356,6 +435,36 @@ impl CudaBuilder {
             ptx_version,
         };
         pipeline.run(&libraries, &self.modules, self.only.as_deref())
+    }
+
+    /// What [`debug`](Self#structfield.debug) and [`generate_line_info`](Self#structfield.generate_line_info) ask for.
+    pub(crate) fn debug_info(&self) -> DebugInfo {
+        match self.debug {
+            DebugInfo::None if self.generate_line_info && !self.release => DebugInfo::LineTables,
+            asked => asked,
+        }
+    }
+
+    /// What a panic prints, after what [`optix`](Self#structfield.optix) asks for.
+    pub(crate) fn messages(&self) -> PanicMessages {
+        match self.optix {
+            true => PanicMessages::None,
+            false => self.panic_messages,
+        }
+    }
+
+    /// Refuses what there is not.
+    fn check_options(&self) -> Result<(), CudaBuilderError> {
+        if self.override_libm {
+            return Err(CudaBuilderError::BuildFailed {
+                step: "choosing options".to_owned(),
+                message: "override_libm: `false` required, given `true`: calls of `libm` would become calls of \
+                          libdevice, which is part of the CUDA toolkit; cuda_std's `GpuFloat` and `float` have the \
+                          functions in Rust"
+                    .to_owned(),
+            });
+        }
+        Ok(())
     }
 
     fn find_tools(&self) -> Result<Toolchain, CudaBuilderError> {
@@ -392,15 +501,18 @@ impl CudaBuilder {
     /// The folder of the modules: one for each set of options that change the PTX.
     fn module_folder(&self, info: &CrateInfo, target_dir: &Path) -> PathBuf {
         let options = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             info.root,
+            self.messages(),
+            self.nvvm_opts,
+            self.optix,
             self.use_constant_memory_space,
             self.release,
             self.ftz,
             self.fast_sqrt,
             self.fast_div,
             self.fma_contraction,
-            self.debug,
+            self.debug_info(),
             self.build_args,
             self.ptx_version,
             self.modules,

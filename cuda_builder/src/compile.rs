@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::builder::{CudaBuilder, DebugInfo};
+use crate::builder::{CudaBuilder, DebugInfo, PanicMessages};
 use crate::{CudaBuilderError, NvvmArch, Toolchain, process};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -125,7 +125,40 @@ struct Diagnostic {
 
 /// Compiles the crate and gives the libraries of exactly this build, `core` among them, in an order
 /// that does not depend on which was finished first.
+///
+/// `alloc` is built for a crate that uses it. Nothing but the compiler knows: any dependency may, as its features are. So
+/// it is left out until a crate asks for it, which the file `<crate>.alloc` remembers.
 pub(crate) fn compile(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    info: &CrateInfo,
+    flags: &[String],
+    target_dir: &Path,
+) -> Result<Vec<PathBuf>, CudaBuilderError> {
+    let uses_alloc = target_dir.join(format!("{}.alloc", info.name));
+    let with = |library| compile_with(library, builder, toolchain, info, flags, target_dir);
+    if !uses_alloc.is_file() {
+        match with("core") {
+            Err(CudaBuilderError::BuildFailed { message, .. }) if lacks_alloc(&message) => {}
+            done => return done,
+        }
+        std::fs::write(&uses_alloc, "")
+            .map_err(CudaBuilderError::io("writing", uses_alloc.as_path()))?;
+    }
+    with("core,alloc")
+}
+
+/// Whether the compiler found no `alloc`, or the one of another `core` beside the toolchain's libraries.
+fn lacks_alloc(errors: &str) -> bool {
+    errors.contains("`alloc`")
+        && ["E0463", "E0460", "E0152"]
+            .iter()
+            .any(|code| errors.contains(&format!("error[{code}]")))
+}
+
+/// [`compile`], with these of the standard libraries.
+fn compile_with(
+    standard: &str,
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     info: &CrateInfo,
@@ -148,9 +181,9 @@ pub(crate) fn compile(
             "rlib",
             "--target",
             TARGET,
-            "-Zbuild-std=core",
             "-Zprofile-rustflags",
         ])
+        .arg(format!("-Zbuild-std={standard}"))
         .arg("--message-format=json")
         .arg("--target-dir")
         .arg(target_dir)
@@ -164,7 +197,7 @@ pub(crate) fn compile(
     for setting in architecture(builder) {
         command.arg("--config").arg(setting);
     }
-    let debug = match builder.debug {
+    let debug = match builder.debug_info() {
         DebugInfo::None => "none",
         DebugInfo::LineTables => "line-tables-only",
         DebugInfo::Full => "full",
@@ -270,7 +303,7 @@ fn cargo_error(stderr: &str) -> String {
     stderr[start.unwrap_or(0)..].trim_end().to_owned()
 }
 
-/// Settings of the profile by which all crates but `core` are compiled for the architecture. What `core` has
+/// Settings of the profile by which all crates but `core` and `alloc` are compiled for the architecture. What these have
 /// depends on none: it is compiled once for all of them, and [`crate::ir::prepare`] names the architecture in it.
 fn architecture(builder: &CudaBuilder) -> Vec<String> {
     let profile = if builder.release { "release" } else { "dev" };
@@ -289,6 +322,14 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
         // A table that rustc's own passes put into the code would be there or not by what they see.
         flags.push("-Cno-prepopulate-passes".to_owned());
         flags.push("-Zmir-opt-level=1".to_owned());
+    }
+    flags.push("--check-cfg=cfg(cuda_std_panic_messages, values(\"full\"))".to_owned());
+    if builder.messages() == PanicMessages::Full {
+        flags.push("--cfg=cuda_std_panic_messages=\"full\"".to_owned());
+    }
+    flags.push("--check-cfg=cfg(optix)".to_owned());
+    if builder.optix {
+        flags.push("--cfg=optix".to_owned());
     }
     // rustc has the names of `sm_75`; Rust-CUDA's crates ask for `compute_75`.
     flags.push("-Aexplicit_builtin_cfgs_in_flags".to_owned());
@@ -312,6 +353,7 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
     for other in [
         "build-override",
         "package.core",
+        "package.alloc",
         "package.compiler_builtins",
     ] {
         settings.push(format!("profile.{profile}.{other}.rustflags=[]"));
@@ -320,13 +362,21 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
 }
 
 /// The flags for rustc that all crates have, in the order in which they are given; less that of [`generated`].
-pub(crate) fn rustflags(toolchain: &Toolchain, info: &CrateInfo) -> Vec<String> {
+pub(crate) fn rustflags(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    info: &CrateInfo,
+) -> Vec<String> {
+    let panic = match builder.messages() {
+        PanicMessages::None => "immediate-abort",
+        PanicMessages::Place | PanicMessages::Full => "abort",
+    };
     let mut flags = vec![
         // Libraries then hold LLVM bitcode and no PTX.
         "-Clinker-plugin-lto".to_owned(),
         "-Cembed-bitcode=yes".to_owned(),
         "-Zunstable-options".to_owned(),
-        "-Cpanic=immediate-abort".to_owned(),
+        format!("-Cpanic={panic}"),
         // It copies a barrier into both arms of a branch around it, and then the lanes of a warp wait at
         // two different ones, which is undefined.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
@@ -443,6 +493,17 @@ mod tests {
             None
         );
         assert_eq!(library(&[device.join("libk.so")]), None);
+    }
+
+    #[test]
+    fn a_crate_that_asks_for_alloc_is_known_by_the_compilers_words() {
+        assert!(lacks_alloc(
+            "error[E0463]: can't find crate for `alloc`\n --> x.rs"
+        ));
+        assert!(!lacks_alloc("error[E0463]: can't find crate for `std`\n"));
+        assert!(!lacks_alloc(
+            "error[E0433]: cannot find `alloc` in the crate root\n"
+        ));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the builder reads from and changes in the textual LLVM IR of the linked crates.
 //!
-//! Only top-level lines are looked at, and only five forms of them: definitions of kernels, launch
-//! bounds statics, the lists of used symbols, other statics that the host may look up by name, and groups of
+//! Only top-level lines are looked at, and only six forms of them: definitions of kernels, launch
+//! bounds statics, statics that name what is externally visible, the lists of used symbols, other statics that the host may look up by name, and groups of
 //! attributes.
 
 use std::borrow::Cow;
@@ -11,6 +11,8 @@ use crate::module::EntryPoint;
 use crate::{CudaBuilderError, NvvmArch};
 
 const LAUNCH_BOUNDS: &str = "__launch_bounds__";
+/// The start of the name of a static that says what is to stay visible.
+const VISIBLE: &str = "__externally_visible__";
 /// The most threads that a block may have on every architecture.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
 
@@ -23,6 +25,8 @@ pub(crate) struct Prepared {
     pub(crate) entries: Vec<EntryPoint>,
     /// Statics with an unmangled name, ordered by name: the host may look these up in the module.
     pub(crate) statics: Vec<String>,
+    /// What stays visible though no kernel uses it, ordered by name.
+    pub(crate) visible: Vec<String>,
 }
 
 /// Reads the kernels, their launch bounds and the statics; writes the bounds to the kernels and the architecture to
@@ -31,10 +35,13 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
     let mut bounds = BTreeMap::new();
     let mut names = Vec::new();
     let mut statics = Vec::new();
+    let mut visible = Vec::new();
     for line in ir.lines() {
-        if let Some(name) = kernel_name(line) {
+        if let Some(name) = marked(line, VISIBLE) {
+            visible.push(name.to_owned());
+        } else if let Some(name) = kernel_name(line) {
             names.push(name.to_owned());
-        } else if let Some(entry) = launch_bounds_entry(line) {
+        } else if let Some(entry) = marked(line, LAUNCH_BOUNDS) {
             let value = launch_bounds_value(line).ok_or_else(|| {
                 CudaBuilderError::Modules(format!(
                     "launch bounds of `{entry}`: a static of type [u32; 2] required, given `{line}`"
@@ -47,15 +54,19 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
     }
     names.sort_unstable();
     statics.sort_unstable();
+    visible.sort_unstable();
     let entries = entry_points(names, bounds)?;
 
     let mut text = String::with_capacity(ir.len());
     for line in ir.lines() {
-        if launch_bounds_entry(line).is_some() {
+        if [LAUNCH_BOUNDS, VISIBLE]
+            .iter()
+            .any(|mark| marked(line, mark).is_some())
+        {
             continue;
         }
         if line.starts_with("@llvm.used = ") || line.starts_with("@llvm.compiler.used = ") {
-            match without_launch_bounds(line) {
+            match without_marks(line) {
                 Some(rest) => text.push_str(&rest),
                 None => continue,
             }
@@ -75,6 +86,7 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
         text,
         entries,
         statics,
+        visible,
     })
 }
 
@@ -131,10 +143,11 @@ fn symbol(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !part_of_name(c)).unwrap_or(text.len()))
 }
 
-fn launch_bounds_entry(line: &str) -> Option<&str> {
+/// What the static of a line says of the item whose name follows `mark` in its own.
+fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let (name, rest) = symbol(line.strip_prefix('@')?);
     rest.starts_with(" = ")
-        .then(|| name.strip_prefix(LAUNCH_BOUNDS))
+        .then(|| name.strip_prefix(mark))
         .flatten()
 }
 
@@ -210,17 +223,16 @@ fn exported_static(line: &str) -> Option<&str> {
     None
 }
 
-/// A list of used symbols less the launch bounds; none when nothing is left.
-fn without_launch_bounds(line: &str) -> Option<String> {
+/// A list of used symbols less those that are read here; none when nothing is left.
+fn without_marks(line: &str) -> Option<String> {
     let (head, rest) = line.split_once(" [ptr ")?;
     let (list, tail) = rest.split_once(']')?;
     let kept: Vec<&str> = list
         .split(", ")
         .map(|item| item.strip_prefix("ptr ").unwrap_or(item))
         .filter(|item| {
-            !item
-                .trim_start_matches(['@', '"'])
-                .starts_with(LAUNCH_BOUNDS)
+            let name = item.trim_start_matches(['@', '"']);
+            !name.starts_with(LAUNCH_BOUNDS) && !name.starts_with(VISIBLE)
         })
         .collect();
     if kept.is_empty() {
@@ -291,6 +303,7 @@ fn end_of_parameters(line: &str) -> Option<usize> {
 }
 
 pub(crate) mod local;
+pub(crate) mod panics;
 pub(crate) mod statics;
 #[cfg(test)]
 mod tests;

@@ -15,9 +15,8 @@
 //!     .unwrap();
 //! ```
 //!
-//! Rust-CUDA's settings for its own back end (`nvptx_32`, `nvvm_opts`, `generate_line_info`, `optix`,
-//! `override_libm`) have no counterpart here. Other than there, [`CudaBuilder::fma_contraction`] is off
-//! by default.
+//! Other than there, [`CudaBuilder::fma_contraction`] is off by default, and so is `override_libm`, which is refused;
+//! [`CudaBuilder::release`] leaves `nvvm_opts` as it is. A panic prints where it is and what it says, see [`PanicMessages`].
 //!
 //! # What is needed
 //! - A Rust compiler of version 1.96 or newer, its library sources, and `llvm-link`, `opt` and `llc`
@@ -26,8 +25,10 @@
 //!   toolchains; the system's packages. [`Toolchain`] does the looking.
 //! - Nothing is installed unless [`CudaBuilder::install_tools`] or `WARPWRIGHT_INSTALL_TOOLS=1` asks
 //!   for it.
-//! - The first build for an architecture compiles `core` from source, which takes about 20 s on two
-//!   cores; cargo fetches the standard library's own dependencies from the registry for it.
+//! - The first build compiles `core` from source, which takes about 20 s on two cores, and `alloc` where a crate of the
+//!   build asks for it (`extern crate alloc`; cuda_std's feature `alloc`): the compiler then says so, and the build goes
+//!   on with it. Builds with and without the messages of panics have a `core` each. Cargo fetches the standard
+//!   library's own dependencies from the registry for it.
 //!
 //! # Environment variables
 //! | variable | meaning |
@@ -46,7 +47,8 @@
 //! 2. `llvm-link` joins exactly the libraries that this build reported.
 //!    All crates but `core` are given `no_std`, `feature(abi_ptx)` and `feature(asm_experimental_arch)`, and the names
 //!    `compute_75` and so on of the architecture as target features.
-//! 3. Statics of the sections `.cuda_std.shared` and `.cuda_std.constant` go to those kinds of memory.
+//! 3. Messages of panics lose their arguments, see [`PanicMessages::Place`]; what `#[externally_visible]` marks stays.
+//!    Statics of the sections `.cuda_std.shared` and `.cuda_std.constant` go to those kinds of memory.
 //! 4. Launch bounds are read from the statics `__launch_bounds__<entry>` and become attributes of the
 //!    entries; the statics are dropped. The entries are the functions of calling convention
 //!    `ptx_kernel`.
@@ -72,7 +74,7 @@ mod symbols;
 mod toolchain;
 
 pub use arch::{NvvmArch, ParseArchError, PtxVersion};
-pub use builder::{CudaBuilder, DebugInfo, EmitOption};
+pub use builder::{CudaBuilder, DebugInfo, EmitOption, PanicMessages};
 pub use error::CudaBuilderError;
 pub use module::{BuiltModule, EntryPoint, Module};
 pub use toolchain::{PINNED_RUST, Survey, Toolchain, ToolchainOptions, ToolchainSource};

@@ -8,9 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::builder::{CudaBuilder, EmitOption};
+use crate::builder::{CudaBuilder, EmitOption, PanicMessages};
+use crate::ir::{self, Prepared};
 use crate::module::{self, BuiltModule, EntryPoint};
-use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, ir, process, symbols};
+use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, process, symbols};
 
 /// At most this many modules are optimised at the same time.
 const JOBS: usize = 2;
@@ -21,6 +22,9 @@ const JOBS: usize = 2;
 const REDUCE: &str = "internalize,globaldce";
 const OPTIMISE: &str =
     "internalize,globaldce,function(require<domtree>,infer-address-spaces),default<O3>,globaldce";
+/// Without optimisation: what has to be inlined is, and address spaces are inferred.
+const PLAIN: &str =
+    "internalize,globaldce,always-inline,function(require<domtree>,infer-address-spaces),globaldce";
 
 pub(crate) struct Pipeline<'a> {
     pub(crate) builder: &'a CudaBuilder,
@@ -87,16 +91,21 @@ impl Pipeline<'_> {
         // All modules start from the little that the kernels reach.
         let reduced = self.folder.join("reduced.ll");
         let entries = prepared.entries.iter().map(|entry| entry.name.as_str());
-        let public = entries.chain(prepared.statics.iter().map(String::as_str));
+        let others = prepared.statics.iter().chain(&prepared.visible);
+        let public = entries.chain(others.map(String::as_str));
         self.optimise(REDUCE, &linked, &reduced, "reduced", public)?;
         let text =
             fs::read_to_string(&reduced).map_err(CudaBuilderError::io("reading", &reduced))?;
         let text = ir::statics::place(&text, self.builder.use_constant_memory_space)?;
+        let text = match self.builder.messages() {
+            PanicMessages::Place => ir::panics::without_arguments(&text),
+            PanicMessages::None | PanicMessages::Full => text,
+        };
         write(&reduced, &symbols::canonical(&text))?;
         // The linked crates are large, and nothing needs them any more.
         fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
         self.each(&parts, |(name, entries)| {
-            self.module(&reduced, name, entries, &prepared.statics)
+            self.module(&reduced, name, entries, &prepared)
         })
     }
 
@@ -106,26 +115,33 @@ impl Pipeline<'_> {
         reduced: &Path,
         name: &str,
         entries: &[EntryPoint],
-        statics: &[String],
+        crates: &Prepared,
     ) -> Result<BuiltModule, CudaBuilderError> {
         let kernels = || entries.iter().map(|entry| entry.name.as_str());
+        let kept = || kernels().chain(crates.visible.iter().map(String::as_str));
+        let statics = &crates.statics;
         // A static that the host may write must stay visible where a kernel reads it, or its first
         // value would be taken for its only one; in the other modules it has no place.
         let mut visible = Vec::new();
         if !statics.is_empty() {
             let probe = self.folder.join(format!("{name}.probe.ll"));
-            self.optimise(REDUCE, reduced, &probe, name, kernels())?;
+            self.optimise(REDUCE, reduced, &probe, name, kept())?;
             let text =
                 fs::read_to_string(&probe).map_err(CudaBuilderError::io("reading", &probe))?;
-            let kept = |symbol: &&String| {
+            let read = |symbol: &&String| {
                 text.lines()
                     .any(|line| line.starts_with(&format!("@{symbol} = ")))
             };
-            visible = statics.iter().filter(kept).collect();
+            visible = statics.iter().filter(read).collect();
         }
         let optimised = self.folder.join(format!("{name}.ll"));
-        let public = kernels().chain(visible.into_iter().map(String::as_str));
-        self.optimise(OPTIMISE, reduced, &optimised, name, public)?;
+        let public = kept().chain(visible.into_iter().map(String::as_str));
+        let passes = if self.builder.nvvm_opts {
+            OPTIMISE
+        } else {
+            PLAIN
+        };
+        self.optimise(passes, reduced, &optimised, name, public)?;
 
         let text =
             fs::read_to_string(&optimised).map_err(CudaBuilderError::io("reading", &optimised))?;
@@ -144,6 +160,12 @@ impl Pipeline<'_> {
                 "module `{name}`: the entries {} required in the PTX, given {}",
                 kernels().collect::<Vec<_>>().join(", "),
                 found.join(", ")
+            )));
+        }
+        if lacks_allocator(&text) {
+            return Err(CudaBuilderError::Modules(format!(
+                "module `{name}`: a global allocator required where a crate uses `alloc`, given none; cuda_std has one \
+                 with its feature `alloc`"
             )));
         }
         fs::rename(&unfinished, &path).map_err(CudaBuilderError::io("writing", &path))?;
@@ -197,7 +219,8 @@ impl Pipeline<'_> {
         command
             .arg(format!("-mcpu={}", builder.arch))
             .arg(format!("-mattr={}", self.ptx_version.feature()))
-            .arg("-O3")
+            // Not 0: LLVM 22 then leaves atomic operations on local memory, which it cannot write.
+            .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
             .arg(format!(
                 "-nvptx-fma-level={}",
                 if builder.fma_contraction { 2 } else { 0 }
@@ -285,6 +308,15 @@ fn option(name: &str, value: &Path) -> OsString {
 
 fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
+}
+
+/// Whether a PTX text leaves a function of rustc's allocator to somebody else.
+fn lacks_allocator(ptx: &str) -> bool {
+    let mut declared = ptx.match_indices(".extern .func").map(|(at, _)| &ptx[at..]);
+    declared.any(|text| {
+        let end = text.find([';', '{']).unwrap_or(text.len());
+        text[..end].contains("7___rustc")
+    })
 }
 
 /// The entries of a PTX text, ordered by name.

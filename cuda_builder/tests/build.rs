@@ -241,6 +241,68 @@ fn tables_are_in_constant_memory_where_asked_for() {
 }
 
 #[test]
+fn what_is_externally_visible_stays_and_nothing_else() {
+    let ptx = plain(builder("kernels/plain"), NvvmArch::Compute75);
+    assert!(
+        ptx.contains(".visible .func") && ptx.contains(" thrice("),
+        "{ptx}"
+    );
+    assert!(
+        !ptx.contains("unused") && !ptx.contains("__externally"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn crates_see_the_option_for_optix() {
+    let ptx = plain(builder("kernels/plain").optix(true), NvvmArch::Compute75);
+    assert!(kernel(&ptx, "newest").contains("75000080"), "{ptx}");
+}
+
+#[test]
+fn libdevice_in_the_place_of_libm_is_refused_by_name() {
+    let error = builder("kernels").override_libm(true).build().unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("override_libm: `false` required, given `true`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn code_that_is_not_optimised_as_one_assembles_and_is_another() {
+    let arch = NvvmArch::Compute75;
+    let ptx = plain(builder("kernels/plain").nvvm_opts(false), arch);
+    let optimised = plain(builder("kernels/plain"), arch);
+    assert!(ptx.lines().count() > optimised.lines().count(), "{ptx}");
+    // Address spaces are inferred all the same.
+    assert!(kernel(&ptx, "plain").contains("ld.shared"), "{ptx}");
+}
+
+#[test]
+fn lines_come_without_release_unless_they_are_not_wanted() {
+    let has_lines = |release: bool, wanted: bool| {
+        let builder = builder("kernels/plain").release(release);
+        let path = builder.generate_line_info(wanted).build().unwrap();
+        fs::read_to_string(path).unwrap().contains("\t.loc")
+    };
+    assert!(has_lines(false, true));
+    assert!(!has_lines(false, false));
+    assert!(!has_lines(true, true));
+}
+
+/// That it got so far shows that `alloc` was built, for a crate that says so by `extern crate` alone.
+#[test]
+fn a_crate_that_allocates_needs_an_allocator() {
+    let error = builder("kernels/lists").build().unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("module `fixture_lists`: a global allocator required"),
+        "{text}"
+    );
+}
+
+#[test]
 fn bitcode_lies_beside_the_ptx() {
     let ptx = builder("kernels").emit_llvm_bitcode(true).build().unwrap();
     let bitcode = fs::read(ptx.with_extension("bc")).unwrap();

@@ -6,7 +6,7 @@
 //! checked.
 //!
 //! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing; the README lists what
-//! that crate has and this one does not (allocation, libdevice), and why.
+//! that crate has and this one does not, and why.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -15,6 +15,7 @@
         asm_experimental_arch,
         core_float_math,
         link_llvm_intrinsics,
+        rustc_attrs,
         stdarch_nvptx
     ),
     allow(internal_features)
@@ -22,6 +23,9 @@
 
 // `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
 extern crate self as cuda_std;
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 pub mod async_copy;
 pub mod atomic;
@@ -31,6 +35,7 @@ pub mod convert;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cpu;
 pub mod float;
+pub mod intrinsics;
 pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
@@ -66,7 +71,7 @@ pub use vek;
 pub use view::{Global, GlobalMut, Shared};
 #[doc(hidden)]
 pub use warpwright_cuda_std_macros::__kernel_instances;
-pub use warpwright_cuda_std_macros::{address_space, gpu_only, kernel};
+pub use warpwright_cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 
 /// The type of a kernel's parameter number `INDEX`; `#[kernel]` implements it for the launch marker.
 #[doc(hidden)]
@@ -88,15 +93,19 @@ pub trait __Bounds {
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
     pub use crate::{Plain, f16, kernel, print, println, shared, shared_array, thread, warp};
+    #[cfg(feature = "alloc")]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec,
+        vec::Vec,
+    };
     pub use core::{assert_eq, assert_ne};
 }
 
 #[cfg(all(doctest, not(target_arch = "nvptx64")))]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
-
-#[cfg(target_arch = "nvptx64")]
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! {
-    imp::trap()
-}

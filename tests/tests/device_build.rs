@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use cuda_builder::{NvvmArch, assemble::Ptxas};
+use cuda_builder::{Module, NvvmArch, PanicMessages, assemble::Ptxas};
 use warpwright_tests::device_library;
 
 #[test]
@@ -36,12 +36,66 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let redux = text.contains("redux.sync");
     assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
     asynchronous_copies_are_there(&text, arch);
+    assert!(text.contains(".visible .func") && text.contains(" externally_visible_twice("));
     let assembly = ptxas
         .assemble(&path, arch)
         .unwrap_or_else(|error| panic!("{error}"));
     let entries = text.matches(".visible .entry ").count();
     assert!(entries >= 115, "{entries}");
     assert_eq!(assembly.kernels.len(), entries, "{arch:?}");
+}
+
+/// What a panic prints is there or not as asked for, and costs what the builder's documents say.
+#[test]
+fn panics_and_collections_assemble_with_each_kind_of_message() {
+    let ptxas = Ptxas::discover().or_else(|_| Ptxas::install(false));
+    let ptxas = &ptxas.unwrap_or_else(|error| panic!("{error}"));
+    let modules = || {
+        [
+            Module::new("panics").entry("panics"),
+            Module::new("others").prefix(""),
+        ]
+    };
+    // The texts of a message, and of what stands in the place of its arguments.
+    let bytes = |text: &str| {
+        let bytes: Vec<String> = text.bytes().map(|byte| byte.to_string()).collect();
+        bytes.join(", ")
+    };
+    let (without, with) = (
+        bytes("a text without arguments"),
+        bytes("x = {}, of lane {}"),
+    );
+    for messages in [
+        PanicMessages::None,
+        PanicMessages::Place,
+        PanicMessages::Full,
+    ] {
+        let built = device_library::builder("programs")
+            .panic_messages(messages)
+            .modules(modules())
+            .build_modules()
+            .unwrap_or_else(|error| panic!("{error}"));
+        let text = std::fs::read_to_string(&built[0].path).unwrap();
+        let place = messages == PanicMessages::Place;
+        assert_eq!(text.contains("vprintf"), messages != PanicMessages::None);
+        assert_eq!(text.contains(&without), messages != PanicMessages::None);
+        assert_eq!(text.contains(&with), place, "{messages:?}");
+        assert!(
+            text.contains("malloc"),
+            "{messages:?}: the allocation is not there"
+        );
+        let formats = text.contains("4core3fmt");
+        assert_eq!(formats, messages == PanicMessages::Full, "{messages:?}");
+        for module in &built {
+            let assembly = ptxas.assemble(&module.path, module.arch);
+            let assembly = assembly.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(assembly.kernels.len(), module.entries.len());
+            let kernel = &assembly.kernels[0];
+            if kernel.name == "panics" && messages != PanicMessages::Full {
+                assert!(kernel.registers <= 32, "{messages:?}: {kernel:?}");
+            }
+        }
+    }
 }
 
 /// The lines of a kernel.

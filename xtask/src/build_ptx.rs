@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use cuda_builder::assemble::Ptxas;
-use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Toolchain, ToolchainOptions};
+use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, PanicMessages, Toolchain, ToolchainOptions};
 use fs_err as fs;
 
 use crate::manifest::{Manifest, Record, Tools};
@@ -191,6 +191,8 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .arch(arch)
             .ptx_version(project::ptx_version(arch))
             .debug(settings.debug)
+            .generate_line_info(false)
+            .panic_messages(PanicMessages::None)
             .release(settings.release)
             .modules(project::modules())
             .only(selection.families.iter().copied())

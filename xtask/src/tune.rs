@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, Module};
+use cuda_builder::{CudaBuilder, Module, PanicMessages};
 
 use crate::{Result, command, project};
 
@@ -53,6 +53,8 @@ pub fn build(to: &Path) -> Result<()> {
         .target_dir(project::target_dir().join("cuda-builder"))
         .install_tools(true)
         .verbose(true)
+        // As the library's own.
+        .panic_messages(PanicMessages::None)
         .modules(modules)
         .only(["tune"])
         .build_modules()?;

@@ -1,9 +1,11 @@
 //! Procedural macros of `warpwright-cuda-std`. Use them through that crate: `cuda_std::kernel`.
 
 mod address_space;
+mod atomics;
 mod item;
 mod kernel;
 mod parameter;
+mod visible;
 
 use proc_macro::TokenStream;
 
@@ -67,6 +69,35 @@ pub fn gpu_only(_: TokenStream, item: TokenStream) -> TokenStream {
     address_space::gpu_only(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
+}
+
+/// Keeps a function or a static in the PTX though no kernel uses it, and its name visible: for what is linked to the
+/// module. It has to be `#[unsafe(no_mangle)]`. On the host it changes nothing.
+///
+/// ```ignore
+/// #[externally_visible]
+/// #[unsafe(no_mangle)]
+/// pub extern "C" fn twice(x: u32) -> u32 { 2 * x }
+/// ```
+#[proc_macro_attribute]
+pub fn externally_visible(_: TokenStream, item: TokenStream) -> TokenStream {
+    visible::attribute(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The functions of `atomic::intrinsics`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __atomic_intrinsics(_: TokenStream) -> TokenStream {
+    atomics::intrinsics().into()
+}
+
+/// The functions of `atomic::mid` but for the fences.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __atomic_mid(_: TokenStream) -> TokenStream {
+    atomics::mid().into()
 }
 
 /// Emits a kernel's instances; the expansion of `#[kernel]` uses it.

@@ -2,8 +2,7 @@
 
 use core::{cell::UnsafeCell, sync::atomic::Ordering};
 
-use super::{Atomic, How, Rmw, Scope, Space};
-use crate::imp::Place;
+use super::{Atomic, How, Rmw, Scope, how};
 
 macro_rules! atomic_float {
     ($($name:ident: $ty:ident, $bits:literal, $align:literal, $scope:ident, $whom:literal $(, $unsafe:ident)?;)*) => { $(
@@ -33,7 +32,7 @@ macro_rules! atomic_float {
             #[inline(always)]
             #[track_caller]
             fn how(order: Ordering) -> How {
-                How { space: Space::Generic, order, scope: Scope::$scope, place: Place::here() }
+                how(order, Scope::$scope)
             }
 
             atomic_float! { @rmw $ty $($unsafe)?

@@ -1,8 +1,8 @@
-//! Memory fences with an ordering and a scope.
+//! Memory fences with an ordering and a scope, and Rust-CUDA's functions that take an ordering and have the scope in their name.
 
 use core::sync::atomic::Ordering;
 
-use super::Scope;
+use super::{Atomic, Rmw, Scope, how};
 use crate::imp;
 
 /// Orders this lane's accesses to memory before the fence with those after it, as the lanes of the
@@ -27,3 +27,5 @@ pub fn block_thread_fence(ordering: Ordering) {
 pub fn system_thread_fence(ordering: Ordering) {
     imp::atomic::fence(ordering, Scope::System);
 }
+
+warpwright_cuda_std_macros::__atomic_mid!();

@@ -3,7 +3,7 @@
 //! A kernel reaches them through its views: `counts.atomic_add(bin, 1)` is relaxed, and atomic with
 //! respect to the device on a [`GlobalMut`], to the block on a [`Shared`]. The `_with` forms take an
 //! [`Ordering`] and a [`Scope`]; relaxed operations order nothing but accesses to the same element.
-//! [`mid`] holds the fences.
+//! [`mid`] holds the fences. [`mid`] and [`intrinsics`] have Rust-CUDA's functions of pointers.
 //!
 //! On the GPU each is one instruction of the state space (`red.global`, `atom.shared`, …), with fences
 //! around it where the ordering asks for them. The hardware has no integer addition and multiplication
@@ -20,6 +20,7 @@
 //! - Compare-and-exchange compares bits.
 
 mod float;
+pub mod intrinsics;
 pub mod mid;
 
 use core::sync::atomic::Ordering;
@@ -88,6 +89,18 @@ pub struct How {
     pub scope: Scope,
     /// The line that asks for it.
     pub place: Place,
+}
+
+/// An operation at any address.
+#[inline(always)]
+#[track_caller]
+fn how(order: Ordering, scope: Scope) -> How {
+    How {
+        space: Space::Generic,
+        order,
+        scope,
+        place: Place::here(),
+    }
 }
 
 mod sealed {

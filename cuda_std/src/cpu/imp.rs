@@ -12,6 +12,7 @@ use crate::{
 pub mod async_copy;
 pub mod atomic;
 pub mod float;
+pub mod heap;
 pub mod misc;
 pub mod ptr;
 pub mod warp;

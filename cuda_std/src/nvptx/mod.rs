@@ -3,14 +3,19 @@
 //! Instructions that several lanes execute together are LLVM intrinsics, not `asm!`: the optimiser knows
 //! that it must not move those across branches.
 
-use core::arch::{asm, global_asm, nvptx};
+use core::{
+    arch::{asm, global_asm, nvptx},
+    ffi::c_void,
+};
 
 use crate::view::Hint;
 
 pub mod async_copy;
 pub mod atomic;
 pub mod float;
+pub mod heap;
 pub mod misc;
+mod panic;
 pub mod ptr;
 pub mod warp;
 
@@ -210,14 +215,14 @@ pub fn trap() -> ! {
 
 unsafe extern "C" {
     // Declared by every CUDA driver; see the CUDA C++ programming guide, formatted output.
-    fn vprintf(format: *const u8, arguments: *const *const u8) -> i32;
+    fn vprintf(format: *const u8, arguments: *const c_void) -> i32;
 }
 
 /// Prints a text that a zero ends.
 pub fn print(text: *const u8) {
     let arguments = [text];
     // SAFETY: the format takes one pointer to a text that a zero ends.
-    unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr()) };
+    unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
 }
 
 /// Views are not checked on the GPU.

@@ -7,6 +7,7 @@
 //! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
+//! | `names.rs` | Rust-CUDA's atomic functions of pointers, libdevice's names |
 //! | `threads.rs` | places in a launch, barriers |
 //! | `warps.rs` | shuffles, votes, matches, reductions |
 //!
@@ -17,6 +18,7 @@ mod atomics;
 mod copies;
 mod functions;
 mod memory;
+mod names;
 mod threads;
 mod warps;
 

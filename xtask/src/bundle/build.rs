@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuda_builder::{CudaBuilder, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch, PanicMessages};
 use fs_err as fs;
 use serde::Deserialize;
 
@@ -78,14 +78,27 @@ pub fn program() -> Result<PathBuf> {
 
 /// Builds the kernels of the test `device_library`, as that does where there is a compiler.
 pub fn device_tests(arch: NvvmArch, to: &Path) -> Result<()> {
-    CudaBuilder::new(project::root().join("cuda_std/tests/device"))
-        .arch(arch)
+    let builder = kernels_of_tests("device").arch(arch);
+    builder
         .build_args(&["--features=vek"])
-        .install_tools(true)
-        .target_dir(project::target_dir().join("cuda-builder"))
         .copy_to(to)
         .build()?;
     Ok(())
+}
+
+/// Builds the kernels of the test `programs`, as that does where there is a compiler.
+pub fn program_tests(messages: PanicMessages, folder: &Path) -> Result<()> {
+    let name = format!("programs-{messages:?}.ptx").to_lowercase();
+    let builder = kernels_of_tests("programs").panic_messages(messages);
+    builder.copy_to(folder.join(name)).build()?;
+    Ok(())
+}
+
+/// The builder of a crate of kernels in `cuda_std/tests`.
+fn kernels_of_tests(name: &str) -> CudaBuilder {
+    CudaBuilder::new(project::root().join("cuda_std/tests").join(name))
+        .install_tools(true)
+        .target_dir(project::target_dir().join("cuda-builder"))
 }
 
 /// The folder of the PTX with source lines, built if the sources have changed since.

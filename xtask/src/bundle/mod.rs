@@ -9,7 +9,7 @@ mod lines;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cuda_builder::NvvmArch;
+use cuda_builder::{NvvmArch, PanicMessages};
 use fs_err::{self as fs, File};
 use liblzma::stream::{Check, Filters, LzmaOptions, Stream};
 use liblzma::write::XzEncoder;
@@ -137,6 +137,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for arch in DEVICE_TESTS {
         let to = folder_of_kernels.join(format!("{}.ptx", arch.sm()));
         build::device_tests(*arch, &to)?;
+    }
+    for messages in [PanicMessages::Place, PanicMessages::Full] {
+        build::program_tests(messages, &folder_of_kernels)?;
     }
     crate::tune::build(&folder.join("tune.ptx"))?;
     add_tools(folder)?;

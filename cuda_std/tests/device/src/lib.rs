@@ -14,6 +14,7 @@ pub mod copies;
 pub mod functions;
 pub mod maps;
 pub mod memory;
+pub mod names;
 pub mod random;
 pub mod threads;
 pub mod warps;

@@ -1,0 +1,37 @@
+//! Rust-CUDA's functions of one instruction each: the operation, the ordering, the type and the scope are in the name.
+//!
+//! They are the operations of [`atomic`](super) on any address. `volatile` means relaxed. Those that are called `inc` and
+//! `dec` count around the ends of their type; the instructions of these names, which count to a limit, take an operand that
+//! the functions do not have. The CPU executor follows them as it follows the views' own.
+
+use core::sync::atomic::Ordering;
+
+use super::{Atomic, Rmw, Scope, how, mid};
+
+warpwright_cuda_std_macros::__atomic_intrinsics!();
+
+macro_rules! fences {
+    ($($name:ident: $fence:ident, $order:ident;)*) => { $(
+        #[doc = concat!("[`", stringify!($fence), "`](mid::", stringify!($fence), ") with `", stringify!($order), "`.")]
+        ///
+        /// # Safety
+        /// None: it is `unsafe` as in Rust-CUDA.
+        #[inline(always)]
+        #[track_caller]
+        pub unsafe fn $name() {
+            mid::$fence(Ordering::$order);
+        }
+    )* };
+}
+
+fences! {
+    membar_block: block_thread_fence, SeqCst;
+    membar_device: device_thread_fence, SeqCst;
+    membar_system: system_thread_fence, SeqCst;
+    fence_sc_block: block_thread_fence, SeqCst;
+    fence_sc_device: device_thread_fence, SeqCst;
+    fence_sc_system: system_thread_fence, SeqCst;
+    fence_acqrel_block: block_thread_fence, AcqRel;
+    fence_acqrel_device: device_thread_fence, AcqRel;
+    fence_acqrel_system: system_thread_fence, AcqRel;
+}
