@@ -3,7 +3,7 @@
 use super::{INVALID_HANDLE, INVALID_VALUE, in_context, with};
 use crate::Handle;
 use crate::control::{detail, is_listing};
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::{c_int, c_char, c_uint, c_void};
 
 pub unsafe fn cuLinkCreate_v2(
     _: c_uint,

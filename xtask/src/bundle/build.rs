@@ -1,7 +1,6 @@
 //! Building what goes into a bundle.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cuda_builder::{CudaBuilder, NvvmArch, PanicMessages};
 use fs_err as fs;

@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         fs::copy(path, folder.join(name))?;
     }
     let folder_of_driver = folder.join("fault-driver");
-    make(&folder_of_driver)?;
+    fs::create_dir_all(&folder_of_driver)?;
     compile::compile(&project::root(), &folder_of_driver.join("libcuda.so.1"))?;
     let folder_of_kernels = folder.join("device-tests");
     fs::create_dir_all(&folder_of_kernels)?;
