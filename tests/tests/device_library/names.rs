@@ -45,7 +45,7 @@ fn atomic_functions_of_pointers_do_what_they_are_called() {
     integers!(RawAtomicsU32, u32, u32::MAX, 0);
     integers!(RawAtomicsI64, i64, -5, i64::MAX);
     integers!(RawAtomicsI64, i64, i64::MIN, 77);
-    let (a, b) = (-1.5_f64, 0.375);
+    let (a, b) = (-1.5_f64, 0.375_f64);
     let bits = |of: fn(u64, u64) -> u64| f64::from_bits(of(a.to_bits(), b.to_bits()));
     let twice = [
         bits(|a, b| a & b),
