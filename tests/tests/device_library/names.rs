@@ -6,7 +6,7 @@ use cuda_std::{kernel::Kernel, prelude::*};
 use cuda_std_device_tests::names::{self, NAMES, RESULTS};
 use warpwright::{Element, LaunchConfig};
 
-use super::{assert_defined, from_to, module, noise, same_everywhere};
+use super::{assert_defined, from_to, noise, same_everywhere};
 
 /// Runs a kernel in which one lane calls each function on `a` with `b`: they give back `a`, and `expected` is left.
 fn each<K, T>(what: &str, a: T, b: T, expected: &[T])
