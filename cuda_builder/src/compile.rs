@@ -7,7 +7,8 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::builder::{CudaBuilder, DebugInfo, PanicMessages};
+use crate::builder::CudaBuilder;
+use crate::options::{DebugInfo, PanicMessages};
 use crate::{CudaBuilderError, NvvmArch, Toolchain, process};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";

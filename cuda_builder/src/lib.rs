@@ -68,13 +68,15 @@ mod error;
 mod ir;
 mod lock;
 mod module;
+mod options;
 mod pipeline;
 mod process;
 mod symbols;
 mod toolchain;
 
 pub use arch::{NvvmArch, ParseArchError, PtxVersion};
-pub use builder::{CudaBuilder, DebugInfo, EmitOption, PanicMessages};
+pub use builder::CudaBuilder;
 pub use error::CudaBuilderError;
 pub use module::{BuiltModule, EntryPoint, Module};
+pub use options::{DebugInfo, EmitOption, PanicMessages};
 pub use toolchain::{PINNED_RUST, Survey, Toolchain, ToolchainOptions, ToolchainSource};

@@ -8,9 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::builder::{CudaBuilder, EmitOption, PanicMessages};
+use crate::builder::CudaBuilder;
 use crate::ir::{self, Prepared};
 use crate::module::{self, BuiltModule, EntryPoint};
+use crate::options::{EmitOption, PanicMessages};
 use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, process, symbols};
 
 /// At most this many modules are optimised at the same time.

@@ -54,13 +54,13 @@ functions! {
     /// The low half of the product of the low 24 bits.
     umul24(x: i32, y: i32) -> i32 = (x & 0xff_ffff).wrapping_mul(y & 0xff_ffff);
     /// The high half of the product.
-    mulhi(x: i32, y: i32) -> i32 = (i64::from(x) * i64::from(y) >> 32) as i32;
+    mulhi(x: i32, y: i32) -> i32 = ((i64::from(x) * i64::from(y)) >> 32) as i32;
     /// The high half of the product.
-    mul64hi(x: i64, y: i64) -> i64 = (i128::from(x) * i128::from(y) >> 64) as i64;
+    mul64hi(x: i64, y: i64) -> i64 = ((i128::from(x) * i128::from(y)) >> 64) as i64;
     /// The high half of the product of unsigned numbers.
-    umulhi(x: i32, y: i32) -> i32 = (u64::from(x as u32) * u64::from(y as u32) >> 32) as i32;
+    umulhi(x: i32, y: i32) -> i32 = ((u64::from(x as u32) * u64::from(y as u32)) >> 32) as i32;
     /// The high half of the product of unsigned numbers.
-    umul64hi(x: i64, y: i64) -> i64 = (u128::from(x as u64) * u128::from(y as u64) >> 64) as i64;
+    umul64hi(x: i64, y: i64) -> i64 = ((u128::from(x as u64) * u128::from(y as u64)) >> 64) as i64;
     /// The distance of `x` and `y`, plus `z`.
     sad(x: i32, y: i32, z: i32) -> i32 = x.abs_diff(y).wrapping_add(z as u32) as i32;
     /// The distance of the unsigned `x` and `y`, plus `z`.

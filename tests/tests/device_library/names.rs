@@ -6,7 +6,7 @@ use cuda_std::{kernel::Kernel, prelude::*};
 use cuda_std_device_tests::names::{self, NAMES, RESULTS};
 use warpwright::{Element, LaunchConfig};
 
-use super::{assert_defined, from_to, module, noise, same_everywhere};
+use super::{assert_defined, from_to, noise, same_everywhere};
 
 /// Runs a kernel in which one lane calls each function on `a` with `b`: they give back `a`, and `expected` is left.
 fn each<K, T>(what: &str, a: T, b: T, expected: &[T])
@@ -45,7 +45,7 @@ fn atomic_functions_of_pointers_do_what_they_are_called() {
     integers!(RawAtomicsU32, u32, u32::MAX, 0);
     integers!(RawAtomicsI64, i64, -5, i64::MAX);
     integers!(RawAtomicsI64, i64, i64::MIN, 77);
-    let (a, b) = (-1.5_f64, 0.375);
+    let (a, b) = (-1.5_f64, 0.375_f64);
     let bits = |of: fn(u64, u64) -> u64| f64::from_bits(of(a.to_bits(), b.to_bits()));
     let twice = [
         bits(|a, b| a & b),

@@ -40,7 +40,7 @@ pub fn of(number: u32) -> [u64; RESULTS] {
     aligned[1].0[299] = number as u8;
     let aside = aligned
         .iter()
-        .filter(|value| core::ptr::from_ref(*value).addr() % 256 != 0)
+        .filter(|value| !core::ptr::from_ref(*value).addr().is_multiple_of(256))
         .count();
     let last = aligned
         .pop()
@@ -78,7 +78,7 @@ pub unsafe fn leave(pointers: GlobalMut<u64>) {
 pub unsafe fn take(pointers: GlobalMut<u64>) {
     let i = thread::index_1d_wide();
     let place = pointers.get(i) as usize as *mut u64;
-    if place.is_null() || place.addr() % 16 != 0 {
+    if place.is_null() || !place.addr().is_multiple_of(16) {
         pointers.set(i, u64::MAX);
         return;
     }
