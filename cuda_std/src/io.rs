@@ -28,7 +28,7 @@ pub fn __print(arguments: fmt::Arguments<'_>) {
 #[cfg(target_arch = "nvptx64")]
 pub(crate) const LIMIT: usize = 4096;
 
-/// Text on its way to `vprintf`, closed by a zero.
+/// Text on its way to `vprintf`, closed by a zero after each push.
 #[cfg(target_arch = "nvptx64")]
 pub(crate) struct Text<'a> {
     bytes: &'a mut [u8; 256],
@@ -55,6 +55,14 @@ impl<'a> Text<'a> {
             *place = 0;
             crate::imp::print(self.bytes.as_ptr());
             self.len = 0;
+            self.close();
+        }
+    }
+
+    /// Writes the zero behind the text.
+    fn close(&mut self) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = 0;
         }
     }
 
@@ -71,6 +79,8 @@ impl<'a> Text<'a> {
                 self.len += 1;
             }
         }
+        // A panic on the way to the end of the text prints what is there.
+        self.close();
     }
 
     /// Ends the line, with a mark where the text was cut.

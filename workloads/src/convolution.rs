@@ -205,7 +205,7 @@ impl<T: Value> Problem for Convolution<T> {
         let last = truth.len().saturating_sub(1) / PART;
         each(answer, truth.len(), |at, found| {
             let part = at / PART;
-            if !all && part % PARTS != 0 && part != last {
+            if !all && !part.is_multiple_of(PARTS) && part != last {
                 return None;
             }
             let expected = convolved_at(truth, self.width, &self.mask, self.boundary, at);

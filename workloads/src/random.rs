@@ -252,8 +252,8 @@ impl<T: Random> Problem for Draw<T> {
                 })
         };
         let parts = match found.len() {
-            0..=MOST => vec![quads..end],
-            _ => vec![
+            0..=MOST => [quads..end, end..end],
+            _ => [
                 quads..quads + END / T::PER_QUAD,
                 end - END / T::PER_QUAD..end,
             ],

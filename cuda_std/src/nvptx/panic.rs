@@ -71,7 +71,9 @@ fn report(place: Location, message: impl Message) {
     unsafe {
         let writer = atomic::u64::cas(&raw mut WRITER, 0, me, how(Ordering::Relaxed));
         if writer == me {
-            // A panic in the message of a panic.
+            // A panic in the message of a panic: what is there of that is printed.
+            super::print((&raw const BYTES).cast());
+            super::print(c"\n".as_ptr().cast());
             return;
         }
         if writer != 0 {
