@@ -176,7 +176,7 @@ fn a_panic_on_a_device_prints_where_and_what_and_ends_the_launch() {
     }
     // Before the children ask for it at the same time.
     let forms = [PanicMessages::Place, PanicMessages::Full];
-    let modules = forms.map(|messages| device_library::programs(messages));
+    let modules = forms.map(device_library::programs);
     for device in devices::all() {
         let DeviceKind::Cuda { ordinal } = device.kind() else {
             continue;
