@@ -15,7 +15,7 @@ where
     T: Element + cuda_std::kernel::ByValue + Debug,
 {
     let got = same_everywhere(what, |device, module| {
-        let mut values = device.upload(&vec![a; 2 * RESULTS]).unwrap();
+        let mut values = device.upload(&[a; 2 * RESULTS]).unwrap();
         let config = LaunchConfig::linear(1, 1);
         // SAFETY: no more functions than results.
         unsafe { device.launch::<K>(module, config, (&mut values, a, b)) }.unwrap();
@@ -116,7 +116,7 @@ fn libdevices_names_give_what_they_say() {
         assert_eq!(found[2] as i32, x.floor() as i32, "float2int_rd of {x}");
         assert_eq!(found[3], x.round_ties_even() as u32, "float2uint_rn of {x}");
         let bits = x.to_bits();
-        let high = u64::from(bits) * 0x9e37_79b9 >> 32;
+        let high = (u64::from(bits) * 0x9e37_79b9) >> 32;
         assert_eq!(u64::from(found[4]), high, "umulhi of {x}");
         // Bytes 5, 7, 1 and 3 of the two words.
         let both = (u64::from(!bits) << 32 | u64::from(bits)).to_le_bytes();
