@@ -7,6 +7,7 @@ mod common;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -299,6 +300,15 @@ fn in_shell(folder: &Folder, line: &str) -> Command {
     command
 }
 
+/// Sets a signal to what it does by default: the tests may have been started where it is ignored, as by `nohup`.
+fn heed(signal: i32) -> std::io::Result<()> {
+    // SAFETY: the default action needs no handler of ours.
+    match unsafe { libc::signal(signal, libc::SIG_DFL) } {
+        libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 const WAITS: &str = "--device cpu histogram in.npy -o out.npy --plot plot.svg";
 
 #[test]
@@ -306,7 +316,10 @@ fn a_signal_leaves_nothing_behind() {
     for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15), ("XCPU", 24)] {
         let folder = folder();
         folder.write("out.npy", b"older");
-        let child = waiting(&folder, &mut folder.command(WAITS));
+        let mut command = folder.command(WAITS);
+        // SAFETY: the function only makes calls that are allowed between fork and exec.
+        unsafe { command.pre_exec(move || heed(number)) };
+        let child = waiting(&folder, &mut command);
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(128 + number), "{signal}");
