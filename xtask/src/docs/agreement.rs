@@ -16,13 +16,14 @@ defects ([SANITIZER.md](SANITIZER.md)) under the tool that looks for what our ch
 neither finds anything. Where it is silent on a defect, the defect lies where the tool does not look:
 
 - `racecheck` follows shared memory: races in global memory, such as those between blocks, are not its
-  subject. Of the races in shared memory it was silent on two, where one of the accesses is atomic.
+  subject, and atomic operations of too narrow a scope or of two widths neither. Of the races in shared memory it was
+  silent on three, where one of the accesses is atomic.
 - `initcheck` follows global memory: shared memory that nobody wrote is not.
 - `memcheck` knows allocations, our check knows views: an access out of a view that stays within the allocation, or within
   the shared memory that the launch gave, is none to it.
 - `synccheck` takes lanes that have left a kernel for lanes that have arrived, as the hardware does; the executor asks
   for every lane of the block. The same goes for the masks of shuffles. An asynchronous copy that is
-  never waited for is none of its subjects.
+  never waited for, and a lane that waits for ever, are none of its subjects.
 ";
 
 /// The page as it should be.
