@@ -1,8 +1,5 @@
 //! Packs the PTX modules, and writes to `OUT_DIR` `modules.rs`, the table of them that `src/module.rs` includes; with the
 //! CUDA side the machine code too (`code.rs`, for `src/code.rs`), and the hashes of it, for its tests.
-//!
-//! With the feature `cuda` on x86-64 Linux this sets the configuration flag `warpwright_cuda`. On any other target the
-//! library is built without its CUDA side, and a warning says so; with the feature `require-cuda` that is an error.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -38,7 +35,6 @@ const EFFORT: u8 = 6;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-check-cfg=cfg(warpwright_cuda)");
     println!("cargo:rerun-if-changed={MODULES}");
     let out = PathBuf::from(variable("OUT_DIR"));
     println!("cargo:rerun-if-changed=src/ptx.rs");
@@ -47,22 +43,9 @@ fn main() {
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return;
     }
-    let arch = variable("CARGO_CFG_TARGET_ARCH");
-    let os = variable("CARGO_CFG_TARGET_OS");
-    if (arch.as_str(), os.as_str()) != ("x86_64", "linux") {
-        let target = variable("TARGET");
-        let text = format!("the feature `cuda` needs x86-64 Linux and the target is {target}");
-        if env::var_os("CARGO_FEATURE_REQUIRE_CUDA").is_some() {
-            fail(&format!("{text}: build without the feature `require-cuda`"));
-        }
-        println!("cargo:warning={text}: CUDA devices are left out, the CPU executor works");
-        return;
-    }
-
     let (table, hashes) = code_table(Path::new(MODULES), &out);
     write(&out.join("code.rs"), table.as_bytes());
     write(&out.join("code_hashes.rs"), hashes.as_bytes());
-    println!("cargo:rustc-cfg=warpwright_cuda");
 }
 
 /// Packs the PTX modules into files in `out`; gives them as a Rust array of `Packed`.

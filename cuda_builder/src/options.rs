@@ -25,8 +25,8 @@ pub enum PanicMessages {
     /// so at least.
     Place,
     /// The message with its arguments too, which `core::fmt` formats on the device, cut after 4 KiB. That costs: each kernel
-    /// that can panic takes 80 registers or more, 255 where a float may be formatted, and `ptxas` or the driver seconds to
-    /// compile it. The formatting of floats needs a stack of 4 KiB, where a lane has 1 KiB unless the host sets another
+    /// that can panic takes many more registers, all that there are where a float may be formatted, and longer to compile.
+    /// The formatting of floats needs a stack of 4 KiB, where a lane has 1 KiB unless the host sets another
     /// size (`CU_LIMIT_STACK_SIZE`).
     Full,
 }

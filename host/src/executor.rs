@@ -18,14 +18,14 @@ use crate::{
     error::{Error, Result},
     module::Module,
 };
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 use crate::{cuda, cuda_backend::CudaBackend};
 
 /// Where work is done.
 #[derive(Debug)]
 pub(crate) enum Executor {
     Cpu(cpu::CpuBackend),
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     Cuda(CudaBackend),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Executor {
 #[derive(Debug)]
 pub(crate) enum Memory {
     Cpu(cpu::HostMemory),
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     Cuda(cuda::CudaMemory),
 }
 
@@ -42,7 +42,7 @@ impl Memory {
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(memory) => memory.pointer(),
         }
     }
@@ -67,7 +67,7 @@ pub(crate) const PINNED_ALIGN: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Pinned {
     Cpu(cpu::HostMemory),
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     Cuda(cuda::PinnedMemory),
 }
 
@@ -81,7 +81,7 @@ impl Pinned {
     pub fn pointer(&self) -> *mut u8 {
         match self {
             Self::Cpu(memory) => memory.pointer(),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(memory) => memory.pointer().as_ptr(),
         }
     }
@@ -91,7 +91,7 @@ impl Pinned {
 #[derive(Debug)]
 pub(crate) enum Mark {
     Cpu(Instant),
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     Cuda(cuda::CudaEvent, DeviceKind),
 }
 
@@ -100,11 +100,11 @@ impl Mark {
     pub fn since(&self, start: &Self) -> Result<Duration> {
         match (self, start) {
             (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             (Self::Cuda(end, kind), Self::Cuda(start, _)) => end
                 .elapsed_since(start)
                 .map_err(|error| crate::cuda_backend::driver_error("time", *kind, error)),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             _ => Err(Error::invalid(
                 "time",
                 "two points of one device",
@@ -133,7 +133,7 @@ impl Executor {
         Self::Cpu(cpu::CpuBackend::new(options))
     }
 
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     pub fn cuda(ordinal: usize) -> Result<Self> {
         let backend = CudaBackend::open(ordinal)?;
         if !supported(backend.info()) {
@@ -146,31 +146,30 @@ impl Executor {
         Ok(Self::Cuda(backend))
     }
 
-    #[cfg(not(warpwright_cuda))]
+    #[cfg(not(feature = "cuda"))]
     pub fn cuda(ordinal: usize) -> Result<Self> {
         let _ = supported;
         Err(Error::NoDevice {
             device: DeviceKind::Cuda { ordinal },
-            reason: "this build has no CUDA side: it needs x86-64 Linux and the feature `cuda`"
-                .to_owned(),
+            reason: "this build has no CUDA side: it needs the feature `cuda`".to_owned(),
         })
     }
 
     /// The first CUDA device of a supported kind.
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     pub fn first_supported() -> Result<Option<usize>> {
         crate::cuda_backend::first_supported()
     }
 
-    #[cfg(not(warpwright_cuda))]
+    #[cfg(not(feature = "cuda"))]
     pub fn first_supported() -> Result<Option<usize>> {
         Ok(None)
     }
 
     pub fn list() -> Vec<DeviceInfo> {
-        #[cfg(warpwright_cuda)]
+        #[cfg(feature = "cuda")]
         let mut all: Vec<DeviceInfo> = crate::cuda_backend::list();
-        #[cfg(not(warpwright_cuda))]
+        #[cfg(not(feature = "cuda"))]
         let mut all = Vec::new();
         all.push(cpu::CpuBackend::new(CpuOptions::default()).info().clone());
         all
@@ -179,7 +178,7 @@ impl Executor {
     pub fn info(&self) -> &DeviceInfo {
         match self {
             Self::Cpu(backend) => backend.info(),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.info(),
         }
     }
@@ -187,7 +186,7 @@ impl Executor {
     pub fn free_memory(&self) -> Result<u64> {
         match self {
             Self::Cpu(backend) => Ok(backend.free_memory()),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.free_memory(),
         }
     }
@@ -195,7 +194,7 @@ impl Executor {
     pub fn new_stream(&self) -> Result<Self> {
         match self {
             Self::Cpu(backend) => Ok(Self::Cpu(backend.clone())),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => Ok(Self::Cuda(backend.new_stream()?)),
         }
     }
@@ -203,7 +202,7 @@ impl Executor {
     pub fn synchronize(&self) -> Result<()> {
         match self {
             Self::Cpu(_) => Ok(()),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.synchronize(),
         }
     }
@@ -211,7 +210,7 @@ impl Executor {
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
         match self {
             Self::Cpu(_) => None,
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => Some(backend.stream()),
         }
     }
@@ -219,7 +218,7 @@ impl Executor {
     pub fn mark(&self) -> Result<Mark> {
         match self {
             Self::Cpu(_) => Ok(Mark::Cpu(Instant::now())),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.mark(),
         }
     }
@@ -228,7 +227,7 @@ impl Executor {
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Memory::Cpu),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.allocate(operation, bytes).map(Memory::Cuda),
         }
     }
@@ -237,7 +236,7 @@ impl Executor {
     pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<Pinned> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Pinned::Cpu),
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.allocate_pinned(operation, bytes).map(Pinned::Cuda),
         }
     }
@@ -253,7 +252,7 @@ impl Executor {
                 unsafe { backend.fill(to, value, bytes) };
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.fill(to, value, bytes) },
         }
@@ -271,7 +270,7 @@ impl Executor {
                 unsafe { backend.copy_in(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_in(to, from, bytes) },
         }
@@ -288,7 +287,7 @@ impl Executor {
                 unsafe { backend.copy_in(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_in_pinned(to, from, bytes) },
         }
@@ -306,7 +305,7 @@ impl Executor {
                 unsafe { backend.copy_out(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_out(to, from, bytes) },
         }
@@ -323,7 +322,7 @@ impl Executor {
                 unsafe { backend.copy_within(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_within(to, from, bytes) },
         }
@@ -332,7 +331,7 @@ impl Executor {
     /// Makes this handle's later work wait for what `other` has queued so far.
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         match (self, other) {
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             (Self::Cuda(own), Self::Cuda(other)) => own.wait_for(other),
             _ => Ok(()),
         }
@@ -345,7 +344,7 @@ impl Executor {
                 let _ = module;
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => module.on_device(backend).map(drop),
         }
     }
@@ -358,7 +357,7 @@ impl Executor {
                 values.set_for_cpu();
                 Ok(())
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.set_constant(module, values),
         }
     }
@@ -370,7 +369,7 @@ impl Executor {
                 let _ = family;
                 warpwright_gpu::tuning::ARCHITECTURE
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.architecture(family),
         }
     }
@@ -389,7 +388,7 @@ impl Executor {
                 let _ = (operation, kernel, threads, shared_bytes);
                 Ok(None)
             }
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend
                 .resident_blocks(operation, kernel, threads, shared_bytes)
                 .map(Some),
@@ -405,7 +404,7 @@ impl Executor {
         match self {
             // SAFETY: by the contract.
             Self::Cpu(backend) => unsafe { backend.launch(launch) },
-            #[cfg(warpwright_cuda)]
+            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.launch(launch) },
         }

@@ -23,12 +23,12 @@
 //! launch them with [`Device::launch`], on either kind of device.
 
 mod buffer;
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 mod code;
 mod cpu;
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 mod cuda;
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 mod cuda_backend;
 mod device;
 mod error;

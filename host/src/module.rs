@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{Arc, Mutex, OnceLock},
 };
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 use std::{
     collections::hash_map::Entry,
     sync::{MutexGuard, PoisonError},
@@ -14,7 +14,7 @@ use std::{
 
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 use crate::{
     code::Code,
     cuda::{CudaFunction, CudaModule},
@@ -52,15 +52,15 @@ pub struct Module {
 struct Inner {
     ptx: String,
     entries: Vec<ptx::Entry>,
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     loaded: Mutex<HashMap<usize, Loaded>>,
-    #[cfg(not(warpwright_cuda))]
+    #[cfg(not(feature = "cuda"))]
     #[allow(dead_code)]
     loaded: Mutex<HashMap<usize, ()>>,
 }
 
 /// The module on one device.
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 #[derive(Debug)]
 struct Loaded {
     module: Arc<CudaModule>,
@@ -124,7 +124,7 @@ impl Module {
         }
     }
 
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     pub(crate) fn function(
         &self,
         backend: &CudaBackend,
@@ -142,19 +142,19 @@ impl Module {
     }
 
     /// The module as the driver has it on a device, compiled there if it was not yet.
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     pub(crate) fn on_device(&self, backend: &CudaBackend) -> Result<Arc<CudaModule>> {
         let mut loaded = self.loaded();
         Ok(self.loaded_on(&mut loaded, backend)?.module.clone())
     }
 
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     fn loaded(&self) -> MutexGuard<'_, HashMap<usize, Loaded>> {
         let loaded = self.inner.loaded.lock();
         loaded.unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(warpwright_cuda)]
+    #[cfg(feature = "cuda")]
     fn loaded_on<'a>(
         &self,
         loaded: &'a mut HashMap<usize, Loaded>,
@@ -261,7 +261,7 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
 
 /// The architectures of the modules that a device of this compute capability runs: what [`own_kernel`] takes its kernels
 /// from, for each family that has one.
-#[cfg_attr(not(warpwright_cuda), allow(dead_code))]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u32)> {
     let modules: Vec<(&str, &str)> = match given() {
         // A kernel's name begins with its family's, and a group's kernels are of one.
@@ -291,7 +291,7 @@ pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u3
 
 /// The machine code of one of the library's kernels for a device of this compute capability, where it has some;
 /// none where `WARPWRIGHT_PTX_DIR` names PTX to take.
-#[cfg(warpwright_cuda)]
+#[cfg(feature = "cuda")]
 pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<Code> {
     match given() {
         None => Code::of(name, capability),
@@ -324,7 +324,7 @@ pub(crate) fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String
 }
 
 /// The names of the compiled-in kernels.
-#[cfg(all(test, warpwright_cuda))]
+#[cfg(all(test, feature = "cuda"))]
 pub(crate) fn packed_names() -> impl Iterator<Item = &'static str> {
     OWN.iter().flat_map(|packed| packed.kernels.iter().copied())
 }

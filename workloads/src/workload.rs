@@ -1,5 +1,3 @@
-use std::fmt;
-
 use warpwright::{Device, Result};
 
 use crate::{Prepared, Problem, Sets, Verdict};
@@ -50,12 +48,6 @@ impl Workload {
         let mut ready = input.prepare(device, variant)?;
         ready.enqueue()?;
         ready.check()
-    }
-}
-
-impl fmt::Debug for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Workload({}: {})", self.family(), self.name())
     }
 }
 

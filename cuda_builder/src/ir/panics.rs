@@ -140,10 +140,7 @@ fn definition(name: &str, message: &str) -> String {
     let mut bytes = String::new();
     for byte in message.bytes() {
         match byte {
-            b'"' | b'\\' => {
-                let _ = write!(bytes, "\\{byte:02X}");
-            }
-            b' '..=b'~' => bytes.push(char::from(byte)),
+            b' '..=b'~' if !matches!(byte, b'"' | b'\\') => bytes.push(char::from(byte)),
             _ => {
                 let _ = write!(bytes, "\\{byte:02X}");
             }

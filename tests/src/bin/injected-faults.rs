@@ -37,6 +37,6 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn main() {
-    eprintln!("injected-faults: x86-64 Linux required");
+    eprintln!("injected-faults: x86-64 Linux required: the mock driver is made for it alone");
     std::process::exit(1);
 }
