@@ -462,3 +462,46 @@ fn another_error_of_loading_code_is_told() {
         assert_eq!(loaded, [0, 0]);
     });
 }
+
+#[test]
+fn a_driver_too_old_for_the_ptx_is_told() {
+    with_driver("a_driver_too_old_for_the_ptx_is_told", |driver| {
+        let device = Device::cuda(0).expect("the device opens");
+        let vector = device.upload(&[1_u32, 2, 3]).expect("it has room");
+        driver.answer(c"cuModuleLoadDataEx", 222);
+        let error = device.sum(&vector).expect_err("the driver refuses it");
+        assert!(matches!(error, Error::Driver { code: 222, .. }), "{error}");
+        let text = error.to_string();
+        let advice = "the driver compiles PTX of CUDA 13.1 at most: a newer driver is required";
+        assert!(text.contains(advice) && text.lines().count() == 1, "{text}");
+        // Nothing is kept of the refusal.
+        driver.answer(c"cuModuleLoadDataEx", 0);
+        device.sum(&vector).expect("the driver takes it");
+    });
+}
+
+#[test]
+fn a_device_that_others_reset_is_told() {
+    // `CUDA_ERROR_CONTEXT_IS_DESTROYED`: what calls return once another library has reset the device.
+    const DESTROYED: u32 = 709;
+    with_driver("a_device_that_others_reset_is_told", |driver| {
+        let device = Device::cuda(0).expect("the device opens");
+        let vector = device.upload(&[1_u32, 2, 3]).expect("it has room");
+        driver.answer(c"cuMemcpyDtoHAsync_v2", DESTROYED);
+        let error = vector.to_vec().expect_err("the context is gone");
+        let lost = matches!(
+            error,
+            Error::Driver {
+                code: DESTROYED,
+                ..
+            }
+        );
+        assert!(lost && error.is_device_fault(), "{error}");
+        let text = error.to_string();
+        let told = "the context is lost, and with it the device for the rest of the process";
+        assert!(text.contains(told) && text.lines().count() == 1, "{text}");
+        // What is given back now is left where it is: nothing panics and nothing waits.
+        drop(vector);
+        drop(device);
+    });
+}
