@@ -15,7 +15,8 @@ const NONE: &str = "No record with `{}` yet: `cargo xtask bench --record` on a c
 const NO_COUNTERS: &str = "No record of counters yet: `warpwright-bench counters --from RECORD.json --record \
                            benches/record` on a card makes one.\n";
 
-/// The page with what the records, those of the benchmark and those of counters, say between its marks. A record comes with its path below the page's project.
+/// The page with what the records, those of the benchmark and those of counters, say between its marks. A record comes with its
+/// path below the page's project.
 ///
 /// # Errors
 /// A line that says what is wrong with the marks.

@@ -1,8 +1,8 @@
 //! What the builder reads from and changes in the textual LLVM IR of the linked crates.
 //!
 //! Only top-level lines are looked at, and only six forms of them: definitions of kernels, launch
-//! bounds statics, statics that name what is externally visible, the lists of used symbols, other statics that the host may look up by name, and groups of
-//! attributes.
+//! bounds statics, statics that name what is externally visible, the lists of used symbols, other statics that the host may
+//! look up by name, and groups of attributes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ const VISIBLE: &str = "__externally_visible__";
 /// The most threads that a block may have on every architecture.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
 
-/// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and what it defines for the host.
+/// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and what it defines for
+/// the host.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The changed IR.

@@ -41,6 +41,20 @@ impl RawParam {
     }
 }
 
+/// An instance of a kernel for one row of its table of numbers, for measurements: see `tuned` of
+/// [`kernel`](macro@crate::kernel).
+#[derive(Debug, Clone, Copy)]
+pub struct TunedInstance {
+    /// What the instance is for: its suffix, or the word that stands for it.
+    pub key: &'static str,
+    /// The row's position in the table.
+    pub row: usize,
+    /// The instance that ships.
+    pub shipped: &'static KernelDescriptor,
+    /// The one to launch in its place.
+    pub instance: &'static KernelDescriptor,
+}
+
 /// A type that a launch may pass by value: plain data without padding surprises, at most 16-byte aligned (the PTX ABI
 /// allows no more). A kernel's own parameter may be of any type that is `Copy`; to launch it takes this promise.
 ///

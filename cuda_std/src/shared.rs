@@ -7,8 +7,8 @@ use crate::{Plain, imp, view::Shared};
 ///
 /// Each place in the source is an array of its own, aligned to 16 bytes. A place that a lane comes to again, in a loop, by
 /// recursion or in a helper that is called twice, may be the same array or another one on a GPU, as the compiler has
-/// inlined and unrolled: use no earlier array of a place behind a later one, and put a barrier between the two. [`shared!`](crate::shared!) gives
-/// the same as a view, which the CPU executor can check.
+/// inlined and unrolled: use no earlier array of a place behind a later one, and put a barrier between the two.
+/// [`shared!`](crate::shared!) gives the same as a view, which the CPU executor can check.
 #[macro_export]
 macro_rules! shared_array {
     [$ty:ty; $len:expr] => {

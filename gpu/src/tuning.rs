@@ -4,8 +4,8 @@
 //! blocks per multiprocessor and the like), a list of rows of them, [`CANDIDATES`](Policy::CANDIDATES), and
 //! [`CHOICES`](Policy::CHOICES), which says which row is shipped for which architecture and element size. The kernel
 //! and the host's plan both read the row that is chosen. The other rows are there to be measured: `cargo xtask tune`
-//! compiles a kernel for each of them, times them in turn, and writes the record that says why the chosen one is
-//! chosen (`docs/TUNING.md`). They are in no module that ships.
+//! compiles the kernels once for each of them (the feature `tuning`), times them in turn, and writes the record that says
+//! why the chosen one is chosen (`docs/TUNING.md`). They are in no module that ships.
 //!
 //! A row's numbers are compiled into the kernel, so a row is chosen by the architecture that a module is compiled for.
 //! PTX for compute capability 7.5 alone ships, which the driver compiles for every later card: so today every card gets
@@ -24,6 +24,9 @@ pub trait Policy: Copy + Debug + PartialEq + Any + Send + Sync {
     const CANDIDATES: &'static [Self];
     /// Which row is chosen; the first that fits counts.
     const CHOICES: &'static [Choice];
+    /// The kernels that are made by the table, an instance for each row.
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]];
 }
 
 /// Which row is chosen for some architectures and element sizes.
@@ -80,32 +83,42 @@ pub const ARCHITECTURE: u32 = match ComputeCapability::from_cuda_arch_env() {
     _ => 75,
 };
 
-/// A family's numbers as a type, for kernels that are generic over them.
-pub trait Tuned<P>: 'static {
-    /// The numbers.
-    const POLICY: P;
-}
-
-/// The row that ships for elements of type `T`.
-pub struct Shipped<T>(PhantomData<T>);
-
-impl<P: Policy, T: 'static> Tuned<P> for Shipped<T> {
-    const POLICY: P = chosen(ARCHITECTURE, size_of::<T>());
-}
-
-/// The row at a position among the candidates.
-pub struct Row<const POSITION: usize>;
-
-impl<P: Policy, const POSITION: usize> Tuned<P> for Row<POSITION> {
-    const POLICY: P = P::CANDIDATES[POSITION];
-}
+/// The row that ships, as the last generic argument of a kernel that is made by a table.
+pub const SHIPPED: usize = usize::MAX;
 
 /// The numbers for modules of an architecture and elements of `bytes` bytes.
 pub const fn chosen<P: Policy>(architecture: u32, bytes: usize) -> P {
     P::CANDIDATES[row(P::CHOICES, architecture, bytes)]
 }
 
+/// The numbers of a row, for elements of type `T`: those of the one that ships, or of the candidate at this position.
+pub const fn numbers<P: Policy, T>(row: usize) -> P {
+    if row == SHIPPED {
+        chosen(ARCHITECTURE, size_of::<T>())
+    } else {
+        P::CANDIDATES[row]
+    }
+}
+
 /// The numbers that a kernel for elements of type `T` is shipped with.
 pub const fn shipped<P: Policy, T>() -> P {
-    chosen(ARCHITECTURE, size_of::<T>())
+    numbers::<P, T>(SHIPPED)
 }
+
+/// A family's numbers as a type, for functions that are generic over them.
+pub(crate) trait Tuned<P>: 'static {
+    /// The numbers.
+    const POLICY: P;
+}
+
+/// The [`numbers`] of a row.
+pub(crate) struct Numbers<T, const ROW: usize>(PhantomData<T>);
+
+impl<P: Policy, T: 'static, const ROW: usize> Tuned<P> for Numbers<T, ROW> {
+    const POLICY: P = numbers::<P, T>(ROW);
+}
+
+#[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+mod candidates;
+#[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+pub use candidates::{Candidate, candidates};

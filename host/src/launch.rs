@@ -225,8 +225,8 @@ impl Device {
     /// # Errors
     /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] if its parameters
     /// there have other sizes than in this program, for more threads than its `launch_bounds`, or less shared
-    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device, [`Error::Launch`] if the CPU executor finds a fault,
-    /// [`Error::Driver`] if the driver refuses the launch.
+    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device, [`Error::Launch`] if
+    /// the CPU executor finds a fault, [`Error::Driver`] if the driver refuses the launch.
     ///
     /// # Safety
     /// What the kernel's own `# Safety` section asks for; and the module is built from the source that this

@@ -49,20 +49,13 @@ pub struct Candidate {
 
 #[cfg(feature = "tuning")]
 impl Candidate {
-    /// The row `policy`, with the kernels that are launched in the place of the library's: pairs of the library's
-    /// kernel and the other. `ptx` is the text of the module that has the others; without it they run on the CPU
-    /// executor alone.
+    /// A row, with the kernels that are launched in the place of the library's. `ptx` is the text of the module that has
+    /// them; without it they run on the CPU executor alone.
     ///
     /// # Errors
     /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) for a kernel that the module has not.
-    ///
-    /// # Safety
-    /// Each kernel is made for the policy, and its contract is that of the one that it replaces.
-    pub unsafe fn new<P: Policy>(
-        policy: P,
-        pairs: &[[&'static KernelDescriptor; 2]],
-        ptx: Option<&str>,
-    ) -> Result<Self> {
+    pub fn new(row: warpwright_gpu::tuning::Candidate, ptx: Option<&str>) -> Result<Self> {
+        let (policy, pairs) = row.into_parts();
         let mut kernels = HashMap::new();
         for [own, other] in pairs {
             let module = match ptx {
@@ -75,10 +68,10 @@ impl Candidate {
                     Some(module)
                 }
             };
-            kernels.insert(own.name, (*other, module));
+            kernels.insert(own.name, (other, module));
         }
         Ok(Self {
-            policy: Box::new(policy),
+            policy,
             kernels,
             launches: AtomicU64::new(0),
         })
@@ -165,7 +158,7 @@ impl Device {
                 module: module.as_ref(),
                 constants: launch.constants,
             };
-            // SAFETY: by the contract, and that of `Candidate::new`.
+            // SAFETY: by the contract, which an instance for another row shares.
             return unsafe { self.executor.launch(&instead) };
         }
         // SAFETY: by the contract.

@@ -10,19 +10,19 @@ use warpwright::{
         reduce::{ReduceRequest, Reducible},
     },
 };
-use warpwright_gpu::tuning::{ARCHITECTURE, Choice, Policy, chosen, row};
+use warpwright_gpu::tuning::{self, ARCHITECTURE, Choice, SHIPPED, chosen, row};
 use warpwright_tests::devices;
-use warpwright_tune as tune;
 
 /// Calls `check` with each row's key and a handle that takes the row, whose kernels have to be launched.
-fn each<P: Policy>(candidates: Vec<tune::Candidate<P>>, check: impl Fn(&str, &Device)) {
-    assert!(!candidates.is_empty());
-    for it in candidates {
-        // SAFETY: the kernels are made for this row, with the contracts of those that they replace.
-        let candidate = unsafe { Candidate::new(it.policy, &it.pairs, None) };
-        let candidate = Arc::new(candidate.unwrap());
-        check(it.key, &devices::cpu().with_candidate(candidate.clone()));
-        assert!(candidate.launches() > 0, "{} {:?}", it.key, it.policy);
+fn each(family: &str, check: impl Fn(&str, &Device)) {
+    let candidates = tuning::candidates().into_iter();
+    let of_family: Vec<_> = candidates.filter(|it| it.family == family).collect();
+    assert!(!of_family.is_empty());
+    for it in of_family {
+        let (key, label) = (it.key, it.label.clone());
+        let candidate = Arc::new(Candidate::new(it, None).unwrap());
+        check(key, &devices::cpu().with_candidate(candidate.clone()));
+        assert!(candidate.launches() > 0, "{key} {label}");
     }
 }
 
@@ -50,7 +50,7 @@ fn floats(len: usize) -> Vec<f32> {
 
 #[test]
 fn maps() {
-    each(tune::map::candidates(), |key, device| {
+    each("map", |key, device| {
         for len in [1, 5, 1024, 2049, 6007] {
             for offset in [0, 1] {
                 let x = device.upload(&floats(len + offset)).unwrap();
@@ -77,7 +77,7 @@ fn maps() {
 
 #[test]
 fn histograms() {
-    each(tune::histogram::candidates(), |key, device| {
+    each("histogram", |key, device| {
         for (len, bins) in [(1, 1), (37, 256), (4099, 10), (30_011, 256), (9000, 20_000)] {
             let by = |variant: &str| match key {
                 "u8" => {
@@ -142,7 +142,7 @@ fn sums_along(axis: Axis, rung: &str, shapes: &[(usize, usize)], key: &str, devi
 #[test]
 fn sums_of_rows() {
     let shapes = [(1, 1), (3, 5), (70, 33), (5, 1030), (2, 70_001)];
-    each(tune::rows::candidates(), |key, device| {
+    each("rows", |key, device| {
         sums_along(Axis::Rows, "block_per_row", &shapes, key, device);
     });
 }
@@ -158,14 +158,14 @@ fn sums_of_columns() {
         (20_003, 16),
         (9001, 128),
     ];
-    each(tune::columns::candidates(), |key, device| {
+    each("columns", |key, device| {
         sums_along(Axis::Columns, "column_per_thread", &shapes, key, device);
     });
 }
 
 #[test]
 fn convolutions() {
-    each(tune::convolution::candidates(), |_, device| {
+    each("convolution", |_, device| {
         for (len, width) in [
             (1, 1),
             (100, 3),
@@ -189,7 +189,7 @@ fn convolutions() {
 
 #[test]
 fn random_numbers() {
-    each(tune::random::candidates(), |key, device| {
+    each("random", |key, device| {
         for generator in [Generator::Philox, Generator::Xorwow] {
             let by = |variant: &str| {
                 let mut random = device.generator(generator, 5).unwrap().variant(variant);
@@ -211,7 +211,7 @@ fn random_numbers() {
 
 #[test]
 fn products() {
-    each(tune::gemm::candidates(), |key, device| {
+    each("gemm", |key, device| {
         for (m, n, k) in [(1, 1, 1), (33, 17, 9), (128, 256, 32), (130, 132, 44)] {
             let by = |variant: &str| {
                 let values = |len: usize| floats(len);
@@ -254,7 +254,7 @@ fn reductions() {
         let values = values.slice(1..).unwrap();
         ["cascaded", "best"].map(|variant| result(device.reduce(values).variant(variant)))
     }
-    each(tune::reduce::candidates(), |key, device| {
+    each("reduce", |key, device| {
         // The last one's elements of eight bytes are a large input for the rows whose limit is not beyond all others'.
         for len in [1, 5, 1023, 4099, 70_001, (1 << 20) + 7] {
             // Whole numbers, whose sums are exact in any order, and a greatest one.
@@ -292,7 +292,7 @@ fn transposes() {
             same(device, &format!("{height} x {width}"), &expected, &found);
         }
     }
-    each(tune::transpose::candidates(), |key, device| match key {
+    each("transpose", |key, device| match key {
         "u8" => of(device, |i| (i * 7 % 251) as u8),
         "u16" => of(device, |i| (i * 7 % 65_521) as u16),
         "f32" => of(device, |i| i as u32),
@@ -334,10 +334,10 @@ fn the_kernels_that_ship_are_made_by_the_chosen_rows() {
     use warpwright_gpu::{gemm, map, random, reduce, rows, transpose};
 
     let rows: rows::policy::Policy = chosen(ARCHITECTURE, 4);
-    let found = rows::RowsBest::<warpwright_gpu::axis::Sum<f32>>::DESCRIPTOR;
+    let found = rows::RowsBest::<warpwright_gpu::axis::Sum<f32>, SHIPPED>::DESCRIPTOR;
     assert_eq!(found.max_threads as usize, rows.block);
     let map: map::policy::Policy = chosen(ARCHITECTURE, 4);
-    let found = map::MapBest::<Sin>::DESCRIPTOR;
+    let found = map::MapBest::<Sin, SHIPPED>::DESCRIPTOR;
     assert_eq!(
         (found.max_threads as usize, found.min_blocks),
         (map.block, map.resident)
@@ -346,24 +346,24 @@ fn the_kernels_that_ship_are_made_by_the_chosen_rows() {
         [4, 8].map(|bytes| chosen(ARCHITECTURE, bytes));
     assert_ne!(single, double);
     assert_eq!(
-        gemm::GemmBest::<true, true>::DESCRIPTOR.min_blocks,
+        gemm::GemmBest::<true, true, SHIPPED>::DESCRIPTOR.min_blocks,
         single.resident
     );
     assert_eq!(
-        gemm::GemmBestDouble::<true, true>::DESCRIPTOR.min_blocks,
+        gemm::GemmBestDouble::<true, true, SHIPPED>::DESCRIPTOR.min_blocks,
         double.resident
     );
     let random: random::policy::Policy = chosen(ARCHITECTURE, 4);
-    let found = random::RandomBestPhilox::<random::Uniform<f32>>::DESCRIPTOR;
+    let found = random::RandomBestPhilox::<random::Uniform<f32>, SHIPPED>::DESCRIPTOR;
     assert_eq!(found.max_threads as usize, random.block);
     let reduce: reduce::policy::Policy = chosen(ARCHITECTURE, 4);
-    let found = reduce::ReduceBest::<reduce::Sum<f32>>::DESCRIPTOR;
+    let found = reduce::ReduceBest::<reduce::Sum<f32>, SHIPPED>::DESCRIPTOR;
     assert_eq!(
         (found.max_threads as usize, found.min_blocks),
         (reduce.most_threads(), reduce.resident)
     );
     let transpose: transpose::policy::Policy = chosen(ARCHITECTURE, 16);
-    let found = transpose::TransposeBest::<u128, 1>::DESCRIPTOR;
+    let found = transpose::TransposeBest::<u128, 1, SHIPPED>::DESCRIPTOR;
     assert_eq!(
         (found.max_threads as usize, found.min_blocks),
         (transpose.threads, transpose.resident)

@@ -26,14 +26,19 @@ pub fn finish(operation: &str, command: &mut Command) -> Result<()> {
     succeeded(operation, command, status)
 }
 
-/// As [`finish`], and gives what the command writes to its standard output.
+/// As [`finish`], and gives the text that the command writes to its standard output.
 pub fn output(operation: &str, command: &mut Command) -> Result<String> {
-    let (status, text) = match command.stderr(Stdio::inherit()).output() {
+    Ok(String::from_utf8(bytes(operation, command)?)?)
+}
+
+/// As [`output`], for what need be no text.
+pub fn bytes(operation: &str, command: &mut Command) -> Result<Vec<u8>> {
+    let (status, bytes) = match command.stderr(Stdio::inherit()).output() {
         Ok(output) => (Ok(output.status), output.stdout),
         Err(error) => (Err(error), Vec::new()),
     };
     succeeded(operation, command, status)?;
-    Ok(String::from_utf8(text)?)
+    Ok(bytes)
 }
 
 fn succeeded(operation: &str, command: &Command, status: io::Result<ExitStatus>) -> Result<()> {

@@ -4,10 +4,10 @@
 //! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
 //! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
 //! newest of each card become the tables of `docs/PERFORMANCE.md`, and what `cargo xtask build-time` printed its block
-//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is what `cargo xtask tune all --record` wrote, `<date>-tune-FAMILY.json` a sweep of one family:
-//! they become `docs/TUNING.md`. The records of
-//! `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of compute-sanitizer
-//! `docs/COMPUTE-SANITIZER.md`, that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
+//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is
+//! what `cargo xtask tune all --record` wrote, `<date>-tune-FAMILY.json` a sweep of one family: they become `docs/TUNING.md`.
+//! The records of `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
+//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`, that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
 
 mod agreement;
 mod build_time;

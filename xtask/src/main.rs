@@ -12,6 +12,7 @@ mod demo;
 mod docs;
 mod doctor;
 mod instrumented;
+mod lines;
 mod manifest;
 mod mutants;
 mod profile;
@@ -75,6 +76,8 @@ enum Command {
     Profile(profile::Arguments),
     /// Print how many cases, orders, planted defects and injected faults the project's proofs have.
     Counts(counts::Arguments),
+    /// Count the lines of code of each crate, now and at another commit.
+    Lines(lines::Arguments),
     /// Drop and weaken every synchronising operation of every kernel in turn, and print what the sanitizer reports.
     Mutants(mutants::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
+        Command::Lines(arguments) => lines::run(&arguments),
         Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Asan => instrumented::asan(),

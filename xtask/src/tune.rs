@@ -47,9 +47,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Builds the module of all rows.
 pub fn build(to: &Path) -> Result<()> {
-    // The crate brings the library's own kernels with it.
+    // The crate has the kernels that ship too.
     let modules = [Module::family("tune"), Module::new("own").prefix("")];
-    let built = CudaBuilder::new(project::root().join("benches/tune"))
+    let built = CudaBuilder::new(project::root().join("gpu"))
+        .build_args(&["--features", "tuning"])
         .target_dir(project::target_dir().join("cuda-builder"))
         .install_tools(true)
         .verbose(true)

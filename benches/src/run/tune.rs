@@ -2,12 +2,10 @@
 //!
 //! Each runs through the library's own operations, on a handle that takes its numbers and its kernels.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use warpwright::{Candidate, Device};
-use warpwright_gpu::tuning::{Policy, row};
-use warpwright_tune as kernels;
+use warpwright_gpu::tuning::candidates;
 
 use super::{Absent, Contender, Result, Rival, Spec};
 use crate::record::CHOSEN;
@@ -34,40 +32,26 @@ impl Tuning {
     /// # Errors
     /// If the module does not have their kernels.
     pub fn new(device: &Device, ptx: Option<&str>) -> Result<Self> {
-        let mut all = Self { rows: Vec::new() };
-        all.add(device, ptx, kernels::histogram::candidates())?;
-        all.add(device, ptx, kernels::rows::candidates())?;
-        all.add(device, ptx, kernels::map::candidates())?;
-        all.add(device, ptx, kernels::convolution::candidates())?;
-        all.add(device, ptx, kernels::random::candidates())?;
-        all.add(device, ptx, kernels::gemm::candidates())?;
-        all.add(device, ptx, kernels::reduce::candidates())?;
-        all.add(device, ptx, kernels::transpose::candidates())?;
-        all.add(device, ptx, kernels::columns::candidates())?;
-        Ok(all)
-    }
-
-    fn add<P: Policy>(
-        &mut self,
-        device: &Device,
-        ptx: Option<&str>,
-        candidates: Vec<kernels::Candidate<P>>,
-    ) -> Result<()> {
-        for it in candidates {
-            let architecture = device.table_architecture(P::FAMILY);
-            let chosen = row(P::CHOICES, architecture, it.bytes()) == it.row;
-            let label = format!("{}{}", label(&it.policy), if chosen { CHOSEN } else { "" });
-            // SAFETY: the kernels are made for this row, with the contracts of those that they replace.
-            let candidate = Arc::new(unsafe { Candidate::new(it.policy, &it.pairs, ptx)? });
-            self.rows.push(Row {
-                family: P::FAMILY,
-                words: it.words().collect(),
+        let mut rows = Vec::new();
+        for it in candidates() {
+            let architecture = device.table_architecture(it.family);
+            let chosen = if it.is_chosen(architecture) {
+                CHOSEN
+            } else {
+                ""
+            };
+            let (family, words) = (it.family, it.key.split('_').collect());
+            let label = format!("{}{chosen}", it.label);
+            let candidate = Arc::new(Candidate::new(it, ptx)?);
+            rows.push(Row {
+                family,
+                words,
                 label,
                 device: device.with_candidate(candidate.clone()),
                 candidate,
             });
         }
-        Ok(())
+        Ok(Self { rows })
     }
 
     /// The families that have rows.
@@ -147,67 +131,5 @@ impl Contender for Watched<'_> {
         }
         self.seen = launches;
         self.inner.check(set)
-    }
-}
-
-/// A row's numbers: `block: 256, resident: 8` of `Policy { block: 256, resident: 8 }`.
-fn label(policy: &impl Debug) -> String {
-    let text = format!("{policy:?}");
-    let fields = text.split_once('{').map_or("", |(_, fields)| fields);
-    fields.trim_end_matches('}').trim().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_of_every_table_has_kernels_and_one_of_each_kind_is_chosen() {
-        fn check<P: Policy>(candidates: Vec<kernels::Candidate<P>>) {
-            let all: Vec<usize> = candidates.iter().map(|it| it.row).collect();
-            for (position, policy) in P::CANDIDATES.iter().enumerate() {
-                assert!(all.contains(&position), "{}: row {position}", P::FAMILY);
-                let same = P::CANDIDATES.iter().filter(|other| *other == policy);
-                assert_eq!(same.count(), 1, "{}: {policy:?} twice", P::FAMILY);
-            }
-            for it in &candidates {
-                assert_eq!(it.policy, P::CANDIDATES[it.row]);
-                for [own, other] in &it.pairs {
-                    assert!(
-                        other.name.ends_with(&format!("_{}", it.row)),
-                        "{}",
-                        other.name
-                    );
-                    assert_eq!(own.raw_params(), other.raw_params(), "{}", other.name);
-                }
-                let of_key = candidates.iter().filter(|other| other.key == it.key);
-                let chosen = of_key.filter(|other| row(P::CHOICES, 75, other.bytes()) == other.row);
-                assert_eq!(chosen.count(), 1, "{} {}", P::FAMILY, it.key);
-            }
-        }
-        check(kernels::histogram::candidates());
-        check(kernels::rows::candidates());
-        check(kernels::map::candidates());
-        check(kernels::convolution::candidates());
-        check(kernels::random::candidates());
-        check(kernels::gemm::candidates());
-        check(kernels::reduce::candidates());
-        check(kernels::transpose::candidates());
-        check(kernels::columns::candidates());
-    }
-
-    #[test]
-    fn a_label_is_the_numbers() {
-        #[derive(Debug)]
-        #[allow(dead_code)]
-        struct Policy {
-            block: usize,
-            chunks: [usize; 2],
-        }
-        let policy = Policy {
-            block: 256,
-            chunks: [1, 2],
-        };
-        assert_eq!(label(&policy), "block: 256, chunks: [1, 2]");
     }
 }

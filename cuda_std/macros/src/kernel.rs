@@ -5,10 +5,13 @@
 //! implementation (host) per row. The second step is a macro of its own so that a list of instances
 //! can come from a user's `macro_rules!`.
 
-use proc_macro2::{Ident, TokenStream};
+use std::ops::Range;
+
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, Expr, GenericParam, ItemFn, Path, Result, ReturnType, Token, Type, parenthesized,
+    Error, Expr, GenericParam, ItemFn, LitInt, Path, Result, ReturnType, Token, Type,
+    parenthesized,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -52,6 +55,39 @@ impl Parse for Instance {
     }
 }
 
+/// An entry of `tuned(…)`: for which instance there is one for each of some rows of a table of tuning.
+struct Tuned {
+    /// Of the instance that ships.
+    suffix: Ident,
+    key: Ident,
+    rows: Range<usize>,
+}
+
+impl Parse for Tuned {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let suffix: Ident = input.parse()?;
+        let key = match input.parse::<Option<Token![as]>>()? {
+            Some(_) => input.parse()?,
+            None => suffix.clone(),
+        };
+        input.parse::<Token![:]>()?;
+        let first = input.parse::<LitInt>()?.base10_parse()?;
+        let rows = match input.parse::<Option<Token![..]>>()? {
+            Some(_) => first..input.parse::<LitInt>()?.base10_parse()?,
+            None => first..first + 1,
+        };
+        Ok(Self { suffix, key, rows })
+    }
+}
+
+impl ToTokens for Tuned {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { suffix, key, rows } = self;
+        let [start, end] = [rows.start, rows.end].map(Literal::usize_unsuffixed);
+        tokens.extend(quote!(#suffix as #key: #start..#end));
+    }
+}
+
 enum Instances {
     Default,
     List(Vec<Instance>),
@@ -63,6 +99,7 @@ struct Options {
     min_blocks: Expr,
     dynamic_shared: Expr,
     instances: Instances,
+    tuned: Vec<Tuned>,
     marker: Option<Ident>,
 }
 
@@ -73,6 +110,7 @@ impl Parse for Options {
             min_blocks: syn::parse_quote!(0),
             dynamic_shared: syn::parse_quote!(0),
             instances: Instances::Default,
+            tuned: Vec::new(),
             marker: None,
         };
         while !input.is_empty() {
@@ -114,6 +152,12 @@ impl Parse for Options {
                     let list = Punctuated::<Instance, Token![,]>::parse_terminated(&content)?;
                     options.instances = Instances::List(list.into_iter().collect());
                 }
+                "tuned" => {
+                    let content;
+                    parenthesized!(content in input);
+                    let list = Punctuated::<Tuned, Token![,]>::parse_terminated(&content)?;
+                    options.tuned = list.into_iter().collect();
+                }
                 "marker" => {
                     input.parse::<Token![=]>()?;
                     options.marker = Some(input.parse()?);
@@ -122,7 +166,7 @@ impl Parse for Options {
                     return Err(Error::new(
                         name.span(),
                         format!(
-                            "unknown option `{other}`: expected launch_bounds, dynamic_shared, instances or marker"
+                            "unknown option `{other}`: expected launch_bounds, dynamic_shared, instances, tuned or marker"
                         ),
                     ));
                 }
@@ -216,7 +260,8 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     let spec = {
         let rows = parameters.iter().map(|argument| &argument.parameter);
         let generic = !generics.params.is_empty();
-        quote!(@kernel #name #marker_module #marker #generic [#(#rows),*])
+        let tuned = &options.tuned;
+        quote!(@kernel #name #marker_module #marker #generic [#(#rows),*] [#(#tuned),*])
     };
     let is_generic = !generics.params.is_empty();
     let emit = match (&options.instances, is_generic) {
@@ -270,14 +315,23 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         &options.min_blocks,
         &options.dynamic_shared,
     );
-    let marker_generics = generics.params.iter().map(|parameter| match parameter {
-        GenericParam::Const(p) => {
-            let (ident, ty) = (&p.ident, &p.ty);
-            quote!(const #ident: #ty)
-        }
-        GenericParam::Type(p) => p.ident.to_token_stream(),
-        GenericParam::Lifetime(p) => p.to_token_stream(),
-    });
+    // The marker of a kernel that is tuned is that of the row that ships, where no row is named.
+    let row = generics.params.len().wrapping_sub(1);
+    let marker_generics =
+        generics
+            .params
+            .iter()
+            .enumerate()
+            .map(|(i, parameter)| match parameter {
+                GenericParam::Const(p) => {
+                    let (ident, ty) = (&p.ident, &p.ty);
+                    let default =
+                        (i == row && !options.tuned.is_empty()).then(|| quote!(= { usize::MAX }));
+                    quote!(const #ident: #ty #default)
+                }
+                GenericParam::Type(p) => p.ident.to_token_stream(),
+                GenericParam::Lifetime(p) => p.to_token_stream(),
+            });
     let turbofish = if is_generic {
         quote!(::<#(#generic_names),*>)
     } else {
@@ -337,6 +391,7 @@ struct Spec {
     marker: Ident,
     generic: bool,
     parameters: Vec<Parameter>,
+    tuned: Vec<Tuned>,
     instances: Vec<Instance>,
 }
 
@@ -351,6 +406,9 @@ impl Parse for Spec {
         let content;
         syn::bracketed!(content in input);
         let parameters = Punctuated::<Parameter, Token![,]>::parse_terminated(&content)?;
+        let content;
+        syn::bracketed!(content in input);
+        let tuned = Punctuated::<Tuned, Token![,]>::parse_terminated(&content)?;
         let instances = Punctuated::<Instance, Token![,]>::parse_terminated(input)?;
         Ok(Self {
             name,
@@ -358,13 +416,15 @@ impl Parse for Spec {
             marker,
             generic,
             parameters: parameters.into_iter().collect(),
+            tuned: tuned.into_iter().collect(),
             instances: instances.into_iter().collect(),
         })
     }
 }
 
 pub fn instances(input: TokenStream) -> Result<TokenStream> {
-    let spec: Spec = syn::parse2(input)?;
+    let mut spec: Spec = syn::parse2(input)?;
+    let rows = spec.rows()?;
     if spec.generic {
         if spec.instances.is_empty() {
             return Err(Error::new(
@@ -372,22 +432,83 @@ pub fn instances(input: TokenStream) -> Result<TokenStream> {
                 "the list of instances is empty",
             ));
         }
-        Ok(spec
+        let mut emitted: TokenStream = spec
             .instances
             .iter()
-            .map(|row| {
-                spec.emit(
-                    &format!("{}__{}", spec.name, row.suffix),
-                    Some(&row.arguments),
-                )
-            })
-            .collect())
+            .map(|row| spec.emit(&spec.entry(&row.suffix), Some(&row.arguments)))
+            .collect();
+        emitted.extend(rows);
+        Ok(emitted)
     } else {
         Ok(spec.emit(&spec.name.to_string(), None))
     }
 }
 
 impl Spec {
+    fn entry(&self, suffix: &Ident) -> String {
+        format!("{}__{suffix}", self.name)
+    }
+
+    /// Completes the instances of a kernel that is tuned by the row that ships; and emits, for the feature `tuning`, one for
+    /// each other row, and the list of them.
+    fn rows(&mut self) -> Result<TokenStream> {
+        if self.tuned.is_empty() {
+            return Ok(TokenStream::new());
+        }
+        let marker = {
+            let (module, marker) = (&self.module, &self.marker);
+            quote!(#module::#marker)
+        };
+        let with = |instance: &Instance, row: TokenStream| {
+            let arguments = &instance.arguments;
+            if arguments.is_empty() {
+                row
+            } else {
+                quote!(#arguments, #row)
+            }
+        };
+        let shipped = quote!({ usize::MAX });
+        let (mut entries, mut list) = (TokenStream::new(), TokenStream::new());
+        for Tuned { suffix, key, rows } in &self.tuned {
+            let of_suffix = |instance: &&Instance| instance.suffix == *suffix;
+            let Some(instance) = self.instances.iter().find(of_suffix) else {
+                let text = format!("`tuned` needs an instance, there is none called `{suffix}`");
+                return Err(Error::new(suffix.span(), text));
+            };
+            let key_text = key.to_string();
+            let own = with(instance, shipped.clone());
+            for row in rows.clone() {
+                let literal = Literal::usize_unsuffixed(row);
+                let other = with(instance, literal.to_token_stream());
+                let entry = format!("tune_{}__{key}_{row}", self.name);
+                entries.extend(self.emit(&entry, Some(&other)));
+                list.extend(quote! {
+                    ::cuda_std::kernel::TunedInstance {
+                        key: #key_text,
+                        row: #literal,
+                        shipped: &<#marker<#own> as ::cuda_std::kernel::Kernel>::DESCRIPTOR,
+                        instance: &<#marker<#other> as ::cuda_std::kernel::Kernel>::DESCRIPTOR,
+                    },
+                });
+            }
+        }
+        for instance in &mut self.instances {
+            instance.arguments = with(instance, shipped.clone());
+        }
+        let constant = format_ident!("{}_ROWS", self.name.to_string().to_uppercase());
+        let doc = format!(
+            "The instances of `{}` for the rows of its table of tuning.",
+            self.name
+        );
+        Ok(quote! {
+            #[cfg(feature = "tuning")]
+            const _: () = { #entries };
+            #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+            #[doc = #doc]
+            pub const #constant: &[::cuda_std::kernel::TunedInstance] = &[#list];
+        })
+    }
+
     fn emit(&self, entry: &str, generic_arguments: Option<&TokenStream>) -> TokenStream {
         let Self {
             name,

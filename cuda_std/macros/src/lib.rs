@@ -28,6 +28,10 @@ use proc_macro::TokenStream;
 /// - `instances(sum_f32: (Sum<f32>, 4), …)`: a suffix and the generic arguments in order;
 /// - `instances = path::to::macro`: a macro that is called as `macro! { callback }` and must expand to
 ///   `callback! { suffix: (arguments), … }`; several kernels share one list of instances that way;
+/// - `tuned(f32: 0..12, …)`, for a kernel whose last generic parameter is a `const ROW: usize`, the row of a table of numbers
+///   that it is made by: the instances are made with `usize::MAX` for it, which stands for the row that ships. With the crate's
+///   feature `tuning` there is one more for each row that stands behind an instance's suffix, for measurements:
+///   `tune_<name>__<suffix>_<row>`, or `f32 as key: 0..12` for another word than the suffix. `<NAME>_ROWS` lists them;
 /// - `marker = Name`: the marker's name, where the function's name in CamelCase will not do.
 ///
 /// A kernel is an `unsafe fn` that returns nothing. Its parameters travel as Rust-CUDA passes them: views (`Global<T>`,

@@ -1,4 +1,5 @@
-//! Memory fences with an ordering and a scope, and Rust-CUDA's functions that take an ordering and have the scope in their name.
+//! Memory fences with an ordering and a scope, and Rust-CUDA's functions that take an ordering and have the scope in their
+//! name.
 
 use core::sync::atomic::Ordering;
 

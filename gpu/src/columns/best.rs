@@ -1,4 +1,21 @@
 //! `best`: wide loads, several rows in flight per thread, and one launch.
+//!
+//! ```text
+//! block (tile t of columns, part p of the rows):
+//!     each lane owns 16 bytes of neighbouring columns; L neighbouring lanes cover the tile, 512 / L rows at a time
+//!     for each of the thread's rows, UNROLL rows at a time:
+//!         load all, then add element k of each chunk to part[k]      (no lane shares a column with its neighbours)
+//!     combine the parts of a column over the block's rows, through shared memory
+//!     while more than one block is left for tile t:                  (a tree of blocks, `group` children per node)
+//!         store the totals; take a ticket of the node
+//!         if it is not the node's last ticket: done
+//!         total = combine the node's totals, in index order          (so the order of arrival has no effect)
+//!     store the results
+//! ```
+//!
+//! Rows are read along memory, so that the loads of a warp coalesce; a thread per column would read 4 bytes at a time and
+//! leave most of the device idle where the matrix is narrow. The tree keeps the last block's work short: with one level
+//! it would read the totals of every block alone.
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
@@ -7,7 +24,7 @@ use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
     reduce::{Max, Min},
-    tuning::{Shipped, Tuned, shipped},
+    tuning::{Numbers, Tuned, numbers},
     unrolled::unrolled,
 };
 
@@ -34,14 +51,18 @@ const MOST_LANES: usize = 16;
 ///
 /// # Safety
 /// Element `head` of `input` and rows of `period` elements are aligned to 16 bytes, and `rows` of them are
-/// in `input`; `lanes_log2` is at most 5; `rows_per_block` is at most [`most_rows`](super::policy::most_rows) and such that every block has a row; `totals` and
-/// `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals of all columns of a tile),
-/// and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two
-/// launches that may run at once share any of them. The kernel leaves the tickets at 0.
-#[kernel(launch_bounds(BEST_BLOCK as u32, shipped::<Policy, A::In>().resident), instances = with_axis_reductions)]
+/// in `input`; `lanes_log2` is at most 5; `rows_per_block` is at most [`most_rows`](super::policy::most_rows) and such that
+/// every block has a row; `totals` and `tickets` have, per tile, what [`tree`](super::policy::tree) says (totals of all columns
+/// of a tile), and the tickets are 0; `output` or `folded` has `period` elements and the other none; no two launches that may
+/// run at once share any of them. The kernel leaves the tickets at 0.
+#[kernel(
+    launch_bounds(BEST_BLOCK as u32, numbers::<Policy, A::In>(ROW).resident),
+    instances = with_axis_reductions,
+    tuned(sum_u8 as u8: 0..10, sum_f32 as f32: 0..10)
+)]
 // A launch passes each of them; a struct would have to be described to the host as well.
 #[allow(clippy::too_many_arguments)]
-pub unsafe fn columns_best<A: Along>(
+pub unsafe fn columns_best<A: Along, const ROW: usize>(
     input: Global<A::In>,
     head: usize,
     period: usize,
@@ -54,7 +75,7 @@ pub unsafe fn columns_best<A: Along>(
     output: GlobalMut<A::Out>,
     height: usize,
 ) {
-    by_tiles::<A, Shipped<A::In>>(Arguments {
+    by_tiles::<A, Numbers<A::In, ROW>>(Arguments {
         input,
         head,
         period,
@@ -85,10 +106,10 @@ pub struct Arguments<A: Along> {
     pub height: usize,
 }
 
-/// [`columns_best`] by the numbers of a row.
+/// The body of [`columns_best`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn by_tiles<A: Along, N: Tuned<Policy>>(arguments: Arguments<A>) {
+fn by_tiles<A: Along, N: Tuned<Policy>>(arguments: Arguments<A>) {
     const { assert!(matches!(N::POLICY.members, 8 | 16)) };
     match const { N::POLICY.members } {
         8 => by_members::<A, N, 8>(arguments),

@@ -20,8 +20,6 @@ mod fold;
 mod four_columns_per_thread;
 pub mod policy;
 
-#[doc(hidden)]
-pub use best::{Arguments, by_tiles};
 pub use best::{ColumnsBest, columns_best};
 pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
 pub use fold::{ColumnsFold, columns_fold};
@@ -55,6 +53,7 @@ pub const FAMILY: Family = Family {
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use crate::{
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
@@ -79,7 +78,7 @@ mod launch {
                 const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &ColumnsColumnPerThread::<$along>::DESCRIPTOR,
                     &ColumnsFourColumnsPerThread::<$along>::DESCRIPTOR,
-                    &ColumnsBest::<$along>::DESCRIPTOR,
+                    &ColumnsBest::<$along, SHIPPED>::DESCRIPTOR,
                 ];
                 const FOLD: &'static KernelDescriptor = &ColumnsFold::<$along>::DESCRIPTOR;
             }

@@ -26,7 +26,8 @@ pub struct Policy {
     pub unroll: usize,
     /// Whether the next of those rows are loaded before the last ones are added.
     pub ahead: bool,
-    /// Totals that a thread combines at most, all of which it has in flight at once: 8 or 16; of 32 the larger totals have no room in registers.
+    /// Totals that a thread combines at most, all of which it has in flight at once: 8 or 16; of 32 the larger totals have no
+    /// room in registers.
     pub members: usize,
 }
 
@@ -78,6 +79,9 @@ impl tuning::Policy for Policy {
         ahead(policy(2, 2, 4, 16)),
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(1, 8), Choice::always(0)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] =
+        &[super::best::COLUMNS_BEST_ROWS];
 }
 
 /// Rows that a block takes at most: a part holds no more elements.

@@ -75,6 +75,7 @@ pub const FAMILY: Family = Family {
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernels of an element type.
@@ -99,10 +100,10 @@ mod launch {
                     &ConvolutionBasic::<$ty>::DESCRIPTOR,
                     &ConvolutionConstantMask::<$ty>::DESCRIPTOR,
                     &ConvolutionTiled::<$ty>::DESCRIPTOR,
-                    &ConvolutionBest::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>::DESCRIPTOR,
+                    &ConvolutionBest::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }, SHIPPED>::DESCRIPTOR,
                 ];
                 const LONG: &'static KernelDescriptor =
-                    &ConvolutionBestLong::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>::DESCRIPTOR;
+                    &ConvolutionBestLong::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }, SHIPPED>::DESCRIPTOR;
             }
         )* };
     }

@@ -86,6 +86,11 @@ impl tuning::Policy for Policy {
         },
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
+        super::best::CONVOLUTION_BEST_ROWS,
+        super::best::CONVOLUTION_BEST_LONG_ROWS,
+    ];
 }
 
 /// Threads of a block of `best`: a warp.

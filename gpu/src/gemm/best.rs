@@ -1,4 +1,19 @@
 //! `best`: a block of C in registers, the tiles of A and B double-buffered in shared memory.
+//!
+//! ```text
+//! block (tile of C):
+//!     sums[8][8] = 0 in each thread's registers
+//!     shared[0] = first tiles of A and B
+//!     for each tile along k:
+//!         registers = global loads of the next tiles                   (in flight during the products)
+//!         for i in 0..STEP: a[8], b[8] = shared[buffer] at i; sums += outer product of a and b
+//!         shared[other buffer] = registers; barrier; swap the buffers  (one barrier per tile)
+//!     C = alpha * sums + beta * C
+//! ```
+//!
+//! An outer product of 8 + 8 values makes 64 fused multiply-adds, so that the loads from shared memory take a small part of the
+//! instructions: the multiply-adds are the limit. Each sum takes its products in the order of k, one fused multiply-add
+//! each, so that every variant gives the same bits.
 
 use cuda_std::prelude::*;
 
@@ -8,7 +23,7 @@ use super::{
     problem::*,
 };
 use crate::{
-    tuning::{Shipped, Tuned, shipped},
+    tuning::{Numbers, Tuned, numbers},
     unrolled::unrolled,
 };
 
@@ -63,15 +78,16 @@ macro_rules! product_by {
 /// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
 /// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
 #[kernel(
-    launch_bounds(BEST_BLOCK[LARGE] as u32, shipped::<Policy, f32>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, numbers::<Policy, f32>(ROW).resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
         f32_tn: (false, false),
         f32_tt: (false, true),
-    )
+    ),
+    tuned(f32_nn as f32: 0..5, f32_nn as f32: 6, f32_nn as f32: 8)
 )]
-pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW: usize>(
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
@@ -79,7 +95,7 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     alpha: f32,
     beta: f32,
 ) {
-    product::<f32, Shipped<f32>, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
 }
 
 /// [`gemm_best`] in `f64`.
@@ -87,15 +103,16 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[LARGE] as u32, shipped::<Policy, f64>().resident),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, numbers::<Policy, f64>(ROW).resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),
         f64_tn: (false, false),
         f64_tt: (false, true),
-    )
+    ),
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9)
 )]
-pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW: usize>(
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
@@ -103,7 +120,7 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     alpha: f64,
     beta: f64,
 ) {
-    product::<f64, Shipped<f64>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
 }
 
 /// [`gemm_best`] for products of few tiles: a thread computes 4 x 8 elements, and there is a block of 128 threads per
@@ -113,15 +130,16 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[SMALL] as u32, shipped::<Policy, f32>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, numbers::<Policy, f32>(ROW).small_resident),
     instances(
         f32_nn: (true, false),
         f32_nt: (true, true),
         f32_tn: (false, false),
         f32_tt: (false, true),
-    )
+    ),
+    tuned(f32_nn as f32: 0..5, f32_nn as f32: 6, f32_nn as f32: 8)
 )]
-pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW: usize>(
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
@@ -129,7 +147,7 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool>(
     alpha: f32,
     beta: f32,
 ) {
-    product_of_small_tiles::<f32, Shipped<f32>, 4, A_ALONG_K, B_ALONG_K>(
+    product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
         a, b, c, &problem, alpha, beta,
     );
 }
@@ -139,15 +157,20 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool>(
 /// # Safety
 /// As for [`gemm_best`].
 #[kernel(
-    launch_bounds(BEST_BLOCK[SMALL] as u32, shipped::<Policy, f64>().small_resident),
+    launch_bounds(BEST_BLOCK[SMALL] as u32, numbers::<Policy, f64>(ROW).small_resident),
     instances(
         f64_nn: (true, false),
         f64_nt: (true, true),
         f64_tn: (false, false),
         f64_tt: (false, true),
-    )
+    ),
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9)
 )]
-pub unsafe fn gemm_best_small_double<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_small_double<
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+    const ROW: usize,
+>(
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
@@ -155,15 +178,15 @@ pub unsafe fn gemm_best_small_double<const A_ALONG_K: bool, const B_ALONG_K: boo
     alpha: f64,
     beta: f64,
 ) {
-    product_of_small_tiles::<f64, Shipped<f64>, 2, A_ALONG_K, B_ALONG_K>(
+    product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
         a, b, c, &problem, alpha, beta,
     );
 }
 
-/// [`gemm_best`] by the numbers of a row: the tile of C that belongs to this block.
+/// The body of [`gemm_best`], made by the policy row `N`: computes this block's tile of C.
 #[inline(always)]
 #[track_caller]
-pub fn product<
+fn product<
     T: Real,
     N: Tuned<Policy>,
     const CHUNK: usize,
@@ -186,10 +209,10 @@ pub fn product<
     }
 }
 
-/// [`gemm_best_small`] by the numbers of a row.
+/// The body of [`gemm_best_small`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn product_of_small_tiles<
+fn product_of_small_tiles<
     T: Real,
     N: Tuned<Policy>,
     const CHUNK: usize,

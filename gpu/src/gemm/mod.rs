@@ -27,8 +27,6 @@ pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
     gemm_best_small, gemm_best_small_double,
 };
-#[doc(hidden)]
-pub use best::{product, product_of_small_tiles};
 pub use naive::{GemmNaive, gemm_naive};
 pub use problem::{Problem, Real, Strides};
 pub use tiled::{GemmTiled, gemm_tiled};
@@ -66,6 +64,7 @@ pub const FAMILY: Family = Family {
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use cuda_std::kernel::{ByValue, Kernel, KernelDescriptor};
 
     /// An element type, with its kernels.
@@ -88,13 +87,13 @@ mod launch {
                     [[&GemmTiled::<$ty>::DESCRIPTOR; 2]; 2],
                     // A lies along k as it is, B when it is transposed.
                     [
-                        [&$best::<true, false>::DESCRIPTOR, &$best::<true, true>::DESCRIPTOR],
-                        [&$best::<false, false>::DESCRIPTOR, &$best::<false, true>::DESCRIPTOR],
+                        [&$best::<true, false, SHIPPED>::DESCRIPTOR, &$best::<true, true, SHIPPED>::DESCRIPTOR],
+                        [&$best::<false, false, SHIPPED>::DESCRIPTOR, &$best::<false, true, SHIPPED>::DESCRIPTOR],
                     ],
                 ];
                 const SMALL: [[&'static KernelDescriptor; 2]; 2] = [
-                    [&$small::<true, false>::DESCRIPTOR, &$small::<true, true>::DESCRIPTOR],
-                    [&$small::<false, false>::DESCRIPTOR, &$small::<false, true>::DESCRIPTOR],
+                    [&$small::<true, false, SHIPPED>::DESCRIPTOR, &$small::<true, true, SHIPPED>::DESCRIPTOR],
+                    [&$small::<false, false, SHIPPED>::DESCRIPTOR, &$small::<false, true, SHIPPED>::DESCRIPTOR],
                 ];
             }
         )* };

@@ -15,7 +15,8 @@ const fn pitch(tile: usize) -> usize {
 pub(super) const fn tiles_len(tile: usize, step: usize) -> usize {
     2 * step * pitch(tile)
 }
-/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are never touched, and take no registers.
+/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are never touched, and take
+/// no registers.
 const MOST_STAGED: usize = 8;
 
 /// Whether the rows of a matrix begin at multiples of 16 bytes.
@@ -29,8 +30,8 @@ pub(super) fn is_aligned<T>(first: *const T, ld: usize) -> bool {
 pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
 
 /// One of the two operands, as a block sees it: a band of `TILE` rows of op(A), or columns of
-/// op(B), that goes along k, for a block of `BLOCK` threads. In shared memory it lies with k as the row, so that what a thread multiplies
-/// at one k is contiguous.
+/// op(B), that goes along k, for a block of `BLOCK` threads. In shared memory it lies with k as the row, so that what a thread
+/// multiplies at one k is contiguous.
 ///
 /// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
 /// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.

@@ -75,6 +75,13 @@ impl tuning::Policy for Policy {
         },
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(4, 8), Choice::up_to(8, 1)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
+        super::best::GEMM_BEST_ROWS,
+        super::best::GEMM_BEST_SMALL_ROWS,
+        super::best::GEMM_BEST_DOUBLE_ROWS,
+        super::best::GEMM_BEST_SMALL_DOUBLE_ROWS,
+    ];
 }
 
 /// How a variant cuts C.

@@ -1,10 +1,22 @@
 //! `best`: wide loads, and one sub-histogram per lane of a warp where there is room.
+//!
+//! ```text
+//! block (x, slice y of the bins):
+//!     counters[bin][copy] = 0 in shared memory           (copies lie side by side: copy c is in bank c)
+//!     for each 16-byte chunk of this thread, UNROLL in flight:
+//!         for each value: atomic_add(counters[bin of value, or the extra bin][lane % copies], 1)
+//!     for each bin of the slice: atomic_add(counts[bin], sum of its copies)
+//! ```
+//!
+//! With one sub-histogram, equal values make the lanes of a warp wait for each other at one counter, and different ones may
+//! share a bank. With 32 copies neither can happen, whatever the values are. Values outside of the slice go to an extra bin
+//! without a branch.
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
 use super::{binning::*, policy::Policy, with_binnings};
 use crate::{
-    tuning::{Shipped, Tuned, shipped},
+    tuning::{Numbers, Tuned, numbers},
     unrolled::unrolled,
 };
 
@@ -23,21 +35,25 @@ use crate::{
 /// # Safety
 /// Nothing but the kernel touches `counts` while it runs; a block counts fewer than 2^32 values;
 /// `copies_log2` is at most 5; every slice has a bin.
-#[kernel(launch_bounds(shipped::<Policy, B::In>().most_threads() as u32), instances = with_binnings)]
-pub unsafe fn histogram_best<B: Binning>(
+#[kernel(
+    launch_bounds(numbers::<Policy, B::In>(ROW).most_threads() as u32),
+    instances = with_binnings,
+    tuned(u8: 0..9, even_f32 as f32: 0..9)
+)]
+pub unsafe fn histogram_best<B: Binning, const ROW: usize>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
     binning: B,
     copies_log2: u32,
     slice_bins: u32,
 ) {
-    count_all::<B, Shipped<B::In>>(input, counts, binning, copies_log2, slice_bins);
+    count_all::<B, Numbers<B::In, ROW>>(input, counts, binning, copies_log2, slice_bins);
 }
 
-/// [`histogram_best`] by the numbers of a row.
+/// The body of [`histogram_best`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn count_all<B: Binning, N: Tuned<Policy>>(
+fn count_all<B: Binning, N: Tuned<Policy>>(
     input: Global<B::In>,
     counts: GlobalMut<u64>,
     binning: B,

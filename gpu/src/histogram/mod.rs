@@ -20,8 +20,6 @@ pub mod policy;
 mod privatized;
 mod privatized_coarsened;
 
-#[doc(hidden)]
-pub use best::count_all;
 pub use best::{HistogramBest, histogram_best};
 pub use binning::{BinNumber, Binning, BinningCopy, EvenRange};
 pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};
@@ -80,6 +78,7 @@ use with_binnings;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernels of a binning: one per variant, in the catalogue's order; none for `serial`.
@@ -100,7 +99,7 @@ mod launch {
                     Some(&HistogramGlobalAtomic::<$binning>::DESCRIPTOR),
                     Some(&HistogramPrivatized::<$binning>::DESCRIPTOR),
                     Some(&HistogramPrivatizedCoarsened::<$binning>::DESCRIPTOR),
-                    Some(&HistogramBest::<$binning>::DESCRIPTOR),
+                    Some(&HistogramBest::<$binning, SHIPPED>::DESCRIPTOR),
                 ];
             }
         )* };

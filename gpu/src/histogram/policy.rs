@@ -122,6 +122,9 @@ impl tuning::Policy for Policy {
     ];
     const CHOICES: &'static [Choice] =
         &[Choice::up_to(1, 4), Choice::up_to(4, 2), Choice::always(8)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] =
+        &[super::best::HISTOGRAM_BEST_ROWS];
 }
 
 /// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin

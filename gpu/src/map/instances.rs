@@ -37,6 +37,7 @@ pub(crate) use with_functions;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
+    use crate::tuning::SHIPPED;
     use cuda_std::{
         constant::ConstantValues,
         kernel::{Kernel, KernelDescriptor},
@@ -77,7 +78,7 @@ mod launch {
                 const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &MapDirect::<$function>::DESCRIPTOR,
                     &MapRolled::<$function>::DESCRIPTOR,
-                    &MapBest::<$function>::DESCRIPTOR,
+                    &MapBest::<$function, SHIPPED>::DESCRIPTOR,
                 ];
 
                 fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {

@@ -46,4 +46,7 @@ impl tuning::Policy for Policy {
         policy(512, 4),
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(5)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] =
+        &[super::best::MAP_BEST_ROWS];
 }

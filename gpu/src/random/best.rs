@@ -8,7 +8,7 @@ use super::{
     source::{Part, by_number, by_sequence},
     with_distributions,
 };
-use crate::tuning::shipped;
+use crate::tuning::numbers;
 
 /// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
 /// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in
@@ -23,12 +23,13 @@ use crate::tuning::shipped;
 /// counted from the first of these quads.
 #[kernel(
     launch_bounds(
-        shipped::<Policy, D::Out>().block as u32,
-        shipped::<Policy, D::Out>().resident
+        numbers::<Policy, D::Out>(ROW).block as u32,
+        numbers::<Policy, D::Out>(ROW).resident
     ),
-    instances = with_distributions
+    instances = with_distributions,
+    tuned(uniform_f32 as uniform: 0..10, normal_f32 as normal: 0..10)
 )]
-pub unsafe fn random_best_philox<D: Distribution>(
+pub unsafe fn random_best_philox<D: Distribution, const ROW: usize>(
     output: GlobalMut<D::Out>,
     distribution: D,
     keys: [[u32; 2]; Philox4x32::ROUNDS],
@@ -43,19 +44,20 @@ pub unsafe fn random_best_philox<D: Distribution>(
 /// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, which go on. A
 /// thread has one sequence, and stores what four of its words make as `random_best_philox` does.
 ///
-/// Launch: blocks of [`Policy::block`] threads along x, one thread for each of the 65536 sequences; no shared memory. Writes every
-/// element once, and reads and writes the states of the sequences that it uses. The same bits on every device.
+/// Launch: blocks of [`Policy::block`] threads along x, one thread for each of the 65536 sequences; no shared memory. Writes
+/// every element once, and reads and writes the states of the sequences that it uses. The same bits on every device.
 ///
 /// # Safety
 /// As for `random_per_thread_xorwow`.
 #[kernel(
     launch_bounds(
-        shipped::<Policy, D::Out>().block as u32,
-        shipped::<Policy, D::Out>().resident
+        numbers::<Policy, D::Out>(ROW).block as u32,
+        numbers::<Policy, D::Out>(ROW).resident
     ),
-    instances = with_distributions
+    instances = with_distributions,
+    tuned(uniform_f32 as uniform: 0..10, normal_f32 as normal: 0..10)
 )]
-pub unsafe fn random_best_xorwow<D: Distribution>(
+pub unsafe fn random_best_xorwow<D: Distribution, const ROW: usize>(
     output: GlobalMut<D::Out>,
     distribution: D,
     states: GlobalMut<u32>,

@@ -86,6 +86,7 @@ use with_distributions;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// The kernel that makes the states of XORWOW.
@@ -108,11 +109,11 @@ mod launch {
             unsafe impl Kernels for $distribution {
                 const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &RandomPerThreadPhilox::<$distribution>::DESCRIPTOR,
-                    &RandomBestPhilox::<$distribution>::DESCRIPTOR,
+                    &RandomBestPhilox::<$distribution, SHIPPED>::DESCRIPTOR,
                 ];
                 const XORWOW: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &RandomPerThreadXorwow::<$distribution>::DESCRIPTOR,
-                    &RandomBestXorwow::<$distribution>::DESCRIPTOR,
+                    &RandomBestXorwow::<$distribution, SHIPPED>::DESCRIPTOR,
                 ];
             }
         )* };

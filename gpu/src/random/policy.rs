@@ -56,6 +56,11 @@ impl tuning::Policy for Policy {
         policy(1024, 0),
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(2)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
+        super::best::RANDOM_BEST_PHILOX_ROWS,
+        super::best::RANDOM_BEST_XORWOW_ROWS,
+    ];
 }
 
 /// The sequences of XORWOW that make one stream. A part of what the stream is, so it is the same for every

@@ -1,11 +1,28 @@
 //! `best`: wide loads, several in flight per thread, and one launch.
+//!
+//! ```text
+//! block b:
+//!     value = identity
+//!     for each group of UNROLL 16-byte chunks of elements b * per_block .. (b + 1) * per_block that are this thread's:
+//!         load all UNROLL chunks, then combine them into value       (the loads overlap; one alone would wait for memory)
+//!     combine the unaligned elements at both ends, one per thread
+//!     total = combine the block's values: shuffles within each warp, then one warp over the warps' totals
+//!     if there is one block: result = total, done
+//!     partials[b] = total; ticket = atomic_add(tickets, 1)           (release: the partial result is visible first)
+//!     if ticket is the last (acquire: all partial results are visible):
+//!         result = combine partials[0], partials[1], ...             (in index order, so the order of arrival has no effect)
+//!         tickets = 0                                                (ready for the next launch)
+//! ```
+//!
+//! A second launch for the partial results would cost more than this finish does, and reading each element once at full
+//! memory bandwidth is the floor. The blocks are as many as are resident at once; one more would run alone at the end.
 
 use cuda_std::{bf16, f16, prelude::*, view::Wide};
 
 use super::{instances::with_reductions, ops::*, policy::Policy};
 use crate::{
     block,
-    tuning::{Shipped, Tuned, shipped},
+    tuning::{Numbers, Tuned, numbers},
     unrolled::unrolled,
 };
 
@@ -26,25 +43,26 @@ use crate::{
 /// launches that may run at once share them. The kernel leaves `ticket` at 0.
 #[kernel(
     launch_bounds(
-        shipped::<Policy, R::In>().most_threads() as u32,
-        shipped::<Policy, R::In>().resident
+        numbers::<Policy, R::In>(ROW).most_threads() as u32,
+        numbers::<Policy, R::In>(ROW).resident
     ),
-    instances = with_reductions
+    instances = with_reductions,
+    tuned(sum_u8: 0..12, sum_f32: 0..12, sum_f64: 0..12, argmax_f32: 0..12, argmax_u8: 0..12)
 )]
-pub unsafe fn reduce_best<R: Reduction>(
+pub unsafe fn reduce_best<R: Reduction, const ROW: usize>(
     input: Global<R::In>,
     per_block: usize,
     partials: GlobalMut<R::Acc>,
     ticket: GlobalMut<u32>,
     result: GlobalMut<R::Acc>,
 ) {
-    in_one_launch::<R, Shipped<R::In>>(input, per_block, partials, ticket, result);
+    in_one_launch::<R, Numbers<R::In, ROW>>(input, per_block, partials, ticket, result);
 }
 
-/// [`reduce_best`] by the numbers of a row.
+/// The body of [`reduce_best`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn in_one_launch<R: Reduction, N: Tuned<Policy>>(
+fn in_one_launch<R: Reduction, N: Tuned<Policy>>(
     input: Global<R::In>,
     per_block: usize,
     partials: GlobalMut<R::Acc>,

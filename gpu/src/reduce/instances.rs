@@ -75,6 +75,7 @@ pub(super) use with_reductions;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
+    use crate::tuning::SHIPPED;
     use cuda_std::{
         bf16, f16,
         kernel::{Kernel, KernelDescriptor},
@@ -111,7 +112,7 @@ mod launch {
                     &ReduceCoarsened::<$reduction>::DESCRIPTOR,
                     &ReduceFoldingFirst::<$reduction>::DESCRIPTOR,
                     &ReduceFoldingSharedFirst::<$reduction>::DESCRIPTOR,
-                    &ReduceBest::<$reduction>::DESCRIPTOR,
+                    &ReduceBest::<$reduction, SHIPPED>::DESCRIPTOR,
                 ];
                 const FOLD: [&'static KernelDescriptor; 2] = [
                     &ReduceFolding::<$reduction>::DESCRIPTOR,

@@ -44,8 +44,6 @@ mod sequential;
 mod warp_shuffle;
 
 pub use add_on_load::{ReduceAddOnLoad, reduce_add_on_load};
-#[doc(hidden)]
-pub use best::in_one_launch;
 pub use best::{ReduceBest, reduce_best};
 pub use cascaded::{ReduceCascaded, reduce_cascaded};
 pub use coarsened::{ReduceCoarsened, reduce_coarsened};

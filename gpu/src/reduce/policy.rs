@@ -124,6 +124,9 @@ impl tuning::Policy for Policy {
         },
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(2, 0), Choice::always(11)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] =
+        &[super::best::REDUCE_BEST_ROWS];
 }
 
 /// Threads of a block of the last pass.

@@ -1,4 +1,16 @@
 //! `best`: wide loads, several in flight per thread, and as many threads per row as it has work for.
+//!
+//! ```text
+//! rows_best, short rows:                              rows_best_long, long rows:
+//!     2^lanes_log2 lanes share a row                      `blocks` blocks share a row
+//!     each adds its 16-byte chunks, UNROLL in flight      each adds its part, UNROLL loads in flight per thread
+//!     shuffles combine the lanes' totals                  shuffles and shared memory combine the block's totals
+//!     lane 0 stores the result                            the block with the row's last ticket combines the blocks' totals,
+//!     next row of this warp                               in index order, and stores the result
+//! ```
+//!
+//! The host picks the number of lanes or blocks by the row's length, so that every load is 16 bytes wide and every thread has
+//! several. Few long rows alone would not fill the device with a block for each.
 
 use cuda_std::prelude::*;
 
@@ -7,7 +19,7 @@ use crate::{
     axis::{Along, Mean, Sum, with_axis_reductions},
     block,
     reduce::{Max, Min},
-    tuning::{Shipped, Tuned, shipped},
+    tuning::{Numbers, Tuned, numbers},
 };
 
 /// Reduces each row by 1, 2, 4, 8, 16 or 32 lanes of a warp (`2^lanes_log2`), which load 16 bytes at a time
@@ -20,20 +32,24 @@ use crate::{
 ///
 /// # Safety
 /// `input` has `width` elements per element of `output`; they do not overlap; `lanes_log2` is at most 5.
-#[kernel(launch_bounds(shipped::<Policy, A::In>().block as u32), instances = with_axis_reductions)]
-pub unsafe fn rows_best<A: Along>(
+#[kernel(
+    launch_bounds(numbers::<Policy, A::In>(ROW).block as u32),
+    instances = with_axis_reductions,
+    tuned(sum_u8 as u8: 0..8, sum_f32 as f32: 0..8)
+)]
+pub unsafe fn rows_best<A: Along, const ROW: usize>(
     input: Global<A::In>,
     output: GlobalMut<A::Out>,
     width: usize,
     lanes_log2: u32,
 ) {
-    short::<A, Shipped<A::In>>(input, output, width, lanes_log2);
+    short::<A, Numbers<A::In, ROW>>(input, output, width, lanes_log2);
 }
 
-/// [`rows_best`] by the numbers of a row.
+/// The body of [`rows_best`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn short<A: Along, N: Tuned<Policy>>(
+fn short<A: Along, N: Tuned<Policy>>(
     input: Global<A::In>,
     output: GlobalMut<A::Out>,
     width: usize,
@@ -76,8 +92,12 @@ pub fn short<A: Along, N: Tuned<Policy>>(
 /// `input` has `width` elements per element of `output`; every block has an element; `totals` has one
 /// element per block, `tickets` one per row that is 0 (neither is needed for one block per row); no two
 /// launches that may run at once share them; nothing overlaps. The kernel leaves the tickets at 0.
-#[kernel(launch_bounds(shipped::<Policy, A::In>().block as u32), instances = with_axis_reductions)]
-pub unsafe fn rows_best_long<A: Along>(
+#[kernel(
+    launch_bounds(numbers::<Policy, A::In>(ROW).block as u32),
+    instances = with_axis_reductions,
+    tuned(sum_u8 as u8: 0..8, sum_f32 as f32: 0..8)
+)]
+pub unsafe fn rows_best_long<A: Along, const ROW: usize>(
     input: Global<A::In>,
     totals: GlobalMut<A::Acc>,
     tickets: GlobalMut<u32>,
@@ -86,7 +106,7 @@ pub unsafe fn rows_best_long<A: Along>(
     blocks: u32,
     elements_per_block: usize,
 ) {
-    long::<A, Shipped<A::In>>(
+    long::<A, Numbers<A::In, ROW>>(
         input,
         totals,
         tickets,
@@ -97,10 +117,10 @@ pub unsafe fn rows_best_long<A: Along>(
     );
 }
 
-/// [`rows_best_long`] by the numbers of a row.
+/// The body of [`rows_best_long`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn long<A: Along, N: Tuned<Policy>>(
+fn long<A: Along, N: Tuned<Policy>>(
     input: Global<A::In>,
     totals: GlobalMut<A::Acc>,
     tickets: GlobalMut<u32>,

@@ -19,8 +19,6 @@ mod load;
 pub mod policy;
 
 pub use best::{RowsBest, RowsBestLong, rows_best, rows_best_long};
-#[doc(hidden)]
-pub use best::{long, short};
 pub use block_per_row::{RowsBlockPerRow, rows_block_per_row};
 pub use chunk_atomic::{
     RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,
@@ -54,6 +52,7 @@ pub const FAMILY: Family = Family {
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
+    use crate::tuning::SHIPPED;
     use crate::{
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
@@ -80,11 +79,11 @@ mod launch {
                 const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
                     &RowsChunkAtomic::<$along>::DESCRIPTOR,
                     &RowsBlockPerRow::<$along>::DESCRIPTOR,
-                    &RowsBest::<$along>::DESCRIPTOR,
+                    &RowsBest::<$along, SHIPPED>::DESCRIPTOR,
                 ];
                 const FINISH: &'static KernelDescriptor =
                     &RowsChunkAtomicFinish::<$along>::DESCRIPTOR;
-                const LONG: &'static KernelDescriptor = &RowsBestLong::<$along>::DESCRIPTOR;
+                const LONG: &'static KernelDescriptor = &RowsBestLong::<$along, SHIPPED>::DESCRIPTOR;
             }
         )* };
     }

@@ -90,4 +90,9 @@ impl tuning::Policy for Policy {
         },
     ];
     const CHOICES: &'static [Choice] = &[Choice::always(0)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
+        super::best::ROWS_BEST_ROWS,
+        super::best::ROWS_BEST_LONG_ROWS,
+    ];
 }

@@ -21,8 +21,6 @@ mod pieces;
 pub mod policy;
 mod tiled;
 
-#[doc(hidden)]
-pub use best::by_tiles;
 pub use best::{TransposeBest, transpose_best};
 pub use naive::{TransposeNaive, transpose_naive};
 pub use padded::{TransposePadded, transpose_padded};
@@ -75,6 +73,7 @@ fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, u
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::{policy::word_elements, *};
+    use crate::tuning::SHIPPED;
     use cuda_std::kernel::{Kernel, KernelDescriptor};
 
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
@@ -99,7 +98,7 @@ mod launch {
                     &TransposeNaive::<$word>::DESCRIPTOR,
                     &TransposeTiled::<$word>::DESCRIPTOR,
                     &TransposePadded::<$word, { 16 + padding(size_of::<$word>()) }>::DESCRIPTOR,
-                    &TransposeBest::<$word, { word_elements(size_of::<$word>()) }>::DESCRIPTOR,
+                    &TransposeBest::<$word, { word_elements(size_of::<$word>()) }, SHIPPED>::DESCRIPTOR,
                 ];
             }
         )* };

@@ -4,8 +4,8 @@ use cuda_std::prelude::*;
 
 use super::{policy::RUNG_TILE, tile_origin};
 
-/// Transposes a `height` x `width` row-major matrix through a tile in shared memory whose rows are one bank (4 bytes) longer than the tile, or one
-/// element where that is larger: the elements of a column lie in different banks.
+/// Transposes a `height` x `width` row-major matrix through a tile in shared memory whose rows are one bank (4 bytes) longer
+/// than the tile, or one element where that is larger: the elements of a column lie in different banks.
 ///
 /// Launch: one block of 16 x 16 threads per tile, x fastest; static shared memory of 16 rows of 16 elements and the padding.
 /// Moves `2 * width * height * size_of::<T>()` bytes. Exact.

@@ -183,6 +183,9 @@ impl tuning::Policy for Policy {
         Choice::up_to(8, 11),
         Choice::up_to(16, 19),
     ];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] =
+        &[super::best::TRANSPOSE_BEST_ROWS];
 }
 
 /// The cuts of the variants in the catalogue's order, for elements of so many bytes, and `best` by a row.

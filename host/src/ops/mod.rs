@@ -5,8 +5,8 @@
 //! `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`; `.run()` runs it. One that
 //! takes its operator last is itself the request: `reduce(…).sum()`, `reduce_columns(…).max()`; `sum`,
 //! `column_sums` and others are short for it. So is `gemm(…)`, with `.run()`, which `matmul` is short for. Every request has
-//! `variant(name)` and a form that is prepared once and queued again and again. Two questions are kept apart: which variant is wanted, and whether it can do
-//! the problem. A variant that the caller forces is checked like any other.
+//! `variant(name)` and a form that is prepared once and queued again and again. Two questions are kept apart: which variant is
+//! wanted, and whether it can do the problem. A variant that the caller forces is checked like any other.
 //!
 //! A request takes its result and its workspace when it is prepared (`workspace_bytes()` of the prepared form says how much
 //! beside the result that is), and nothing when it is queued. The result is there once work is queued: before that, asking

@@ -3,8 +3,8 @@
 //! Each is made from a real kernel by a small change, which its first line names, and comes in two
 //! instances: `correct`, and `defect` with the change. The lines where the defect shows carry a comment
 //! `HERE:` with the checks that may report it there; `AT:` names a function of the same file that has
-//! such lines, and may go on with `for` and the one check of those there that counts. All kernels have the same parameters, so that one program can launch any of them: on the
-//! CPU executor, and as PTX on a card under compute-sanitizer.
+//! such lines, and may go on with `for` and the one check of those there that counts. All kernels have the same parameters, so
+//! that one program can launch any of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

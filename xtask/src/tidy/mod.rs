@@ -4,7 +4,7 @@
 //! on a violation planted in a small tree.
 
 mod catalogue;
-mod code;
+pub mod code;
 mod environment;
 mod layers;
 mod text;
@@ -51,6 +51,7 @@ const CHECKS: &[Check] = &[
     ("stems", catalogue::every_family_has_its_files),
     ("family-page", catalogue::pages_list_the_variants),
     ("file-length", text::files_are_short),
+    ("comment-width", text::comments_are_narrow),
     ("own-paths", text::no_paths_of_one_machine),
     ("unfinished", text::nothing_is_left_undone),
     ("rust", text::sources_are_rust),

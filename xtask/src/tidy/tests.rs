@@ -200,6 +200,10 @@ fn every_check_finds_a_planted_violation() {
         after_removing("tests/tests/sum.rs"),
         after_replacing("gpu/src/sum/mod.rs", "//! | `naive` | b |\n", ""),
         after_adding("host/src/ops/sum.rs", &"\n".repeat(600)),
+        after_adding(
+            "host/src/ops/sum.rs",
+            &format!("    // {}\n", "a ".repeat(61)),
+        ),
         after_adding("host/src/ops/sum.rs", "// see /home/me/notes\n"),
         after_adding("host/src/ops/sum.rs", &format!("// {}{}\n", "TO", "DO")),
         after_adding("host/src/ops/sum.rs", "fn f() { (] }\n"),
@@ -221,6 +225,7 @@ fn every_check_finds_a_planted_violation() {
         "tests/tests/sum.rs:1: stems",
         "gpu/src/sum/mod.rs:3: family-page",
         "host/src/ops/sum.rs:601: file-length",
+        "host/src/ops/sum.rs:2: comment-width",
         "host/src/ops/sum.rs:2: own-paths",
         "host/src/ops/sum.rs:2: unfinished",
         "host/src/ops/sum.rs:2: rust",

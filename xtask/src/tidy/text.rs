@@ -10,6 +10,9 @@ const MOST_LINES: usize = 600;
 /// Files that may be longer, and why.
 const LONG_FILES: &[(&str, &str)] = &[];
 
+/// The most characters of a line that is a comment. A row of a table may be longer.
+const COMMENT_WIDTH: usize = 128;
+
 /// Macros that stand for code to come, or for a look at a value.
 const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 
@@ -46,6 +49,24 @@ pub(super) fn files_are_short_but(tree: &Tree, exceptions: &[(&str, &str)]) -> F
             1,
             "the exception is for a file that is not there".into(),
         ));
+    }
+    found
+}
+
+/// No comment in a Rust source is wider than [`COMMENT_WIDTH`].
+pub fn comments_are_narrow(tree: &Tree) -> Found {
+    let mut found = Found::new();
+    for (path, text) in tree.ending(".rs") {
+        for (index, line) in text.lines().enumerate() {
+            let (width, comment) = (line.chars().count(), line.trim_start());
+            let is_row = comment.trim_start_matches(['/', '!', ' ']).starts_with('|');
+            if width > COMMENT_WIDTH && comment.starts_with("//") && !is_row {
+                let what = format!(
+                    "a comment of at most {COMMENT_WIDTH} characters required, given {width}"
+                );
+                found.push((path.to_owned(), index + 1, what));
+            }
+        }
     }
     found
 }

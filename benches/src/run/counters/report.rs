@@ -3,8 +3,8 @@
 use crate::counters::metrics::{METRICS, Metric};
 use crate::counters::{Kernel, Value};
 
-/// The kernels in what `ncu --csv --page raw` printed: a line of titles, a line of units, and a line for each kernel. Lines that
-/// are no rows of that table, of the tool's or of the program that it ran, are passed over.
+/// The kernels in what `ncu --csv --page raw` printed: a line of titles, a line of units, and a line for each kernel. Lines
+/// that are no rows of that table, of the tool's or of the program that it ran, are passed over.
 ///
 /// # Errors
 /// That there is no such table, or no kernel in it, or what is wrong with a row.

@@ -1,4 +1,19 @@
 //! `best`: twenty outputs per thread, whose window moves through registers.
+//!
+//! ```text
+//! warp (strip of tiles of a row):                                    (a chunk is 16 bytes, CHUNK elements)
+//!     for each tile:
+//!         shared = the tile's input and what its windows reach beyond it; load the next tile's part into registers
+//!         window[0..5] = the thread's first five chunks of input
+//!         for each chunk of the mask:
+//!             window[5] = next chunk of input                        (the one load from shared memory)
+//!             sums[0..5] += mask chunk * window[0..6]                (5 * CHUNK * CHUNK fused multiply-adds)
+//!             window = window[1..6]                                  (by naming the registers in turn; nothing is moved)
+//!         store the sums through shared memory, so that the stores coalesce
+//! ```
+//!
+//! A thread with one output would load an input element for each multiply-add. With twenty neighbouring outputs a loaded
+//! chunk serves 80 multiply-adds, so that arithmetic is the limit. A block is one warp, which needs no barrier of a block.
 
 mod mask;
 mod sums;
@@ -18,7 +33,7 @@ use super::{
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
-use crate::{tuning::shipped, unrolled::unrolled};
+use crate::{tuning::numbers, unrolled::unrolled};
 
 /// Chunks of outputs of a warp's tile.
 const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
@@ -49,10 +64,16 @@ const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
 /// skip `s` from 0 to `CHUNK - 1` with which a row may start (an aligned address comes `s` elements before a window), the
 /// sum's table holds weight `j` at `s * copies_apart + s + j`; the copies start at multiples of `CHUNK`.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().resident),
-    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10))
+    launch_bounds(BEST_BLOCK as u32, numbers::<Policy, T>(ROW).resident),
+    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10)),
+    tuned(f32: 0..9)
 )]
-pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
+pub unsafe fn convolution_best<
+    T: Sample,
+    const CHUNK: usize,
+    const OUTPUTS: usize,
+    const ROW: usize,
+>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,
@@ -81,10 +102,16 @@ pub unsafe fn convolution_best<T: Sample, const CHUNK: usize, const OUTPUTS: usi
 /// # Safety
 /// As for [`convolution_best`], but for the table. The mask has fewer than `2^32` chunks.
 #[kernel(
-    launch_bounds(BEST_BLOCK as u32, shipped::<Policy, T>().long_resident),
-    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10))
+    launch_bounds(BEST_BLOCK as u32, numbers::<Policy, T>(ROW).long_resident),
+    instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10)),
+    tuned(f32: 0..9)
 )]
-pub unsafe fn convolution_best_long<T: Sample, const CHUNK: usize, const OUTPUTS: usize>(
+pub unsafe fn convolution_best_long<
+    T: Sample,
+    const CHUNK: usize,
+    const OUTPUTS: usize,
+    const ROW: usize,
+>(
     input: Global<T>,
     mask: Global<T::Sum>,
     output: GlobalMut<T>,

@@ -1,4 +1,16 @@
 //! `best`: tiles that are moved by words of several elements and turned in registers.
+//!
+//! ```text
+//! block (tile):
+//!     load K words of K elements each, one below the other           (coalesced: neighbouring lanes, neighbouring words)
+//!     transpose the K x K elements in registers
+//!     put word j into plane j of shared memory                       (rows are padded by a word: no bank conflicts)
+//!     barrier
+//!     read words of the output's rows from the planes, store them    (coalesced again)
+//! ```
+//!
+//! One element at a time would take K times as many instructions, which is the limit for small elements. Where rows do not
+//! begin at multiples of a word, `shifted` (1 and 2 bytes) and `single` (4 and 8 bytes) move the tile.
 
 mod packed;
 mod shifted;
@@ -9,7 +21,7 @@ mod wide;
 use cuda_std::prelude::*;
 
 use super::policy::{Policy, SECTOR, word_elements};
-use crate::tuning::{ARCHITECTURE, Shipped, Tuned, chosen, shipped};
+use crate::tuning::{ARCHITECTURE, Numbers, Tuned, chosen, numbers};
 
 /// Transposes a `height` x `width` row-major matrix through tiles. A tile is moved by words of `K`
 /// elements, 8 bytes for elements of 1 and 2 bytes and 16 bytes for larger ones. A thread takes `K` words, one below
@@ -22,27 +34,29 @@ use crate::tuning::{ARCHITECTURE, Shipped, Tuned, chosen, shipped};
 /// a sector all the same, so that only the ends of rows are parts of sectors.
 ///
 /// Launch: one block of [`Policy::threads`] threads per tile of [`Policy::tile_width`] by [`Policy::tile_height`] elements,
-/// in bands of [`Policy::band`]; static shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes. Exact.
+/// in bands of [`Policy::band`]; static shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes.
+/// Exact.
 ///
 /// # Safety
 /// `input` and `output` have `width * height` elements and do not overlap.
 #[kernel(
-    launch_bounds(shipped::<Policy, T>().threads as u32, shipped::<Policy, T>().resident),
-    instances(b1: (u8, 8), b2: (u16, 4), b4: (u32, 4), b8: (u64, 2), b16: (u128, 1))
+    launch_bounds(numbers::<Policy, T>(ROW).threads as u32, numbers::<Policy, T>(ROW).resident),
+    instances(b1: (u8, 8), b2: (u16, 4), b4: (u32, 4), b8: (u64, 2), b16: (u128, 1)),
+    tuned(b1 as u8: 0..8, b2 as u16: 0..8, b4 as f32: 8..16, b8 as f64: 8..16, b16 as u128: 16..24)
 )]
-pub unsafe fn transpose_best<T: Copy + 'static, const K: usize>(
+pub unsafe fn transpose_best<T: Copy + 'static, const K: usize, const ROW: usize>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,
     height: usize,
 ) {
-    by_tiles::<T, Shipped<T>, K>(input, output, width, height);
+    by_tiles::<T, Numbers<T, ROW>, K>(input, output, width, height);
 }
 
-/// [`transpose_best`] by the numbers of a row.
+/// The body of [`transpose_best`], made by the policy row `N`.
 #[inline(always)]
 #[track_caller]
-pub fn by_tiles<T: Copy + 'static, N: Tuned<Policy>, const K: usize>(
+fn by_tiles<T: Copy + 'static, N: Tuned<Policy>, const K: usize>(
     input: Global<T>,
     output: GlobalMut<T>,
     width: usize,

@@ -42,9 +42,9 @@ impl<T: AxisReducible, O: Element> PreparedAxis<'_, T, O> {
 
     /// Bytes of device memory that it takes beside the results, for totals of blocks that share a column or a row. Columns,
     /// `best`: 8 for each column of the 512 bytes that a block takes, of two blocks per multiprocessor or one per 4096 rows,
-    /// whichever are more; and 8 for each element of the least multiple of a row that is one of 16 bytes. Rows, `best`: where blocks
-    /// share rows of 32 KiB and more, 8 per block, which takes at least as much, and 4 per row; `chunk_atomic`: 8 per row.
-    /// Otherwise none.
+    /// whichever are more; and 8 for each element of the least multiple of a row that is one of 16 bytes. Rows, `best`: where
+    /// blocks share rows of 32 KiB and more, 8 per block, which takes at least as much, and 4 per row; `chunk_atomic`: 8 per
+    /// row. Otherwise none.
     pub fn workspace_bytes(&self) -> usize {
         self.plan.bytes
     }

@@ -294,7 +294,8 @@ impl RandomGenerator {
     /// `len` normal numbers with this mean and standard deviation.
     ///
     /// # Errors
-    /// As for [`bits`](Self::bits); [`Error::Invalid`] if the mean is not finite, or the standard deviation is negative or not finite.
+    /// As for [`bits`](Self::bits); [`Error::Invalid`] if the mean is not finite, or the standard deviation is negative or not
+    /// finite.
     pub fn normal<T: RandomFloat>(&mut self, len: usize, mean: T, std_dev: T) -> Result<Vector<T>> {
         self.made(len, |random, output| {
             T::fill_normal(random, output, mean, std_dev)

@@ -71,7 +71,8 @@ macro_rules! shorthands {
                 /// Any length. Waits for the result.
                 ///
                 /// # Errors
-                /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and what the device reports.
+                /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+                /// and what the device reports.
                 pub fn $name<'a, T: Reducible>(
                     &self,
                     values: impl Into<VectorView<'a, T>>,
@@ -94,8 +95,8 @@ macro_rules! shorthands {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`](crate::Error::UnknownVariant) and
-                /// [`Error::NotEligible`](crate::Error::NotEligible) too.
+                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`](crate::Error::UnknownVariant)
+                /// and [`Error::NotEligible`](crate::Error::NotEligible) too.
                 pub fn $name(self) -> Result<$result> {
                     requests::$name(self)
                 }
@@ -116,9 +117,9 @@ shorthands! {
     /// are added like any others. A NaN, or infinities of both signs, make it NaN, infinities of one sign
     /// that infinity.
     sum -> T::Sum;
-    /// The product; 1 for no elements. Types and order as for the sum: that of integers is modulo 2^64. The error of `n` factors is at most
-    /// `exp(n * epsilon / 2) - 1` of the product's magnitude, as long as no part of it leaves the range of the
-    /// normal numbers.
+    /// The product; 1 for no elements. Types and order as for the sum: that of integers is modulo 2^64. The error of `n`
+    /// factors is at most `exp(n * epsilon / 2) - 1` of the product's magnitude, as long as no part of it leaves the range of
+    /// the normal numbers.
     product -> T::Sum;
     /// The least element; none for no elements. -0 lies below +0; one NaN makes the result a NaN, of whatever
     /// payload. Apart from that payload the same on every device, by every variant.
@@ -257,8 +258,8 @@ impl<T: Reducible> PreparedReduce<'_, T> {
     }
 
     /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of two
-    /// blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or as a
-    /// block's share leaves of them.
+    /// blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or
+    /// as a block's share leaves of them.
     pub fn workspace_bytes(&self) -> usize {
         self.plan.bytes
     }

@@ -1,0 +1,158 @@
+//! Every row of every table, with its kernels.
+
+use std::any::Any;
+
+use cuda_std::kernel::KernelDescriptor;
+
+use super::{Policy, row};
+use crate::{columns, convolution, gemm, histogram, map, random, reduce, rows, transpose};
+
+/// A row of a family's table, with its kernels for one kind of element.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The family's name.
+    pub family: &'static str,
+    /// What the kernels are for: words of the names of the benchmark's cases, such as `f32`, `sin` or `sum_f32`.
+    pub key: &'static str,
+    /// The row's position among the candidates of the table.
+    pub row: usize,
+    /// Its numbers as text: `block: 256, resident: 8`.
+    pub label: String,
+    policy: Box<dyn Any + Send + Sync>,
+    pairs: Vec<[&'static KernelDescriptor; 2]>,
+    chosen: fn(u32, usize) -> usize,
+}
+
+impl Candidate {
+    /// Its numbers, the family's [`Policy`]; and the library's kernels with those to launch in their place, which are made by
+    /// these numbers and have the contracts of the library's.
+    pub fn into_parts(
+        self,
+    ) -> (
+        Box<dyn Any + Send + Sync>,
+        Vec<[&'static KernelDescriptor; 2]>,
+    ) {
+        (self.policy, self.pairs)
+    }
+
+    /// Bytes of an element of the kernels' type: keys without one are of `f32`.
+    pub fn bytes(&self) -> usize {
+        match self.key.rsplit('_').next() {
+            Some("u8") => 1,
+            Some("u16") => 2,
+            Some("f64") => 8,
+            Some("u128") => 16,
+            _ => 4,
+        }
+    }
+
+    /// Whether this is the row that is chosen for modules of an architecture.
+    pub fn is_chosen(&self, architecture: u32) -> bool {
+        (self.chosen)(architecture, self.bytes()) == self.row
+    }
+}
+
+/// All candidates, family by family.
+pub fn candidates() -> Vec<Candidate> {
+    let families = [
+        of::<histogram::policy::Policy>(),
+        of::<rows::policy::Policy>(),
+        of::<map::policy::Policy>(),
+        of::<convolution::policy::Policy>(),
+        of::<random::policy::Policy>(),
+        of::<gemm::policy::Policy>(),
+        of::<reduce::policy::Policy>(),
+        of::<transpose::policy::Policy>(),
+        of::<columns::policy::Policy>(),
+    ];
+    families.into_iter().flatten().collect()
+}
+
+fn of<P: Policy>() -> Vec<Candidate> {
+    let mut all: Vec<Candidate> = Vec::new();
+    for it in P::KERNELS.iter().copied().flatten() {
+        let pair = [it.shipped, it.instance];
+        let same = |other: &&mut Candidate| (other.key, other.row) == (it.key, it.row);
+        if let Some(candidate) = all.iter_mut().find(same) {
+            candidate.pairs.push(pair);
+            continue;
+        }
+        let policy = P::CANDIDATES[it.row];
+        all.push(Candidate {
+            family: P::FAMILY,
+            key: it.key,
+            row: it.row,
+            policy: Box::new(policy),
+            label: label(&policy),
+            pairs: vec![pair],
+            chosen: |architecture, bytes| row(P::CHOICES, architecture, bytes),
+        });
+    }
+    all
+}
+
+/// A row's numbers: `block: 256, resident: 8` of `Policy { block: 256, resident: 8 }`.
+fn label(policy: &impl std::fmt::Debug) -> String {
+    let text = format!("{policy:?}");
+    let fields = text.split_once('{').map_or("", |(_, fields)| fields);
+    fields.trim_end_matches('}').trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_std::kernel::TunedInstance;
+
+    use super::*;
+
+    #[test]
+    fn every_row_of_every_table_has_kernels_and_one_of_each_kind_is_chosen() {
+        fn check<P: Policy>() {
+            let candidates = of::<P>();
+            for (position, policy) in P::CANDIDATES.iter().enumerate() {
+                let has = candidates.iter().any(|it| it.row == position);
+                assert!(has, "{}: row {position}", P::FAMILY);
+                let same = P::CANDIDATES.iter().filter(|other| *other == policy);
+                assert_eq!(same.count(), 1, "{}: {policy:?} twice", P::FAMILY);
+            }
+            for it in &candidates {
+                assert_eq!(it.policy.downcast_ref(), Some(&P::CANDIDATES[it.row]));
+                let of_key =
+                    |list: &&&[TunedInstance]| list.iter().any(|kernel| kernel.key == it.key);
+                let kernels = P::KERNELS.iter().filter(of_key).count();
+                assert_eq!(it.pairs.len(), kernels, "{} {}", it.key, it.row);
+                for [own, other] in &it.pairs {
+                    let name = other.name;
+                    assert!(name.ends_with(&format!("_{}", it.row)), "{name}");
+                    assert_eq!(own.raw_params(), other.raw_params(), "{name}");
+                }
+                let of_key = candidates.iter().filter(|other| other.key == it.key);
+                let chosen = of_key.filter(|other| other.is_chosen(75)).count();
+                assert_eq!(chosen, 1, "{} {}", P::FAMILY, it.key);
+            }
+        }
+        check::<histogram::policy::Policy>();
+        check::<rows::policy::Policy>();
+        check::<map::policy::Policy>();
+        check::<convolution::policy::Policy>();
+        check::<random::policy::Policy>();
+        check::<gemm::policy::Policy>();
+        check::<reduce::policy::Policy>();
+        check::<transpose::policy::Policy>();
+        check::<columns::policy::Policy>();
+    }
+
+    #[test]
+    fn a_label_is_the_numbers() {
+        #[derive(Debug)]
+        #[allow(dead_code)]
+        struct Policy {
+            block: usize,
+            chunks: [usize; 2],
+        }
+        let policy = Policy {
+            block: 256,
+            chunks: [1, 2],
+        };
+        assert_eq!(label(&policy), "block: 256, chunks: [1, 2]");
+    }
+}
