@@ -5,23 +5,23 @@ use std::str::FromStr;
 
 /// A version of the PTX instruction set, `major.minor`.
 ///
-/// A driver loads PTX up to the version it was made for: 7.0 needs driver 450 or newer,
-/// 7.8 needs 520, 8.0 needs 525, 8.7 needs 570.
+/// A driver loads PTX up to the version that it was released for: 7.0 needs driver 450 or newer, 7.8 needs 520, 8.0 needs
+/// 525, 8.7 needs 570.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PtxVersion {
-    /// The number before the point.
+    /// The major version.
     pub major: u8,
-    /// The number after the point, one digit.
+    /// The minor version, one digit.
     pub minor: u8,
 }
 
 impl PtxVersion {
-    /// The version `major.minor`.
+    /// Creates the version `major.minor`.
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }
 
-    /// LLVM's name of the target feature: `+ptx78`.
+    /// Returns LLVM's name of the target feature: `+ptx78`.
     pub(crate) fn feature(self) -> String {
         format!("+ptx{}{}", self.major, self.minor)
     }
@@ -33,7 +33,7 @@ impl fmt::Display for PtxVersion {
     }
 }
 
-/// A text that names no architecture.
+/// The error of parsing a text that names no architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseArchError(String);
 
@@ -55,9 +55,9 @@ macro_rules! architectures {
     ($($variant:ident $sm:literal ($major:literal, $minor:literal),)*) => {
         /// A GPU architecture, by its compute capability.
         ///
-        /// PTX for an architecture runs on that one and on all later ones, but for those with a
-        /// letter: `a` runs on exactly that architecture, `f` on its family. CUDA 13 calls `sm_101`
-        /// `sm_110`: its `ptxas` no longer knows the old name.
+        /// PTX for an architecture runs on that architecture and all later ones. Architectures with a letter are
+        /// exceptions: `a` runs on exactly that architecture, `f` on its family. CUDA 13 renames `sm_101` to `sm_110`: its
+        /// `ptxas` no longer accepts the old name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum NvvmArch {
@@ -71,12 +71,12 @@ macro_rules! architectures {
             /// Every architecture, oldest first.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name that `ptxas`, LLVM and rustc give it: `sm_80`.
+            /// Returns the name in `ptxas`, LLVM and rustc: `sm_80`.
             pub const fn sm(self) -> &'static str {
                 match self { $(Self::$variant => $sm,)* }
             }
 
-            /// The lowest PTX version that knows this architecture.
+            /// Returns the lowest PTX version that supports this architecture.
             pub const fn minimum_ptx_version(self) -> PtxVersion {
                 match self { $(Self::$variant => PtxVersion::new($major, $minor),)* }
             }
@@ -124,14 +124,12 @@ architectures! {
 }
 
 impl NvvmArch {
-    /// The PTX version that is asked for unless the builder is told another: the lowest that knows the
-    /// architecture, so that old drivers take it too, and no less than 7.0 (CUDA 11.0), which has all
-    /// the instructions of `cuda_std`. That is 7.0 for `sm_75` and `sm_80`, 7.8 for `sm_90` and 8.0 for
-    /// `sm_90a`.
+    /// Returns the default PTX version: the lowest that supports the architecture, so that old drivers accept it, but at
+    /// least 7.0 (CUDA 11.0), which has all instructions of `cuda_std`. It is 7.0 for `sm_75` and `sm_80`, 7.8 for `sm_90`
+    /// and 8.0 for `sm_90a`.
     ///
-    /// A kernel that writes newer instructions in `asm!` asks for more with
-    /// [`CudaBuilder::ptx_version`](crate::CudaBuilder::ptx_version); `ptxas` names the version that an
-    /// instruction needs.
+    /// A kernel with newer instructions in `asm!` needs a higher version, set by
+    /// [`CudaBuilder::ptx_version`](crate::CudaBuilder::ptx_version). `ptxas` names the version that an instruction needs.
     pub const fn default_ptx_version(self) -> PtxVersion {
         let minimum = self.minimum_ptx_version();
         if minimum.major < 7 {
@@ -141,13 +139,13 @@ impl NvvmArch {
         }
     }
 
-    /// The name that Rust-CUDA gives it as a target feature: `compute_80`.
+    /// Returns the name of Rust-CUDA's target feature: `compute_80`.
     pub fn compute(self) -> String {
         self.sm().replacen("sm_", "compute_", 1)
     }
 
-    /// The architectures whose code may be in this one's: itself and all earlier ones without a letter; with a letter
-    /// also the family's earlier ones of letter `f`.
+    /// Returns the architectures whose code this one can run: itself and all earlier ones without a letter. If it has a
+    /// letter, also the family's earlier ones of letter `f`.
     pub(crate) fn included(self) -> impl Iterator<Item = Self> {
         let (number, letter) = self.parts();
         Self::ALL.iter().copied().filter(move |other| {
@@ -162,7 +160,7 @@ impl NvvmArch {
         })
     }
 
-    /// The capability times ten, and the letter.
+    /// Returns the compute capability times ten, and the letter.
     fn parts(self) -> (u32, Option<char>) {
         let name = &self.sm()["sm_".len()..];
         let digits = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -172,8 +170,8 @@ impl NvvmArch {
         )
     }
 
-    /// The value of the environment variable `CUDA_ARCH` that the device crate sees at compile time:
-    /// the capability times ten, `800` for `sm_80`; a letter is left out.
+    /// Returns the value of the environment variable `CUDA_ARCH` for the device crate at compile time: the compute
+    /// capability times ten, `800` for `sm_80`, without a letter.
     pub(crate) fn cuda_arch(self) -> String {
         let digits: String = self.sm().chars().filter(char::is_ascii_digit).collect();
         format!("{digits}0")
@@ -181,7 +179,7 @@ impl NvvmArch {
 }
 
 impl Default for NvvmArch {
-    /// `Compute75`, the oldest that current CUDA toolkits assemble for.
+    /// Returns `Compute75`, the oldest architecture that current CUDA toolkits assemble for.
     fn default() -> Self {
         Self::Compute75
     }
@@ -196,7 +194,7 @@ impl fmt::Display for NvvmArch {
 impl FromStr for NvvmArch {
     type Err = ParseArchError;
 
-    /// Reads `sm_80`, `compute_80` or `80`.
+    /// Parses `sm_80`, `compute_80` or `80`.
     fn from_str(text: &str) -> Result<Self, ParseArchError> {
         let number = text
             .strip_prefix("sm_")
@@ -265,7 +263,7 @@ mod tests {
         assert_eq!(default(NvvmArch::Compute90a), "8.0");
     }
 
-    /// LLVM writes the lowest version that knows an architecture unless it is told another.
+    /// By default LLVM writes the lowest version that supports an architecture.
     #[test]
     fn the_table_is_llvms_from_sm_75_on() {
         let options = crate::ToolchainOptions::default();

@@ -1,4 +1,4 @@
-//! The builder's options and the build itself.
+//! The builder's options, and the build itself.
 
 use std::env;
 use std::fs;
@@ -16,53 +16,52 @@ use crate::{
 
 /// Builds a crate of kernels to PTX.
 ///
-/// The crate is a library with entries of `extern "ptx-kernel"`, and with `#![no_std]` on the target
-/// `nvptx64-nvidia-cuda`. See the [crate's page](crate) for what a build does and needs.
+/// The crate must be a library with entries of `extern "ptx-kernel"`, and `#![no_std]` on the target `nvptx64-nvidia-cuda`.
+/// See the [crate's page](crate) for the steps and the requirements of a build.
 #[derive(Debug, Clone)]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
-    /// Whether to compile for release; `true` by default. Without it, arithmetic overflow and debug
-    /// assertions are checked on the device, and a failed check traps. Both are optimised.
+    /// Whether to compile for release; `true` by default. If `false`, the device checks arithmetic overflow and debug
+    /// assertions, and a failed check traps. Both builds are optimized.
     pub release: bool,
-    /// Where to copy the finished PTX file; for [`build`](Self::build) only.
+    /// The path to copy the finished PTX file to; for [`build`](Self::build) only.
     pub ptx_file_copy_path: Option<PathBuf>,
     /// The architecture; `Compute75` by default.
     pub arch: NvvmArch,
-    /// Whether `f32` arithmetic takes subnormal numbers for zero; `false` by default.
+    /// Whether `f32` arithmetic flushes subnormal numbers to zero; `false` by default.
     pub ftz: bool,
     /// Whether `f32` square roots are approximate; `false` by default.
     pub fast_sqrt: bool,
     /// Whether `f32` divisions are approximate; `false` by default.
     pub fast_div: bool,
-    /// Whether `a * b + c` may become one fused instruction; `false` by default, other than in
-    /// Rust-CUDA: each operation then rounds as Rust says, and a kernel that runs on the CPU too gives
-    /// the same bits there. Where fusing is meant, `mul_add` says so and is always fused.
+    /// Whether `a * b + c` may become one fused instruction; `false` by default, unlike in Rust-CUDA. Each operation then
+    /// rounds as Rust specifies, and a kernel gives the same bits on the CPU. `mul_add` is always fused.
     pub fma_contraction: bool,
-    /// What a panic on the device prints before the launch ends with an error: [`PanicMessages::Place`] by default.
+    /// The message that a panic on the device prints before the launch ends with an error; [`PanicMessages::Place`] by
+    /// default.
     pub panic_messages: PanicMessages,
-    /// Whether code that is not built for release has the lines of its sources, as with
-    /// [`DebugInfo::LineTables`]; `true` by default. It has no effect on a release build, as in Rust-CUDA: there
-    /// [`debug`](Self#structfield.debug) asks for lines.
+    /// Whether a build that is not for release has source lines, as with [`DebugInfo::LineTables`]; `true` by default. It
+    /// has no effect on a release build, as in Rust-CUDA; there [`debug`](Self#structfield.debug) turns lines on.
     pub generate_line_info: bool,
-    /// Whether the linked crates are optimised as one; `true` by default, with [`release`](Self#structfield.release)
-    /// and without. rustc has optimised each crate for itself by then. Without it functions are calls where rustc
-    /// left them, for a look at the code or a debugger.
+    /// Whether the linked crates are optimized together; `true` by default, with [`release`](Self#structfield.release) and
+    /// without. rustc has already optimized each crate by itself. If `false`, functions stay calls where rustc left them,
+    /// for reading the code or for a debugger.
     pub nvvm_opts: bool,
-    /// Whether the code is for the ray tracer OptiX, by Rust-CUDA's meaning: the crates see `cfg(optix)`, and a
-    /// panic traps without a message; `false` by default.
+    /// Whether the code is for the ray tracer OptiX, as in Rust-CUDA: the crates see `cfg(optix)`, and a panic traps
+    /// without a message; `false` by default.
     pub optix: bool,
-    /// Rust-CUDA's option to call libdevice in the place of the crate `libm`; `false` by default, and a build with `true`
-    /// is an error: libdevice is part of the CUDA toolkit, which nothing here needs.
+    /// Rust-CUDA's option to call libdevice instead of the crate `libm`; `false` by default. A build with `true` is an
+    /// error: libdevice is part of the CUDA toolkit, which this builder does not need.
     pub override_libm: bool,
-    /// Whether static tables that no kernel writes go to constant memory, of which there are 64 KiB; `false` by default.
+    /// Whether static tables that no kernel writes go to constant memory, which has 64 KiB; `false` by default.
     pub use_constant_memory_space: bool,
-    /// What to keep beside the PTX.
+    /// The intermediate file to keep beside the PTX.
     pub emit: Option<EmitOption>,
-    /// Which debug information to generate; none by default.
+    /// The debug information to generate; none by default.
     pub debug: DebugInfo,
-    /// Further arguments for cargo.
+    /// Additional arguments for cargo.
     pub build_args: Vec<String>,
-    /// Where to write the LLVM IR from which the PTX was made.
+    /// The path to write the LLVM IR to from which the PTX was made.
     pub final_module_path: Option<PathBuf>,
     /// Whether cargo's progress and the compiler's warnings go to standard error; `false` by default.
     pub verbose: bool,
@@ -75,7 +74,7 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// A builder for the crate whose `Cargo.toml` is in `path_to_crate_root`.
+    /// Creates a builder for the crate whose `Cargo.toml` is in `path_to_crate_root`.
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
         Self {
             path_to_crate: path_to_crate_root.as_ref().to_owned(),
@@ -114,14 +113,14 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets which debug information to generate.
+    /// Sets the debug information to generate.
     #[must_use]
     pub fn debug(mut self, debug: DebugInfo) -> Self {
         self.debug = debug;
         self
     }
 
-    /// Sets whether to compile for release, see [`release`](Self#structfield.release).
+    /// Sets whether to compile for release. See [`release`](Self#structfield.release).
     #[must_use]
     pub fn release(mut self, release: bool) -> Self {
         self.release = release;
@@ -135,7 +134,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets whether `f32` arithmetic takes subnormal numbers for zero.
+    /// Sets whether `f32` arithmetic flushes subnormal numbers to zero.
     #[must_use]
     pub fn ftz(mut self, ftz: bool) -> Self {
         self.ftz = ftz;
@@ -156,22 +155,21 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets whether `a * b + c` may be fused, see
-    /// [`fma_contraction`](Self#structfield.fma_contraction).
+    /// Sets whether `a * b + c` may be fused. See [`fma_contraction`](Self#structfield.fma_contraction).
     #[must_use]
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
         self
     }
 
-    /// Sets what a panic prints, see [`PanicMessages`].
+    /// Sets the message that a panic prints. See [`PanicMessages`].
     #[must_use]
     pub fn panic_messages(mut self, panic_messages: PanicMessages) -> Self {
         self.panic_messages = panic_messages;
         self
     }
 
-    /// Sets whether code that is not for release has its lines, see
+    /// Sets whether a build that is not for release has source lines. See
     /// [`generate_line_info`](Self#structfield.generate_line_info).
     #[must_use]
     pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
@@ -179,29 +177,28 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets whether the linked crates are optimised as one, see [`nvvm_opts`](Self#structfield.nvvm_opts).
+    /// Sets whether the linked crates are optimized together. See [`nvvm_opts`](Self#structfield.nvvm_opts).
     #[must_use]
     pub fn nvvm_opts(mut self, nvvm_opts: bool) -> Self {
         self.nvvm_opts = nvvm_opts;
         self
     }
 
-    /// Sets whether the code is for OptiX, see [`optix`](Self#structfield.optix).
+    /// Sets whether the code is for OptiX. See [`optix`](Self#structfield.optix).
     #[must_use]
     pub fn optix(mut self, optix: bool) -> Self {
         self.optix = optix;
         self
     }
 
-    /// Asks for libdevice in the place of `libm`, which is refused, see
-    /// [`override_libm`](Self#structfield.override_libm).
+    /// Requests libdevice instead of `libm`, which a build refuses. See [`override_libm`](Self#structfield.override_libm).
     #[must_use]
     pub fn override_libm(mut self, override_libm: bool) -> Self {
         self.override_libm = override_libm;
         self
     }
 
-    /// Sets whether static tables go to constant memory, see
+    /// Sets whether static tables go to constant memory. See
     /// [`use_constant_memory_space`](Self#structfield.use_constant_memory_space).
     #[must_use]
     pub fn use_constant_memory_space(mut self, use_constant_memory_space: bool) -> Self {
@@ -209,51 +206,49 @@ impl CudaBuilder {
         self
     }
 
-    /// Keeps the optimised LLVM IR beside the PTX, as `<module>.ll`.
+    /// Keeps the optimized LLVM IR beside the PTX, as `<module>.ll`.
     #[must_use]
     pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
         self.emit = emit_llvm_ir.then_some(EmitOption::LlvmIr);
         self
     }
 
-    /// Keeps the optimised LLVM bitcode beside the PTX, as `<module>.bc`.
+    /// Keeps the optimized LLVM bitcode beside the PTX, as `<module>.bc`.
     #[must_use]
     pub fn emit_llvm_bitcode(mut self, emit_llvm_bitcode: bool) -> Self {
         self.emit = emit_llvm_bitcode.then_some(EmitOption::Bitcode);
         self
     }
 
-    /// Writes the LLVM IR from which the PTX was made to this file, as Rust-CUDA does; for
-    /// [`build`](Self::build) only.
+    /// Writes the LLVM IR from which the PTX was made to this file, as in Rust-CUDA; for [`build`](Self::build) only.
     #[must_use]
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Copies the finished PTX file to this path; folders on the way are made.
+    /// Copies the finished PTX file to this path. Missing folders are created.
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.ptx_file_copy_path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets the version of PTX to write; without it the lowest that will do, see
-    /// [`NvvmArch::default_ptx_version`].
+    /// Sets the version of PTX to write. The default is [`NvvmArch::default_ptx_version`].
     #[must_use]
     pub fn ptx_version(mut self, version: PtxVersion) -> Self {
         self.ptx_version = Some(version);
         self
     }
 
-    /// Divides the entries into modules; for [`build_modules`](Self::build_modules).
+    /// Divides the entries into modules, for [`build_modules`](Self::build_modules).
     #[must_use]
     pub fn modules(mut self, modules: impl IntoIterator<Item = Module>) -> Self {
         self.modules.extend(modules);
         self
     }
 
-    /// Builds only these of the modules. That each entry belongs to one is checked all the same.
+    /// Builds only the modules of these names. The check that each entry belongs to one module still covers all modules.
     #[must_use]
     pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.only
@@ -276,7 +271,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets the tools all at once, for example to those of [`Toolchain::discover`].
+    /// Sets all tools at once, for example to those of [`Toolchain::discover`].
     #[must_use]
     pub fn toolchain(mut self, toolchain: &Toolchain) -> Self {
         self.tools.rustc = Some(toolchain.rustc.clone());
@@ -284,17 +279,17 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets whether missing tools may be installed; `false` by default, since a build script should
-    /// not install packages unasked.
+    /// Sets whether missing tools may be installed. The default is `false`, since a build script should not install
+    /// packages unasked.
     #[must_use]
     pub fn install_tools(mut self, install: bool) -> Self {
         self.install_tools = install;
         self
     }
 
-    /// Sets the folder for everything that the build writes; by default `cuda-builder` in the target
-    /// folder of the workspace. It must not be the target folder of the cargo that runs the build
-    /// script, which is locked meanwhile.
+    /// Sets the folder for all files that the build writes. The default is `cuda-builder` in the target folder of the
+    /// workspace. It must not be the target folder of the cargo that runs the build script, since that cargo holds its
+    /// lock.
     #[must_use]
     pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.target_dir = Some(folder.as_ref().to_owned());
@@ -308,11 +303,11 @@ impl CudaBuilder {
         self
     }
 
-    /// Builds the crate to one PTX file and gives its path: that of [`copy_to`](Self::copy_to) if
-    /// set, else [`ptx_path`](Self::ptx_path).
+    /// Builds the crate to one PTX file and returns its path: that of [`copy_to`](Self::copy_to) if set, else
+    /// [`ptx_path`](Self::ptx_path).
     ///
     /// # Errors
-    /// See [`CudaBuilderError`]. Divisions set with [`modules`](Self::modules) are an error here.
+    /// Returns a [`CudaBuilderError`]. It is an error if [`modules`](Self::modules) was set.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         if !self.modules.is_empty() || self.only.is_some() {
             return Err(CudaBuilderError::Modules(
@@ -322,7 +317,7 @@ impl CudaBuilder {
             ));
         }
         let built = self.run()?;
-        // Without a division there is exactly one.
+        // Without a division there is exactly one module.
         let Some(module) = built.into_iter().next() else {
             return Err(CudaBuilderError::Modules(
                 "build: a module required, given none".into(),
@@ -343,20 +338,20 @@ impl CudaBuilder {
         }
     }
 
-    /// Builds the crate to the modules of [`modules`](Self::modules), in their order; to one module
-    /// of the crate's name if none were set.
+    /// Builds the crate to the modules of [`modules`](Self::modules), in their order, or to one module of the crate's name
+    /// if none were set.
     ///
     /// # Errors
-    /// See [`CudaBuilderError`]. It is an error if an entry belongs to no module or to two, and if a
-    /// prefix or name of a module fits no entry.
+    /// Returns a [`CudaBuilderError`]. It is an error if an entry belongs to no module or to two, or if a prefix or name of
+    /// a module matches no entry.
     pub fn build_modules(self) -> Result<Vec<BuiltModule>, CudaBuilderError> {
         self.run()
     }
 
-    /// The path of the PTX file that [`build`](Self::build) writes, before any copying.
+    /// Returns the path of the PTX file that [`build`](Self::build) writes, before any copy.
     ///
     /// # Errors
-    /// As `build`, where the tools or the crate are not there.
+    /// Returns the errors of [`build`](Self::build) for missing tools or a missing crate.
     pub fn ptx_path(&self) -> Result<PathBuf, CudaBuilderError> {
         let toolchain = self.find_tools()?;
         let info = compile::crate_info(&toolchain, &self.path_to_crate, false)?;
@@ -379,7 +374,7 @@ impl CudaBuilder {
         let target_dir = self.resolve_target_dir(&info);
         let folder = self.module_folder(&info, &target_dir);
         fs::create_dir_all(&folder).map_err(CudaBuilderError::io("creating", &folder))?;
-        // Builds with the same options write the same files.
+        // Builds with the same options write the same files, so they take turns.
         let _lock = FileLock::acquire(&folder.join(".lock"))?;
         let mut flags = compile::rustflags(self, &toolchain, &info);
         let cargo_target = target_dir.join(cargo_target_name(&flags));
@@ -398,7 +393,8 @@ impl CudaBuilder {
         pipeline.run(&libraries, &self.modules, self.only.as_deref())
     }
 
-    /// What [`debug`](Self#structfield.debug) and [`generate_line_info`](Self#structfield.generate_line_info) ask for.
+    /// Returns the debug information that [`debug`](Self#structfield.debug) and
+    /// [`generate_line_info`](Self#structfield.generate_line_info) request.
     pub(crate) fn debug_info(&self) -> DebugInfo {
         match self.debug {
             DebugInfo::None if self.generate_line_info && !self.release => DebugInfo::LineTables,
@@ -406,7 +402,7 @@ impl CudaBuilder {
         }
     }
 
-    /// What a panic prints, after what [`optix`](Self#structfield.optix) asks for.
+    /// Returns the message that a panic prints, given [`optix`](Self#structfield.optix).
     pub(crate) fn messages(&self) -> PanicMessages {
         match self.optix {
             true => PanicMessages::None,
@@ -414,7 +410,7 @@ impl CudaBuilder {
         }
     }
 
-    /// Refuses what there is not.
+    /// Refuses unsupported options.
     fn check_options(&self) -> Result<(), CudaBuilderError> {
         if self.override_libm {
             return Err(CudaBuilderError::BuildFailed {
@@ -455,11 +451,11 @@ impl CudaBuilder {
                 .unwrap_or_else(|| info.target_directory.clone());
             parent.join("cuda-builder")
         });
-        // Cargo runs in the crate's folder, where a relative path would mean another.
+        // Cargo runs in the crate's folder, where a relative path would name another folder.
         std::path::absolute(&folder).unwrap_or(folder)
     }
 
-    /// The folder of the modules: one for each set of options that change the PTX.
+    /// Returns the folder of the modules, one for each set of options that changes the PTX.
     fn module_folder(&self, info: &CrateInfo, target_dir: &Path) -> PathBuf {
         let options = format!(
             "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
@@ -484,13 +480,13 @@ impl CudaBuilder {
     }
 }
 
-/// Cargo's target folder below ours. Where flags remap paths, cargo gives libraries of different flags the same
-/// name, so that builds of two workspaces would replace each other's `core`.
+/// Returns the name of cargo's target folder below the builder's. Cargo does not distinguish libraries by flags that remap
+/// paths, so builds of two workspaces would otherwise replace each other's `core`.
 fn cargo_target_name(flags: &[String]) -> String {
     format!("crates-{:016x}", fnv1a(flags.join("\n").as_bytes()))
 }
 
-/// The name of the one module of a crate that is not divided.
+/// Returns the name of the single module of a crate that is not divided.
 fn module_name(info: &CrateInfo) -> String {
     info.name.replace('-', "_")
 }
@@ -499,14 +495,14 @@ fn make_parent(path: &Path) -> std::io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// The 64-bit FNV-1a hash: the same in every process, and good enough to tell folders apart.
+/// Returns the 64-bit FNV-1a hash, which is the same in every process and good enough to distinguish folders.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// Whether cargo runs us as a build script: only there its instructions belong on standard output.
+/// Returns whether cargo runs this as a build script. Only then do cargo's instructions belong on standard output.
 fn in_build_script() -> bool {
     [
         env::var_os("OUT_DIR"),
@@ -519,7 +515,7 @@ fn in_build_script() -> bool {
     .all(Option::is_some)
 }
 
-/// The target folder that a build script's output folder lies in.
+/// Returns the target folder that contains a build script's output folder.
 fn target_of_build_script() -> Option<PathBuf> {
     if !in_build_script() {
         return None;

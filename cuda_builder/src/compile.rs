@@ -13,14 +13,14 @@ use crate::{CudaBuilderError, NvvmArch, Toolchain, process};
 
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// What cargo says of the crate before it is compiled.
+/// Cargo's metadata of the crate before compilation.
 #[derive(Debug)]
 pub(crate) struct CrateInfo {
     pub(crate) name: String,
     pub(crate) root: PathBuf,
     pub(crate) workspace_root: PathBuf,
     pub(crate) target_directory: PathBuf,
-    /// Folder and name of every path dependency; empty unless asked for.
+    /// The folder and name of every path dependency; empty unless requested.
     path_packages: Vec<(PathBuf, String)>,
 }
 
@@ -38,22 +38,22 @@ struct MetadataPackage {
     source: Option<String>,
 }
 
-/// A cargo command in the crate's folder with the device compiler and a clean environment.
+/// Returns a cargo command in the crate's folder with the device compiler and a clean environment.
 fn cargo(toolchain: &Toolchain, root: &Path) -> Command {
     let mut command = Command::new(&toolchain.cargo);
     process::clear_parent_cargo(&mut command);
     command
         .current_dir(root)
         .env("RUSTC", &toolchain.rustc)
-        // The target's panic strategy, `-Zbuild-std` and the kernels' calling convention are not yet
-        // stable; this lets a release of the compiler take them.
+        // The target's panic strategy, `-Zbuild-std` and the kernels' calling convention are unstable. This variable makes
+        // a stable compiler accept them.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "");
     command
 }
 
-/// Asks cargo about the crate in `root`. With `dependencies`, also for its path dependencies.
+/// Gets cargo's metadata of the crate in `root`. With `dependencies`, also of its path dependencies.
 pub(crate) fn crate_info(
     toolchain: &Toolchain,
     root: &Path,
@@ -103,7 +103,7 @@ pub(crate) fn crate_info(
     })
 }
 
-/// One line of cargo's JSON messages, as far as it matters here.
+/// One line of cargo's JSON messages, with the fields that the builder uses.
 #[derive(Deserialize)]
 struct Message {
     reason: String,
@@ -124,11 +124,11 @@ struct Diagnostic {
     rendered: Option<String>,
 }
 
-/// Compiles the crate and gives the libraries of exactly this build, `core` among them, in an order
-/// that does not depend on which was finished first.
+/// Compiles the crate and returns the libraries of exactly this build, including `core`. Their order does not depend on
+/// which compilation finished first.
 ///
-/// `alloc` is built for a crate that uses it. Nothing but the compiler knows: any dependency may, as its features are. So
-/// it is left out until a crate asks for it, which the file `<crate>.alloc` remembers.
+/// `alloc` is only built for a crate that uses it. Only the compiler can tell, since any dependency may use it, depending
+/// on its features. So the first build leaves it out until a crate requires it, and the file `<crate>.alloc` records that.
 pub(crate) fn compile(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -149,7 +149,7 @@ pub(crate) fn compile(
     with("core,alloc")
 }
 
-/// Whether the compiler found no `alloc`, or the one of another `core` beside the toolchain's libraries.
+/// Returns whether the compiler found no `alloc`, or one for another `core` beside the toolchain's libraries.
 fn lacks_alloc(errors: &str) -> bool {
     errors.contains("`alloc`")
         && ["E0463", "E0460", "E0152"]
@@ -157,7 +157,7 @@ fn lacks_alloc(errors: &str) -> bool {
             .any(|code| errors.contains(&format!("error[{code}]")))
 }
 
-/// [`compile`], with these of the standard libraries.
+/// Compiles like [`compile`], with the given standard libraries.
 fn compile_with(
     standard: &str,
     builder: &CudaBuilder,
@@ -166,7 +166,7 @@ fn compile_with(
     flags: &[String],
     target_dir: &Path,
 ) -> Result<Vec<PathBuf>, CudaBuilderError> {
-    // What separates them in `CARGO_ENCODED_RUSTFLAGS`.
+    // The separator in `CARGO_ENCODED_RUSTFLAGS`.
     if let Some(flag) = flags.iter().find(|flag| flag.contains('\x1f')) {
         return Err(CudaBuilderError::BuildFailed {
             step: "writing the compiler's flags".to_owned(),
@@ -190,7 +190,7 @@ fn compile_with(
         .arg(target_dir)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", builder.arch.cuda_arch());
-    // Without `--release` the checks of a debug build are on; the rest of the profile is the same.
+    // Without `--release` the checks of a debug build are on. The rest of the profile is the same.
     let profile = if builder.release { "RELEASE" } else { "DEV" };
     if builder.release {
         command.arg("--release");
@@ -253,7 +253,7 @@ fn compile_with(
             ("compiler-artifact", _) => {
                 let name = message.target.map(|target| target.name).unwrap_or_default();
                 let id = message.package_id.unwrap_or_default();
-                // The part after `#` is the name and version; what is before depends on the folder.
+                // The part after `#` is the name and version. The part before depends on the folder.
                 let version = id.rsplit('#').next().unwrap_or_default().to_owned();
                 if let Some(file) = message.filenames.as_deref().and_then(library) {
                     libraries.insert((name, version, file));
@@ -263,7 +263,7 @@ fn compile_with(
         }
     }
     if !output.status.success() {
-        // What cargo itself says goes to standard error; the compiler's diagnostics are in `errors`.
+        // Cargo's own messages go to standard error; the compiler's diagnostics are in `errors`.
         let message = if errors.is_empty() {
             cargo_error(&output.stderr)
         } else {
@@ -274,8 +274,8 @@ fn compile_with(
     Ok(libraries.into_iter().map(|(_, _, file)| file).collect())
 }
 
-/// The library among the files of one artifact, if it is for the device: libraries of procedural
-/// macros and build scripts are for the host.
+/// Returns the library among the files of an artifact, if it is for the device. Libraries of procedural macros and build
+/// scripts are for the host.
 fn library(files: &[PathBuf]) -> Option<PathBuf> {
     let with = |extension: &str| {
         files
@@ -286,8 +286,8 @@ fn library(files: &[PathBuf]) -> Option<PathBuf> {
     if !library.components().any(|part| part.as_os_str() == TARGET) {
         return None;
     }
-    // Cargo copies the crate's own library to a name without a hash, where a build with other options
-    // may replace it at any time; the original lies beside the file of metadata.
+    // Cargo copies the crate's own library to a name without a hash, which a build with other options may replace at any
+    // time. The original lies beside the metadata file.
     let original = with("rmeta").map(|metadata| metadata.with_extension("rlib"));
     Some(
         original
@@ -296,7 +296,7 @@ fn library(files: &[PathBuf]) -> Option<PathBuf> {
     )
 }
 
-/// The part of cargo's standard error that is no progress report.
+/// Returns the part of cargo's standard error that is no progress report.
 fn cargo_error(stderr: &str) -> String {
     let start = stderr
         .find("error")
@@ -304,12 +304,13 @@ fn cargo_error(stderr: &str) -> String {
     stderr[start.unwrap_or(0)..].trim_end().to_owned()
 }
 
-/// Settings of the profile by which all crates but `core` and `alloc` are compiled for the architecture. What these have
-/// depends on none: it is compiled once for all of them, and [`crate::ir::prepare`] names the architecture in it.
+/// Returns the profile settings that compile all crates except `core` and `alloc` for the architecture. `core` and `alloc`
+/// do not depend on the architecture: they are compiled once for all of them, and [`crate::ir::prepare`] writes the
+/// architecture to them.
 fn architecture(builder: &CudaBuilder) -> Vec<String> {
     let profile = if builder.release { "release" } else { "dev" };
     let mut flags = vec![format!("-Ctarget-cpu={}", builder.arch)];
-    // What a crate of kernels would write at its top, and may.
+    // The attributes that a crate of kernels may, but need not, write itself.
     for attribute in [
         "no_std",
         "feature(abi_ptx)",
@@ -320,7 +321,8 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
     flags.push("-Aduplicate_features".to_owned());
     flags.push("-Aunused_features".to_owned());
     if builder.use_constant_memory_space {
-        // A table that rustc's own passes put into the code would be there or not by what they see.
+        // rustc's own passes may fold a table into the code. Whether a table remains would depend on the code that they
+        // see.
         flags.push("-Cno-prepopulate-passes".to_owned());
         flags.push("-Zmir-opt-level=1".to_owned());
     }
@@ -332,7 +334,7 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
     if builder.optix {
         flags.push("--cfg=optix".to_owned());
     }
-    // rustc has the names of `sm_75`; Rust-CUDA's crates ask for `compute_75`.
+    // rustc sets features such as `sm_75`; Rust-CUDA's crates test for `compute_75`.
     flags.push("-Aexplicit_builtin_cfgs_in_flags".to_owned());
     for arch in builder.arch.included() {
         flags.push(format!("--cfg=target_feature=\"{}\"", arch.compute()));
@@ -362,7 +364,7 @@ fn architecture(builder: &CudaBuilder) -> Vec<String> {
     settings
 }
 
-/// The flags for rustc that all crates have, in the order in which they are given; less that of [`generated`].
+/// Returns the rustc flags of all crates, in order, without that of [`generated`].
 pub(crate) fn rustflags(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -373,23 +375,23 @@ pub(crate) fn rustflags(
         PanicMessages::Place | PanicMessages::Full => "abort",
     };
     let mut flags = vec![
-        // Libraries then hold LLVM bitcode and no PTX.
+        // Makes libraries hold LLVM bitcode instead of PTX.
         "-Clinker-plugin-lto".to_owned(),
         "-Cembed-bitcode=yes".to_owned(),
         "-Zunstable-options".to_owned(),
         format!("-Cpanic={panic}"),
-        // It copies a barrier into both arms of a branch around it, and then the lanes of a warp wait at
-        // two different ones, which is undefined.
+        // The pass duplicates a barrier into both arms of a branch around it. The lanes of a warp then wait at two
+        // different barriers, which is undefined.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
     ];
-    // Of several prefixes that fit, rustc takes the last.
+    // Of several matching prefixes, rustc uses the last.
     for (from, to) in remapped_folders(toolchain, info) {
         flags.push(remap(&from, &to));
     }
     flags
 }
 
-/// The last flag, for what build scripts write below cargo's target folder.
+/// Returns the last flag, which remaps files that build scripts write below cargo's target folder.
 pub(crate) fn generated(target_dir: &Path) -> String {
     remap(target_dir, "/target")
 }
@@ -398,7 +400,7 @@ fn remap(from: &Path, to: &str) -> String {
     format!("--remap-path-prefix={}={to}", from.display())
 }
 
-/// Folders of this machine and what stands for them in the PTX.
+/// Returns folders of this machine and their replacements in the PTX.
 fn remapped_folders(toolchain: &Toolchain, info: &CrateInfo) -> Vec<(PathBuf, String)> {
     let cargo_home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -421,7 +423,7 @@ fn remapped_folders(toolchain: &Toolchain, info: &CrateInfo) -> Vec<(PathBuf, St
     folders
 }
 
-/// The files that the last compilation of the crate read, for `cargo:rerun-if-changed`.
+/// Returns the files that the last compilation of the crate read, for `cargo:rerun-if-changed`.
 pub(crate) fn sources(builder: &CudaBuilder, info: &CrateInfo, target_dir: &Path) -> Vec<PathBuf> {
     let profile = if builder.release { "release" } else { "debug" };
     let library = format!("lib{}.d", info.name.replace('-', "_"));
@@ -437,7 +439,7 @@ pub(crate) fn sources(builder: &CudaBuilder, info: &CrateInfo, target_dir: &Path
     files
 }
 
-/// The files after the colon of the first rule of a makefile; `\ ` is a space in a name.
+/// Returns the files after the colon of a makefile's first rule. `\ ` is a space in a name.
 fn dependency_files(text: &str) -> Vec<PathBuf> {
     let Some((_, list)) = text.lines().next().and_then(|line| line.split_once(": ")) else {
         return Vec::new();

@@ -3,32 +3,30 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a build, a search for tools or an assembly failed. `Display` and `Debug` print the same text,
-/// so that `unwrap()` in a build script shows the compiler's message as the compiler wrote it.
+/// An error of a build, a search for tools, or an assembly. `Display` and `Debug` print the same text, so that `unwrap()`
+/// in a build script shows the compiler's message unchanged.
 #[non_exhaustive]
 pub enum CudaBuilderError {
-    /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) is not there, or holds no
-    /// `Cargo.toml`.
+    /// The folder given to [`CudaBuilder::new`](crate::CudaBuilder::new) does not exist or contains no `Cargo.toml`.
     CratePathDoesntExist(PathBuf),
     /// The finished module could not be copied to the path given with
     /// [`copy_to`](crate::CudaBuilder::copy_to).
     FailedToCopyPtxFile(std::io::Error),
     /// A step of the build failed.
     BuildFailed {
-        /// What was being done, such as ``compiling `kernels` for sm_80``.
+        /// The step, such as ``compiling `kernels` for sm_80``.
         step: String,
-        /// What the tool that failed wrote.
+        /// The output of the tool that failed.
         message: String,
     },
-    /// The tools for device code are not there, or do not fit each other. The text says what was
-    /// looked at and what to type.
+    /// The tools for device code are missing or do not match each other. The text lists what was searched and the command
+    /// to type.
     Tools(String),
-    /// The entries of the crate do not fit the modules asked for, or their launch bounds do not fit
-    /// the entries.
+    /// The crate's entries do not match the requested modules, or the launch bounds do not match the entries.
     Modules(String),
     /// A file could not be read or written.
     Io {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
         /// The file or folder.
         path: PathBuf,

@@ -1,8 +1,7 @@
-//! What the builder reads from and changes in the textual LLVM IR of the linked crates.
+//! Reads and changes the textual LLVM IR of the linked crates.
 //!
-//! Only top-level lines are looked at, and only six forms of them: definitions of kernels, launch
-//! bounds statics, statics that name what is externally visible, the lists of used symbols, other statics that the host may
-//! look up by name, and groups of attributes.
+//! Only six forms of top-level lines matter: definitions of kernels, launch bounds statics, statics that name externally
+//! visible items, the lists of used symbols, other statics that the host may look up by name, and groups of attributes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,27 +10,28 @@ use crate::module::EntryPoint;
 use crate::{CudaBuilderError, NvvmArch};
 
 const LAUNCH_BOUNDS: &str = "__launch_bounds__";
-/// The start of the name of a static that says what is to stay visible.
+/// The prefix of the name of a static that names an externally visible item.
 const VISIBLE: &str = "__externally_visible__";
-/// The most threads that a block may have on every architecture.
+/// The maximum number of threads of a block, on every architecture.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
 
-/// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and what it defines for
-/// the host.
+/// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and the items that it
+/// defines for the host.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The changed IR.
     pub(crate) text: String,
     /// Every kernel, ordered by name.
     pub(crate) entries: Vec<EntryPoint>,
-    /// Statics with an unmangled name, ordered by name: the host may look these up in the module.
+    /// The statics with unmangled names, ordered by name. The host may look them up in the module.
     pub(crate) statics: Vec<String>,
-    /// What stays visible though no kernel uses it, ordered by name.
+    /// The items that stay visible even if no kernel uses them, ordered by name.
     pub(crate) visible: Vec<String>,
 }
 
-/// Reads the kernels, their launch bounds and the statics; writes the bounds to the kernels and the architecture to
-/// all functions. Those of `core` were compiled for none, and a function is inlined into one of its own alone.
+/// Reads the kernels, their launch bounds and the statics. Writes the bounds to the kernels and the architecture to all
+/// functions. The functions of `core` were compiled without an architecture, and LLVM only inlines a function into one of
+/// its own architecture.
 pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderError> {
     let mut bounds = BTreeMap::new();
     let mut names = Vec::new();
@@ -124,7 +124,7 @@ fn entry_points(
     }
 }
 
-/// The name of the kernel that `line` starts the definition of.
+/// Returns the name of the kernel whose definition starts in `line`.
 fn kernel_name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("define ")?;
     let at = rest.find('@')?;
@@ -133,7 +133,7 @@ fn kernel_name(line: &str) -> Option<&str> {
         .then(|| symbol(&rest[at + 1..]).0)
 }
 
-/// Splits a text that starts with a symbol's name, quoted or not, after it.
+/// Splits a text after the symbol's name that it starts with, which may be quoted.
 fn symbol(text: &str) -> (&str, &str) {
     if let Some(quoted) = text.strip_prefix('"')
         && let Some(end) = quoted.find('"')
@@ -144,7 +144,7 @@ fn symbol(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !part_of_name(c)).unwrap_or(text.len()))
 }
 
-/// What the static of a line says of the item whose name follows `mark` in its own.
+/// Returns the rest of the name of the static that the line defines, if the name starts with `mark`.
 fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let (name, rest) = symbol(line.strip_prefix('@')?);
     rest.starts_with(" = ")
@@ -152,7 +152,7 @@ fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
         .flatten()
 }
 
-/// The two values of a launch bounds static, in any of the forms in which LLVM prints them.
+/// Returns the two values of a launch bounds static, in any of the forms that LLVM prints.
 fn launch_bounds_value(line: &str) -> Option<[u32; 2]> {
     let value = line
         .split_once("constant ")
@@ -177,7 +177,7 @@ fn launch_bounds_value(line: &str) -> Option<[u32; 2]> {
     numbers.next().is_none().then_some(both)
 }
 
-/// The bytes of LLVM's `c"..."` up to the closing quote: `\xx` is a byte in hexadecimal.
+/// Returns the bytes of LLVM's `c"..."` up to the closing quote. `\xx` is a byte in hexadecimal.
 fn string_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -202,7 +202,7 @@ fn string_bytes(text: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// The name of a static that is defined here and visible by an unmangled name.
+/// Returns the name of a static that is defined in this line and visible by an unmangled name.
 fn exported_static(line: &str) -> Option<&str> {
     let (name, rest) = symbol(line.strip_prefix('@')?);
     let rest = rest.strip_prefix(" = ")?;
@@ -224,7 +224,7 @@ fn exported_static(line: &str) -> Option<&str> {
     None
 }
 
-/// A list of used symbols less those that are read here; none when nothing is left.
+/// Returns a list of used symbols without the marker statics, or `None` if it would be empty.
 fn without_marks(line: &str) -> Option<String> {
     let (head, rest) = line.split_once(" [ptr ")?;
     let (list, tail) = rest.split_once(']')?;
@@ -248,8 +248,8 @@ fn without_marks(line: &str) -> Option<String> {
     ))
 }
 
-/// The first line of a kernel's definition with its launch bounds as attributes, from which `llc`
-/// writes `.maxntid` and `.minnctapersm`, and `opt` knows the range of the thread indices.
+/// Returns the first line of a kernel's definition with its launch bounds as attributes. `llc` writes them as `.maxntid`
+/// and `.minnctapersm`, and `opt` derives the range of the thread indices.
 fn with_bounds(line: &str, entry: &EntryPoint) -> String {
     if entry.max_threads == 0 {
         return line.to_owned();
@@ -270,7 +270,7 @@ fn with_bounds(line: &str, entry: &EntryPoint) -> String {
     format!("{}{attributes}{}", &line[..at], &line[at..])
 }
 
-/// A group of attributes with the architecture in the place of the one that it names.
+/// Returns a group of attributes with its architecture replaced.
 fn with_architecture(group: &str, arch: NvvmArch) -> Cow<'_, str> {
     const KEY: &str = "\"target-cpu\"=\"";
     let Some((before, rest)) = group.split_once(KEY) else {
@@ -282,7 +282,7 @@ fn with_architecture(group: &str, arch: NvvmArch) -> Cow<'_, str> {
     format!("{before}{KEY}{arch}\"{after}").into()
 }
 
-/// The position after the parenthesis that closes the parameter list.
+/// Returns the position after the parenthesis that closes the parameter list.
 fn end_of_parameters(line: &str) -> Option<usize> {
     let start = line.find('@')?;
     let mut depth = 0_u32;

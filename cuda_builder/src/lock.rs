@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::CudaBuilderError;
 
-/// Holds the file `path`, in a folder that is there, locked until it is dropped; waits while another process or thread
-/// holds it.
+/// A lock on the file `path`, in an existing folder, held until it is dropped. Acquiring it waits while another process or
+/// thread holds it.
 pub(crate) struct FileLock {
     _file: File,
 }

@@ -1,13 +1,12 @@
-//! Modules: which entries go into which PTX file.
+//! Modules: the division of entries into PTX files.
 
 use std::path::PathBuf;
 
 use crate::{CudaBuilderError, NvvmArch, PtxVersion};
 
-/// One PTX module to be built: a name, which becomes the file's stem, and what belongs to it.
+/// A PTX module to build: a name, which becomes the file's stem, and its entries.
 ///
-/// An entry belongs to the module that names it exactly; else to the one with the longest prefix
-/// that fits.
+/// An entry belongs to the module that names it exactly, else to the module with the longest matching prefix.
 ///
 /// ```
 /// use cuda_builder::Module;
@@ -24,7 +23,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module to which nothing belongs yet.
+    /// Creates a module without entries.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -33,33 +32,33 @@ impl Module {
         }
     }
 
-    /// The module of the kernel family `name`: its entries start with `<name>_`.
+    /// Creates the module of the kernel family `name`, whose entries start with `<name>_`.
     pub fn family(name: impl Into<String>) -> Self {
         let name = name.into();
         let prefix = format!("{name}_");
         Self::new(name).prefix(prefix)
     }
 
-    /// Adds every entry whose name starts with `prefix`.
+    /// Adds all entries whose names start with `prefix`.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefixes.push(prefix.into());
         self
     }
 
-    /// Adds the entry of exactly this name.
+    /// Adds the entry with exactly this name.
     #[must_use]
     pub fn entry(mut self, name: impl Into<String>) -> Self {
         self.entries.push(name.into());
         self
     }
 
-    /// The module's name.
+    /// Returns the name of the module.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How well `entry` fits: the length of what matched, exact names before all prefixes.
+    /// Returns how well `entry` matches: the length of the match, where an exact name ranks above all prefixes.
     fn fit(&self, entry: &str) -> Option<usize> {
         if self.entries.iter().any(|name| name == entry) {
             return Some(usize::MAX);
@@ -72,34 +71,33 @@ impl Module {
     }
 }
 
-/// A kernel of a module, with its launch bounds.
+/// A kernel of a module and its launch bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// The name to look up in the module.
+    /// The name of the entry in the module.
     pub name: String,
-    /// The most threads that a block may have; 0 where the kernel says nothing.
+    /// The maximum number of threads of a block; 0 if the kernel does not specify it.
     pub max_threads: u32,
-    /// The least number of blocks that should fit on a multiprocessor; 0 where the kernel says
-    /// nothing.
+    /// The minimum number of resident blocks per multiprocessor; 0 if the kernel does not specify it.
     pub min_blocks: u32,
 }
 
-/// A PTX module that was built.
+/// A PTX module that has been built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltModule {
-    /// The module's name.
+    /// The name of the module.
     pub name: String,
-    /// The PTX file.
+    /// The path of the PTX file.
     pub path: PathBuf,
-    /// The architecture it is for.
+    /// The architecture of the PTX.
     pub arch: NvvmArch,
-    /// The version of PTX it is written in.
+    /// The version of the PTX.
     pub ptx_version: PtxVersion,
-    /// Its entries, ordered by name.
+    /// The entries, ordered by name.
     pub entries: Vec<EntryPoint>,
 }
 
-/// Gives every entry to its module. The answer has the order of `modules`.
+/// Assigns every entry to its module. The result has the order of `modules`.
 pub(crate) fn split(
     modules: &[Module],
     entries: &[EntryPoint],
@@ -192,7 +190,7 @@ fn check_all_used(module: &Module, entries: &[EntryPoint]) -> Result<(), CudaBui
     Ok(())
 }
 
-/// At most eight names, in back quotes.
+/// Lists at most eight names, in back quotes.
 fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = names.len();
     if count == 0 {

@@ -1,4 +1,4 @@
-//! The steps after the compiler: link, launch bounds, optimise, write PTX.
+//! The steps after the compiler: link, launch bounds, optimize, write PTX.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,25 +14,26 @@ use crate::module::{self, BuiltModule, EntryPoint};
 use crate::options::{EmitOption, PanicMessages};
 use crate::{CudaBuilderError, Module, PtxVersion, Toolchain, process, symbols};
 
-/// At most this many modules are optimised at the same time.
+/// The maximum number of modules that are optimized at the same time.
 const JOBS: usize = 2;
 
-/// Keeps what the kernels of the module reach. LLVM 22 drops the assumptions about address spaces in
-/// its main pipeline, so that they are used before it. The pass takes the dominator tree only if there is
-/// one already; without it an assumption holds no further than the next place where branches meet.
+/// Passes that keep only the code that the module's kernels reach.
 const REDUCE: &str = "internalize,globaldce";
+/// Passes that also optimize. LLVM 22 drops the assumptions about address spaces in its main pipeline, so they are used before
+/// it. `infer-address-spaces` only uses a dominator tree that already exists; without one, an assumption holds no further than
+/// the next place where branches join.
 const OPTIMISE: &str =
     "internalize,globaldce,function(require<domtree>,infer-address-spaces),default<O3>,globaldce";
-/// Without optimisation: what has to be inlined is, and address spaces are inferred.
+/// Passes without optimization: they only inline functions that must be inlined, and infer address spaces.
 const PLAIN: &str =
     "internalize,globaldce,always-inline,function(require<domtree>,infer-address-spaces),globaldce";
 
 pub(crate) struct Pipeline<'a> {
     pub(crate) builder: &'a CudaBuilder,
     pub(crate) toolchain: &'a Toolchain,
-    /// Where the modules and all files on the way to them are written.
+    /// The folder of the modules and all intermediate files.
     pub(crate) folder: &'a Path,
-    /// The name of the one module where the entries are not divided.
+    /// The name of the single module if the entries are not divided.
     pub(crate) default_module: &'a str,
     pub(crate) ptx_version: PtxVersion,
 }
@@ -89,7 +90,7 @@ impl Pipeline<'_> {
         }
         write(&linked, &prepared.text)?;
 
-        // All modules start from the little that the kernels reach.
+        // All modules start from the small part of the code that the kernels reach.
         let reduced = self.folder.join("reduced.ll");
         let entries = prepared.entries.iter().map(|entry| entry.name.as_str());
         let others = prepared.statics.iter().chain(&prepared.visible);
@@ -103,7 +104,7 @@ impl Pipeline<'_> {
             PanicMessages::None | PanicMessages::Full => text,
         };
         write(&reduced, &symbols::canonical(&text))?;
-        // The linked crates are large, and nothing needs them any more.
+        // The linked file is large and no longer needed.
         fs::remove_file(&linked).map_err(CudaBuilderError::io("removing", &linked))?;
         self.each(&parts, |(name, entries)| {
             self.module(&reduced, name, entries, &prepared)
@@ -121,8 +122,8 @@ impl Pipeline<'_> {
         let kernels = || entries.iter().map(|entry| entry.name.as_str());
         let kept = || kernels().chain(crates.visible.iter().map(String::as_str));
         let statics = &crates.statics;
-        // A static that the host may write must stay visible where a kernel reads it, or its first
-        // value would be taken for its only one; in the other modules it has no place.
+        // A static that the host may write must stay visible in a module whose kernels read it, since otherwise its initial
+        // value would count as its only value. The other modules do not contain it.
         let mut visible = Vec::new();
         if !statics.is_empty() {
             let probe = self.folder.join(format!("{name}.probe.ll"));
@@ -220,7 +221,7 @@ impl Pipeline<'_> {
         command
             .arg(format!("-mcpu={}", builder.arch))
             .arg(format!("-mattr={}", self.ptx_version.feature()))
-            // Not 0: LLVM 22 then leaves atomic operations on local memory, which it cannot write.
+            // Level 0 is not possible: LLVM 22 then keeps atomic operations on local memory, which it cannot write.
             .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
             .arg(format!(
                 "-nvptx-fma-level={}",
@@ -262,7 +263,7 @@ impl Pipeline<'_> {
         if output.status.success() {
             return Ok(());
         }
-        // The first lines say what went wrong; a crash of LLVM prints its stack after them.
+        // The first lines name the error; a crash of LLVM prints its stack after them.
         let lines: Vec<&str> = output.stderr.lines().take(20).collect();
         Err(failed(format!(
             "`{}` ended with {}\n{}",
@@ -272,7 +273,7 @@ impl Pipeline<'_> {
         )))
     }
 
-    /// Runs `work` on every part, a few at a time, and keeps their order.
+    /// Runs `work` on every part, a few at a time, and returns the results in order.
     fn each<T: Sync, R: Send>(
         &self,
         parts: &[T],
@@ -311,7 +312,7 @@ fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
 }
 
-/// Whether a PTX text leaves a function of rustc's allocator to somebody else.
+/// Returns whether a PTX text declares a function of rustc's allocator without defining it.
 fn lacks_allocator(ptx: &str) -> bool {
     let mut declared = ptx.match_indices(".extern .func").map(|(at, _)| &ptx[at..]);
     declared.any(|text| {
@@ -320,7 +321,7 @@ fn lacks_allocator(ptx: &str) -> bool {
     })
 }
 
-/// The entries of a PTX text, ordered by name.
+/// Returns the entries of a PTX text, ordered by name.
 pub(crate) fn ptx_entries(ptx: &str) -> Vec<&str> {
     let mut names: Vec<&str> = ptx
         .lines()

@@ -1,11 +1,11 @@
-//! Running other programs, with the environment of a parent cargo left out.
+//! Runs other programs without the environment of a parent cargo.
 
 use std::process::Command;
 
 pub(crate) use system::process::run;
 
-/// Removes from `command`'s environment what a cargo that runs us (from a build script, `cargo run` or
-/// `cargo test`) has set for its own build, and what would change the device build unseen.
+/// Removes from `command`'s environment the variables that a parent cargo (from a build script, `cargo run` or `cargo
+/// test`) set for its own build, and those that would silently change the device build.
 pub(crate) fn clear_parent_cargo(command: &mut Command) {
     for (key, _) in std::env::vars_os() {
         if key.to_str().is_some_and(belongs_to_parent) {
@@ -15,7 +15,7 @@ pub(crate) fn clear_parent_cargo(command: &mut Command) {
 }
 
 fn belongs_to_parent(key: &str) -> bool {
-    // Where cargo keeps and fetches crates stays as the user set it.
+    // The user's settings for where cargo stores and fetches crates are kept.
     const KEPT: [&str; 6] = [
         "CARGO_HOME",
         "CARGO_HTTP_",

@@ -1,8 +1,8 @@
-//! Names in the PTX that do not depend on which build of the compiler wrote them.
+//! Makes names in the PTX independent of the compiler's build.
 //!
-//! The mangled name of a function holds a hash that tells apart crates of the same name, `Cs<hash>_`
-//! before the crate's name. The hash differs between two builds of the same compiler version. Where
-//! there is but one crate of a name, which is nearly always, the hash tells nothing.
+//! The mangled name of a function contains a hash that distinguishes crates of the same name, `Cs<hash>_` before the
+//! crate's name. The hash differs between two builds of the same compiler version. If only one crate has the name, which is
+//! nearly always so, the hash is redundant.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ struct CrateName<'a> {
     hash_start: usize,
 }
 
-/// Every crate name with a hash in the mangled names of `text`, from the first to the last.
+/// Returns every crate name with a hash in the mangled names of `text`, in order.
 fn crate_names(text: &str) -> impl Iterator<Item = CrateName<'_>> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
     let mut at = 0;
@@ -57,7 +57,7 @@ fn crate_names(text: &str) -> impl Iterator<Item = CrateName<'_>> {
             while let Some(offset) = symbol[at..].find("Cs") {
                 at += offset + "Cs".len();
                 if let Some(found) = crate_name(symbol, start, at) {
-                    // A hash may have `Cs` in it, and so may a name.
+                    // A hash may contain `Cs`, and so may a name.
                     at = found.hash_start - start + found.hash.len();
                     at += symbol[at..].find(found.name).unwrap_or(0) + found.name.len();
                     return Some(found);
@@ -68,7 +68,7 @@ fn crate_names(text: &str) -> impl Iterator<Item = CrateName<'_>> {
     })
 }
 
-/// Reads `<hash>_<length>[_]<name>` at `offset` of a symbol that starts at `start` of the text.
+/// Parses `<hash>_<length>[_]<name>` at `offset` of a symbol that starts at `start` of the text.
 fn crate_name(symbol: &str, start: usize, offset: usize) -> Option<CrateName<'_>> {
     let (hash, rest) = symbol[offset..].split_once('_')?;
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

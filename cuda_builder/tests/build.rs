@@ -1,5 +1,4 @@
-//! Builds the fixture crates with the device tools. A machine without the tools gets them: nothing
-//! here is skipped.
+//! Builds the fixture crates with the device tools. Missing tools are installed, so no test is skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,8 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A folder that stays between runs, so that `core` is compiled once. Its name has a space: every tool has to take it.
+/// Returns a folder that stays between runs, so that `core` is compiled once. Its name contains a space, which every tool
+/// must accept.
 fn device_target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("device builds")
 }
@@ -40,7 +40,7 @@ fn entry(name: &str, max_threads: u32, min_blocks: u32) -> EntryPoint {
     }
 }
 
-/// The text of one kernel, from its name to the end of its body.
+/// Returns the text of one kernel, from its name to the end of its body.
 fn kernel<'a>(ptx: &'a str, name: &str) -> &'a str {
     let start = ptx
         .find(&format!(".visible .entry {name}("))
@@ -82,7 +82,7 @@ fn one_module_has_every_kernel_with_its_launch_bounds() {
     assert!(!kernel(&ptx, "fill_affine__f32").contains(".maxntid"));
     // The host may set this one before a launch.
     assert!(ptx.contains(".visible .global .align 4 .b8 SUM_WEIGHTS[128];"));
-    // Not a hash that another build of the compiler would choose otherwise.
+    // The names contain no hash that depends on the compiler's build.
     assert!(ptx.contains("_RNvNtCs_15fixture_kernels6helper3sum"));
 }
 
@@ -191,7 +191,7 @@ fn copies_go_where_they_are_asked_for() {
     );
 }
 
-/// The PTX of the fixture without attributes; `ptxas` takes it.
+/// Returns the PTX of the fixture without attributes, after `ptxas` has assembled it.
 fn plain(builder: CudaBuilder, arch: NvvmArch) -> String {
     let path = builder.arch(arch).build().unwrap();
     let assembly = Ptxas::install(true).unwrap().assemble(&path, arch).unwrap();
@@ -211,7 +211,7 @@ fn a_crate_needs_no_attribute_and_may_be_a_cdylib_too() {
     }
 }
 
-/// `ptxas` refuses `atom` on local memory, which LLVM leaves of it: that `plain` assembles it is the test.
+/// `ptxas` refuses `atom` on local memory, which LLVM leaves for this operation. The test is that `plain` assembles it.
 #[test]
 fn a_compare_and_exchange_on_the_lanes_own_variable_assembles() {
     let ptx = plain(builder("kernels/plain"), NvvmArch::Compute75);
@@ -278,9 +278,9 @@ fn code_that_is_not_optimised_as_one_assembles_and_is_another() {
         assert_eq!(assembly.kernels.len(), 4);
         fs::read_to_string(path).unwrap()
     };
-    // rustc has done most of it: the instructions are the same here, in another order.
+    // rustc has already optimized each crate: here the instructions are the same, in another order.
     assert!(text(true) != text(false));
-    // What `ptxas` would refuse is not there either.
+    // This build has no instructions that `ptxas` would refuse either.
     plain(
         builder("kernels/plain").nvvm_opts(false),
         NvvmArch::Compute75,
@@ -299,7 +299,7 @@ fn lines_come_without_release_unless_they_are_not_wanted() {
     assert!(!has_lines(true, true));
 }
 
-/// That it got so far shows that `alloc` was built, for a crate that says so by `extern crate` alone.
+/// The error shows that `alloc` was built, for a crate that only requests it by `extern crate`.
 #[test]
 fn a_crate_that_allocates_needs_an_allocator() {
     let error = builder("kernels/lists").build().unwrap_err();
@@ -332,7 +332,7 @@ fn an_error_of_the_compiler_is_shown_as_it_wrote_it() {
     assert!(text.contains("error[E0308]: mismatched types"), "{text}");
     assert!(text.contains("--> broken/src/lib.rs:12:22"), "{text}");
     assert!(text.contains("let wrong: u32 = \"seven\";"), "{text}");
-    // What `unwrap()` in a build script prints.
+    // `unwrap()` in a build script prints this.
     assert_eq!(format!("{error:?}"), text);
 }
 
@@ -451,8 +451,8 @@ fn ptx_assembles_and_the_report_names_every_kernel() {
     );
 }
 
-/// A user's crate builds the kernels from its build script, in another folder and with a parent cargo
-/// whose settings are no concern of the device build. The PTX is the same to the byte.
+/// A user's crate builds the kernels from its build script, in another folder and under a parent cargo whose settings must
+/// not affect the device build. The PTX is the same to the byte.
 #[test]
 fn a_build_script_in_another_folder_gives_the_same_ptx() {
     let tools = Toolchain::install(&ToolchainOptions::from_env(), true).unwrap();
@@ -465,17 +465,17 @@ fn a_build_script_in_another_folder_gives_the_same_ptx() {
     }
     let manifest = folder.join("user/Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    // A literal string: a path may hold backslashes.
+    // A literal string, since a path may contain backslashes.
     let text = text.replace("\"BUILDER\"", &format!("'{}'", env!("CARGO_MANIFEST_DIR")));
     fs::write(&manifest, text).unwrap();
-    // The versions that this workspace is tested with, where it has a lock file.
+    // The dependency versions of this workspace's lock file, if it has one.
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
     if lock.is_file() {
         fs::copy(lock, folder.join("user/Cargo.lock")).unwrap();
     }
     let output = Command::new(env!("CARGO"))
-        // With a target named, the flags are not those of the build script and what it needs: these are the ones that
-        // the other projects outside of the workspace have built in this folder (`tests/tests/examples.rs`).
+        // With an explicit target, the flags do not apply to the build script and its dependencies. The folder then holds
+        // the same dependencies as for the other projects outside the workspace (`tests/tests/examples.rs`).
         .args(["run", "--quiet", "--target", "host-tuple"])
         .current_dir(folder.join("user"))
         .env(

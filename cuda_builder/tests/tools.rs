@@ -1,4 +1,4 @@
-//! What is fetched and run: only what has the hash that is asked for, and only from a folder that nobody else can
+//! Tests of installed tools: a download is only run if it has the required hash and lies in a folder that no other user can
 //! write to.
 #![cfg(unix)]
 
@@ -11,13 +11,13 @@ use std::process::{Command, Output};
 
 use cuda_builder::assemble::Wheel;
 
-/// Tells a child process that it is one, and which hash the wheel is to have.
+/// Marks a child process, and holds the required hash of the wheel.
 const CHILD: &str = "WARPWRIGHT_TEST_CHILD";
 
 const PACKAGE: &str = "warpwright-test-tool";
 const FOLDER: &str = "warpwright-test-tool-1_0";
 
-/// Makes the wheel of a package that holds one program, and prints its hash.
+/// A script that makes the wheel of a package with one program, and prints its hash.
 const MAKE_WHEEL: &str = r##"
 import hashlib, sys, zipfile
 name = sys.argv[1] + "/warpwright_test_tool-1.0-py3-none-any.whl"
@@ -32,7 +32,7 @@ with zipfile.ZipFile(name, "w") as wheel:
 print(hashlib.sha256(open(name, "rb").read()).hexdigest())
 "##;
 
-/// Is a test for the processes that the others start.
+/// The entry point of the processes that the other tests start.
 #[test]
 fn child() {
     let Ok(hash) = env::var(CHILD) else { return };
@@ -49,7 +49,7 @@ fn child() {
     println!("\n{told}");
 }
 
-/// What the child says of an installation into `tools` from the wheels in `wheels`.
+/// Returns the output of a child that installs into `tools` from the wheels in `wheels`.
 fn install(tools: &Path, wheels: &Path, hash: &str) -> String {
     let output = Command::new(env::current_exe().unwrap())
         .args(["child", "--exact", "--nocapture"])
@@ -73,7 +73,7 @@ fn told(output: &Output) -> String {
     told.split("\ntest ").next().unwrap().trim_end().to_owned()
 }
 
-/// A folder with the wheel, and its hash; none, and a line, where there is no Python with `pip`.
+/// Returns a folder with the wheel, and its hash. Without a Python with `pip` it prints a line and returns `None`.
 fn wheel() -> Option<(tempfile::TempDir, String)> {
     let folder = tempfile::tempdir().unwrap();
     let python = |arguments: &[&str]| {
@@ -82,7 +82,7 @@ fn wheel() -> Option<(tempfile::TempDir, String)> {
     };
     if python(&["-m", "pip", "--version"]).is_none() {
         let line = b"cases left out: 1 (wheels with another hash: there is no python3 with pip)\n";
-        // There is nobody to tell that standard error is closed. The test harness does not keep this back.
+        // An error of a closed standard error is ignored. The test harness does not capture this line.
         let _ = std::io::stderr().write_all(line);
         return None;
     }
@@ -116,7 +116,7 @@ fn a_wheel_with_another_hash_is_refused_and_nothing_of_it_is_left() {
     assert!(refused.contains(&hash), "pip names what it got: {refused}");
     assert_eq!(names(tools.path()), [format!("{FOLDER}.lock")]);
 
-    // What somebody unpacked there without the check is not taken for it.
+    // A program that was unpacked without the check is not used.
     let bin = tools.path().join(FOLDER).join("nvidia/cu13/bin");
     fs::create_dir_all(&bin).unwrap();
     set_mode(&tools.path().join(FOLDER), 0o700);
@@ -128,7 +128,7 @@ fn a_wheel_with_another_hash_is_refused_and_nothing_of_it_is_left() {
     let program = installed.strip_prefix("installed ").expect(&installed);
     let run = Command::new(program).output().unwrap();
     assert_eq!(run.stdout, b"run\n");
-    // The wheel says that the group may write to the program.
+    // The wheel marks the program as group-writable.
     let mode = fs::metadata(program).unwrap().permissions().mode();
     assert_eq!(mode & 0o022, 0, "{mode:o}");
     assert_eq!(
@@ -137,7 +137,7 @@ fn a_wheel_with_another_hash_is_refused_and_nothing_of_it_is_left() {
     );
 }
 
-/// A folder with a tool in it, as it is after an installation with the hash `0`.
+/// Returns a folder with a tool, as after an installation with the hash `0`.
 fn planted() -> (tempfile::TempDir, PathBuf) {
     let tools = tempfile::tempdir().unwrap();
     let folder = tools.path().join(FOLDER);

@@ -1,5 +1,5 @@
-//! Asynchronous copies from global to shared memory: a lane starts them, does something else, and waits for
-//! them by groups. The data goes through no register.
+//! Asynchronous copies from global to shared memory. A lane starts copies, does other work, and waits for the copies in
+//! groups. The data bypasses the registers.
 //!
 //! ```
 //! use cuda_std::{async_copy, prelude::*};
@@ -37,23 +37,22 @@
 //! }
 //! ```
 //!
-//! What holds of them (PTX ISA, "Asynchronous Operations" under "Program Order", `cp.async`,
-//! `cp.async.commit_group`, `cp.async.wait_group`):
-//! - A copy comes after what its lane did before it. It has no order with what the lane does then, nor with
-//!   other copies, until the lane has waited for it.
-//! - Until then nobody may read or write its destination, nor write its source.
-//! - A lane waits for its own copies. What it has waited for is visible to that lane; others see it behind a
-//!   [`sync_threads`](crate::thread::sync_threads) (or a [`sync_warp`](crate::warp::sync_warp)) that comes
-//!   after the wait.
+//! The rules (PTX ISA, "Asynchronous Operations" under "Program Order", `cp.async`, `cp.async.commit_group`,
+//! `cp.async.wait_group`):
+//! - A copy is ordered after its lane's earlier accesses. It is not ordered with the lane's later accesses, nor with other
+//!   copies, until the lane has waited for it.
+//! - Until then no lane may read or write its destination, or write its source.
+//! - A lane waits only for its own copies. A completed copy is visible to that lane. Other lanes see it after a
+//!   [`sync_threads`](crate::thread::sync_threads) (or a [`sync_warp`](crate::warp::sync_warp)) that follows the wait.
 //!
-//! The instructions are there from compute capability 8.0 on (`target_feature = "sm_80"`, which the builder's
-//! architecture sets). Compiled for an earlier one, a copy is a load and a store in its place, and the rest
-//! nothing: every kernel that keeps the rules above means the same.
+//! The instructions exist from compute capability 8.0 on (`target_feature = "sm_80"`, which the builder's architecture
+//! sets). For an earlier target a copy is a load and a store, and the other functions do nothing. A kernel that follows the
+//! rules gives the same results on both.
 //!
-//! On the CPU executor a copy is done as late as can be, when its lane waits for it; in a pseudo-random order
-//! of lanes ([`Order::Seeded`](crate::cpu::Order::Seeded)) some are done at once or when they are committed. The
-//! check `race` reports what breaks the second and the third rule, and `sync` a lane that returns without
-//! having waited for a copy.
+//! The CPU executor performs a copy as late as possible, when its lane waits for it. Under a pseudo-random order of lanes
+//! ([`Order::Seeded`](crate::cpu::Order::Seeded)) some copies are performed at once or when they are committed. The check
+//! `race` reports violations of the second and third rule. The check `sync` reports a lane that returns without having
+//! waited for a copy.
 
 use crate::{
     Plain, imp,
@@ -67,7 +66,7 @@ mod sealed {
     }
 }
 
-/// What can be copied from: a [`Global`] or a [`GlobalMut`].
+/// The source of an asynchronous copy: a [`Global`] or a [`GlobalMut`].
 pub trait Source<T>: sealed::Source<T> {}
 
 macro_rules! source {
@@ -84,7 +83,7 @@ macro_rules! source {
 }
 source!(Global, GlobalMut);
 
-/// Refuses what no instruction copies.
+/// Rejects sizes that no instruction copies, at compile time.
 const fn check_size<T, const N: usize>() {
     assert!(
         matches!(size_of::<[T; N]>(), 4 | 8 | 16),
@@ -92,17 +91,17 @@ const fn check_size<T, const N: usize>() {
     );
 }
 
-/// Asynchronous copies into shared memory: see the [module](self).
+/// Asynchronous copies into shared memory. See the [module](self).
 impl<T: Copy> Shared<T> {
-    /// Starts to copy element `j` of `from` to element `i`. An element has 4, 8 or 16 bytes.
+    /// Starts a copy of element `j` of `from` to element `i`. An element has 4, 8 or 16 bytes.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async(self, i: usize, from: impl Source<T>, j: usize) {
         self.copy_async_chunk::<1>(i, from, j);
     }
 
-    /// Starts to copy the `N` elements of `from` from `j` on to those from `i` on. They have 4, 8 or 16 bytes,
-    /// and both addresses are multiples of that; 16 bytes pass by the first-level cache (`.cg`).
+    /// Starts a copy of elements `j..j + N` of `from` to elements `i..i + N`. The `N` elements have 4, 8 or 16 bytes in
+    /// all, and both addresses must be multiples of that size. Copies of 16 bytes bypass the L1 cache (`.cg`).
     #[inline(always)]
     #[track_caller]
     pub fn copy_async_chunk<const N: usize>(self, i: usize, from: impl Source<T>, j: usize) {
@@ -111,13 +110,13 @@ impl<T: Copy> Shared<T> {
         self.check_current();
         imp::check_bounds(self.as_ptr(), self.len(), i, N, true);
         imp::check_bounds(source, len, j, N, false);
-        // SAFETY: within the views, which the constructors' callers vouched for.
+        // SAFETY: the elements are within the views, whose callers of `from_raw_parts` vouched for them.
         unsafe { imp::async_copy::start::<T, N>(self.as_ptr(), i, source, j, Place::here()) }
     }
 
-    /// [`copy_async_chunk`](Self::copy_async_chunk) of the first `count` elements, and zeros for the rest: the
-    /// edge of what there is. Elements behind the first `count` are not read and need not be there; the
-    /// addresses are aligned all the same. `count` is `N` at most.
+    /// Starts a [`copy_async_chunk`](Self::copy_async_chunk) of the first `count` elements and fills the rest with zeros,
+    /// for the edge of an array. Elements beyond the first `count` are not read and need not exist, but the addresses must
+    /// still be aligned. `count` is at most `N`.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async_chunk_or_zeros<const N: usize>(
@@ -134,30 +133,30 @@ impl<T: Copy> Shared<T> {
         self.check_current();
         imp::check_bounds(self.as_ptr(), self.len(), i, N, true);
         imp::async_copy::check_part::<T, N>(source, len, j, count);
-        // SAFETY: as for `copy_async_chunk`; any bits are elements, so zeros are.
+        // SAFETY: as for `copy_async_chunk`; `T` is `Plain`, so zeros are elements.
         unsafe {
             imp::async_copy::start_part::<T, N>(self.as_ptr(), i, source, j, count, Place::here());
         }
     }
 }
 
-/// Makes a group of the copies that this lane has started since the last one (of none: an empty group, which
-/// counts too).
+/// Commits the copies that this lane started since the last group as a new group. A group without copies is empty but
+/// counts.
 #[inline(always)]
 #[track_caller]
 pub fn commit_group() {
     imp::async_copy::commit_group();
 }
 
-/// Waits until at most the `PENDING` groups that this lane committed last are under way: all before them are
-/// done. Copies that are in no group yet are not waited for.
+/// Waits until at most the last `PENDING` groups that this lane committed are pending, so that all earlier groups are
+/// complete. It does not wait for copies that are in no group yet.
 #[inline(always)]
 #[track_caller]
 pub fn wait_group<const PENDING: u32>() {
     imp::async_copy::wait_group::<PENDING>();
 }
 
-/// Waits until every copy that this lane has started is done, whether in a group or not.
+/// Waits for all copies that this lane started, whether in a group or not.
 #[inline(always)]
 #[track_caller]
 pub fn wait_all() {

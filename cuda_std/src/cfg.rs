@@ -1,11 +1,11 @@
-//! What the kernels are compiled for.
+//! The compute capability that the kernels are compiled for.
 //!
-//! The builder's architecture goes to rustc as `-Ctarget-cpu`, and rustc sets a feature for it and for every earlier
-//! one: `cfg(target_feature = "sm_80")` holds for compute capability 8.0 and later. So device code may have one body
-//! with an instruction and one without; the same by a constant is
-//! [`ComputeCapability::from_cuda_arch_env`].
+//! The builder passes its architecture to rustc as `-Ctarget-cpu`. rustc then sets a target feature for it and for every
+//! earlier architecture: `cfg(target_feature = "sm_80")` holds for compute capability 8.0 and later. With it, device code
+//! can have one body with an instruction and one without. [`ComputeCapability::from_cuda_arch_env`] is the same as a
+//! constant.
 
-/// A compute capability; later ones are greater.
+/// A compute capability. A later one compares greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum ComputeCapability {
@@ -30,11 +30,11 @@ pub enum ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// The compute capability that the kernels are compiled for: a constant, so that the branch not taken
-    /// is gone. On the CPU executor 7.5, the lowest that is supported.
+    /// Returns the compute capability that the kernels are compiled for. The value is a constant, so the compiler removes
+    /// the branch that is not taken. On the CPU executor it is 7.5, the lowest that is supported.
     ///
-    /// The compiler's `-Ctarget-cpu` decides, no environment variable; the name is Rust-CUDA's. Steps
-    /// between the capabilities named here count as the one below.
+    /// The compiler's `-Ctarget-cpu` determines the value, not an environment variable; the name is Rust-CUDA's. An
+    /// architecture between the ones named here counts as the one below it.
     #[inline(always)]
     pub const fn from_cuda_arch_env() -> Self {
         if cfg!(target_feature = "sm_120") {

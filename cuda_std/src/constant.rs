@@ -1,7 +1,7 @@
 //! Constant memory: small tables that the host sets and kernels read.
 //!
-//! The hardware keeps 64 KiB of it per module, in a cache that is fastest when all lanes of a warp read
-//! the same element. [`constant!`](crate::constant!) declares a table next to the kernels that read it:
+//! The hardware has 64 KiB of it per module, with a cache that is fastest when all lanes of a warp read the same element.
+//! [`constant!`](crate::constant!) declares a table next to the kernels that read it:
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -20,19 +20,18 @@
 //! }
 //! ```
 //!
-//! On the GPU the table is a `.const` variable of the PTX module under the declared name, all zeros until
-//! the host copies values there; for the CPU executor it is a table of the process. The library
-//! `warpwright` does either with `Device::set_constant`, which takes [`Constant::with`]. A crate that
-//! declares a table needs `feature(asm_experimental_arch)` on nvptx64.
+//! On the GPU the table is a `.const` variable of the PTX module, under the declared name. It is all zeros until the host
+//! copies values to it. On the CPU executor it is a table of the process. The library `warpwright` sets both with
+//! `Device::set_constant`, which takes the result of [`Constant::with`]. A crate that declares a table needs
+//! `feature(asm_experimental_arch)` on nvptx64.
 //!
-//! A table that only one launch needs travels more simply as a kernel's parameter by value: parameters
-//! are in constant memory too.
+//! A table that only one launch needs is simpler as a kernel parameter by value: parameters are in constant memory too.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::cpu::constant::Table;
 use crate::{Plain, view::Wide};
 
-/// A [`Constant`] whose address is found out.
+/// A [`Constant`] with its address already computed.
 pub struct ConstantReader<'a, T: 'static, const N: usize> {
     #[cfg(target_arch = "nvptx64")]
     start: *const T,
@@ -51,14 +50,14 @@ impl<T: 'static, const N: usize> Clone for ConstantReader<'_, T, N> {
 impl<T: 'static, const N: usize> Copy for ConstantReader<'_, T, N> {}
 
 impl<T: Plain, const N: usize> ConstantReader<'_, T, N> {
-    /// As [`Constant::get`].
+    /// Returns element `i`, like [`Constant::get`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get(self, i: usize) -> T {
         #[cfg(target_arch = "nvptx64")]
         {
-            // SAFETY: the bits of the module's table are some element whether they were set or not; that `i` is within
-            // is the kernel's promise.
+            // SAFETY: `T` is `Plain`, so the table's bits are an element whether they were set or not; the kernel promises
+            // that `i` is in bounds.
             unsafe { self.start.add(i).read() }
         }
         #[cfg(not(target_arch = "nvptx64"))]
@@ -67,7 +66,7 @@ impl<T: Plain, const N: usize> ConstantReader<'_, T, N> {
         }
     }
 
-    /// As [`Constant::get_wide`].
+    /// Returns the 16 bytes from element `i` on, like [`Constant::get_wide`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get_wide(self, i: usize) -> Wide<T> {
@@ -85,7 +84,7 @@ impl<T: Plain, const N: usize> ConstantReader<'_, T, N> {
     }
 }
 
-/// A table in constant memory: see the [module](self) and [`constant!`](crate::constant!).
+/// A table in constant memory. See the [module](self) and [`constant!`](crate::constant!).
 pub struct Constant<T: 'static, const N: usize> {
     name: &'static str,
     #[cfg(target_arch = "nvptx64")]
@@ -122,31 +121,31 @@ impl<T: Plain, const N: usize> Constant<T, N> {
         }
     }
 
-    /// The number of elements: `N`.
+    /// Returns the number of elements, `N`.
     #[inline(always)]
     pub const fn len(&self) -> usize {
         N
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the table has no elements.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
         N == 0
     }
 
-    /// The table's size in bytes.
+    /// Returns the size of the table in bytes.
     #[inline(always)]
     pub const fn bytes(&self) -> usize {
         size_of::<[T; N]>()
     }
 
-    /// The name of the variable in the PTX module.
+    /// Returns the name of the variable in the PTX module.
     #[inline(always)]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The table with its address found out, for a kernel that reads it in several places.
+    /// Returns a reader with the table's address computed once, for a kernel that reads the table in several places.
     #[inline(always)]
     pub fn reader(&self) -> ConstantReader<'_, T, N> {
         #[cfg(target_arch = "nvptx64")]
@@ -165,26 +164,25 @@ impl<T: Plain, const N: usize> Constant<T, N> {
         }
     }
 
-    /// Element `i`; checked on the CPU executor only, as with the views.
+    /// Returns element `i`. Only the CPU executor checks the bounds, as with views.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get(&self, i: usize) -> T {
         self.reader().get(i)
     }
 
-    /// The 16 bytes from element `i` on, by as few loads as there can be. `i` is a multiple of
-    /// [`Wide::LEN`].
+    /// Returns the 16 bytes from element `i` on, with as few loads as possible. `i` must be a multiple of [`Wide::LEN`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn get_wide(&self, i: usize) -> Wide<T> {
         self.reader().get_wide(i)
     }
 
-    /// Sets the table's first elements, as many as are given, for later launches on the CPU executor;
-    /// reading another is a fault from then on.
+    /// Sets the first `values.len()` elements of the table for later launches on the CPU executor. From then on, reading
+    /// any other element is an error.
     ///
     /// # Panics
-    /// If more than `N` are given.
+    /// Panics if there are more than `N` values.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn set_for_cpu(&self, values: &[T])
     where
@@ -199,7 +197,7 @@ impl<T: Plain, const N: usize> Constant<T, N> {
         self.table.set(values);
     }
 
-    /// The table together with values for its first elements, for an executor to set.
+    /// Pairs the table with values for its first elements, for an executor to set.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn with<'a>(&'static self, values: &'a [T]) -> ConstantValues<'a>
     where
@@ -215,13 +213,13 @@ impl<T: Plain, const N: usize> Constant<T, N> {
     }
 }
 
-/// What an executor has to know of a table, whatever its elements are.
+/// The interface of a table for an executor, independent of the element type.
 #[cfg(not(target_arch = "nvptx64"))]
 trait AnyTable: Sync {
     fn name(&self) -> &'static str;
     fn len(&self) -> usize;
     /// # Safety
-    /// `count` elements of the table's type are at `start`, and no more than the table has.
+    /// `start` must point to `count` elements of the table's type, and `count` must be at most [`len`](Self::len).
     unsafe fn set(&self, start: *const u8, count: usize);
 }
 
@@ -236,12 +234,12 @@ impl<T: Plain + Send + Sync, const N: usize> AnyTable for Constant<T, N> {
     }
 
     unsafe fn set(&self, start: *const u8, count: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         self.set_for_cpu(unsafe { core::slice::from_raw_parts(start.cast(), count) });
     }
 }
 
-/// Values for a table in constant memory: what [`Constant::with`] makes.
+/// Values for a table in constant memory, made by [`Constant::with`].
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy)]
 pub struct ConstantValues<'a> {
@@ -254,37 +252,37 @@ pub struct ConstantValues<'a> {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl ConstantValues<'_> {
-    /// The name of the variable in the PTX module.
+    /// Returns the name of the variable in the PTX module.
     pub fn name(&self) -> &'static str {
         self.table.name()
     }
 
-    /// The elements that the table has room for.
+    /// Returns the number of elements of the table.
     pub fn capacity(&self) -> usize {
         self.table.len()
     }
 
-    /// The elements given.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether none are given.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Where the values are, as raw bytes; readable while `self` lives.
+    /// Returns a pointer to the values as raw bytes, which is valid for reads while `self` lives.
     pub fn as_ptr(&self) -> *const u8 {
         self.start
     }
 
-    /// The size of the values in bytes.
+    /// Returns the size of the values in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether they are for this table.
+    /// Returns whether the values are for `table`.
     pub(crate) fn are_for<T>(&self, table: &T) -> bool {
         core::ptr::from_ref(self.table).addr() == core::ptr::from_ref(table).addr()
     }
@@ -292,10 +290,9 @@ impl ConstantValues<'_> {
     /// Sets the table for later launches on the CPU executor.
     ///
     /// # Panics
-    /// If [`len`](Self::len) is above [`capacity`](Self::capacity).
+    /// Panics if [`len`](Self::len) is greater than [`capacity`](Self::capacity).
     pub fn set_for_cpu(&self) {
-        // SAFETY: the pointer and the count are of a slice of the table's element type, which is still
-        // borrowed.
+        // SAFETY: the pointer and the count are those of a slice of the table's element type, which is still borrowed.
         unsafe { self.table.set(self.start, self.count) }
     }
 }
@@ -310,11 +307,11 @@ impl core::fmt::Debug for ConstantValues<'_> {
     }
 }
 
-/// Declares a table in constant memory: `constant! { pub static NAME: [f32; 64]; }` makes a
-/// [`Constant<f32, 64>`](crate::constant::Constant).
+/// Declares a table in constant memory. `constant! { pub static NAME: [f32; 64]; }` declares a [`Constant<f32,
+/// 64>`](crate::constant::Constant).
 ///
-/// The name is the variable's in the PTX module, so it is one of a kind in the crate. The elements are
-/// [`Plain`](crate::Plain): a table that was not set is all zeros.
+/// The name is also the variable's name in the PTX module, so it must be unique in the crate. The elements must be
+/// [`Plain`](crate::Plain), since a table that was not set is all zeros.
 #[macro_export]
 macro_rules! constant {
     ($($(#[$attribute:meta])* $visibility:vis static $name:ident: [$ty:ty; $len:expr];)*) => { $(
@@ -330,7 +327,7 @@ macro_rules! constant {
             #[inline(always)]
             fn address() -> *const $ty {
                 let address: *const $ty;
-                // SAFETY: takes the generic address of the variable above.
+                // SAFETY: the instructions take the generic address of the variable above.
                 unsafe {
                     ::core::arch::asm!(
                         concat!(

@@ -1,6 +1,6 @@
-//! Conversions that the device has an instruction for and `core` has none.
+//! Conversions that are one instruction on the device and missing in `core`.
 
-/// The value of an IEEE binary16 number, given by its bits; exact (`cvt.f32.f16`).
+/// Converts the bits of an IEEE binary16 number to `f32`, exactly (`cvt.f32.f16`).
 #[inline(always)]
 pub fn f16_to_f32(bits: u16) -> f32 {
     #[cfg(target_arch = "nvptx64")]

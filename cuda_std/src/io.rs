@@ -1,45 +1,45 @@
 //! Printing from kernels: [`print!`](crate::print!) and [`println!`](crate::println!).
 //!
-//! On the GPU the text goes through CUDA's `vprintf` into a buffer of the device (1 MiB unless the host sets another size),
-//! which the driver writes to the standard output of the process at the next synchronisation, copy or load of a module; a
-//! full buffer loses text. On the CPU executor it goes to the standard output at once.
+//! On the GPU, CUDA's `vprintf` writes the text to a buffer of the device (1 MiB unless the host sets another size). The
+//! driver writes the buffer to the standard output of the process at the next synchronization, copy or load of a module. A
+//! full buffer loses text. The CPU executor writes to the standard output at once.
 //!
-//! A panic's message goes the same way on the GPU, of the first lane that panics in a module: see
+//! On the GPU the message of the first lane that panics in a module is printed the same way: see
 //! `CudaBuilder::panic_messages`.
 //!
-//! A call writes its text as a whole, on the GPU in pieces of up to 255 bytes: a longer text of one lane may have that of
-//! another in it. Nothing is allocated. On the host the macros are `std`'s own.
+//! A call writes its text as a whole. On the GPU it writes pieces of up to 255 bytes, so the text of another lane may
+//! appear inside a longer text. Nothing is allocated. On the host the macros are those of `std`.
 
 #[cfg(target_arch = "nvptx64")]
 use core::fmt;
 
-/// Writes the arguments; what the macros call.
+/// Writes the arguments. The macros call this.
 #[doc(hidden)]
 #[cfg(target_arch = "nvptx64")]
 pub fn __print(arguments: fmt::Arguments<'_>) {
     let mut bytes = [0; 256];
     let mut text = Text::new(&mut bytes, usize::MAX);
-    // Only a `Display` of the user's can fail; what it wrote before that is printed.
+    // Only a user's `Display` can fail; the text that it wrote before is printed.
     let _ = fmt::Write::write_fmt(&mut text, arguments);
     text.flush();
 }
 
-/// Most bytes of a panic's message; what is longer is cut and ends in `…`.
+/// The maximum size of a panic's message in bytes. A longer message is cut and ends in `…`.
 #[cfg(target_arch = "nvptx64")]
 pub(crate) const LIMIT: usize = 4096;
 
-/// Text on its way to `vprintf`, closed by a zero after each push.
+/// A text buffer for `vprintf`, terminated by a zero after each push.
 #[cfg(target_arch = "nvptx64")]
 pub(crate) struct Text<'a> {
     bytes: &'a mut [u8; 256],
     len: usize,
-    /// Bytes that there is still room for.
+    /// The number of bytes that may still be added.
     left: usize,
 }
 
 #[cfg(target_arch = "nvptx64")]
 impl<'a> Text<'a> {
-    /// An empty text of at most `limit` bytes, which go through `bytes`.
+    /// Creates an empty text of at most `limit` bytes, buffered in `bytes`.
     pub(crate) fn new(bytes: &'a mut [u8; 256], limit: usize) -> Self {
         Self {
             bytes,
@@ -59,31 +59,31 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Writes the zero behind the text.
+    /// Writes the terminating zero.
     fn close(&mut self) {
         if let Some(place) = self.bytes.get_mut(self.len) {
             *place = 0;
         }
     }
 
-    /// Adds a text, whatever room there is.
+    /// Adds `text`, ignoring the limit.
     pub(crate) fn push(&mut self, text: &str) {
         // A zero would end the text.
         for byte in text.bytes().filter(|&byte| byte != 0) {
             if self.len + 1 == self.bytes.len() {
                 self.flush();
             }
-            // Always there: a check would be one more panic.
+            // The element always exists; an index would add a panic.
             if let Some(place) = self.bytes.get_mut(self.len) {
                 *place = byte;
                 self.len += 1;
             }
         }
-        // A panic on the way to the end of the text prints what is there.
+        // If a panic occurs before the end of the text, the text so far is printed.
         self.close();
     }
 
-    /// Ends the line, with a mark where the text was cut.
+    /// Ends the line, with a mark if the text was cut.
     pub(crate) fn end(mut self) {
         self.push(if self.left == 0 { "…\n" } else { "\n" });
         self.flush();
@@ -104,14 +104,14 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// Prints from a kernel, as `std`'s macro does: see [`io`](crate::io).
+/// Prints from a kernel like `std`'s macro. See [`io`](crate::io).
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! print {
     ($($arguments:tt)*) => { $crate::io::__print(::core::format_args!($($arguments)*)) };
 }
 
-/// Prints a line from a kernel, as `std`'s macro does: see [`io`](crate::io).
+/// Prints a line from a kernel like `std`'s macro. See [`io`](crate::io).
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! println {

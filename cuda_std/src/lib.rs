@@ -1,12 +1,11 @@
 //! The device standard library: CUDA's programming model in Rust.
 //!
-//! The crate has two bodies behind every name. Compiled for `nvptx64-nvidia-cuda` a function is the
-//! instruction of its name. Compiled for the host it runs on the CPU executor ([`cpu`]), where each lane
-//! of a block is a coroutine: a kernel runs unchanged on a machine without a GPU, with its accesses
-//! checked.
+//! Every function has two bodies. Compiled for `nvptx64-nvidia-cuda`, a function is the instruction of its name. Compiled
+//! for the host, it runs on the CPU executor ([`cpu`]), where each lane of a block is a coroutine. A kernel thus runs
+//! unchanged on a machine without a GPU, with its accesses checked.
 //!
-//! Names and signatures follow Rust-CUDA's `cuda_std` wherever both have a thing; the README lists what
-//! that crate has and this one does not, and why.
+//! Names and signatures are those of Rust-CUDA's `cuda_std` where both crates have an item. The README lists what is
+//! missing here, and why.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -21,7 +20,7 @@
     allow(internal_features)
 )]
 
-// `#[kernel]` names `::cuda_std`, also where this crate uses it for itself.
+// `#[kernel]` expands to paths in `::cuda_std`, in this crate too.
 extern crate self as cuda_std;
 
 #[cfg(feature = "alloc")]
@@ -63,7 +62,7 @@ pub use glam;
 pub use half;
 pub use half::{bf16, f16};
 pub use plain::Plain;
-// The very macros of `std`, so that `use cuda_std::*` and its prelude hide none.
+// These are `std`'s macros themselves, so that a glob import shadows none.
 #[cfg(not(target_arch = "nvptx64"))]
 pub use std::{print, println};
 #[cfg(feature = "vek")]
@@ -73,23 +72,23 @@ pub use view::{Global, GlobalMut, Shared};
 pub use warpwright_cuda_std_macros::__kernel_instances;
 pub use warpwright_cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 
-/// The type of a kernel's parameter number `INDEX`; `#[kernel]` implements it for the launch marker.
+/// The type of a kernel's parameter number `INDEX`. `#[kernel]` implements this trait for the launch marker.
 #[doc(hidden)]
 pub trait __Parameter<const INDEX: usize> {
     /// The parameter's type.
     type Type;
 }
 
-/// A kernel's bounds; `#[kernel]` implements it for the launch marker.
+/// A kernel's launch bounds. `#[kernel]` implements this trait for the launch marker.
 #[doc(hidden)]
 pub trait __Bounds {
-    /// Most threads of a block, and least blocks per multiprocessor; 0 where nothing is said.
+    /// The maximum number of threads per block and the minimum number of blocks per multiprocessor; 0 means unspecified.
     const LAUNCH: [u32; 2];
-    /// Least bytes of dynamic shared memory.
+    /// The minimum dynamic shared memory in bytes.
     const DYNAMIC_SHARED: usize;
 }
 
-/// What a kernel's file needs most: `use cuda_std::prelude::*;`.
+/// The names that most kernels use, for `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::view::{Global, GlobalMut, Shared};
     pub use crate::{Plain, f16, kernel, print, println, shared, shared_array, thread, warp};

@@ -1,47 +1,46 @@
-//! Clocks, traps and debugging, and the bytes of words.
+//! Clocks, traps, debugging, and byte permutation.
 
 use crate::imp;
 
-/// Stops at this point under a debugger. Without one a GPU may take it as an error; on the CPU executor
-/// it does nothing.
+/// Stops in a debugger. Without a debugger, a GPU may report an error; the CPU executor does nothing.
 #[inline(always)]
 pub fn breakpoint() {
     imp::misc::breakpoint();
 }
 
-/// Adds one per warp to the hardware's profiler counter `counter`, 0 to 7. Nothing on the CPU executor.
+/// Increments the hardware's profiler counter `counter`, 0 to 7, once per warp. Does nothing on the CPU executor.
 ///
 /// # Panics
-/// With any other `counter`.
+/// Panics for any other `counter`.
 #[inline(always)]
 pub fn profiler_counter(counter: u32) {
     assert!(counter <= 7, "a profiler counter must be 0 to 7");
     imp::misc::profiler_counter(counter);
 }
 
-/// The clock of the multiprocessor that the lane runs on, in cycles. On the CPU executor nanoseconds
-/// since some moment.
+/// Returns the clock of the lane's multiprocessor, in cycles. On the CPU executor it returns nanoseconds since an arbitrary
+/// start.
 #[inline(always)]
 pub fn clock() -> u64 {
     imp::misc::clock()
 }
 
-/// A clock that is the same for the whole device, in nanoseconds; it may step by a microsecond or so.
+/// Returns the device-wide clock in nanoseconds. Its resolution may be about a microsecond.
 #[inline(always)]
 pub fn global_timer() -> u64 {
     imp::misc::global_timer()
 }
 
-/// Ends the launch with an error. The CPU executor says where.
+/// Ends the launch with an error. The CPU executor reports the source line.
 #[inline(always)]
 #[track_caller]
 pub fn trap() -> ! {
     imp::trap()
 }
 
-/// Four of the eight bytes of `low` (bytes 0 to 3) and `high` (bytes 4 to 7): byte `i` of the result is the one
-/// that the hexadecimal digit `i` of `selector` names, counted from the lowest. A digit of 8 or more gives the
-/// sign of byte `digit - 8`, spread over 8 bits. One instruction on the GPU (`prmt`).
+/// Selects four of the eight bytes of `low` (bytes 0 to 3) and `high` (bytes 4 to 7). Byte `i` of the result is the byte
+/// that hexadecimal digit `i` of `selector` names, counted from the lowest. A digit of 8 or more gives the sign of byte
+/// `digit - 8`, replicated over 8 bits. One instruction on the GPU (`prmt`).
 #[inline(always)]
 pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
     imp::misc::byte_permute(low, high, selector)

@@ -1,15 +1,16 @@
-//! Plain data: what memory with some contents or other may be read as.
+//! Plain data: types that memory with arbitrary contents may be read as.
 
-/// A type of which every pattern of bits is a value: shared memory starts with some bits or other, and constant
-/// memory with zeros. `bool`, `char` and the `NonZero` types are not, nor are enums.
+/// A type for which every bit pattern is a valid value. Shared memory starts with arbitrary bits, and constant memory with
+/// zeros. `bool`, `char`, the `NonZero` types and enums are not plain.
 ///
 /// # Safety
-/// Any bits of the type's size are a value of it, as for numbers, arrays of them, and structs of nothing else.
+/// Every bit pattern of the type's size must be a valid value, as for numbers, arrays of them, and structs that contain
+/// nothing else.
 pub unsafe trait Plain: Copy + 'static {}
 
 macro_rules! plain {
     ($($ty:ty),*) => { $(
-        // SAFETY: a number of any bits.
+        // SAFETY: every bit pattern is a number.
         unsafe impl Plain for $ty {}
     )* };
 }

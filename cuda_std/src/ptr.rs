@@ -1,39 +1,38 @@
-//! Kinds of memory, and which one a pointer is to.
+//! Address spaces, and conversions between them and generic pointers.
 //!
-//! Ordinary pointers are generic: they name every kind of memory. The views know their kind already;
-//! this is for pointers from elsewhere.
+//! Ordinary pointers are generic: they can point to any address space. Views know their address space; these functions are
+//! for other pointers.
 
 use crate::imp;
 
-/// A kind of memory.
+/// An address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
-    /// Memory of the device, for all lanes to read and write.
+    /// Device memory, which all lanes can read and write.
     Global,
-    /// Memory of the block.
+    /// The block's shared memory.
     Shared,
-    /// Memory of the device that kernels only read.
+    /// Device memory that kernels only read.
     Constant,
-    /// Memory of the lane: its stack.
+    /// The lane's local memory: its stack.
     Local,
 }
 
-/// Whether `ptr` is to this kind of memory. On the CPU executor what is neither in the block's shared
+/// Returns whether `ptr` points to this address space. On the CPU executor, memory that is neither the block's shared
 /// memory nor on the lane's stack counts as global.
 ///
 /// # Safety
-/// `ptr` is valid for a `T`.
+/// `ptr` must be valid for a `T`.
 #[inline(always)]
 pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {
     imp::ptr::is_in(ptr.cast(), address_space)
 }
 
-/// The address in its own kind of memory of a generic pointer (`cvta.to`); on the CPU executor they are
-/// the same.
+/// Converts a generic pointer to an address in its own address space (`cvta.to`). On the CPU executor both are the same.
 ///
 /// # Safety
-/// `ptr` is valid for a `T`, and is to this kind of memory. The result is no pointer that Rust code may
-/// read through: it is for instructions that take an address of that kind.
+/// `ptr` must be valid for a `T` and point to this address space. Rust code must not read through the result: it is for
+/// instructions that take an address of that space.
 #[inline(always)]
 pub unsafe fn convert_generic_to_specific_address_space<T>(
     ptr: *const T,
@@ -42,11 +41,10 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(
     imp::ptr::to_specific(ptr.cast(), address_space).cast()
 }
 
-/// The generic pointer of an address in its own kind of memory (`cvta`); on the CPU executor they are the
-/// same.
+/// Converts an address in its own address space to a generic pointer (`cvta`). On the CPU executor both are the same.
 ///
 /// # Safety
-/// `ptr` is an address of this kind of memory, and valid for a `T` there.
+/// `ptr` must be an address in this address space that is valid for a `T`.
 #[inline(always)]
 pub unsafe fn convert_specific_address_space_to_generic<T>(
     ptr: *const T,

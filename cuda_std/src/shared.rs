@@ -1,14 +1,14 @@
-//! Shared memory: static arrays, and the dynamic allocation that a launch sizes.
+//! Shared memory: static arrays, and the dynamic allocation whose size the launch sets.
 
 use crate::{Plain, imp, view::Shared};
 
-/// A static array in the block's shared memory, as a raw pointer: `shared_array![f32; 256]` is a
-/// `*mut f32`. Every lane of the block gets the same address; the contents start undefined.
+/// Declares a static array in the block's shared memory and returns a raw pointer: `shared_array![f32; 256]` is a `*mut
+/// f32`. Every lane of the block gets the same address. The contents start undefined.
 ///
-/// Each place in the source is an array of its own, aligned to 16 bytes. A place that a lane comes to again, in a loop, by
-/// recursion or in a helper that is called twice, may be the same array or another one on a GPU, as the compiler has
-/// inlined and unrolled: use no earlier array of a place behind a later one, and put a barrier between the two.
-/// [`shared!`](crate::shared!) gives the same as a view, which the CPU executor can check.
+/// Each call site in the source is a separate array, aligned to 16 bytes. A call site that a lane reaches again, in a loop,
+/// by recursion or in a helper that is called twice, may give the same array or another one on a GPU, depending on inlining
+/// and unrolling. Do not use an earlier array of a call site after a later one, and put a barrier between the two.
+/// [`shared!`](crate::shared!) gives the array as a view, which the CPU executor can check.
 #[macro_export]
 macro_rules! shared_array {
     [$ty:ty; $len:expr] => {
@@ -19,31 +19,31 @@ macro_rules! shared_array {
     };
 }
 
-/// A static array in the block's shared memory, as a [`Shared`] view: `shared![f32; 256]`. The elements are
-/// [`Plain`](crate::Plain), since the contents start undefined.
+/// Declares a static array in the block's shared memory and returns a [`Shared`] view: `shared![f32; 256]`. The elements
+/// must be [`Plain`](crate::Plain), since the contents start undefined.
 ///
-/// What [`shared_array!`](crate::shared_array!) says of places holds here too; the CPU executor's check `mem` reports
-/// a use of an earlier array.
+/// The rules of [`shared_array!`](crate::shared_array!) about call sites apply. The CPU executor's check `mem` reports a
+/// use of an earlier array.
 #[macro_export]
 macro_rules! shared {
     [$ty:ty; $len:expr] => {
-        // SAFETY: the pointer is to an array of this very length, which every lane of the block may use.
+        // SAFETY: the pointer is to an array of this length, which every lane of the block may use.
         unsafe { $crate::shared::__plain_view::<$ty>($crate::shared_array![$ty; $len], $len) }
     };
 }
 
-/// A view of shared memory whose contents are some bits or other.
+/// Creates a view of shared memory with arbitrary contents.
 ///
 /// # Safety
-/// As for [`Shared::from_raw_parts`].
+/// The conditions of [`Shared::from_raw_parts`] must hold.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn __plain_view<T: Plain>(pointer: *mut T, len: usize) -> Shared<T> {
-    // SAFETY: by the contract; any contents are elements.
+    // SAFETY: the caller upholds the contract; `T` is `Plain`, so any contents are elements.
     unsafe { Shared::from_raw_parts(pointer, len) }
 }
 
-/// The address of the static array that belongs to `site` and `A`.
+/// Returns the address of the static array that belongs to `site` and `A`.
 #[doc(hidden)]
 #[inline(always)]
 #[track_caller]
@@ -57,13 +57,13 @@ pub fn __static_array<A>(site: *const u8) -> *mut u8 {
     imp::static_shared::<A>(site)
 }
 
-/// Alignment in bytes of every static array and of the dynamic allocation.
+/// The alignment of every static array and of the dynamic allocation, in bytes.
 pub const SHARED_ALIGN: usize = 16;
 
-/// The start of the dynamic shared memory, which is as large as the launch says
-/// ([`mem::dynamic_smem_size`](crate::mem::dynamic_smem_size)); aligned to 16 bytes.
+/// Returns the start of the dynamic shared memory, aligned to 16 bytes. The launch sets its size
+/// ([`mem::dynamic_smem_size`](crate::mem::dynamic_smem_size)).
 ///
-/// Every call gives the same address, so two calls overlap: [`DynamicShared`] carves several arrays.
+/// Every call returns the same address, so the results of two calls overlap. [`DynamicShared`] carves several arrays.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     imp::dynamic_shared().cast()
@@ -71,8 +71,8 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 
 /// Carves the dynamic shared memory into several arrays of different types.
 ///
-/// The kernel carves in the same order as the host adds arrays to its [`SharedLayout`]; both keep each
-/// type's alignment.
+/// The kernel must carve in the order in which the host adds arrays to its [`SharedLayout`]. Both respect each type's
+/// alignment.
 ///
 /// ```
 /// use cuda_std::{prelude::*, shared::DynamicShared};
@@ -94,8 +94,8 @@ impl DynamicShared {
     /// Starts at the beginning of the dynamic shared memory.
     ///
     /// # Safety
-    /// The arrays carved from here overlap those of any other `DynamicShared` of the block; and the
-    /// launch gave at least as many bytes as all of them need (the CPU executor checks that).
+    /// The arrays overlap those of any other `DynamicShared` of the block. The launch must give at least as many bytes as
+    /// all arrays need, which the CPU executor checks.
     #[inline(always)]
     pub unsafe fn new() -> Self {
         Self {
@@ -103,45 +103,45 @@ impl DynamicShared {
         }
     }
 
-    /// The next array: `len` elements, aligned for `T`.
+    /// Carves the next array: `len` elements, aligned for `T`.
     #[inline(always)]
     #[track_caller]
     pub fn carve<T: Plain>(&mut self, len: usize) -> Shared<T> {
         let offset = self.layout.offset_of_next::<T>();
         self.layout = self.layout.array::<T>(len);
         imp::check_dynamic_shared(self.layout.bytes());
-        // SAFETY: `new`'s caller vouched for the size; the layout keeps the alignment, and its arrays apart.
+        // SAFETY: the caller of `new` guarantees the size; the layout aligns the arrays and keeps them apart.
         unsafe { __plain_view(imp::dynamic_shared().add(offset).cast(), len) }
     }
 
-    /// An array of `len` elements that begins at byte `offset`, where the host's
-    /// [`SharedLayout::array_at`] has put it. What is carved later lies behind it.
+    /// Carves an array of `len` elements at byte `offset`, where the host's [`SharedLayout::array_at`] placed it. Arrays
+    /// that are carved later lie behind it.
     ///
     /// # Safety
-    /// `offset` is a multiple of `T`'s alignment (the CPU executor checks that), and the kernel uses no
-    /// other array there at the same time.
+    /// `offset` must be a multiple of `T`'s alignment, which the CPU executor checks, and the kernel must not use another
+    /// array there at the same time.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn carve_at<T: Plain>(&mut self, offset: usize, len: usize) -> Shared<T> {
         if let Ok(layout) = self.layout.array_at::<T>(offset, len) {
             self.layout = layout;
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { imp::misaligned_shared(offset, align_of::<T>()) }
         }
         imp::check_dynamic_shared(self.layout.bytes());
-        // SAFETY: the callers of `new` and of this function vouched for the size, the alignment, and that no
-        // other array is in use there.
+        // SAFETY: the callers of `new` and of this function guarantee the size, the alignment, and that no other array is
+        // in use there.
         unsafe { __plain_view(imp::dynamic_shared().add(offset).cast(), len) }
     }
 }
 
-/// An array of shared memory was placed where its type cannot begin.
+/// The error of placing an array of shared memory at a misaligned offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Misaligned {
-    /// The offset given, in bytes.
+    /// The given offset, in bytes.
     pub offset: usize,
-    /// The offset has to be a multiple of this.
+    /// The required alignment, in bytes.
     pub align: usize,
 }
 
@@ -157,7 +157,7 @@ impl core::fmt::Display for Misaligned {
 
 impl core::error::Error for Misaligned {}
 
-/// The layout of a dynamic allocation of several arrays: the bytes to ask for at a launch.
+/// The layout of several arrays in dynamic shared memory. It computes the bytes to request at a launch.
 ///
 /// ```
 /// use cuda_std::shared::SharedLayout;
@@ -165,21 +165,21 @@ impl core::error::Error for Misaligned {}
 /// assert_eq!(layout.bytes(), 4 * (1000 + 300 + 500));
 /// ```
 ///
-/// A kernel whose layout is a constant says so, `#[kernel(dynamic_shared(LAYOUT.bytes()))]`, and a launch
-/// that gives less is refused.
+/// A kernel whose layout is a constant declares it with `#[kernel(dynamic_shared(LAYOUT.bytes()))]`. A launch with fewer
+/// bytes is then refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedLayout {
     bytes: usize,
 }
 
 impl SharedLayout {
-    /// No arrays yet.
+    /// Creates a layout without arrays.
     #[inline(always)]
     pub const fn new() -> Self {
         Self { bytes: 0 }
     }
 
-    /// Adds an array of `len` elements of `T` behind what is there, with its alignment kept.
+    /// Adds an array of `len` elements of `T` behind the existing ones, aligned for `T`.
     #[inline(always)]
     pub const fn array<T: Copy>(self, len: usize) -> Self {
         const {
@@ -194,12 +194,11 @@ impl SharedLayout {
         }
     }
 
-    /// Adds an array of `len` elements of `T` that begins at byte `offset`, for arrays that are laid out by
-    /// hand: [`DynamicShared::carve_at`] carves it. Arrays may be placed in any order, and may overlap if
-    /// the kernel uses one after the other.
+    /// Adds an array of `len` elements of `T` at byte `offset`, for manual layouts. [`DynamicShared::carve_at`] carves it.
+    /// Arrays may be placed in any order, and may overlap if the kernel does not use them at the same time.
     ///
     /// # Errors
-    /// [`Misaligned`] where `T` cannot begin there.
+    /// Returns [`Misaligned`] if `offset` is not aligned for `T`.
     #[inline]
     pub const fn array_at<T: Copy>(self, offset: usize, len: usize) -> Result<Self, Misaligned> {
         if !offset.is_multiple_of(align_of::<T>()) {
@@ -213,7 +212,7 @@ impl SharedLayout {
         Ok(Self { bytes })
     }
 
-    /// The bytes that the arrays take; saturates instead of wrapping around.
+    /// Returns the total size of the arrays in bytes. It saturates on overflow.
     #[inline(always)]
     pub const fn bytes(self) -> usize {
         self.bytes
@@ -225,11 +224,11 @@ impl SharedLayout {
     }
 }
 
-/// A static of shared memory on the CPU executor, of which every block has its own: what `#[address_space(shared)]` makes.
+/// A static in shared memory on the CPU executor, with a separate copy per block. `#[address_space(shared)]` creates it.
 #[doc(hidden)]
 #[cfg(not(target_arch = "nvptx64"))]
 pub struct __SharedStatic<T> {
-    /// For whoever takes the static's address.
+    /// The memory behind `&raw mut` of the static.
     shared_by_all_blocks: T,
 }
 
@@ -250,8 +249,8 @@ impl<T> core::ops::Deref for __SharedStatic<T> {
     #[track_caller]
     fn deref(&self) -> &T {
         let site = &raw const self.shared_by_all_blocks;
-        // SAFETY: the block's memory of this static, large and aligned enough, which lives as long as the block; its
-        // contents may be any, as `#[address_space]` requires of the type.
+        // SAFETY: the pointer is to the block's copy of this static, which is large and aligned enough and lives as long as
+        // the block; its contents may be arbitrary, as `#[address_space]` requires of the type.
         unsafe { &*__static_array::<T>(site.cast()).cast::<T>() }
     }
 }
@@ -261,7 +260,7 @@ impl<T> core::ops::DerefMut for __SharedStatic<T> {
     #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
         let site = &raw const self.shared_by_all_blocks;
-        // SAFETY: as for `deref`; that lanes do not touch one element at once is the kernel's promise.
+        // SAFETY: as for `deref`; the kernel promises that lanes do not access one element at the same time.
         unsafe { &mut *__static_array::<T>(site.cast()).cast::<T>() }
     }
 }

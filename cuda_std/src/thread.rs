@@ -1,4 +1,4 @@
-//! Where a lane is in its block and its grid, and the block's barrier.
+//! Indices of a lane in its block and grid, the block's barrier, and fences.
 
 use crate::imp;
 
@@ -13,36 +13,37 @@ macro_rules! special_register {
 }
 
 special_register! {
-    /// The lane's index in its block along x.
+    /// Returns the lane's index in its block along x.
     thread_idx_x: thread_idx, 0;
-    /// The lane's index in its block along y.
+    /// Returns the lane's index in its block along y.
     thread_idx_y: thread_idx, 1;
-    /// The lane's index in its block along z.
+    /// Returns the lane's index in its block along z.
     thread_idx_z: thread_idx, 2;
-    /// The block's index in the grid along x.
+    /// Returns the block's index in the grid along x.
     block_idx_x: block_idx, 0;
-    /// The block's index in the grid along y.
+    /// Returns the block's index in the grid along y.
     block_idx_y: block_idx, 1;
-    /// The block's index in the grid along z.
+    /// Returns the block's index in the grid along z.
     block_idx_z: block_idx, 2;
-    /// The block's size along x.
+    /// Returns the block's size along x.
     block_dim_x: block_dim, 0;
-    /// The block's size along y.
+    /// Returns the block's size along y.
     block_dim_y: block_dim, 1;
-    /// The block's size along z.
+    /// Returns the block's size along z.
     block_dim_z: block_dim, 2;
-    /// The grid's size in blocks along x.
+    /// Returns the grid's size along x, in blocks.
     grid_dim_x: grid_dim, 0;
-    /// The grid's size in blocks along y.
+    /// Returns the grid's size along y, in blocks.
     grid_dim_y: grid_dim, 1;
-    /// The grid's size in blocks along z.
+    /// Returns the grid's size along z, in blocks.
     grid_dim_z: grid_dim, 2;
 }
 
 #[cfg(any(feature = "glam", feature = "vek"))]
 pub use vectors::*;
 
-/// Rust-CUDA's `cuda_std` 0.2 gives `vek`'s vectors, and what came after it `glam`'s; both have the fields `x`, `y`, `z`.
+/// Vector types. Rust-CUDA's `cuda_std` 0.2 returns `vek`'s vectors, and later versions `glam`'s. Both have the fields `x`,
+/// `y`, `z`.
 #[cfg(any(feature = "glam", feature = "vek"))]
 mod vectors {
     use super::*;
@@ -53,31 +54,31 @@ mod vectors {
     #[cfg(not(feature = "glam"))]
     type Index3 = vek::Vec3<u32>;
 
-    /// The lane's index in its block.
+    /// Returns the lane's index in its block.
     #[inline(always)]
     pub fn thread_idx() -> Index3 {
         Index3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
     }
 
-    /// The block's index in the grid.
+    /// Returns the block's index in the grid.
     #[inline(always)]
     pub fn block_idx() -> Index3 {
         Index3::new(block_idx_x(), block_idx_y(), block_idx_z())
     }
 
-    /// The block's size.
+    /// Returns the block's size.
     #[inline(always)]
     pub fn block_dim() -> Index3 {
         Index3::new(block_dim_x(), block_dim_y(), block_dim_z())
     }
 
-    /// The grid's size in blocks.
+    /// Returns the grid's size in blocks.
     #[inline(always)]
     pub fn grid_dim() -> Index3 {
         Index3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
     }
 
-    /// The lane's index in a two-dimensional launch; each axis wraps at 2^32.
+    /// Returns the lane's index in a two-dimensional launch. Each axis wraps at 2^32.
     #[inline(always)]
     pub fn index_2d() -> Index2 {
         Index2::new(
@@ -86,7 +87,7 @@ mod vectors {
         )
     }
 
-    /// The lane's index in a three-dimensional launch; each axis wraps at 2^32.
+    /// Returns the lane's index in a three-dimensional launch. Each axis wraps at 2^32.
     #[inline(always)]
     pub fn index_3d() -> Index3 {
         let Index2 { x, y } = index_2d();
@@ -95,32 +96,33 @@ mod vectors {
     }
 }
 
-/// The lane's index in a one-dimensional launch: `thread_idx_x + block_idx_x * block_dim_x`.
-/// It wraps at 2^32: see [`index_1d_wide`] for larger work.
+/// Returns the lane's index in a one-dimensional launch: `thread_idx_x + block_idx_x * block_dim_x`. It wraps at 2^32; use
+/// [`index_1d_wide`] for larger grids.
 #[inline(always)]
 pub fn index_1d() -> u32 {
     thread_idx_x().wrapping_add(block_idx_x().wrapping_mul(block_dim_x()))
 }
 
-/// [`index_1d`] in 64 bits.
+/// Returns [`index_1d`] in 64 bits.
 #[inline(always)]
 pub fn index_1d_wide() -> usize {
     thread_idx_x() as usize + block_idx_x() as usize * block_dim_x() as usize
 }
 
-/// The number of lanes of a one-dimensional launch: the stride of a grid-stride loop.
+/// Returns the number of lanes of a one-dimensional launch, which is the stride of a grid-stride loop.
 #[inline(always)]
 pub fn grid_stride() -> usize {
     grid_dim_x() as usize * block_dim_x() as usize
 }
 
-/// The lane's index in its block, x fastest.
+/// Returns the lane's linear index in its block, x fastest.
 #[inline(always)]
 pub fn linear_thread_idx() -> u32 {
     thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
 }
 
-/// The lane's index in the whole grid: blocks in order (x fastest), lanes in order within them. Wraps at 2^32.
+/// Returns the lane's linear index in the grid: blocks in order (x fastest), and lanes in order within them. It wraps at
+/// 2^32.
 #[inline(always)]
 pub fn index() -> u32 {
     let block =
@@ -134,78 +136,76 @@ pub fn index() -> u32 {
         .wrapping_add(linear_thread_idx())
 }
 
-/// Whether this is the first lane of the first block.
+/// Returns whether this is the first lane of the first block.
 #[inline(always)]
 pub fn first() -> bool {
     index() == 0 && block_idx_x() == 0 && block_idx_y() == 0 && block_idx_z() == 0
 }
 
-/// The number of lanes of a warp: 32.
+/// Returns the number of lanes of a warp, 32.
 #[inline(always)]
 pub fn warp_size() -> u32 {
     32
 }
 
-/// Waits until every lane of the block is here, and makes their writes to shared and global memory
-/// visible to each other. Every lane of the block has to come, at the same line.
+/// Waits until every lane of the block has reached the barrier, and makes their writes to shared and global memory visible
+/// to each other. Every lane of the block must reach it, at the same source line.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads() {
     imp::sync_threads();
 }
 
-/// [`sync_threads`] that also counts the lanes whose `predicate` is not zero.
+/// A [`sync_threads`] that returns the number of lanes whose `predicate` is not zero.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     imp::sync_threads_count(predicate)
 }
 
-/// [`sync_threads`] that tells whether every lane's `predicate` was not zero: 1 or 0.
+/// A [`sync_threads`] that returns 1 if every lane's `predicate` is not zero, else 0.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     imp::sync_threads_and(predicate)
 }
 
-/// [`sync_threads`] that tells whether any lane's `predicate` was not zero: 1 or 0.
+/// A [`sync_threads`] that returns 1 if any lane's `predicate` is not zero, else 0.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     imp::sync_threads_or(predicate)
 }
 
-/// Orders this lane's memory accesses before it with those after it, as the lanes of its block see them.
+/// Orders this lane's memory accesses before the fence with those after it, as seen by the lanes of its block.
 #[inline(always)]
 #[track_caller]
 pub fn block_fence() {
     imp::fence_block();
 }
 
-/// Orders this lane's memory accesses before it with those after it, as the lanes of its grid see them.
+/// Orders this lane's memory accesses before the fence with those after it, as seen by the lanes of its grid.
 #[inline(always)]
 #[track_caller]
 pub fn grid_fence() {
     imp::fence_device();
 }
 
-/// Orders this lane's memory accesses before it with those after it, as all lanes of the device see them.
+/// Orders this lane's memory accesses before the fence with those after it, as seen by all lanes of the device.
 #[inline(always)]
 #[track_caller]
 pub fn device_fence() {
     imp::fence_device();
 }
 
-/// Orders this lane's memory accesses before it with those after it, as the host and other devices see
-/// them too.
+/// Orders this lane's memory accesses before the fence with those after it, as seen by all devices and the host.
 #[inline(always)]
 #[track_caller]
 pub fn system_fence() {
     imp::fence_system();
 }
 
-/// Suspends the lane for about `nanos` nanoseconds, at most a millisecond. On the CPU executor it lets
-/// other lanes run.
+/// Suspends the lane for about `nanos` nanoseconds, at most a millisecond. The CPU executor runs other lanes meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn nanosleep(nanos: u32) {

@@ -1,34 +1,34 @@
-//! Views of memory: how a kernel reaches its arrays.
+//! Views: typed, bounded access to memory in kernels.
 //!
-//! On the GPU a view is a pointer and a length, and an access is a plain load or store: no check, no
-//! cost. On the CPU executor every access is checked against the view's bounds and its element's
-//! alignment, and by whatever else the launch asks for ([`cpu::Checks`](crate::cpu::Checks)); a wrong one
-//! ends the launch with the kernel, block, lane, index and source line.
+//! On the GPU a view is a pointer and a length, and an access is a plain load or store without a check. On the CPU executor
+//! every access is checked against the view's bounds and the element's alignment, and by the other checks of the launch
+//! ([`cpu::Checks`](crate::cpu::Checks)). A faulty access ends the launch with an error that names kernel, block, lane,
+//! index and source line.
 //!
-//! A view is made from a pointer by an `unsafe` constructor, and the promise made there covers every
-//! access through it: whoever launches the kernel vouches for the pointer and the length, and whoever
-//! writes the kernel sees that it stays within the bounds. That is why the accessors are not `unsafe`.
+//! An `unsafe` constructor makes a view from a pointer, and its contract covers every access through the view: the caller
+//! who launches the kernel guarantees the pointer and the length, and the kernel's author guarantees that accesses stay in
+//! bounds. The accessors are therefore not `unsafe`.
 //!
-//! Chunks are several neighbouring elements moved by one instruction: 2, 4, 8 or 16 bytes in all, at an
-//! address that is a multiple of that size.
+//! A chunk is several adjacent elements that one instruction moves: 2, 4, 8 or 16 bytes in all, at an address that is a
+//! multiple of that size.
 
 use core::marker::PhantomData;
 
 use crate::{atomic::Space, imp};
 
-/// The way a load or store goes through the caches. It never changes the value.
+/// The cache hint of a load or store. It never changes the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Hint {
     /// The default.
     Plain,
-    /// Data that nothing writes while the kernel runs (`ld.global.nc`).
+    /// For data that nothing writes while the kernel runs (`ld.global.nc`).
     ReadOnly,
-    /// Data that is touched once (`.cs`: first to be evicted).
+    /// For data that is accessed once (`.cs`: evicted first).
     Streaming,
 }
 
-/// The elements that one 16-byte load brings: `16 / size_of::<T>()` of them, in registers.
+/// The elements of one 16-byte load, in registers: `16 / size_of::<T>()` of them.
 #[derive(Clone, Copy)]
 pub struct Wide<T> {
     words: [u64; 2],
@@ -45,10 +45,10 @@ impl<T: Copy> Wide<T> {
         16 / size_of::<T>()
     };
 
-    /// Calls `each` with the result so far, an element and its index, for every element in order.
+    /// Folds the elements in order: calls `each` with the accumulator, an element and its index.
     ///
-    /// The calls are written out, so that no index is left to run time: an array that is indexed at run
-    /// time cannot stay in registers.
+    /// The calls are unrolled in the source, so that every index is a constant: an array that is indexed at run time cannot
+    /// stay in registers.
     #[inline(always)]
     #[track_caller]
     pub fn fold<A>(self, mut result: A, mut each: impl FnMut(A, T, usize) -> A) -> A {
@@ -63,7 +63,7 @@ impl<T: Copy> Wide<T> {
         result
     }
 
-    /// All elements, of which there are `N`.
+    /// Returns all elements. `N` must be their number.
     #[inline(always)]
     pub fn to_array<const N: usize>(self) -> [T; N] {
         const { assert!(N == Self::LEN) };
@@ -83,8 +83,7 @@ impl<T: Copy> Wide<T> {
     pub(crate) fn from_elements(mut element: impl FnMut(usize) -> T) -> Self {
         let mut words = [0_u64; 2];
         for i in 0..Self::LEN {
-            // SAFETY: `LEN` elements take 16 bytes; where they are less aligned than a `T`, this does not
-            // matter.
+            // SAFETY: `LEN` elements take 16 bytes, and the read needs no alignment.
             unsafe {
                 words
                     .as_mut_ptr()
@@ -100,8 +99,8 @@ impl<T: Copy> Wide<T> {
     fn get(self, i: usize) -> T {
         let bit = i * size_of::<T>() * 8;
         let word = self.words[(bit / 64) % 2] >> (bit % 64);
-        // SAFETY: the low bytes of `word` (all of `words` for 16 bytes) are those of an element that was
-        // loaded as a `T`; both targets are little-endian.
+        // SAFETY: the low bytes of `word` (all of `words` for 16 bytes) are those of an element that was loaded as a `T`;
+        // both targets are little-endian.
         unsafe {
             match size_of::<T>() {
                 1 => core::mem::transmute_copy(&(word as u8)),
@@ -125,56 +124,56 @@ macro_rules! view_basics {
         impl<T> Copy for $view<T> {}
 
         impl<T: Copy> $view<T> {
-            /// The number of elements.
+            /// Returns the number of elements.
             #[inline(always)]
             pub fn len(self) -> usize {
                 self.len
             }
 
-            /// Whether there are no elements.
+            /// Returns whether the view has no elements.
             #[inline(always)]
             pub fn is_empty(self) -> bool {
                 self.len == 0
             }
 
-            /// The address of the first element.
+            /// Returns the address of the first element.
             #[inline(always)]
             pub fn as_ptr(self) -> $pointer {
                 self.ptr as $pointer
             }
 
-            /// Element `i`.
+            /// Returns element `i`.
             #[inline(always)]
             #[track_caller]
             pub fn get(self, i: usize) -> T {
                 self.get_chunk::<1>(i)[0]
             }
 
-            /// The `N` elements from `i` on, by one load. The address of element `i` is a multiple of the
-            /// chunk's size, which is 1, 2, 4, 8 or 16 bytes (any other size compiles to several loads).
+            /// Returns elements `i..i + N` with one load. The address of element `i` must be a multiple of the chunk's
+            /// size, which is 1, 2, 4, 8 or 16 bytes. Any other size compiles to several loads.
             #[inline(always)]
             #[track_caller]
             pub fn get_chunk<const N: usize>(self, i: usize) -> [T; N] {
                 self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, N, false);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 unsafe { imp::load(self.ptr.add(i)) }
             }
 
-            /// The 16 bytes from element `i` on, by one load. The address of element `i` is a multiple of 16.
+            /// Returns the 16 bytes from element `i` on with one load. The address of element `i` must be a multiple of 16.
             #[inline(always)]
             #[track_caller]
             pub fn get_wide(self, i: usize) -> Wide<T> {
                 self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, Wide::<T>::LEN, false);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 Wide::from_words(unsafe { imp::load(self.ptr.add(i).cast()) })
             }
         }
     };
 }
 
-/// A read-only view of global memory: a parameter of a kernel.
+/// A read-only view of global memory, for kernel parameters.
 #[repr(C)]
 pub struct Global<T> {
     ptr: *mut T,
@@ -182,10 +181,10 @@ pub struct Global<T> {
     marker: PhantomData<*const T>,
 }
 
-/// A view of global memory that a kernel may write: a parameter of a kernel.
+/// A writable view of global memory, for kernel parameters.
 ///
-/// All lanes hold the same view. Two lanes must not touch the same element without an order between
-/// them (a barrier, an atomic operation) where one of them writes.
+/// All lanes hold the same view. If two lanes access the same element and one of them writes, an order is required between
+/// them: a barrier or an atomic operation.
 #[repr(C)]
 pub struct GlobalMut<T> {
     ptr: *mut T,
@@ -193,12 +192,12 @@ pub struct GlobalMut<T> {
     marker: PhantomData<*mut T>,
 }
 
-/// A view of the block's shared memory: see [`shared!`](crate::shared!) and
+/// A view of the block's shared memory. See [`shared!`](crate::shared!) and
 /// [`DynamicShared`](crate::shared::DynamicShared).
 pub struct Shared<T> {
     ptr: *mut T,
     len: usize,
-    /// Which of the arrays that the lane has had from one `shared!` it is of; nothing on the GPU.
+    /// The visit of the `shared!` call site that created the view. Empty on the GPU.
     visit: imp::Visit,
     marker: PhantomData<*mut T>,
 }
@@ -206,7 +205,7 @@ pub struct Shared<T> {
 macro_rules! always_current {
     ($view:ident) => {
         impl<T> $view<T> {
-            /// Views of global memory stay what they are.
+            /// Views of global memory do not expire.
             #[inline(always)]
             fn check_current(self) {}
         }
@@ -216,7 +215,7 @@ always_current!(Global);
 always_current!(GlobalMut);
 
 impl<T> Shared<T> {
-    /// Checks that the lane has not come to the view's `shared!` again since.
+    /// Checks that the lane has not reached the view's `shared!` call site again since.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn check_current(self) {
@@ -231,29 +230,29 @@ view_basics!(Shared, Shared, *mut T);
 macro_rules! hinted_loads {
     ($view:ident) => {
         impl<T: Copy> $view<T> {
-            /// [`get`](Self::get) for data that is read once: it leaves the caches first.
+            /// Returns element `i`, like [`get`](Self::get), for data that is read once: the caches evict it first.
             #[inline(always)]
             #[track_caller]
             pub fn get_streaming(self, i: usize) -> T {
                 self.get_chunk_streaming::<1>(i)[0]
             }
 
-            /// [`get_chunk`](Self::get_chunk) for data that is read once.
+            /// Returns a chunk, like [`get_chunk`](Self::get_chunk), for data that is read once.
             #[inline(always)]
             #[track_caller]
             pub fn get_chunk_streaming<const N: usize>(self, i: usize) -> [T; N] {
                 imp::check_access(Space::Global, self.ptr, self.len, i, N, false);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 unsafe { imp::load_hinted(self.ptr.add(i), Hint::Streaming) }
             }
 
-            /// The 16 bytes from element `i` on, by one load, for data that is read once. The address of
-            /// element `i` is a multiple of 16.
+            /// Returns the 16 bytes from element `i` on with one load, for data that is read once. The address of element
+            /// `i` must be a multiple of 16.
             #[inline(always)]
             #[track_caller]
             pub fn get_wide_streaming(self, i: usize) -> Wide<T> {
                 imp::check_access(Space::Global, self.ptr, self.len, i, Wide::<T>::LEN, false);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 let words = unsafe { imp::load_hinted(self.ptr.add(i).cast(), Hint::Streaming) };
                 Wide::from_words(words)
             }
@@ -264,11 +263,11 @@ hinted_loads!(Global);
 hinted_loads!(GlobalMut);
 
 impl<T: Copy> Global<T> {
-    /// A view of `len` elements at `ptr`.
+    /// Creates a view of `len` elements at `ptr`.
     ///
     /// # Safety
-    /// `ptr` is aligned for `T` and points to `len` initialised elements in global memory that nothing
-    /// writes while the view is in use, and every access through the view stays within `len`.
+    /// `ptr` must be aligned for `T` and point to `len` initialized elements in global memory that nothing writes while the
+    /// view is in use. Every access through the view must stay within `len`.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
         Self {
@@ -278,28 +277,28 @@ impl<T: Copy> Global<T> {
         }
     }
 
-    /// [`get`](Self::get) through the read-only data path.
+    /// Returns element `i`, like [`get`](Self::get), through the read-only data path.
     #[inline(always)]
     #[track_caller]
     pub fn get_readonly(self, i: usize) -> T {
         self.get_chunk_readonly::<1>(i)[0]
     }
 
-    /// [`get_chunk`](Self::get_chunk) through the read-only data path.
+    /// Returns a chunk, like [`get_chunk`](Self::get_chunk), through the read-only data path.
     #[inline(always)]
     #[track_caller]
     pub fn get_chunk_readonly<const N: usize>(self, i: usize) -> [T; N] {
         imp::check_access(Space::Global, self.ptr, self.len, i, N, false);
-        // SAFETY: within the view, which the constructor's caller vouched for.
+        // SAFETY: the access is within the view, whose constructor's caller guarantees it.
         unsafe { imp::load_hinted(self.ptr.add(i), Hint::ReadOnly) }
     }
 
-    /// The elements from `from` on.
+    /// Returns a view of the elements from `from` on.
     #[inline(always)]
     #[track_caller]
     pub fn skip(self, from: usize) -> Self {
         imp::check_bounds(self.ptr, self.len, from, 0, false);
-        // SAFETY: a part of this view.
+        // SAFETY: the result is a part of this view.
         unsafe { Self::from_raw_parts(self.ptr.add(from), self.len - from) }
     }
 }
@@ -314,25 +313,24 @@ macro_rules! stores {
                 self.set_chunk(i, [value]);
             }
 
-            /// Writes the `N` elements from `i` on by one store; sizes and alignment as for
-            /// [`get_chunk`](Self::get_chunk).
+            /// Writes elements `i..i + N` with one store. Sizes and alignment are those of [`get_chunk`](Self::get_chunk).
             #[inline(always)]
             #[track_caller]
             pub fn set_chunk<const N: usize>(self, i: usize, values: [T; N]) {
                 self.check_current();
                 imp::check_access(Space::$space, self.ptr, self.len, i, N, true);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 unsafe { imp::store(self.ptr.add(i), values) }
             }
 
-            /// A pointer to element `i`, for an atomic operation.
+            /// Returns a pointer to element `i`, for an atomic operation.
             #[inline(always)]
             #[track_caller]
             #[allow(dead_code)]
             pub(crate) fn atomic_ptr(self, i: usize) -> *mut T {
                 self.check_current();
                 imp::check_bounds(self.ptr, self.len, i, 1, true);
-                // SAFETY: within the view, which the constructor's caller vouched for.
+                // SAFETY: the access is within the view, whose constructor's caller guarantees it.
                 unsafe { self.ptr.add(i) }
             }
         }
@@ -342,12 +340,12 @@ stores!(GlobalMut, Global);
 stores!(Shared, Shared);
 
 impl<T: Copy> GlobalMut<T> {
-    /// A view of `len` elements at `ptr`.
+    /// Creates a view of `len` elements at `ptr`.
     ///
     /// # Safety
-    /// `ptr` is aligned for `T` and points to `len` elements in global memory that nothing outside the
-    /// kernel touches while the view is in use; every access through the view stays within `len`, and
-    /// conflicting accesses of different lanes are ordered.
+    /// `ptr` must be aligned for `T` and point to `len` elements in global memory that nothing outside the kernel accesses
+    /// while the view is in use. Every access through the view must stay within `len`, and conflicting accesses of
+    /// different lanes must be ordered.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
         Self {
@@ -357,34 +355,33 @@ impl<T: Copy> GlobalMut<T> {
         }
     }
 
-    /// [`set`](Self::set) for data that this kernel does not read again.
+    /// Writes element `i`, like [`set`](Self::set), for data that this kernel does not read again.
     #[inline(always)]
     #[track_caller]
     pub fn set_streaming(self, i: usize, value: T) {
         self.set_chunk_streaming(i, [value]);
     }
 
-    /// [`set_chunk`](Self::set_chunk) for data that this kernel does not read again.
+    /// Writes a chunk, like [`set_chunk`](Self::set_chunk), for data that this kernel does not read again.
     #[inline(always)]
     #[track_caller]
     pub fn set_chunk_streaming<const N: usize>(self, i: usize, values: [T; N]) {
         imp::check_access(Space::Global, self.ptr, self.len, i, N, true);
-        // SAFETY: within the view, which the constructor's caller vouched for.
+        // SAFETY: the access is within the view, whose constructor's caller guarantees it.
         unsafe { imp::store_hinted(self.ptr.add(i), values, Hint::Streaming) }
     }
 }
 
 impl<T: Copy> Shared<T> {
-    /// A view of `len` elements of shared memory at `ptr`.
+    /// Creates a view of `len` elements of shared memory at `ptr`.
     ///
     /// # Safety
-    /// `ptr` is aligned for `T` and points to room for `len` elements in the block's shared memory;
-    /// every access through the view stays within `len`, and conflicting accesses of different lanes
-    /// are ordered.
+    /// `ptr` must be aligned for `T` and point to memory for `len` elements in the block's shared memory. Every access
+    /// through the view must stay within `len`, and conflicting accesses of different lanes must be ordered.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn from_raw_parts(ptr: *mut T, len: usize) -> Self {
-        // SAFETY: shared memory, by the contract.
+        // SAFETY: the caller guarantees that this is shared memory.
         #[allow(clippy::let_unit_value)]
         let visit = unsafe { imp::assume_shared(ptr.cast(), len.saturating_mul(size_of::<T>())) };
         Self {

@@ -1,11 +1,10 @@
-//! Warps: the 32 lanes of a block that run together, and what they do with each other's registers.
+//! Warps: groups of 32 lanes of a block that run together, and operations that exchange their registers.
 //!
-//! Lanes `32 w` to `32 w + 31` of a block, by their linear index, are warp `w`; the last warp of a block
-//! may have fewer. A warp operation takes a mask that names the lanes taking part: every lane named in
-//! it has to come to the same operation with the same mask, and a lane only comes with a mask that names
-//! itself. Otherwise the result on the GPU is undefined; the CPU executor ends the launch and says who
-//! waits where. That is the kernel author's promise, like staying within the bounds of a view, so the
-//! operations are not `unsafe` (except [`sync_warp`], which is in Rust-CUDA).
+//! Lanes `32 w` to `32 w + 31` of a block, by their linear index, are warp `w`. The last warp of a block may have fewer
+//! lanes. A warp operation takes a mask of the participating lanes: every lane in the mask must execute the same operation
+//! with the same mask, and a lane may only pass a mask that contains itself. Otherwise the result on the GPU is undefined;
+//! the CPU executor ends the launch and reports which lane waits where. The kernel's author guarantees this, as for the
+//! bounds of a view, so the operations are not `unsafe` (except [`sync_warp`], which is `unsafe` in Rust-CUDA).
 
 mod named;
 
@@ -13,59 +12,59 @@ use crate::{imp, imp::Place, thread};
 
 pub use named::*;
 
-/// The mask that names all 32 lanes.
+/// The mask of all 32 lanes.
 pub const FULL_MASK: u32 = u32::MAX;
 
-/// The lane's index in its warp: 0 to 31.
+/// Returns the lane's index in its warp, 0 to 31.
 #[inline(always)]
 pub fn lane_id() -> u32 {
     imp::warp::lane_id()
 }
 
-/// The warp's index in its block: the lane's linear index divided by 32.
+/// Returns the warp's index in its block: the lane's linear index divided by 32.
 #[inline(always)]
 pub fn warp_id() -> u32 {
     thread::linear_thread_idx() / 32
 }
 
-/// Waits until the lanes in `mask` are here, and makes their writes to memory visible to each other.
+/// Waits until all lanes in `mask` have reached the barrier, and makes their writes to memory visible to each other.
 ///
 /// # Safety
-/// `mask` names the calling lane, and no lane that it names has returned from the kernel; each of them
-/// comes here with the same mask.
+/// `mask` must contain the calling lane and no lane that has returned from the kernel. Each lane in it must call this with
+/// the same mask.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn sync_warp(mask: u32) {
     imp::warp::sync(mask, Place::here());
 }
 
-/// The lanes of the warp that execute this call together.
+/// Returns the mask of the lanes of the warp that execute this call together.
 ///
-/// Which lanes those are is the hardware's choice: after a branch it may be any part of the lanes that
-/// took it, so this is no way to find out who takes part in a later operation. On the CPU executor it is
-/// the lanes of the warp that have not returned from the kernel.
+/// The hardware chooses these lanes. After a branch they may be any subset of the lanes that took it, so the mask does not
+/// tell which lanes take part in a later operation. On the CPU executor it is the mask of the lanes of the warp that have
+/// not returned from the kernel.
 #[inline(always)]
 pub fn active_mask() -> u32 {
     imp::warp::active_mask()
 }
 
-/// How a shuffle finds the lane it reads from.
+/// The mode of a shuffle: how a lane finds the lane that it reads from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Mode {
-    /// A lane of the segment.
+    /// The lane with a given index in the segment.
     Index,
-    /// The own index less a distance.
+    /// The lane's own index minus a distance.
     Up,
-    /// The own index plus a distance.
+    /// The lane's own index plus a distance.
     Down,
-    /// The own index with some bits flipped.
+    /// The lane's own index with some bits flipped.
     Xor,
 }
 
-/// A value that can travel between lanes: a number of 32-bit words.
+/// A value that lanes can exchange, as a number of 32-bit words.
 ///
-/// For a type of your own, shuffle every field:
+/// An implementation for a user's type shuffles every field:
 /// ```
 /// use cuda_std::warp::Shuffle;
 ///
@@ -82,7 +81,7 @@ pub enum Mode {
 /// }
 /// ```
 pub trait Shuffle: Copy {
-    /// The value with `each` applied to every word of it, in an order that is the same in every lane.
+    /// Applies `each` to every word of the value, in an order that must be the same in every lane.
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self;
 }
 
@@ -186,11 +185,11 @@ macro_rules! shuffles {
             $name_width(mask, value, $argument, 32)
         }
 
-        #[doc = concat!("[`", stringify!($name), "`] within segments of `width` lanes.")]
+        #[doc = concat!("Same as [`", stringify!($name), "`], within segments of `width` lanes.")]
         ///
-        /// `width` is 1, 2, 4, 8, 16 or 32, and the same in all lanes; a segment starts at each multiple
-        /// of it. Without all 32 lanes in one segment, what is said of the warp's ends holds for the
-        /// segment's (see the module of the same name in the CUDA C++ programming guide).
+        /// The warp is divided into segments of `width` lanes, which start at multiples of `width`. `width` must be 1, 2,
+        /// 4, 8, 16 or 32, and the same in all lanes. The rules for the ends of the warp then hold for the ends of the
+        /// segment (see warp shuffle functions in the CUDA C++ programming guide).
         #[inline(always)]
         #[track_caller]
         pub fn $name_width<T: Shuffle>(mask: u32, value: T, $argument: u32, width: u32) -> T {
@@ -204,49 +203,48 @@ macro_rules! shuffles {
 }
 
 shuffles! {
-    /// The `value` that lane `source_lane` gave (its remainder modulo 32 counts).
+    /// Returns the `value` of lane `source_lane` modulo 32.
     ///
-    /// Lanes not named in `mask` give nothing: reading from one is an undefined value (on the CPU
-    /// executor an error by the check `sync`, else a pattern of bits, `0xA5A5A5A5` in each word).
+    /// Lanes outside `mask` provide no value. Reading from one gives an undefined value; on the CPU executor it is an error
+    /// of the check `sync`, or else the bit pattern `0xA5A5A5A5` in each word.
     shuffle, shuffle_width: Index, source_lane;
-    /// The `value` of the lane `delta` below; lanes that have none there keep their own.
+    /// Returns the `value` of the lane `delta` below. A lane without such a lane keeps its own value.
     ///
-    /// As in the hardware, the remainder of `delta` modulo 32 counts. Lanes as for [`shuffle`].
+    /// As in the hardware, `delta` is taken modulo 32. For lanes outside `mask` see [`shuffle`].
     shuffle_up, shuffle_up_width: Up, delta;
-    /// The `value` of the lane `delta` above; lanes that have none there keep their own.
+    /// Returns the `value` of the lane `delta` above. A lane without such a lane keeps its own value.
     ///
-    /// As in the hardware, the remainder of `delta` modulo 32 counts. Lanes as for [`shuffle`].
+    /// As in the hardware, `delta` is taken modulo 32. For lanes outside `mask` see [`shuffle`].
     shuffle_down, shuffle_down_width: Down, delta;
-    /// The `value` of the lane whose index is the own one with the bits in `lane_mask` flipped.
+    /// Returns the `value` of the lane whose index is the lane's own with the bits in `lane_mask` flipped.
     ///
-    /// The remainder of `lane_mask` modulo 32 counts. With a width below 32 a lane can read from its own
-    /// segment and earlier ones, and keeps its own value where the other lane is in a later one. Lanes as
-    /// for [`shuffle`].
+    /// `lane_mask` is taken modulo 32. With a width below 32 a lane can read from its own segment and earlier ones, and
+    /// keeps its own value if the other lane is in a later segment. For lanes outside `mask` see [`shuffle`].
     shuffle_xor, shuffle_xor_width: Xor, lane_mask;
 }
 
-/// Whether `predicate` holds in every lane of `mask`.
+/// Returns whether `predicate` is true in every lane of `mask`.
 #[inline(always)]
 #[track_caller]
 pub fn all(mask: u32, predicate: bool) -> bool {
     imp::warp::all(mask, predicate, Place::here())
 }
 
-/// Whether `predicate` holds in at least one lane of `mask`.
+/// Returns whether `predicate` is true in at least one lane of `mask`.
 #[inline(always)]
 #[track_caller]
 pub fn any(mask: u32, predicate: bool) -> bool {
     imp::warp::any(mask, predicate, Place::here())
 }
 
-/// Whether `predicate` is the same in every lane of `mask`.
+/// Returns whether `predicate` is the same in every lane of `mask`.
 #[inline(always)]
 #[track_caller]
 pub fn uniform(mask: u32, predicate: bool) -> bool {
     imp::warp::uniform(mask, predicate, Place::here())
 }
 
-/// The lanes of `mask` in which `predicate` holds, as a mask.
+/// Returns the mask of the lanes of `mask` in which `predicate` is true.
 #[inline(always)]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
@@ -257,18 +255,18 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The bits of a value that lanes compare.
+/// The bits of a value, for a comparison between lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum MatchBits {
-    /// 32 of them.
+    /// 32 bits.
     Word(u32),
-    /// 64 of them.
+    /// 64 bits.
     Long(u64),
 }
 
-/// A value that lanes can compare with each other: 32 or 64 bits, compared as bits (so a NaN equals
-/// itself, and `0.0` is not `-0.0`).
+/// A value of 32 or 64 bits that lanes can compare. The comparison is that of the bits, so a NaN equals itself and `0.0`
+/// differs from `-0.0`.
 pub trait Match: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn match_bits(self) -> MatchBits;
@@ -298,33 +296,33 @@ match_types! {
     f64: Long, f64::to_bits;
 }
 
-/// The lanes of `mask` that gave the same `value` as this lane, as a mask.
+/// Returns the mask of the lanes of `mask` that have the same `value` as this lane.
 #[inline(always)]
 #[track_caller]
 pub fn match_any<T: Match>(mask: u32, value: T) -> u32 {
     imp::warp::match_any(mask, value.match_bits(), Place::here())
 }
 
-/// Whether all lanes of `mask` gave the same `value`: `(mask, true)` if so, else `(0, false)`.
+/// Returns `(mask, true)` if all lanes of `mask` have the same `value`, else `(0, false)`.
 #[inline(always)]
 #[track_caller]
 pub fn match_all<T: Match>(mask: u32, value: T) -> (u32, bool) {
     imp::warp::match_all(mask, value.match_bits(), Place::here())
 }
 
-/// The reductions of 32-bit integers over a warp.
+/// A reduction of 32-bit integers over a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum ReduxOp {
     /// Sum modulo 2^32.
     Add,
-    /// Least, without sign.
+    /// The minimum of unsigned integers.
     MinUnsigned,
-    /// Greatest, without sign.
+    /// The maximum of unsigned integers.
     MaxUnsigned,
-    /// Least, with sign.
+    /// The minimum of signed integers.
     MinSigned,
-    /// Greatest, with sign.
+    /// The maximum of signed integers.
     MaxSigned,
     /// Bitwise and.
     And,
@@ -335,7 +333,7 @@ pub enum ReduxOp {
 }
 
 impl ReduxOp {
-    /// The reduction of two values.
+    /// Returns the reduction of two values.
     #[inline(always)]
     pub(crate) fn apply(self, a: u32, b: u32) -> u32 {
         match self {
@@ -397,8 +395,8 @@ macro_rules! redux {
     ($($(#[$doc:meta])* $name:ident: $op:expr;)*) => { $(
         $(#[$doc])*
         ///
-        /// One instruction from compute capability 8.0 on (`redux.sync`), shuffles before: 5 with
-        /// [`FULL_MASK`], 32 with any other mask.
+        /// This is one instruction from compute capability 8.0 on (`redux.sync`). Before, it is 5 shuffles with
+        /// [`FULL_MASK`] and 32 with any other mask.
         #[inline(always)]
         #[track_caller]
         pub fn $name<T: Redux>(mask: u32, value: T) -> T {
@@ -408,16 +406,16 @@ macro_rules! redux {
 }
 
 redux! {
-    /// The sum of `value` over the lanes of `mask`, modulo 2^32; the same in all of them.
+    /// Returns the sum of `value` over the lanes of `mask`, modulo 2^32, in all of them.
     redux_add: ReduxOp::Add;
-    /// The least `value` of the lanes of `mask`; the same in all of them.
+    /// Returns the minimum of `value` over the lanes of `mask`, in all of them.
     redux_min: T::MIN;
-    /// The greatest `value` of the lanes of `mask`; the same in all of them.
+    /// Returns the maximum of `value` over the lanes of `mask`, in all of them.
     redux_max: T::MAX;
-    /// The bitwise and of `value` over the lanes of `mask`; the same in all of them.
+    /// Returns the bitwise and of `value` over the lanes of `mask`, in all of them.
     redux_and: ReduxOp::And;
-    /// The bitwise or of `value` over the lanes of `mask`; the same in all of them.
+    /// Returns the bitwise or of `value` over the lanes of `mask`, in all of them.
     redux_or: ReduxOp::Or;
-    /// The bitwise exclusive or of `value` over the lanes of `mask`; the same in all of them.
+    /// Returns the bitwise exclusive or of `value` over the lanes of `mask`, in all of them.
     redux_xor: ReduxOp::Xor;
 }

@@ -7,60 +7,61 @@ use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::memory::MemoryPool;
 use crate::sys;
 
-/// A device.
+/// A CUDA device.
 #[derive(Debug, Clone, Copy, Hash, Eq, PartialEq)]
 pub struct Device {
     pub(crate) device: sys::CUdevice,
 }
 
 impl Device {
-    /// How many devices there are.
+    /// Returns the number of devices.
     ///
     /// # Errors
-    /// That there is no driver, or that it was not started.
+    /// Returns [`CudaError::NoDriver`] if there is no driver, and the driver's error if [`init`](crate::init) was not
+    /// called.
     pub fn num_devices() -> CudaResult<u32> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         let count = written(|count| unsafe { sys::cuDeviceGetCount(count) })?;
         u32::try_from(count).map_err(|_| CudaError::UnexpectedValue)
     }
 
-    /// The device of this ordinal, from 0.
+    /// Returns the device of this ordinal, counted from 0.
     ///
     /// # Errors
-    /// [`CudaError::InvalidDevice`] where there is none.
+    /// Returns [`CudaError::InvalidDevice`] if there is no such device.
     pub fn get_device(ordinal: u32) -> CudaResult<Device> {
         let ordinal = c_int::try_from(ordinal).map_err(|_| CudaError::InvalidDevice)?;
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         let device = written(|device| unsafe { sys::cuDeviceGet(device, ordinal) })?;
         Ok(Self { device })
     }
 
-    /// All devices.
+    /// Returns an iterator over all devices.
     ///
     /// # Errors
-    /// As of [`num_devices`](Self::num_devices).
+    /// Returns the errors of [`num_devices`](Self::num_devices).
     pub fn devices() -> CudaResult<Devices> {
         Ok(Devices {
             range: 0..Self::num_devices()?,
         })
     }
 
-    /// The bytes of the device's memory.
+    /// Returns the size of the device's memory, in bytes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn total_memory(self) -> CudaResult<usize> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         written(|bytes| unsafe { sys::cuDeviceTotalMem(bytes, self.device) })
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn name(self) -> CudaResult<String> {
         let mut name = [0_u8; 256];
-        // SAFETY: so many bytes are writable.
+        // SAFETY: the buffer has `name.len()` bytes.
         unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, self.device) }
             .to_result()?;
         let length = name
@@ -70,60 +71,60 @@ impl Device {
         Ok(String::from_utf8_lossy(&name[..length]).into_owned())
     }
 
-    /// The device's identity, which stays the same in every process.
+    /// Returns the device's UUID, which is the same in every process.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn uuid(self) -> CudaResult<[u8; 16]> {
         let mut uuid = sys::CUuuid { bytes: [0; 16] };
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDeviceGetUuid(&mut uuid, self.device) }.to_result()?;
         Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
-    /// An attribute of the device.
+    /// Returns an attribute of the device.
     ///
     /// # Errors
-    /// What the driver says, for instance that it does not know the attribute.
+    /// Returns the driver's error, for instance if it does not know the attribute.
     pub fn get_attribute(self, attr: DeviceAttribute) -> CudaResult<i32> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         written(|value| unsafe { sys::cuDeviceGetAttribute(value, attr as u32, self.device) })
     }
 
-    /// The driver's number of the device.
+    /// Returns the driver's handle, the number of the device.
     pub fn as_raw(&self) -> sys::CUdevice {
         self.device
     }
 
-    /// Whether a context of this device can be given access to memory of `peer`:
-    /// [`CurrentContext::enable_peer_access`](crate::context::CurrentContext::enable_peer_access).
+    /// Returns whether a context of this device can access the memory of `peer`.
+    /// [`CurrentContext::enable_peer_access`](crate::context::CurrentContext::enable_peer_access) enables the access.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn can_access_peer(self, peer: Device) -> CudaResult<bool> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         let can =
             written(|can| unsafe { sys::cuDeviceCanAccessPeer(can, self.device, peer.device) });
         Ok(can? != 0)
     }
 
-    /// An attribute of the way from this device to `peer`.
+    /// Returns an attribute of the link from this device to `peer`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn peer_attribute(self, peer: Device, attr: PeerAttribute) -> CudaResult<i32> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         written(|value| unsafe {
             sys::cuDeviceGetP2PAttribute(value, attr as u32, self.device, peer.device)
         })
     }
 
-    /// Makes `pool` the one that stream-ordered allocations on this device come from.
+    /// Makes `pool` the pool of stream-ordered allocations on this device.
     ///
     /// # Errors
-    /// What the driver says, for instance that the pool is of another device.
+    /// Returns the driver's error, for instance if the pool belongs to another device.
     pub fn set_memory_pool(self, pool: &MemoryPool) -> CudaResult<()> {
-        // SAFETY: the pool is there.
+        // SAFETY: the pool is valid.
         unsafe { sys::cuDeviceSetMemPool(self.device, pool.as_raw()) }.to_result()
     }
 }
@@ -148,290 +149,291 @@ impl Iterator for Devices {
 
 impl ExactSizeIterator for Devices {}
 
-/// What can be asked about the way between two devices.
+/// An attribute of the link between two devices, the first of which accesses the second.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub enum PeerAttribute {
-    /// How fast the way is, beside the other ways of this machine; 0 is the fastest.
+    /// The relative performance of the link among those of this machine. 0 is the fastest.
     PerformanceRank = 1,
-    /// Whether the first can access the second's memory.
+    /// Whether the first device can access the second's memory.
     AccessSupported = 2,
-    /// Whether the first can do atomic operations on the second's memory.
+    /// Whether the first device has atomic operations on the second's memory.
     NativeAtomicSupported = 3,
-    /// Whether the first can access arrays of the second.
+    /// Whether the first device can access CUDA arrays of the second.
     CudaArrayAccessSupported = 4,
 }
 
-/// What can be asked about a device. The names are the driver's, without its prefix.
+/// An attribute of a device. The names are the driver's without the prefix `CU_DEVICE_ATTRIBUTE_`. An attribute that is a
+/// property has the value 1 if the device has it, else 0.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceAttribute {
-    /// Max threads per block.
+    /// The maximum number of threads in a block.
     MaxThreadsPerBlock = 1,
-    /// Max block dim x.
+    /// The maximum x dimension of a block.
     MaxBlockDimX = 2,
-    /// Max block dim y.
+    /// The maximum y dimension of a block.
     MaxBlockDimY = 3,
-    /// Max block dim z.
+    /// The maximum z dimension of a block.
     MaxBlockDimZ = 4,
-    /// Max grid dim x.
+    /// The maximum x dimension of a grid.
     MaxGridDimX = 5,
-    /// Max grid dim y.
+    /// The maximum y dimension of a grid.
     MaxGridDimY = 6,
-    /// Max grid dim z.
+    /// The maximum z dimension of a grid.
     MaxGridDimZ = 7,
-    /// Max shared memory per block.
+    /// The maximum shared memory of a block, in bytes, without opting in to more.
     MaxSharedMemoryPerBlock = 8,
-    /// Total constant memory.
+    /// The memory for `__constant__` variables, in bytes.
     TotalConstantMemory = 9,
-    /// Warp size.
+    /// The number of threads in a warp.
     WarpSize = 10,
-    /// Max pitch.
+    /// The maximum pitch of a copy, in bytes.
     MaxPitch = 11,
-    /// Max registers per block.
+    /// The maximum number of 32-bit registers of a block.
     MaxRegistersPerBlock = 12,
-    /// Clock rate.
+    /// The peak clock frequency, in kilohertz.
     ClockRate = 13,
-    /// Texture alignment.
+    /// The alignment of textures.
     TextureAlignment = 14,
-    /// Multiprocessor count.
+    /// The number of multiprocessors.
     MultiprocessorCount = 16,
-    /// Kernel exec timeout.
+    /// Whether kernels have a time limit.
     KernelExecTimeout = 17,
-    /// Integrated.
+    /// Whether the device shares memory with the host.
     Integrated = 18,
-    /// Can map host memory.
+    /// Whether host memory can be mapped into the device's address space.
     CanMapHostMemory = 19,
-    /// Compute mode.
+    /// The compute mode, as the driver's number.
     ComputeMode = 20,
-    /// Maximum texture1 d width.
+    /// The maximum width of a 1D texture.
     MaximumTexture1DWidth = 21,
-    /// Maximum texture2 d width.
+    /// The maximum width of a 2D texture.
     MaximumTexture2DWidth = 22,
-    /// Maximum texture2 d height.
+    /// The maximum height of a 2D texture.
     MaximumTexture2DHeight = 23,
-    /// Maximum texture3 d width.
+    /// The maximum width of a 3D texture.
     MaximumTexture3DWidth = 24,
-    /// Maximum texture3 d height.
+    /// The maximum height of a 3D texture.
     MaximumTexture3DHeight = 25,
-    /// Maximum texture3 d depth.
+    /// The maximum depth of a 3D texture.
     MaximumTexture3DDepth = 26,
-    /// Maximum texture2 d layered width.
+    /// The maximum width of a layered 2D texture.
     MaximumTexture2DLayeredWidth = 27,
-    /// Maximum texture2 d layered height.
+    /// The maximum height of a layered 2D texture.
     MaximumTexture2DLayeredHeight = 28,
-    /// Maximum texture2 d layered layers.
+    /// The maximum number of layers of a layered 2D texture.
     MaximumTexture2DLayeredLayers = 29,
-    /// Surface alignment.
+    /// The alignment of surfaces.
     SurfaceAlignment = 30,
-    /// Concurrent kernels.
+    /// Whether several kernels can run at once in a context.
     ConcurrentKernels = 31,
-    /// Ecc enabled.
+    /// Whether ECC is enabled.
     EccEnabled = 32,
-    /// Pci bus id.
+    /// The PCI bus number.
     PciBusId = 33,
-    /// Pci device id.
+    /// The PCI device number.
     PciDeviceId = 34,
-    /// Tcc driver.
+    /// Whether the device uses the TCC driver model.
     TccDriver = 35,
-    /// Memory clock rate.
+    /// The peak memory clock frequency, in kilohertz.
     MemoryClockRate = 36,
-    /// Global memory bus width.
+    /// The width of the global memory bus, in bits.
     GlobalMemoryBusWidth = 37,
-    /// L2 cache size.
+    /// The size of the L2 cache, in bytes.
     L2CacheSize = 38,
-    /// Max threads per multiprocessor.
+    /// The maximum number of resident threads on a multiprocessor.
     MaxThreadsPerMultiprocessor = 39,
-    /// Async engine count.
+    /// The number of asynchronous copy engines.
     AsyncEngineCount = 40,
-    /// Unified addressing.
+    /// Whether host and device share one address space.
     UnifiedAddressing = 41,
-    /// Maximum texture1 d layered width.
+    /// The maximum width of a layered 1D texture.
     MaximumTexture1DLayeredWidth = 42,
-    /// Maximum texture1 d layered layers.
+    /// The maximum number of layers of a layered 1D texture.
     MaximumTexture1DLayeredLayers = 43,
-    /// Maximum texture2 d gather width.
+    /// The maximum width of a 2D texture for gather operations.
     MaximumTexture2DGatherWidth = 45,
-    /// Maximum texture2 d gather height.
+    /// The maximum height of a 2D texture for gather operations.
     MaximumTexture2DGatherHeight = 46,
-    /// Maximum texture3 d width alternate.
+    /// The alternate maximum width of a 3D texture.
     MaximumTexture3DWidthAlternate = 47,
-    /// Maximum texture3 d height alternate.
+    /// The alternate maximum height of a 3D texture.
     MaximumTexture3DHeightAlternate = 48,
-    /// Maximum texture3 d depth alternate.
+    /// The alternate maximum depth of a 3D texture.
     MaximumTexture3DDepthAlternate = 49,
-    /// Pci domain id.
+    /// The PCI domain number.
     PciDomainId = 50,
-    /// Texture pitch alignment.
+    /// The pitch alignment of textures in linear memory.
     TexturePitchAlignment = 51,
-    /// Maximum texture cubemap width.
+    /// The maximum width and height of a cubemap texture.
     MaximumTextureCubemapWidth = 52,
-    /// Maximum texture cubemap layered width.
+    /// The maximum width and height of a layered cubemap texture.
     MaximumTextureCubemapLayeredWidth = 53,
-    /// Maximum texture cubemap layered layers.
+    /// The maximum number of layers of a layered cubemap texture.
     MaximumTextureCubemapLayeredLayers = 54,
-    /// Maximum surface1 d width.
+    /// The maximum width of a 1D surface.
     MaximumSurface1DWidth = 55,
-    /// Maximum surface2 d width.
+    /// The maximum width of a 2D surface.
     MaximumSurface2DWidth = 56,
-    /// Maximum surface2 d height.
+    /// The maximum height of a 2D surface.
     MaximumSurface2DHeight = 57,
-    /// Maximum surface3 d width.
+    /// The maximum width of a 3D surface.
     MaximumSurface3DWidth = 58,
-    /// Maximum surface3 d height.
+    /// The maximum height of a 3D surface.
     MaximumSurface3DHeight = 59,
-    /// Maximum surface3 d depth.
+    /// The maximum depth of a 3D surface.
     MaximumSurface3DDepth = 60,
-    /// Maximum surface1 d layered width.
+    /// The maximum width of a layered 1D surface.
     MaximumSurface1DLayeredWidth = 61,
-    /// Maximum surface1 d layered layers.
+    /// The maximum number of layers of a layered 1D surface.
     MaximumSurface1DLayeredLayers = 62,
-    /// Maximum surface2 d layered width.
+    /// The maximum width of a layered 2D surface.
     MaximumSurface2DLayeredWidth = 63,
-    /// Maximum surface2 d layered height.
+    /// The maximum height of a layered 2D surface.
     MaximumSurface2DLayeredHeight = 64,
-    /// Maximum surface2 d layered layers.
+    /// The maximum number of layers of a layered 2D surface.
     MaximumSurface2DLayeredLayers = 65,
-    /// Maximum surfacecubemap width.
+    /// The maximum width of a cubemap surface.
     MaximumSurfacecubemapWidth = 66,
-    /// Maximum surfacecubemap layered width.
+    /// The maximum width of a layered cubemap surface.
     MaximumSurfacecubemapLayeredWidth = 67,
-    /// Maximum surfacecubemap layered layers.
+    /// The maximum number of layers of a layered cubemap surface.
     MaximumSurfacecubemapLayeredLayers = 68,
-    /// Maximum texture1 d linear width.
+    /// The maximum width of a 1D texture in linear memory.
     MaximumTexture1DLinearWidth = 69,
-    /// Maximum texture2 d linear width.
+    /// The maximum width of a 2D texture in linear memory.
     MaximumTexture2DLinearWidth = 70,
-    /// Maximum texture2 d linear height.
+    /// The maximum height of a 2D texture in linear memory.
     MaximumTexture2DLinearHeight = 71,
-    /// Maximum texture2 d linear pitch.
+    /// The maximum pitch of a 2D texture in linear memory, in bytes.
     MaximumTexture2DLinearPitch = 72,
-    /// Maximum texture2 d mipmapped width.
+    /// The maximum width of a mipmapped 2D texture.
     MaximumTexture2DMipmappedWidth = 73,
-    /// Maximum texture2 d mipmapped height.
+    /// The maximum height of a mipmapped 2D texture.
     MaximumTexture2DMipmappedHeight = 74,
-    /// Compute capability major.
+    /// The major version of the compute capability.
     ComputeCapabilityMajor = 75,
-    /// Compute capability minor.
+    /// The minor version of the compute capability.
     ComputeCapabilityMinor = 76,
-    /// Maximum texture1 d mipmapped width.
+    /// The maximum width of a mipmapped 1D texture.
     MaximumTexture1DMipmappedWidth = 77,
-    /// Stream priorities supported.
+    /// Whether streams can have priorities.
     StreamPrioritiesSupported = 78,
-    /// Global l1 cache supported.
+    /// Whether the L1 cache can cache global memory.
     GlobalL1CacheSupported = 79,
-    /// Local l1 cache supported.
+    /// Whether the L1 cache can cache local memory.
     LocalL1CacheSupported = 80,
-    /// Max shared memory per multiprocessor.
+    /// The maximum shared memory of a multiprocessor, in bytes.
     MaxSharedMemoryPerMultiprocessor = 81,
-    /// Max registers per multiprocessor.
+    /// The maximum number of 32-bit registers of a multiprocessor.
     MaxRegistersPerMultiprocessor = 82,
-    /// Managed memory.
+    /// Whether the device can allocate managed memory.
     ManagedMemory = 83,
-    /// Multi gpu board.
+    /// Whether the device is on a board with several GPUs.
     MultiGpuBoard = 84,
-    /// Multi gpu board group id.
+    /// A number that is the same for all devices of one board.
     MultiGpuBoardGroupId = 85,
-    /// Host native atomic supported.
+    /// Whether the link between device and host has native atomic operations.
     HostNativeAtomicSupported = 86,
-    /// Single to double precision perf ratio.
+    /// The ratio of the throughput of `f32` operations to that of `f64` operations.
     SingleToDoublePrecisionPerfRatio = 87,
-    /// Pageable memory access.
+    /// Whether the device can access pageable host memory without registration.
     PageableMemoryAccess = 88,
-    /// Concurrent managed access.
+    /// Whether device and host can access managed memory at the same time.
     ConcurrentManagedAccess = 89,
-    /// Compute preemption supported.
+    /// Whether kernels can be preempted.
     ComputePreemptionSupported = 90,
-    /// Can use host pointer for registered mem.
+    /// Whether the device can access registered host memory at the host's address.
     CanUseHostPointerForRegisteredMem = 91,
-    /// Can use stream mem ops v1.
+    /// Whether the first version of the stream memory operations is supported.
     CanUseStreamMemOpsV1 = 92,
-    /// Can use64 bit stream mem ops v1.
+    /// Whether 64-bit operations are among the first version of the stream memory operations.
     CanUse64BitStreamMemOpsV1 = 93,
-    /// Can use stream wait value nor v1.
+    /// Whether the first version of the stream memory operations can wait for a NOR.
     CanUseStreamWaitValueNorV1 = 94,
-    /// Cooperative launch.
+    /// Whether cooperative launches are supported.
     CooperativeLaunch = 95,
-    /// Cooperative multi device launch.
+    /// Whether cooperative launches on several devices are supported.
     CooperativeMultiDeviceLaunch = 96,
-    /// Max shared memory per block optin.
+    /// The maximum shared memory of a block, in bytes, that a kernel can opt in to.
     MaxSharedMemoryPerBlockOptin = 97,
-    /// Can flush remote writes.
+    /// Whether outstanding remote writes can be flushed.
     CanFlushRemoteWrites = 98,
-    /// Host register supported.
+    /// Whether host memory can be registered.
     HostRegisterSupported = 99,
-    /// Pageable memory access uses host page tables.
+    /// Whether the device accesses pageable memory through the host's page tables.
     PageableMemoryAccessUsesHostPageTables = 100,
-    /// Direct managed mem access from host.
+    /// Whether the host can access managed memory on the device without migration.
     DirectManagedMemAccessFromHost = 101,
-    /// Virtual memory management supported.
+    /// Whether the virtual memory management functions are supported.
     VirtualMemoryManagementSupported = 102,
-    /// Handle type posix file descriptor supported.
+    /// Whether memory can be exported as a POSIX file descriptor.
     HandleTypePosixFileDescriptorSupported = 103,
-    /// Handle type win32 handle supported.
+    /// Whether memory can be exported as a Win32 NT handle.
     HandleTypeWin32HandleSupported = 104,
-    /// Handle type win32 kmt handle supported.
+    /// Whether memory can be exported as a Win32 KMT handle.
     HandleTypeWin32KmtHandleSupported = 105,
-    /// Max blocks per multiprocessor.
+    /// The maximum number of resident blocks on a multiprocessor.
     MaxBlocksPerMultiprocessor = 106,
-    /// Generic compression supported.
+    /// Whether memory can be compressed.
     GenericCompressionSupported = 107,
-    /// Max persisting l2 cache size.
+    /// The maximum size of the part of the L2 cache for persisting accesses, in bytes.
     MaxPersistingL2CacheSize = 108,
-    /// Max access policy window size.
+    /// The maximum size of an access policy window, in bytes.
     MaxAccessPolicyWindowSize = 109,
-    /// Gpu direct rdma with cuda vmm supported.
+    /// Whether GPUDirect RDMA works with the virtual memory management functions.
     GpuDirectRdmaWithCudaVmmSupported = 110,
-    /// Reserved shared memory per block.
+    /// The shared memory of a block that the driver reserves, in bytes.
     ReservedSharedMemoryPerBlock = 111,
-    /// Sparse cuda array supported.
+    /// Whether sparse CUDA arrays are supported.
     SparseCudaArraySupported = 112,
-    /// Read only host register supported.
+    /// Whether host memory can be registered as read-only.
     ReadOnlyHostRegisterSupported = 113,
-    /// Timeline semaphore interop supported.
+    /// Whether external timeline semaphores are supported.
     TimelineSemaphoreInteropSupported = 114,
-    /// Memory pools supported.
+    /// Whether memory pools and stream-ordered allocation are supported.
     MemoryPoolsSupported = 115,
-    /// Gpu direct rdma supported.
+    /// Whether GPUDirect RDMA is supported.
     GpuDirectRdmaSupported = 116,
-    /// Gpu direct rdma flush writes options.
+    /// The supported ways to flush GPUDirect RDMA writes, as bits.
     GpuDirectRdmaFlushWritesOptions = 117,
-    /// Gpu direct rdma writes ordering.
+    /// The ordering of GPUDirect RDMA writes, as the driver's number.
     GpuDirectRdmaWritesOrdering = 118,
-    /// Mempool supported handle types.
+    /// The handle types of memory pools that can be shared between processes, as bits.
     MempoolSupportedHandleTypes = 119,
-    /// Cluster launch.
+    /// Whether launches with clusters are supported.
     ClusterLaunch = 120,
-    /// Deferred mapping cuda array supported.
+    /// Whether CUDA arrays with deferred mapping are supported.
     DeferredMappingCudaArraySupported = 121,
-    /// Can use64 bit stream mem ops.
+    /// Whether 64-bit stream memory operations are supported.
     CanUse64BitStreamMemOps = 122,
-    /// Can use stream wait value nor.
+    /// Whether stream memory operations can wait for a NOR.
     CanUseStreamWaitValueNor = 123,
-    /// Dma buf supported.
+    /// Whether memory can be shared as a dma-buf.
     DmaBufSupported = 124,
-    /// Ipc event supported.
+    /// Whether events can be shared between processes.
     IpcEventSupported = 125,
-    /// Mem sync domain count.
+    /// The number of memory synchronization domains.
     MemSyncDomainCount = 126,
-    /// Tensor map access supported.
+    /// Whether kernels can access tensors by tensor maps.
     TensorMapAccessSupported = 127,
-    /// Handle type fabric supported.
+    /// Whether memory can be exported as a fabric handle.
     HandleTypeFabricSupported = 128,
-    /// Unified function pointers.
+    /// Whether function pointers are unified.
     UnifiedFunctionPointers = 129,
-    /// Numa config.
+    /// The NUMA configuration, as the driver's number.
     NumaConfig = 130,
-    /// Numa id.
+    /// The NUMA node of the device's memory.
     NumaId = 131,
-    /// Multicast supported.
+    /// Whether multicast between devices is supported.
     MulticastSupported = 132,
-    /// Mps enabled.
+    /// Whether the contexts on the device share it by the Multi-Process Service.
     MpsEnabled = 133,
-    /// Host numa id.
+    /// The NUMA node of the host that is closest to the device.
     HostNumaId = 134,
-    /// D3 d12 cig supported.
+    /// Whether compute in graphics is supported with Direct3D 12.
     D3D12CigSupported = 135,
 }

@@ -1,7 +1,8 @@
-//! The driver's library: opened at the first call of a function, each function looked up at its first.
+//! The driver's library. It is opened at the first call of any function, and each function is looked up at its own first
+//! call.
 //!
-//! The library is `libcuda.so.1`, on Windows `nvcuda.dll`; the environment variable `WARPWRIGHT_LIBCUDA` names another,
-//! except in a program that runs with more rights than its caller. It is never closed.
+//! The library is `libcuda.so.1`, or `nvcuda.dll` on Windows. The environment variable `WARPWRIGHT_LIBCUDA` names another
+//! one; a program that runs with more rights than its caller ignores the variable. The library is never closed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::error::{FIRST_MISSING, NO_DRIVER};
 use crate::sys::{CUresult, SYMBOLS};
 
-/// The environment variable that names a library to open in the driver's place.
+/// The environment variable that names a library to open instead of the driver's.
 pub const LIBRARY_VARIABLE: &str = "WARPWRIGHT_LIBCUDA";
 
 /// A function of the driver.
@@ -22,7 +23,7 @@ pub(crate) struct Symbol {
 }
 
 impl Symbol {
-    /// Both names end with a NUL.
+    /// Creates a symbol. Both names must end with a NUL.
     pub(crate) const fn new(name: &'static str, export: &'static str, version: c_int) -> Self {
         Self {
             name,
@@ -46,15 +47,15 @@ impl Symbol {
     }
 }
 
-/// The address of a function, once it was looked up; a call of it costs one load then.
+/// The address of a function, looked up once. Later calls of the function cost one load.
 pub(crate) struct Address {
     index: usize,
-    /// Null until it was found.
+    /// Null until the function was found.
     found: AtomicPtr<c_void>,
 }
 
 impl Address {
-    /// Of the function at that place in [`SYMBOLS`].
+    /// The address of the function at `index` in [`SYMBOLS`].
     pub(crate) const fn new(index: usize) -> Self {
         Self {
             index,
@@ -62,10 +63,10 @@ impl Address {
         }
     }
 
-    /// The address, never null, or a code that says why there is none.
+    /// Returns the address, which is never null, or a code that says why there is none.
     #[inline]
     pub(crate) fn get(&self) -> Result<*mut c_void, CUresult> {
-        // Pairs with the store below: what the driver's library is made of is seen with its address.
+        // Pairs with the store below: a thread that sees the address also sees the library's own data.
         let found = self.found.load(Ordering::Acquire);
         if found.is_null() {
             self.look_up()
@@ -96,14 +97,14 @@ struct Driver {
     lookup: Option<Lookup>,
 }
 
-/// The driver's own look-up since CUDA 12.0, which also says why it finds nothing.
+/// The driver's look-up function since CUDA 12.0, which also says why it found nothing.
 type GetProcAddress2 =
     unsafe extern "system" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_int) -> CUresult;
-/// The driver's own look-up since CUDA 11.3.
+/// The driver's look-up function since CUDA 11.3.
 type GetProcAddress =
     unsafe extern "system" fn(*const c_char, *mut *mut c_void, c_int, u64) -> CUresult;
 
-/// The look-up that a driver has.
+/// The look-up function that a driver has.
 #[derive(Clone, Copy)]
 enum Lookup {
     Second(GetProcAddress2),
@@ -116,18 +117,19 @@ fn opened() -> Result<&'static Driver, &'static str> {
     DRIVER.get_or_init(open).as_ref().map_err(String::as_str)
 }
 
-/// The path or name of the driver library in use, or why none can be opened. Opens it if that was not done yet.
+/// Returns the path or name of the driver library in use, or why none can be opened. Opens the library if it is not open
+/// yet.
 pub fn library() -> Result<&'static str, &'static str> {
     opened().map(|driver| driver.path.as_str())
 }
 
-/// Whether there is a driver, and it has the function of this name: one of [`sys`](crate::sys), as it is called there.
+/// Returns whether there is a driver that has the function `name`. The name is one of the functions in [`sys`](crate::sys).
 pub fn has_function(name: &str) -> bool {
     let symbol = SYMBOLS.iter().find(|symbol| symbol.name() == name);
     matches!((opened(), symbol), (Ok(driver), Some(symbol)) if driver.find(symbol).is_some())
 }
 
-/// The name of the function whose absence has this code.
+/// Returns the name of the missing function that this error code stands for.
 pub(crate) fn missing_function(code: CUresult) -> Option<&'static str> {
     let index = code.checked_sub(FIRST_MISSING)?;
     Some(SYMBOLS.get(index as usize)?.name())
@@ -137,7 +139,7 @@ pub(crate) fn missing_function(code: CUresult) -> Option<&'static str> {
 fn open() -> Result<Driver, String> {
     if let Some(path) = system::environment::variable(LIBRARY_VARIABLE) {
         let shown = path.to_string_lossy().into_owned();
-        // SAFETY: whoever set the variable answers for the library's constructors.
+        // SAFETY: the user who sets the variable vouches for the library's constructors.
         let opened = unsafe { libloading::Library::new(&path) };
         return match opened {
             Ok(library) => Ok(Driver::new(library, shown)),
@@ -159,7 +161,7 @@ fn open() -> Result<Driver, String> {
     Err("there is no CUDA driver for this system".to_owned())
 }
 
-/// What the system says of a library that it cannot open, in one line.
+/// Returns the system's reason for not opening a library, in one line.
 #[cfg(any(unix, windows))]
 fn reason(error: &libloading::Error) -> String {
     let text = std::error::Error::source(error)
@@ -167,7 +169,7 @@ fn reason(error: &libloading::Error) -> String {
     text.replace('\n', " ")
 }
 
-/// By the dynamic linker's rules, then where Linux under Windows (WSL) has it.
+/// The names to try: first by the dynamic linker's rules, then the path that Linux under Windows (WSL) uses.
 #[cfg(unix)]
 const NAMES: &[&str] = &[
     "libcuda.so.1",
@@ -179,15 +181,15 @@ const NAMES: &[&str] = &["nvcuda.dll"];
 
 #[cfg(unix)]
 fn open_system(name: &str) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: the constructors of NVIDIA's driver.
+    // SAFETY: the constructors are those of NVIDIA's driver.
     unsafe { libloading::Library::new(name) }
 }
 
-/// From the system's own folder alone, where the driver is, so that no file of the current folder takes its place.
+/// Opens the library from the system folder only, so that no file of the current folder takes its place.
 #[cfg(windows)]
 fn open_system(name: &str) -> Result<libloading::Library, libloading::Error> {
     use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library};
-    // SAFETY: the constructors of NVIDIA's driver.
+    // SAFETY: the constructors are those of NVIDIA's driver.
     let opened = unsafe { Library::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) };
     opened.map(Into::into)
 }
@@ -220,8 +222,8 @@ impl Driver {
         driver
     }
 
-    /// A function as the driver's own look-up finds it; by its exported name where there is no look-up, or where it gives
-    /// an error.
+    /// Looks a function up by the driver's look-up function. Where there is none, or where it returns an error, takes the
+    /// function by its exported name.
     fn find(&self, symbol: &Symbol) -> Option<*mut c_void> {
         let name = CStr::from_bytes_with_nul(symbol.name.as_bytes()).ok()?;
         let export = CStr::from_bytes_with_nul(symbol.export.as_bytes()).ok()?;
@@ -231,11 +233,13 @@ impl Driver {
         }
     }
 
-    /// What the driver's own look-up says: an address, or null where it has no such function.
+    /// Calls the driver's look-up function. Returns null if the driver has no such function, and `None` if the look-up
+    /// failed.
     fn looked_up(&self, name: &CStr, version: c_int) -> Option<*mut c_void> {
         let mut address = ptr::null_mut();
         let mut status = 0;
-        // SAFETY: a C string and places to write to; 0 asks for the functions of the legacy default stream.
+        // SAFETY: the name is a C string and the pointers are valid for writes; 0 asks for the functions of the legacy
+        // default stream.
         let code = unsafe {
             match self.lookup? {
                 Lookup::Second(function) => {
@@ -249,7 +253,7 @@ impl Driver {
 
     #[cfg(any(unix, windows))]
     fn exported(&self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: an address only; who calls it knows the type.
+        // SAFETY: the symbol is only taken as an address; the caller knows its type.
         let found = unsafe { self.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
         found
             .ok()

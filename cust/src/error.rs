@@ -1,4 +1,4 @@
-//! Errors: numbers of the driver, with names for those that are known.
+//! Errors: the driver's error codes, with names for the known ones.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -6,25 +6,24 @@ use std::fmt;
 use crate::driver;
 use crate::sys::{self, CUresult};
 
-/// The code of [`CudaError::NoDriver`], which no driver has.
+/// The code of [`CudaError::NoDriver`], which no driver returns.
 pub(crate) const NO_DRIVER: CUresult = 100_102;
 /// The code of [`CudaError::UnexpectedValue`].
 const UNEXPECTED_VALUE: CUresult = 100_103;
-/// The code of [`CudaError::MissingFunction`] for the first of the functions; the others follow.
+/// The code of [`CudaError::MissingFunction`] for the first function. The codes of the other functions follow.
 pub(crate) const FIRST_MISSING: CUresult = 100_200;
 
-/// What can be had, or an error.
+/// A value, or an error.
 pub type CudaResult<T> = Result<T, CudaError>;
-/// What came of giving something back: where that failed, the error and the thing itself.
+/// The result of releasing a resource. A failure returns the error and the resource.
 pub type DropResult<T> = Result<(), (CudaError, T)>;
 
 macro_rules! errors {
     ($($variant:ident = $code:literal, $name:literal;)*) => {
         /// An error of the driver, or of this crate.
         ///
-        /// It is made of the number that the driver returns, and a number without a name here becomes
-        /// [`Other`](Self::Other). The text that it displays has the driver's name for the error, the number, and the driver's
-        /// explanation.
+        /// Every number that the driver returns has a value: a number without a name here becomes [`Other`](Self::Other).
+        /// The displayed text has the driver's name of the error, the number, and the driver's explanation.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum CudaError {
@@ -32,27 +31,27 @@ macro_rules! errors {
                 #[doc = concat!("`", $name, "` (", stringify!($code), ").")]
                 $variant,
             )*
-            /// An allocation of no bytes, or of more than can be counted (100100).
+            /// An allocation of zero bytes, or of more bytes than a `usize` can hold (100100).
             InvalidMemoryAllocation,
-            /// An error of OptiX (100101); nothing in this crate gives it.
+            /// An error of OptiX (100101). This crate never returns it.
             OptixError,
-            /// There is no CUDA driver to be opened (100102).
+            /// There is no CUDA driver that can be opened (100102).
             NoDriver,
-            /// The driver answered with a number that this crate has no name for (100103).
+            /// The driver returned a value that has no name in this crate (100103).
             UnexpectedValue,
-            /// The driver lacks the function of this name: it is too old (from 100200).
+            /// The driver is too old and lacks the function of this name (100200 and later).
             #[non_exhaustive]
             MissingFunction(&'static str),
-            /// An error that this crate has no name for, with its number.
+            /// An error that has no name in this crate, with its number.
             #[non_exhaustive]
             Other(u32),
         }
 
-        /// All errors of the driver that have a name here, with their numbers and the driver's names.
+        /// The driver's errors that have a name here, with their numbers and the driver's names.
         const NAMED: &[(CudaError, CUresult, &str)] = &[ $( (CudaError::$variant, $code, $name), )* ];
 
         impl CudaError {
-            /// The error of this number.
+            /// Returns the error of this number.
             pub fn from_code(code: u32) -> Self {
                 match code {
                     $( $code => Self::$variant, )*
@@ -64,7 +63,7 @@ macro_rules! errors {
                 }
             }
 
-            /// The number of the error.
+            /// Returns the number of the error.
             pub fn code(self) -> u32 {
                 match self {
                     $( Self::$variant => $code, )*
@@ -193,7 +192,7 @@ impl fmt::Display for CudaError {
                 );
             }
             _ => {
-                // SAFETY: these two functions write a constant C string, or say that there is none.
+                // SAFETY: both functions write a constant C string, or return an error.
                 let (name, text) = unsafe {
                     (
                         driver_text(sys::cuGetErrorName, code),
@@ -215,16 +214,16 @@ impl fmt::Display for CudaError {
     }
 }
 
-/// A text of the driver about an error.
+/// Returns the text that the driver's function `ask` has for an error.
 ///
 /// # Safety
-/// Where `ask` returns 0 it has written null or a C string that is never freed.
+/// If `ask` returns 0, it must have written null or a C string that is never freed.
 unsafe fn driver_text(
     ask: unsafe fn(CUresult, *mut *const c_char) -> CUresult,
     code: CUresult,
 ) -> Option<&'static str> {
     let mut text = std::ptr::null();
-    // SAFETY: a place to write to; the rest is the contract.
+    // SAFETY: the pointer is valid for a write; the caller guarantees the rest.
     unsafe {
         if ask(code, &mut text) != 0 || text.is_null() {
             return None;
@@ -235,9 +234,9 @@ unsafe fn driver_text(
 
 impl std::error::Error for CudaError {}
 
-/// Makes a result of what the driver returns.
+/// Converts the driver's error code to a result.
 pub(crate) trait ToResult {
-    /// Nothing, or the error.
+    /// Returns the error, if there is one.
     fn to_result(self) -> CudaResult<()>;
 }
 
@@ -251,7 +250,7 @@ impl ToResult for CUresult {
     }
 }
 
-/// What a function of the driver writes to the place that it is given.
+/// Returns the value that a function of the driver writes through its pointer.
 #[inline]
 pub(crate) fn written<T: Default>(call: impl FnOnce(&mut T) -> CUresult) -> CudaResult<T> {
     let mut value = T::default();

@@ -1,4 +1,4 @@
-//! Events: marks in streams, to wait for and to measure between.
+//! Events: markers in streams, for synchronization and for measuring time.
 
 use std::mem;
 use std::ptr;
@@ -9,65 +9,65 @@ use crate::stream::Stream;
 use crate::sys::{self, CUevent};
 
 bitflags::bitflags! {
-    /// What an event is for.
+    /// Flags of an event.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct EventFlags: u32 {
-        /// Nothing special.
+        /// The default: the event records the time.
         const DEFAULT = 0x0;
-        /// A thread that waits for it sleeps.
+        /// A thread that waits for the event blocks instead of spinning.
         const BLOCKING_SYNC = 0x1;
-        /// It keeps no time, and costs less.
+        /// The event records no time, which makes it cheaper.
         const DISABLE_TIMING = 0x2;
-        /// Another process can use it; goes with `DISABLE_TIMING` only.
+        /// Other processes can use the event. It requires `DISABLE_TIMING`.
         const INTERPROCESS = 0x4;
     }
 }
 
-/// Whether what was queued before an event is done.
+/// Whether the work before an event has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventStatus {
-    /// It is.
+    /// The work has finished.
     Ready,
-    /// Not yet.
+    /// The work has not finished yet.
     NotReady,
 }
 
-/// A mark that streams pass.
+/// A marker that is recorded in a stream.
 #[derive(Debug)]
 pub struct Event(CUevent);
 
-// SAFETY: an event may be used by any thread.
+// SAFETY: any thread may use an event.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// A new event.
+    /// Creates an event.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(flags: EventFlags) -> CudaResult<Self> {
         let mut event = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuEventCreate(&mut event, flags.bits()) }.to_result()?;
         Ok(Self(event))
     }
 
-    /// Queues the event in a stream.
+    /// Records the event in a stream.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn record(&self, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: both are there.
+        // SAFETY: both handles are valid.
         unsafe { sys::cuEventRecord(self.0, stream.as_inner()) }.to_result()
     }
 
-    /// Whether what was queued before the event is done.
+    /// Returns whether the work before the event has finished.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn query(&self) -> CudaResult<EventStatus> {
-        // SAFETY: the event is there.
+        // SAFETY: the event is valid.
         match unsafe { sys::cuEventQuery(self.0) }.to_result() {
             Ok(()) => Ok(EventStatus::Ready),
             Err(CudaError::NotReady) => Ok(EventStatus::NotReady),
@@ -75,28 +75,29 @@ impl Event {
         }
     }
 
-    /// Waits for what was queued before the event.
+    /// Waits until the work before the event has finished.
     ///
     /// # Errors
-    /// What the driver says, also of earlier work.
+    /// Returns the driver's error, which may be that of earlier work.
     pub fn synchronize(&self) -> CudaResult<()> {
-        // SAFETY: the event is there.
+        // SAFETY: the event is valid.
         unsafe { sys::cuEventSynchronize(self.0) }.to_result()
     }
 
-    /// The milliseconds from `start` to this event.
+    /// Returns the time from `start` to this event, in milliseconds.
     ///
     /// # Errors
-    /// What the driver says, for instance that one of them has not been passed yet.
+    /// Returns the driver's error, for instance if one of the events has not completed yet.
     pub fn elapsed_time_f32(&self, start: &Self) -> CudaResult<f32> {
-        // SAFETY: a place to write to; both events are there.
+        // SAFETY: the pointer is valid for a write; both events are valid.
         written(|milliseconds| unsafe { sys::cuEventElapsedTime(milliseconds, start.0, self.0) })
     }
 
-    /// The time from `start` to this event.
+    /// Returns the time from `start` to this event.
     ///
     /// # Errors
-    /// As of [`elapsed_time_f32`](Self::elapsed_time_f32); [`CudaError::InvalidValue`] where `start` is the later.
+    /// Returns the errors of [`elapsed_time_f32`](Self::elapsed_time_f32), and [`CudaError::InvalidValue`] if `start` is
+    /// the later event.
     pub fn elapsed(&self, start: &Self) -> CudaResult<Duration> {
         let milliseconds = f64::from(self.elapsed_time_f32(start)?);
         Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|_| CudaError::InvalidValue)
@@ -106,12 +107,12 @@ impl Event {
         self.0
     }
 
-    /// Destroys the event, as dropping it does, and says what came of it.
+    /// Destroys the event and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the event.
+    /// Returns the driver's error and the event.
     pub fn drop(event: Event) -> DropResult<Event> {
-        // SAFETY: this value's own, destroyed here and not once more.
+        // SAFETY: this value owns the handle, and is forgotten once it is destroyed.
         match unsafe { sys::cuEventDestroy(event.0) }.to_result() {
             Ok(()) => {
                 mem::forget(event);
@@ -124,7 +125,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuEventDestroy(self.0) };
     }
 }

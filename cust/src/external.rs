@@ -1,4 +1,4 @@
-//! Memory of other APIs, such as Vulkan, by file descriptors.
+//! Memory of other APIs, such as Vulkan, imported by file descriptors.
 
 use std::ptr;
 
@@ -6,25 +6,26 @@ use crate::error::{CudaResult, ToResult};
 use crate::memory::{DeviceCopy, DevicePointer};
 use crate::sys::{self, CUDA_EXTERNAL_MEMORY_BUFFER_DESC, CUDA_EXTERNAL_MEMORY_HANDLE_DESC};
 
-/// Memory of another API.
+/// Imported memory of another API.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct ExternalMemory(sys::CUexternalMemory);
 
 impl ExternalMemory {
-    /// Takes memory over by its file descriptor.
+    /// Imports memory by its file descriptor.
     ///
     /// # Errors
-    /// What the driver says; the descriptor is then still the caller's.
+    /// Returns the driver's error. The caller then still owns the descriptor.
     ///
     /// # Safety
-    /// The descriptor is of memory with so many bytes, made to be shared. Where this succeeds it is the driver's.
+    /// The descriptor must be that of shareable memory of `size` bytes. If the import succeeds, the driver owns the
+    /// descriptor.
     pub unsafe fn import(fd: i32, size: usize) -> CudaResult<ExternalMemory> {
         let nothing = sys::CUexternalMemoryWin32 {
             handle: ptr::null_mut(),
             name: ptr::null(),
         };
-        // All bytes first, then the descriptor's.
+        // The Windows variant initializes every byte of the union, then the descriptor overwrites its own.
         let mut handle = sys::CUexternalMemoryHandle { win32: nothing };
         handle.fd = fd;
         let description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
@@ -35,28 +36,28 @@ impl ExternalMemory {
             reserved: [0; 16],
         };
         let mut memory = ptr::null_mut();
-        // SAFETY: a place to write to, a description to read; the rest is the contract.
+        // SAFETY: one pointer is valid for a write, the other for a read; the caller guarantees the rest.
         unsafe { sys::cuImportExternalMemory(&mut memory, &description) }.to_result()?;
         Ok(Self(memory))
     }
 
-    /// Gives this memory back and takes other memory over in its place.
+    /// Imports other memory and releases the current memory.
     ///
     /// # Errors
-    /// What the driver says; the memory then stays what it is.
+    /// Returns the driver's error. This value then keeps its memory.
     ///
     /// # Safety
-    /// As of [`import`](Self::import), and nothing uses the memory that is given back.
+    /// The conditions of [`import`](Self::import) must hold, and nothing may use the memory that is released.
     pub unsafe fn reimport(&mut self, fd: i32, size: usize) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         *self = unsafe { Self::import(fd, size) }?;
         Ok(())
     }
 
-    /// The address of a part of the memory on the device, good for as long as this value is there.
+    /// Maps a part of the memory and returns its device address, which is valid for as long as this value lives.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn mapped_buffer<T: DeviceCopy>(
         &self,
         size_in_bytes: usize,
@@ -69,7 +70,7 @@ impl ExternalMemory {
             reserved: [0; 16],
         };
         let mut address = 0;
-        // SAFETY: a place to write to, a description to read; the memory is there.
+        // SAFETY: one pointer is valid for a write, the other for a read; the memory is valid.
         unsafe { sys::cuExternalMemoryGetMappedBuffer(&mut address, self.0, &description) }
             .to_result()?;
         Ok(DevicePointer::from_raw(address))
@@ -78,7 +79,7 @@ impl ExternalMemory {
 
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuDestroyExternalMemory(self.0) };
     }
 }

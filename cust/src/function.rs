@@ -1,4 +1,4 @@
-//! Kernels, and the shapes of their launches.
+//! Kernels, their attributes, and the dimensions of launches.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -11,37 +11,37 @@ use crate::sys::{self, CUfunction};
 
 macro_rules! shapes {
     ($($name:ident, $what:literal;)*) => { $(
-        #[doc = concat!("How many ", $what, " there are in each direction.")]
+        #[doc = concat!("The number of ", $what, " in each dimension.")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// In the first direction.
+            /// The x dimension.
             pub x: u32,
-            /// In the second.
+            /// The y dimension.
             pub y: u32,
-            /// In the third.
+            /// The z dimension.
             pub z: u32,
         }
 
         impl $name {
-            /// In one direction.
+            /// Creates a one-dimensional size.
             #[inline]
             pub fn x(x: u32) -> $name {
                 Self { x, y: 1, z: 1 }
             }
 
-            /// In two directions.
+            /// Creates a two-dimensional size.
             #[inline]
             pub fn xy(x: u32, y: u32) -> $name {
                 Self { x, y, z: 1 }
             }
 
-            /// In three directions.
+            /// Creates a three-dimensional size.
             #[inline]
             pub fn xyz(x: u32, y: u32, z: u32) -> $name {
                 Self { x, y, z }
             }
 
-            /// All of them, as the driver counts.
+            /// Returns the product of the dimensions as the driver's integer type.
             pub(crate) fn total(self) -> CudaResult<c_int> {
                 let all = self.x.checked_mul(self.y).and_then(|plane| plane.checked_mul(self.z));
                 all.and_then(|all| c_int::try_from(all).ok()).ok_or(CudaError::InvalidValue)
@@ -77,8 +77,7 @@ macro_rules! shapes {
     )* };
 }
 
-/// Conversions from vectors. One of `usize` that does not fit 32 bits becomes the largest number, which the driver
-/// refuses.
+/// Conversions from vectors. A `usize` that does not fit in 32 bits becomes `u32::MAX`, which the driver refuses.
 macro_rules! vectors {
     ($feature:literal, $name:ident, [$($two:ty),*], [$($three:ty),*]) => {
         $(
@@ -110,43 +109,43 @@ shapes! {
     BlockSize, "threads of a block";
 }
 
-/// What can be asked about a kernel, and of the ones from `MaxDynamicSharedSizeBytes` on some be set. The names are the
-/// driver's, without its prefix.
+/// An attribute of a kernel. Some of those from `MaxDynamicSharedSizeBytes` on can also be set. The names are the driver's
+/// without the prefix `CU_FUNC_ATTRIBUTE_`.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub enum FunctionAttribute {
-    /// The most threads that a block can have.
+    /// The maximum number of threads in a block.
     MaxThreadsPerBlock = 0,
-    /// The bytes of shared memory that the kernel itself declares.
+    /// The static shared memory of a block, in bytes.
     SharedMemorySizeBytes = 1,
-    /// The bytes of constant memory.
+    /// The constant memory that the kernel uses, in bytes.
     ConstSizeBytes = 2,
-    /// The bytes of local memory of a thread.
+    /// The local memory of a thread, in bytes.
     LocalSizeBytes = 3,
-    /// The registers of a thread.
+    /// The number of registers of a thread.
     NumRegisters = 4,
-    /// The version of PTX, ten times major plus minor.
+    /// The PTX version: ten times the major version plus the minor version.
     PtxVersion = 5,
-    /// The architecture of the machine code, ten times major plus minor.
+    /// The architecture of the machine code: ten times the major version plus the minor version.
     BinaryVersion = 6,
-    /// Whether it was compiled to cache all loads.
+    /// Whether the kernel was compiled to cache global loads in the L1 cache.
     CacheModeCa = 7,
-    /// The most bytes of dynamic shared memory that a launch may ask for. Above 48 KiB it has to be set first.
+    /// The maximum dynamic shared memory of a launch, in bytes. It must be set before a launch with more than 48 KiB.
     MaxDynamicSharedSizeBytes = 8,
-    /// The wanted share of shared memory in a multiprocessor's memory, in percent.
+    /// The preferred share of shared memory in a multiprocessor's L1 cache and shared memory, in percent.
     PreferredSharedMemoryCarveout = 9,
-    /// Whether a launch has to say the size of its clusters.
+    /// Whether a launch must set the cluster size.
     ClusterSizeMustBeSet = 10,
-    /// The width of a cluster, in blocks, that the kernel was compiled for.
+    /// The x dimension of the cluster that the kernel was compiled for, in blocks.
     RequiredClusterWidth = 11,
-    /// Its height.
+    /// The y dimension of that cluster.
     RequiredClusterHeight = 12,
-    /// Its depth.
+    /// The z dimension of that cluster.
     RequiredClusterDepth = 13,
-    /// Whether clusters of a size may be used that not every device has.
+    /// Whether the kernel may run with cluster sizes that not every device supports.
     NonPortableClusterSizeAllowed = 14,
-    /// How the blocks of a cluster are spread over multiprocessors.
+    /// The policy that schedules the blocks of a cluster.
     ClusterSchedulingPolicyPreference = 15,
 }
 
@@ -157,7 +156,7 @@ pub struct Function<'a> {
     module: PhantomData<&'a Module>,
 }
 
-// SAFETY: a kernel may be launched by any thread.
+// SAFETY: any thread may launch a kernel.
 unsafe impl Send for Function<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Function<'_> {}
@@ -170,76 +169,78 @@ impl Function<'_> {
         }
     }
 
-    /// An attribute of the kernel.
+    /// Returns an attribute of the kernel.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_attribute(&self, attr: FunctionAttribute) -> CudaResult<i32> {
-        // SAFETY: a place to write to; the kernel is there.
+        // SAFETY: the pointer is valid for a write; the kernel is valid.
         written(|value| unsafe { sys::cuFuncGetAttribute(value, attr as u32, self.inner) })
     }
 
     /// Sets an attribute of the kernel.
     ///
     /// # Errors
-    /// What the driver says, for instance that the attribute cannot be set.
+    /// Returns the driver's error, for instance if the attribute cannot be set.
     pub fn set_attribute(&mut self, attr: FunctionAttribute, value: i32) -> CudaResult<()> {
-        // SAFETY: the kernel is there.
+        // SAFETY: the kernel is valid.
         unsafe { sys::cuFuncSetAttribute(self.inner, attr as u32, value) }.to_result()
     }
 
-    /// Allows launches with so many bytes of dynamic shared memory: needed above 48 KiB.
+    /// Allows launches with up to `bytes` bytes of dynamic shared memory. A launch with more than 48 KiB needs it.
     ///
     /// # Errors
-    /// That the device has less.
+    /// Returns the driver's error if the device has less shared memory, and [`CudaError::InvalidValue`] if `bytes` does not
+    /// fit in 31 bits.
     pub fn set_max_dynamic_shared_memory(&mut self, bytes: usize) -> CudaResult<()> {
         let bytes = i32::try_from(bytes).map_err(|_| CudaError::InvalidValue)?;
         self.set_attribute(FunctionAttribute::MaxDynamicSharedSizeBytes, bytes)
     }
 
-    /// Sets the kernel's preference between the L1 cache and shared memory.
+    /// Sets the kernel's preferred split between the L1 cache and shared memory.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
-        // SAFETY: the kernel is there.
+        // SAFETY: the kernel is valid.
         unsafe { sys::cuFuncSetCacheConfig(self.inner, config as u32) }.to_result()
     }
 
-    /// Sets the size of the banks of the kernel's shared memory.
+    /// Sets the width of a shared memory bank for the kernel.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_shared_memory_config(&mut self, cfg: SharedMemoryConfig) -> CudaResult<()> {
-        // SAFETY: the kernel is there.
+        // SAFETY: the kernel is valid.
         unsafe { sys::cuFuncSetSharedMemConfig(self.inner, cfg as u32) }.to_result()
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn to_raw(&self) -> CUfunction {
         self.inner
     }
 
-    /// The bytes of dynamic shared memory that a block can have where so many blocks of that size run on a multiprocessor.
+    /// Returns the dynamic shared memory, in bytes, that a block can have if `blocks` blocks of `block_size` threads are to
+    /// be resident on a multiprocessor.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn available_dynamic_shared_memory_per_block(
         &self,
         blocks: GridSize,
         block_size: BlockSize,
     ) -> CudaResult<usize> {
         let (blocks, threads) = (blocks.total()?, block_size.total()?);
-        // SAFETY: a place to write to; the kernel is there.
+        // SAFETY: the pointer is valid for a write; the kernel is valid.
         written(|bytes| unsafe {
             sys::cuOccupancyAvailableDynamicSMemPerBlock(bytes, self.inner, blocks, threads)
         })
     }
 
-    /// How many blocks of that size run at once on a multiprocessor.
+    /// Returns the occupancy: the number of blocks of `block_size` threads that are resident on a multiprocessor at once.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn max_active_blocks_per_multiprocessor(
         &self,
         block_size: BlockSize,
@@ -247,7 +248,7 @@ impl Function<'_> {
     ) -> CudaResult<u32> {
         let threads = block_size.total()?;
         let mut blocks = 0;
-        // SAFETY: a place to write to; the kernel is there.
+        // SAFETY: the pointer is valid for a write; the kernel is valid.
         let code = unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &mut blocks,
@@ -260,11 +261,11 @@ impl Function<'_> {
         count(blocks)
     }
 
-    /// The fewest blocks that fill the device, and the size of a block for which that is so. A block has no more threads
-    /// than `block_size_limit` in all; where that is 0 there is no limit.
+    /// Returns the smallest grid, in blocks, and the block size, in threads, with which the kernel reaches the highest
+    /// occupancy. A block has at most `block_size_limit` threads in all; 0 means no limit.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn suggested_launch_configuration(
         &self,
         dynamic_smem_size: usize,
@@ -272,7 +273,8 @@ impl Function<'_> {
     ) -> CudaResult<(u32, u32)> {
         let limit = block_size_limit.total()?;
         let (mut blocks, mut threads) = (0, 0);
-        // SAFETY: places to write to; the kernel is there; shared memory does not depend on the block.
+        // SAFETY: the pointers are valid for writes; the kernel is valid; `None` means that the shared memory does not
+        // depend on the block size.
         let code = unsafe {
             sys::cuOccupancyMaxPotentialBlockSize(
                 &mut blocks,
@@ -287,28 +289,28 @@ impl Function<'_> {
         Ok((count(blocks)?, count(threads)?))
     }
 
-    /// The most blocks that a cluster of such a launch can have.
+    /// Returns the maximum number of blocks in a cluster of such a launch.
     ///
     /// # Errors
-    /// What the driver says, for instance that the device has no clusters.
+    /// Returns the driver's error, for instance if the device does not support clusters.
     pub fn max_potential_cluster_size(&self, config: &LaunchConfig) -> CudaResult<u32> {
         let mut size = 0;
         config.with_raw(std::ptr::null_mut(), |raw| {
-            // SAFETY: a place to write to, a configuration to read; the kernel is there.
+            // SAFETY: one pointer is valid for a write, the other for a read; the kernel is valid.
             unsafe { sys::cuOccupancyMaxPotentialClusterSize(&mut size, self.inner, raw) }
                 .to_result()
         })?;
         count(size)
     }
 
-    /// How many clusters of such a launch run at once on the device.
+    /// Returns the number of clusters of such a launch that are resident on the device at once.
     ///
     /// # Errors
-    /// What the driver says, for instance that the device has no clusters.
+    /// Returns the driver's error, for instance if the device does not support clusters.
     pub fn max_active_clusters(&self, config: &LaunchConfig) -> CudaResult<u32> {
         let mut clusters = 0;
         config.with_raw(std::ptr::null_mut(), |raw| {
-            // SAFETY: a place to write to, a configuration to read; the kernel is there.
+            // SAFETY: one pointer is valid for a write, the other for a read; the kernel is valid.
             unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, self.inner, raw) }.to_result()
         })?;
         count(clusters)

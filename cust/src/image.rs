@@ -1,7 +1,7 @@
-//! Images of modules: that one ends where the bytes end, before the driver reads it.
+//! Images of modules, checked for truncation before the driver reads them.
 //!
-//! The driver is given a pointer only. It takes the length from the image itself, so one that was cut off would be read
-//! beyond its end.
+//! The driver gets only a pointer and takes the length from the image itself. It would read a truncated image beyond its
+//! end.
 
 use crate::error::{CudaError, CudaResult};
 
@@ -9,23 +9,25 @@ use crate::error::{CudaError, CudaResult};
 const ELF: &[u8] = b"\x7fELF";
 /// The first bytes of a fat binary, a list of images.
 const FAT_BINARY: &[u8] = &[0x50, 0xed, 0x55, 0xba];
-/// The first bytes of what a compiler puts into a program: a pointer to a fat binary, which the driver would follow.
+/// The first bytes of the wrapper that a compiler puts into a program: a pointer to a fat binary, which the driver would
+/// follow.
 const WRAPPER: &[u8] = &[0xb1, 0x43, 0x62, 0x46];
-/// The kind of an ELF section without bytes in the file.
+/// The type of an ELF section without bytes in the file (`SHT_NOBITS`).
 const NO_BITS: u64 = 8;
-/// From here on the kinds are NVIDIA's own, of which some may have no bytes in the file either.
+/// The first processor-specific section type (`SHT_LOPROC`). Some of NVIDIA's own types may have no bytes in the file
+/// either.
 const FIRST_OF_THE_PROCESSOR: u64 = 0x7000_0000;
 
-/// An image that the driver can be given: whole, followed by a NUL, at an address that is a multiple of 8.
+/// An image that is safe to give to the driver: complete, followed by a NUL, at an address that is a multiple of 8.
 pub(crate) struct Image {
     words: Vec<u64>,
 }
 
 impl Image {
-    /// Of any kind: machine code, a fat binary, or else text.
+    /// Creates an image of any kind: machine code, a fat binary, or otherwise text.
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where the image says that it is longer than it is, or is a pointer only.
+    /// Returns [`CudaError::InvalidImage`] if the image claims to be longer than it is, or is only a pointer.
     pub(crate) fn new(bytes: &[u8]) -> CudaResult<Self> {
         let whole = if bytes.starts_with(ELF) {
             elf_is_whole(bytes).unwrap_or(false)
@@ -37,7 +39,7 @@ impl Image {
         if !whole {
             return Err(CudaError::InvalidImage);
         }
-        // One byte more at least: the NUL.
+        // At least one more byte, for the NUL.
         let mut words = vec![0_u64; bytes.len() / 8 + 1];
         for (word, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
             let mut part = [0; 8];
@@ -47,10 +49,10 @@ impl Image {
         Ok(Self { words })
     }
 
-    /// Machine code only.
+    /// Creates an image of machine code.
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where it is not, or not whole.
+    /// Returns [`CudaError::InvalidImage`] if the bytes are no machine code, or are truncated.
     pub(crate) fn cubin(bytes: &[u8]) -> CudaResult<Self> {
         if bytes.starts_with(ELF) {
             Self::new(bytes)
@@ -59,10 +61,10 @@ impl Image {
         }
     }
 
-    /// Text only.
+    /// Creates an image of text.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where there is a NUL in it.
+    /// Returns [`CudaError::InvalidValue`] if the text contains a NUL.
     pub(crate) fn text(text: &str) -> CudaResult<Self> {
         if text.as_bytes().contains(&0) {
             Err(CudaError::InvalidValue)
@@ -76,7 +78,7 @@ impl Image {
     }
 }
 
-/// The number of that many bytes at an offset, the lowest byte first.
+/// Reads a little-endian number of `size` bytes at `offset`.
 fn number(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
     let part = bytes.get(offset..offset.checked_add(size)?)?;
     Some(
@@ -92,7 +94,7 @@ fn fits(bytes: &[u8], offset: u64, size: u64) -> bool {
         .is_some_and(|end| end <= bytes.len() as u64)
 }
 
-/// Whether the tables of a 64-bit ELF file and its sections are inside; none where a header is not.
+/// Returns whether the tables and the sections of a 64-bit ELF file lie inside the bytes, or `None` if a header does not.
 fn elf_is_whole(bytes: &[u8]) -> Option<bool> {
     let table = |offset: usize, size: usize, count: usize| {
         Some((
@@ -118,7 +120,8 @@ fn elf_is_whole(bytes: &[u8]) -> Option<bool> {
     Some(whole)
 }
 
-/// Whether the header and what it announces are inside; none where the header is not.
+/// Returns whether a fat binary's header and the contents that it announces lie inside the bytes, or `None` if the header
+/// does not.
 fn fat_binary_is_whole(bytes: &[u8]) -> Option<bool> {
     let (header, rest) = (number(bytes, 6, 2)?, number(bytes, 8, 8)?);
     Some(header >= 16 && fits(bytes, header, rest))

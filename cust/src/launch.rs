@@ -1,4 +1,4 @@
-//! Launches: the macro [`launch!`](crate::launch!), and [`LaunchConfig`] for what it has no place for.
+//! Launches: the macro [`launch!`](crate::launch!), and [`LaunchConfig`] for launches with attributes.
 
 use std::ffi::c_void;
 
@@ -9,21 +9,21 @@ use crate::sys::{
     self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
 };
 
-/// Queues a kernel in a stream.
+/// Launches a kernel in a stream.
 ///
-/// `launch!(kernel<<<grid, block, shared, stream>>>(arguments))`, where `kernel` is a
-/// [`Function`](crate::function::Function), or `module.kernel` to look it up by its name first. `grid` and `block` are what
-/// can be made a [`GridSize`] and a [`BlockSize`], `shared` the bytes of dynamic shared memory,
-/// `stream` the name of a variable. Each argument is evaluated once and must be [`DeviceCopy`]. What comes of it is a
-/// [`CudaResult`]`<()>`: that the kernel was queued, not that it ran.
+/// The syntax is `launch!(kernel<<<grid, block, shared, stream>>>(arguments))`. `kernel` is a
+/// [`Function`](crate::function::Function), or `module.kernel`, which looks the kernel up by its name first. `grid` and
+/// `block` are values that convert to a [`GridSize`] and a [`BlockSize`], `shared` is the dynamic shared memory in bytes,
+/// and `stream` is the name of a variable. Each argument is evaluated once and must be [`DeviceCopy`]. The value is a
+/// [`CudaResult`]`<()>`, which says that the launch was queued, not that the kernel ran.
 ///
 /// # Safety
-/// The arguments are, in number and type, the kernel's parameters, and the kernel may be run with them.
+/// The arguments must match the kernel's parameters in number and type, and the kernel must be sound to run with them.
 ///
 /// ```no_run
 /// # use cust::prelude::*;
 /// # fn example(module: &Module, stream: Stream, out: &DeviceBuffer<f32>) -> cust::error::CudaResult<()> {
-/// // SAFETY: the kernel takes a pointer and a length, and stays inside.
+/// // SAFETY: the kernel takes a pointer and a length, and stays in bounds.
 /// unsafe {
 ///     launch!(module.fill<<<(4, 1), 256, 0, stream>>>(out.as_device_ptr(), out.len()))?;
 /// }
@@ -49,12 +49,12 @@ macro_rules! launch {
     };
 }
 
-/// A parameter as a launch wants it: a pointer to the value, good for as long as the value is there.
+/// Returns a launch parameter: a pointer to the value, which is valid for as long as the value lives.
 pub fn parameter<T: DeviceCopy>(value: &T) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
 }
 
-/// The shape of a launch, with clusters of blocks and more.
+/// The shape and the attributes of a launch: grid, block, shared memory, clusters, cooperation, priority.
 ///
 /// ```
 /// use cust::launch::LaunchConfig;
@@ -72,7 +72,7 @@ pub struct LaunchConfig {
 }
 
 impl LaunchConfig {
-    /// So many blocks of so many threads.
+    /// Creates a configuration with a grid of `grid` blocks of `block` threads each, and no attributes.
     pub fn new(grid: impl Into<GridSize>, block: impl Into<BlockSize>) -> Self {
         Self {
             grid: grid.into(),
@@ -84,7 +84,7 @@ impl LaunchConfig {
         }
     }
 
-    /// So many bytes of dynamic shared memory per block.
+    /// Sets the dynamic shared memory of a block, in bytes. The default is 0.
     #[must_use]
     pub fn shared_bytes(self, shared_bytes: u32) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl LaunchConfig {
         }
     }
 
-    /// Clusters of so many blocks.
+    /// Sets the number of blocks in a cluster.
     #[must_use]
     pub fn cluster(self, blocks: impl Into<GridSize>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl LaunchConfig {
         }
     }
 
-    /// All blocks run at once, and may wait for one another.
+    /// Makes the launch cooperative: all blocks are resident at once, and may wait for one another.
     #[must_use]
     pub fn cooperative(self, cooperative: bool) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl LaunchConfig {
         }
     }
 
-    /// A priority beside the stream's.
+    /// Sets the priority of the launch, in place of the stream's.
     #[must_use]
     pub fn priority(self, priority: i32) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl LaunchConfig {
         }
     }
 
-    /// Does something with the driver's form of the configuration.
+    /// Calls `work` with the driver's form of the configuration.
     pub(crate) fn with_raw<T>(
         &self,
         stream: CUstream,

@@ -1,7 +1,7 @@
 //! Safe bindings to the CUDA driver, with the names and signatures of Rust-CUDA's crate `cust`.
 //!
-//! Nothing is linked and nothing is looked for when this is built: the driver's library is opened at the first call.
-//! Where there is none, each call gives [`CudaError::NoDriver`](error::CudaError::NoDriver).
+//! The build links no library and searches for none. The driver's library is opened at the first call. Without a driver,
+//! every call returns [`CudaError::NoDriver`](error::CudaError::NoDriver).
 //!
 //! ```
 //! use cust::prelude::*;
@@ -12,7 +12,7 @@
 //!     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 //!     let kernel = module.get_function("add_one")?;
 //!     let buffer = [1.0_f32, 2.0].as_dbuf()?;
-//!     // SAFETY: the kernel takes a pointer and a length, and stays inside.
+//!     // SAFETY: the kernel takes a pointer and a length, and stays in bounds.
 //!     unsafe { launch!(kernel<<<1, 32, 0, stream>>>(buffer.as_device_ptr(), buffer.len()))? };
 //!     stream.synchronize()?;
 //!     buffer.as_host_vec()
@@ -24,9 +24,9 @@
 //! }
 //! ```
 //!
-//! What differs from Rust-CUDA's crate is in the `README.md`.
+//! The `README.md` lists the differences from Rust-CUDA's crate.
 
-// So that the derive's path `::cust` is right in this crate too.
+// Makes the derive's path `::cust` valid in this crate too.
 extern crate self as cust;
 
 pub mod context;
@@ -55,7 +55,7 @@ use crate::device::Device;
 use crate::error::{CudaResult, ToResult};
 
 bitflags::bitflags! {
-    /// Flags of [`init`]: CUDA has none so far.
+    /// Flags of [`init`]. CUDA defines none so far.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CudaFlags: u32 {
         #[doc(hidden)]
@@ -63,20 +63,22 @@ bitflags::bitflags! {
     }
 }
 
-/// Starts the driver. This comes before any other call, once per process; again does no harm.
+/// Initializes the driver. Call this once per process, before any other function; further calls do no harm.
 ///
 /// # Errors
-/// That there is no driver, no device, or what else the driver says.
+/// Returns [`CudaError::NoDriver`](error::CudaError::NoDriver) if there is no driver,
+/// [`CudaError::NoDevice`](error::CudaError::NoDevice) if there is no device, or another error of the driver.
 pub fn init(flags: CudaFlags) -> CudaResult<()> {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { sys::cuInit(flags.bits()) }.to_result()
 }
 
-/// Starts the driver and makes the primary context of the first device current. What is returned has to be kept for as long
+/// Initializes the driver and makes the primary context of the first device current. Keep the returned context for as long
 /// as the device is used.
 ///
 /// # Errors
-/// That there is no driver, no device, or what else the driver says.
+/// Returns [`CudaError::NoDriver`](error::CudaError::NoDriver) if there is no driver,
+/// [`CudaError::NoDevice`](error::CudaError::NoDevice) if there is no device, or another error of the driver.
 #[must_use = "the context is given back when this is dropped"]
 pub fn quick_init() -> CudaResult<Context> {
     init(CudaFlags::empty())?;
@@ -92,13 +94,13 @@ pub struct CudaApiVersion {
 }
 
 impl CudaApiVersion {
-    /// The latest version that the driver supports.
+    /// Returns the latest CUDA version that the driver supports.
     ///
     /// # Errors
-    /// That there is no driver.
+    /// Returns [`CudaError::NoDriver`](error::CudaError::NoDriver) if there is no driver.
     pub fn get() -> CudaResult<CudaApiVersion> {
         let mut version = 0;
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDriverGetVersion(&mut version) }.to_result()?;
         Ok(Self { version })
     }
@@ -109,13 +111,13 @@ impl CudaApiVersion {
         }
     }
 
-    /// The part before the point.
+    /// Returns the major version.
     #[inline]
     pub fn major(self) -> i32 {
         self.version / 1000
     }
 
-    /// The part after the point.
+    /// Returns the minor version.
     #[inline]
     pub fn minor(self) -> i32 {
         (self.version % 1000) / 10
@@ -123,6 +125,6 @@ impl CudaApiVersion {
 }
 
 pub(crate) mod private {
-    /// Keeps a trait to this crate's own types.
+    /// Seals a trait: only types of this crate implement it.
     pub trait Sealed {}
 }

@@ -8,25 +8,25 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::image::Image;
 use crate::sys::{self, CUjitInputType};
 
-/// Makes one image of machine code of several of PTX, machine code and fat binaries.
+/// A linker, which makes one image of machine code from PTX, machine code and fat binaries.
 #[derive(Debug)]
 pub struct Linker {
     raw: sys::CUlinkState,
 }
 
-// SAFETY: a linker may be used by any thread, by one at a time.
+// SAFETY: any thread may use a linker, one thread at a time.
 unsafe impl Send for Linker {}
-// SAFETY: nothing can be done with a shared reference.
+// SAFETY: a shared reference allows no operation.
 unsafe impl Sync for Linker {}
 
 impl Linker {
-    /// A linker for the current context's device.
+    /// Creates a linker for the current context's device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new() -> CudaResult<Self> {
         let mut raw = ptr::null_mut();
-        // SAFETY: a place to write to; there are no options.
+        // SAFETY: the pointer is valid for a write; there are no options.
         unsafe { sys::cuLinkCreate(0, ptr::null_mut(), ptr::null_mut(), &mut raw) }.to_result()?;
         Ok(Self { raw })
     }
@@ -34,17 +34,17 @@ impl Linker {
     /// Adds PTX, which is compiled.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where there is a NUL in the text, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if the text contains a NUL, or the driver's error.
     pub fn add_ptx(&mut self, ptx: impl AsRef<str>) -> CudaResult<()> {
         let text = ptx.as_ref();
-        // The NUL is counted.
+        // The size includes the NUL.
         self.add(&Image::text(text)?, text.len() + 1, sys::CU_JIT_INPUT_PTX)
     }
 
     /// Adds machine code.
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where it is none or was cut off, and what the driver says.
+    /// Returns [`CudaError::InvalidImage`] if the bytes are no machine code or are truncated, or the driver's error.
     pub fn add_cubin(&mut self, cubin: impl AsRef<[u8]>) -> CudaResult<()> {
         let bytes = cubin.as_ref();
         self.add(&Image::cubin(bytes)?, bytes.len(), sys::CU_JIT_INPUT_CUBIN)
@@ -53,7 +53,7 @@ impl Linker {
     /// Adds a fat binary.
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where it was cut off, and what the driver says.
+    /// Returns [`CudaError::InvalidImage`] if the fat binary is truncated, or the driver's error.
     pub fn add_fatbin(&mut self, fatbin: impl AsRef<[u8]>) -> CudaResult<()> {
         let bytes = fatbin.as_ref();
         self.add(
@@ -64,8 +64,8 @@ impl Linker {
     }
 
     fn add(&mut self, image: &Image, bytes: usize, kind: CUjitInputType) -> CudaResult<()> {
-        // SAFETY: so many bytes are readable, and the driver keeps no pointer; the name is a C string; there are no
-        // options.
+        // SAFETY: the image is valid for reads of `bytes` bytes, and the driver keeps no pointer; the name is a C string;
+        // there are no options.
         unsafe {
             sys::cuLinkAddData(
                 self.raw,
@@ -81,26 +81,26 @@ impl Linker {
         .to_result()
     }
 
-    /// Links, and gives the machine code, for [`Module::from_cubin`](crate::module::Module::from_cubin).
+    /// Links, and returns the machine code, for [`Module::from_cubin`](crate::module::Module::from_cubin).
     ///
     /// # Errors
-    /// What the driver says, for instance that a name is defined nowhere.
+    /// Returns the driver's error, for instance if a symbol is not defined.
     pub fn complete(self) -> CudaResult<Vec<u8>> {
         let mut cubin: *mut c_void = ptr::null_mut();
         let mut bytes = 0;
-        // SAFETY: places to write to; the linker is there.
+        // SAFETY: the pointers are valid for writes; the linker is valid.
         unsafe { sys::cuLinkComplete(self.raw, &mut cubin, &mut bytes) }.to_result()?;
         if cubin.is_null() {
             return Err(CudaError::UnexpectedValue);
         }
-        // SAFETY: the driver keeps so many bytes there until the linker is destroyed, at the end of this function.
+        // SAFETY: the driver keeps `bytes` bytes there until the linker is destroyed, at the end of this function.
         Ok(unsafe { slice::from_raw_parts(cubin.cast::<u8>(), bytes) }.to_vec())
     }
 }
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuLinkDestroy(self.raw) };
     }
 }

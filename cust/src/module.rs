@@ -1,4 +1,4 @@
-//! Modules: code for a device, with its kernels and global variables.
+//! Modules: device code with its kernels and global variables.
 
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
@@ -14,34 +14,34 @@ use crate::image::Image;
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, memcpy_dtoh, memcpy_htod};
 use crate::sys::{self, CUjit_option, CUjit_target};
 
-/// Code that was loaded into a context.
+/// Device code that is loaded into a context.
 #[derive(Debug)]
 pub struct Module {
     inner: sys::CUmodule,
 }
 
-// SAFETY: a module may be used by any thread.
+// SAFETY: any thread may use a module.
 unsafe impl Send for Module {}
 // SAFETY: as above.
 unsafe impl Sync for Module {}
 
-/// How much the driver's compiler does.
+/// The optimization level of the driver's compiler.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptLevel {
-    /// As little as possible.
+    /// The least optimization.
     O0 = 0,
-    /// A little.
+    /// The second lowest level.
     O1 = 1,
-    /// More.
+    /// The middle level.
     O2 = 2,
-    /// Still more.
+    /// The second highest level.
     O3 = 3,
-    /// All, as without the option.
+    /// The highest level, and the default.
     O4 = 4,
 }
 
-/// What is taken where an image has no machine code for the device.
+/// The code to use when an image has no machine code for exactly this device.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JitFallback {
@@ -51,7 +51,7 @@ pub enum JitFallback {
     PreferCompatibleBinary = 1,
 }
 
-/// The compute capability that the driver's compiler compiles for.
+/// The compute capability that the driver's compiler targets.
 pub type JitTarget = CUjit_target;
 
 macro_rules! targets {
@@ -59,9 +59,9 @@ macro_rules! targets {
         #[allow(non_upper_case_globals)]
         impl CUjit_target {
             $(
-                #[doc = concat!("Ten times the compute capability: ", stringify!($number), ".")]
+                #[doc = concat!("Compute capability times ten: ", stringify!($number), ".")]
                 pub const $name: Self = Self($number);
-                #[doc = concat!("The same as `", stringify!($name), "`, by the driver's name.")]
+                #[doc = concat!("The driver's name of `", stringify!($name), "`.")]
                 pub const $raw: Self = Self($number);
             )*
         }
@@ -92,28 +92,28 @@ targets! {
     120: Compute120, CU_TARGET_COMPUTE_120;
 }
 
-/// What the driver's compiler is told.
+/// An option of the driver's compiler.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModuleJitOption {
-    /// The most registers of a thread.
+    /// The maximum number of registers of a thread.
     MaxRegisters(u32),
-    /// How much it does.
+    /// The optimization level.
     OptLevel(OptLevel),
-    /// To compile for the current context's device.
+    /// Target the current context's device.
     DetermineTargetFromContext,
-    /// What to compile for.
+    /// The compute capability to target.
     Target(CUjit_target),
-    /// What is taken where there is no machine code for the device.
+    /// The code to use when there is no machine code for exactly this device.
     Fallback(JitFallback),
-    /// Whether there is information for a debugger.
+    /// Whether to generate debug information.
     GenerateDebugInfo(bool),
-    /// Whether there is information about source lines.
+    /// Whether to generate line number information.
     GenerateLineInfo(bool),
 }
 
 impl ModuleJitOption {
-    /// The options as the driver takes them: numbers, and values that stand in the place of pointers.
+    /// Converts options to the driver's form: option numbers, and values that are passed as pointers.
     pub fn into_raw(opts: &[Self]) -> (Vec<CUjit_option>, Vec<*mut c_void>) {
         let pair = |option: &Self| match *option {
             Self::MaxRegisters(count) => (sys::CU_JIT_MAX_REGISTERS, count),
@@ -135,24 +135,24 @@ fn raw_value(value: u32) -> *mut c_void {
     ptr::without_provenance_mut(value as usize)
 }
 
-/// What the driver's compiler writes.
+/// The messages of the driver's compiler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JitLog {
-    /// Remarks.
+    /// The information log.
     pub info: String,
-    /// What is wrong.
+    /// The error log.
     pub error: String,
 }
 
-/// Room for each text of a [`JitLog`]; the driver cuts off what is longer.
+/// The buffer size of each log of a [`JitLog`]. The driver truncates a longer log.
 const LOG_BYTES: usize = 16 * 1024;
 
 impl Module {
-    /// Loads a file of PTX, machine code, or a fat binary.
+    /// Loads a module from a file of PTX, machine code, or a fat binary.
     ///
     /// # Errors
-    /// [`CudaError::FileNotFound`] and [`CudaError::OperatingSystemError`] where the file cannot be read,
-    /// [`CudaError::InvalidImage`] where it was cut off, and what the driver says.
+    /// Returns [`CudaError::FileNotFound`] or [`CudaError::OperatingSystemError`] if the file cannot be read,
+    /// [`CudaError::InvalidImage`] if the image is truncated, or the driver's error.
     pub fn from_file<P: AsRef<Path>>(path: P) -> CudaResult<Module> {
         let bytes = std::fs::read(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => CudaError::FileNotFound,
@@ -161,10 +161,10 @@ impl Module {
         Self::load(&Image::new(&bytes)?, &[])
     }
 
-    /// Loads a fat binary, or what else the driver can load: machine code or PTX.
+    /// Loads a module from a fat binary. Machine code and PTX are accepted too.
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where it was cut off, and what the driver says.
+    /// Returns [`CudaError::InvalidImage`] if the image is truncated, or the driver's error.
     pub fn from_fatbin<T: AsRef<[u8]>>(
         bytes: T,
         options: &[ModuleJitOption],
@@ -172,32 +172,32 @@ impl Module {
         Self::load(&Image::new(bytes.as_ref())?, options)
     }
 
-    /// Loads machine code.
+    /// Loads a module from machine code (a cubin).
     ///
     /// # Errors
-    /// [`CudaError::InvalidImage`] where it is none or was cut off, and what the driver says.
+    /// Returns [`CudaError::InvalidImage`] if the bytes are no machine code or are truncated, or the driver's error.
     pub fn from_cubin<T: AsRef<[u8]>>(bytes: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Self::load(&Image::cubin(bytes.as_ref())?, options)
     }
 
-    /// Loads PTX from a C string.
+    /// Loads a module from PTX in a C string.
     ///
     /// # Errors
-    /// What the driver says, for instance [`CudaError::InvalidPtx`].
+    /// Returns the driver's error, for instance [`CudaError::InvalidPtx`].
     pub fn from_ptx_cstr(cstr: &CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Self::load(&Image::new(cstr.to_bytes())?, options)
     }
 
-    /// Loads PTX.
+    /// Loads a module from PTX.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where there is a NUL in the text, and what the driver says, for instance
+    /// Returns [`CudaError::InvalidValue`] if the text contains a NUL, or the driver's error, for instance
     /// [`CudaError::InvalidPtx`].
     pub fn from_ptx<T: AsRef<str>>(string: T, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Self::load(&Image::text(string.as_ref())?, options)
     }
 
-    /// Loads PTX, and gives what the driver's compiler writes about it, whatever comes of it.
+    /// Loads a module from PTX and returns the result with the messages of the driver's compiler.
     pub fn from_ptx_with_log<T: AsRef<str>>(
         string: T,
         options: &[ModuleJitOption],
@@ -222,7 +222,7 @@ impl Module {
             error.as_mut_ptr().cast(),
             size,
         ]);
-        // SAFETY: the buffers are writable for as many bytes as is said, and outlive the call.
+        // SAFETY: the buffers are valid for writes of the stated sizes and outlive the call.
         let module = unsafe { Self::load_raw(&image, &mut names, &mut values) };
         let text = |bytes: &[u8]| {
             let length = bytes
@@ -242,20 +242,20 @@ impl Module {
         )
     }
 
-    /// Loads PTX.
+    /// Loads a module from PTX.
     ///
     /// # Errors
-    /// As of [`from_ptx`](Self::from_ptx).
+    /// Returns the errors of [`from_ptx`](Self::from_ptx).
     #[deprecated(since = "0.1.0", note = "use from_ptx, with no options")]
     #[allow(clippy::should_implement_trait)]
     pub fn from_str<T: AsRef<str>>(string: T) -> CudaResult<Module> {
         Self::from_ptx(string, &[])
     }
 
-    /// Loads PTX from a C string.
+    /// Loads a module from PTX in a C string.
     ///
     /// # Errors
-    /// As of [`from_ptx_cstr`](Self::from_ptx_cstr).
+    /// Returns the errors of [`from_ptx_cstr`](Self::from_ptx_cstr).
     #[deprecated(since = "0.1.0", note = "use from_ptx_cstr, with no options")]
     pub fn load_from_string(image: &CStr) -> CudaResult<Module> {
         Self::from_ptx_cstr(image, &[])
@@ -263,19 +263,20 @@ impl Module {
 
     fn load(image: &Image, options: &[ModuleJitOption]) -> CudaResult<Module> {
         let (mut names, mut values) = ModuleJitOption::into_raw(options);
-        // SAFETY: none of these values is a pointer.
+        // SAFETY: the values are numbers, not pointers.
         unsafe { Self::load_raw(image, &mut names, &mut values) }
     }
 
     /// # Safety
-    /// The values are what their options say: where one is a buffer, it is writable.
+    /// Each value must be what its option requires, and buffers must be valid for writes.
     unsafe fn load_raw(
         image: &Image,
         names: &mut [CUjit_option],
         values: &mut [*mut c_void],
     ) -> CudaResult<Module> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to, a whole image, as many names as values; the rest is the contract.
+        // SAFETY: the pointer is valid for a write, the image is complete, and there are as many names as values; the
+        // caller guarantees the rest.
         let code = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut inner,
@@ -289,14 +290,14 @@ impl Module {
         Ok(Self { inner })
     }
 
-    /// A global variable of the module.
+    /// Returns a global variable of the module.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where the variable is not as large as a `T`, and what the driver says, for instance
-    /// that there is none of this name.
+    /// Returns [`CudaError::InvalidValue`] if the variable does not have the size of a `T`, or the driver's error, for
+    /// instance if the module has no variable of this name.
     pub fn get_global<'a, T: DeviceCopy>(&'a self, name: &CStr) -> CudaResult<Symbol<'a, T>> {
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: places to write to, a C string; the module is there.
+        // SAFETY: the pointers are valid for writes; the name is a C string; the module is valid.
         let code =
             unsafe { sys::cuModuleGetGlobal(&mut address, &mut bytes, self.inner, name.as_ptr()) };
         code.to_result()?;
@@ -309,31 +310,31 @@ impl Module {
         })
     }
 
-    /// A kernel of the module.
+    /// Returns a kernel of the module.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where there is a NUL in the name, and what the driver says, for instance that there is
-    /// none of this name.
+    /// Returns [`CudaError::InvalidValue`] if the name contains a NUL, or the driver's error, for instance if the module
+    /// has no kernel of this name.
     pub fn get_function<T: AsRef<str>>(&self, name: T) -> CudaResult<Function<'_>> {
         let name = CString::new(name.as_ref()).map_err(|_| CudaError::InvalidValue)?;
         let mut function = ptr::null_mut();
-        // SAFETY: a place to write to, a C string; the module is there.
+        // SAFETY: the pointer is valid for a write; the name is a C string; the module is valid.
         let code = unsafe { sys::cuModuleGetFunction(&mut function, self.inner, name.as_ptr()) };
         code.to_result()?;
         Ok(Function::new(function, self))
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_inner(&self) -> sys::CUmodule {
         self.inner
     }
 
-    /// Unloads the module, as dropping it does, and says what came of it.
+    /// Unloads the module and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the module.
+    /// Returns the driver's error and the module.
     pub fn drop(module: Module) -> DropResult<Module> {
-        // SAFETY: this value's own, unloaded here and not once more.
+        // SAFETY: this value owns the handle, and is forgotten once the module is unloaded.
         match unsafe { sys::cuModuleUnload(module.inner) }.to_result() {
             Ok(()) => {
                 mem::forget(module);
@@ -346,7 +347,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuModuleUnload(self.inner) };
     }
 }
@@ -359,7 +360,7 @@ pub struct Symbol<'a, T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> Symbol<'_, T> {
-    /// The variable's address on the device.
+    /// Returns the device pointer to the variable.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.ptr
     }
@@ -375,7 +376,7 @@ impl<T: DeviceCopy> fmt::Pointer for Symbol<'_, T> {
 
 impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     fn copy_from(&mut self, val: &T) -> CudaResult<()> {
-        // SAFETY: the variable is as large as a `T`.
+        // SAFETY: the variable has the size of a `T`.
         unsafe {
             memcpy_htod(
                 self.ptr.as_raw(),
@@ -386,7 +387,7 @@ impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     }
 
     fn copy_to(&self, val: &mut T) -> CudaResult<()> {
-        // SAFETY: the variable is as large as a `T`.
+        // SAFETY: the variable has the size of a `T`.
         unsafe {
             memcpy_dtoh(
                 ptr::from_mut(val).cast(),

@@ -1,4 +1,4 @@
-//! What most programs use, for `use cust::prelude::*`.
+//! The names that most programs use, for `use cust::prelude::*`.
 
 pub use crate::CudaFlags;
 pub use crate::context::{Context, ContextFlags};

@@ -1,4 +1,4 @@
-//! Streams: queues of work.
+//! Streams: queues of work for a device.
 
 use std::ffi::c_void;
 use std::mem;
@@ -12,45 +12,45 @@ use crate::launch::LaunchConfig;
 use crate::sys::{self, CUresult, CUstream};
 
 bitflags::bitflags! {
-    /// How a stream goes with the default stream.
+    /// Flags of a stream: how it synchronizes with the default stream.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct StreamFlags: u32 {
-        /// It waits for the default stream, and the default stream for it.
+        /// The stream and the default stream wait for each other.
         const DEFAULT = 0x00;
-        /// Neither waits for the other.
+        /// The stream and the default stream do not wait for each other.
         const NON_BLOCKING = 0x01;
     }
 }
 
 bitflags::bitflags! {
-    /// Flags of [`Stream::wait_event`]: CUDA has none so far.
+    /// Flags of [`Stream::wait_event`]. CUDA defines none so far.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct StreamWaitEventFlags: u32 {
-        /// Nothing special.
+        /// No flags.
         const DEFAULT = 0x0;
     }
 }
 
-/// A queue of work: what is queued is done in order.
+/// A queue of work, which runs in order.
 #[derive(Debug)]
 pub struct Stream {
     inner: CUstream,
 }
 
-// SAFETY: a stream may be used by any thread.
+// SAFETY: any thread may use a stream.
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// A new stream in the current context, with a priority of
-    /// [`get_stream_priority_range`](crate::context::CurrentContext::get_stream_priority_range); none is 0.
+    /// Creates a stream in the current context. `priority` is in the range of
+    /// [`get_stream_priority_range`](crate::context::CurrentContext::get_stream_priority_range); `None` is priority 0.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Self> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe {
             match priority {
                 Some(priority) => {
@@ -63,59 +63,59 @@ impl Stream {
         Ok(Self { inner })
     }
 
-    /// The stream's flags.
+    /// Returns the stream's flags.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
-        // SAFETY: a place to write to; the stream is there.
+        // SAFETY: the pointer is valid for a write; the stream is valid.
         let flags = written(|flags| unsafe { sys::cuStreamGetFlags(self.inner, flags) })?;
         Ok(StreamFlags::from_bits_retain(flags))
     }
 
-    /// The stream's priority.
+    /// Returns the stream's priority.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_priority(&self) -> CudaResult<i32> {
-        // SAFETY: a place to write to; the stream is there.
+        // SAFETY: the pointer is valid for a write; the stream is valid.
         written(|priority| unsafe { sys::cuStreamGetPriority(self.inner, priority) })
     }
 
-    /// Calls `callback` when what was queued so far is done, on a thread of the driver's, with what came of that work. The
-    /// callback must not call CUDA. A panic in it ends there.
+    /// Queues a call of `callback` on a thread of the driver, after all work that is queued so far. The argument is the
+    /// status of that work. The callback must not call CUDA. A panic in it is caught.
     ///
     /// # Errors
-    /// What the driver says; the callback is then not called.
+    /// Returns the driver's error. The callback is then not called.
     pub fn add_callback<T>(&self, callback: Box<T>) -> CudaResult<()>
     where
         T: FnOnce(CudaResult<()>) + Send + 'static,
     {
         let data = Box::into_raw(callback);
-        // SAFETY: the function takes a box of this type; the driver calls it once, where this succeeds.
+        // SAFETY: `call::<T>` takes a `Box<T>`; the driver calls it exactly once if this call succeeds.
         let code = unsafe { sys::cuStreamAddCallback(self.inner, call::<T>, data.cast(), 0) };
         if code != sys::CUDA_SUCCESS {
-            // SAFETY: from `into_raw` above, and nobody else has it.
+            // SAFETY: the pointer is from `into_raw` above, and the driver did not take it.
             drop(unsafe { Box::from_raw(data) });
         }
         code.to_result()
     }
 
-    /// Waits for everything that was queued.
+    /// Waits for all queued work.
     ///
     /// # Errors
-    /// What the driver says, also of earlier work.
+    /// Returns the driver's error, which may be that of earlier work.
     pub fn synchronize(&self) -> CudaResult<()> {
-        // SAFETY: the stream is there.
+        // SAFETY: the stream is valid.
         unsafe { sys::cuStreamSynchronize(self.inner) }.to_result()
     }
 
-    /// Whether everything that was queued is done.
+    /// Returns whether all queued work has finished.
     ///
     /// # Errors
-    /// What the driver says, also of earlier work.
+    /// Returns the driver's error, which may be that of earlier work.
     pub fn query(&self) -> CudaResult<bool> {
-        // SAFETY: the stream is there.
+        // SAFETY: the stream is valid.
         match unsafe { sys::cuStreamQuery(self.inner) }.to_result() {
             Ok(()) => Ok(true),
             Err(CudaError::NotReady) => Ok(false),
@@ -123,23 +123,23 @@ impl Stream {
         }
     }
 
-    /// Has what is queued from now on wait for an event, also one of another stream.
+    /// Makes all work that is queued from now on wait for an event, which may be of another stream.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        // SAFETY: both are there; the driver keeps what it needs of the event.
+        // SAFETY: both handles are valid; the driver keeps its own reference to the event.
         unsafe { sys::cuStreamWaitEvent(self.inner, event.as_inner(), flags.bits()) }.to_result()
     }
 
-    /// Queues a kernel: what [`launch!`](crate::launch!) calls.
+    /// Launches a kernel. [`launch!`](crate::launch!) calls this.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// There is a pointer per parameter of the kernel, each to a value of its type, and the kernel may be run with these
-    /// values for as long as it runs.
+    /// `args` must have one pointer per parameter of the kernel, each to a value of the parameter's type. The kernel must
+    /// be sound to run with these values.
     #[doc(hidden)]
     pub unsafe fn launch<G, B>(
         &self,
@@ -154,7 +154,7 @@ impl Stream {
         B: Into<BlockSize>,
     {
         let (grid, block) = (grid_size.into(), block_size.into());
-        // SAFETY: the driver reads the array; the rest is the contract.
+        // SAFETY: the driver reads the array; the caller guarantees the rest.
         unsafe {
             sys::cuLaunchKernel(
                 func.to_raw(),
@@ -173,15 +173,15 @@ impl Stream {
         .to_result()
     }
 
-    /// Queues a kernel with what [`launch!`](crate::launch!) has no place for: clusters, cooperation, a priority. The
-    /// parameters are pointers, as [`launch::parameter`](crate::launch::parameter) makes them.
+    /// Launches a kernel with attributes that [`launch!`](crate::launch!) has no syntax for: clusters, cooperation, a
+    /// priority. `args` are pointers from [`launch::parameter`](crate::launch::parameter).
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// There is a pointer per parameter of the kernel, each to a value of its type, and the kernel may be run with these
-    /// values for as long as it runs.
+    /// `args` must have one pointer per parameter of the kernel, each to a value of the parameter's type. The kernel must
+    /// be sound to run with these values.
     pub unsafe fn launch_with(
         &self,
         func: &Function<'_>,
@@ -189,7 +189,7 @@ impl Stream {
         args: &[*mut c_void],
     ) -> CudaResult<()> {
         config.with_raw(self.inner, |raw| {
-            // SAFETY: the driver reads the configuration and the array; the rest is the contract.
+            // SAFETY: the driver reads the configuration and the array; the caller guarantees the rest.
             unsafe {
                 sys::cuLaunchKernelEx(
                     raw,
@@ -202,17 +202,17 @@ impl Stream {
         })
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_inner(&self) -> CUstream {
         self.inner
     }
 
-    /// Destroys the stream, as dropping it does, and says what came of it. What is queued is still done.
+    /// Destroys the stream and returns the driver's error, which a drop ignores. Queued work still runs.
     ///
     /// # Errors
-    /// What the driver says, and the stream.
+    /// Returns the driver's error and the stream.
     pub fn drop(stream: Stream) -> DropResult<Stream> {
-        // SAFETY: this value's own, destroyed here and not once more.
+        // SAFETY: this value owns the handle, and is forgotten once it is destroyed.
         match unsafe { sys::cuStreamDestroy(stream.inner) }.to_result() {
             Ok(()) => {
                 mem::forget(stream);
@@ -225,21 +225,21 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuStreamDestroy(self.inner) };
     }
 }
 
-/// What the driver calls for a callback of type `T`.
+/// The function that the driver calls for a callback of type `T`.
 ///
 /// # Safety
-/// `data` is a box of `T` that is nobody else's.
+/// `data` must be from `Box::<T>::into_raw`, and nothing else may own it.
 unsafe extern "system" fn call<T>(_: CUstream, status: CUresult, data: *mut c_void)
 where
     T: FnOnce(CudaResult<()>) + Send + 'static,
 {
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     let callback = unsafe { Box::from_raw(data.cast::<T>()) };
-    // A panic must not go on into the driver; the hook has told of it.
+    // A panic must not unwind into the driver. The panic hook has reported it.
     let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| callback(status.to_result())));
 }

@@ -1,5 +1,5 @@
-//! Tensor maps: descriptions of tensors for the units that copy boxes of them to shared memory (compute capability 9.0 and
-//! later).
+//! Tensor maps: descriptions of tensors for the Tensor Memory Accelerator, which copies boxes of them to shared memory
+//! (compute capability 9.0 and later).
 
 use std::ffi::c_void;
 use std::ptr;
@@ -8,12 +8,12 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::memory::{DeviceCopy, DevicePointer};
 use crate::sys;
 
-/// The description of a tensor. A kernel takes it by value, as a parameter in constant memory.
+/// A tensor map. A kernel takes it by value, as a parameter in constant memory.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap(sys::CUtensorMap);
 
-// SAFETY: words without references to memory of the host.
+// SAFETY: the words hold no reference to host memory.
 unsafe impl DeviceCopy for TensorMap {}
 
 macro_rules! choices {
@@ -49,39 +49,39 @@ choices! {
         F64 = 8,
         /// `half::bf16`
         Bf16 = 9,
-        /// `f32`; subnormal numbers become zero.
+        /// `f32` with subnormal numbers flushed to zero
         F32FlushToZero = 10,
-        /// `f32` of 19 bits
+        /// TF32: `f32` rounded to 19 bits
         Tf32 = 11,
-        /// `f32` of 19 bits; subnormal numbers become zero.
+        /// TF32 with subnormal numbers flushed to zero
         Tf32FlushToZero = 12,
     }
 
-    /// How a tensor's channels are laid out.
+    /// The interleaved layout of a tensor's channels.
     TensorInterleave {
-        /// One behind the other.
+        /// No interleaving.
         None = 0,
-        /// In pieces of 16 bytes.
+        /// Pieces of 16 bytes.
         Bytes16 = 1,
-        /// In pieces of 32 bytes.
+        /// Pieces of 32 bytes.
         Bytes32 = 2,
     }
 
-    /// How a box is mixed in shared memory, against conflicts of banks.
+    /// The swizzle of a box in shared memory, which avoids bank conflicts.
     TensorSwizzle {
-        /// Not at all.
+        /// No swizzle.
         None = 0,
-        /// Within 32 bytes.
+        /// A swizzle within 32 bytes.
         Bytes32 = 1,
-        /// Within 64 bytes.
+        /// A swizzle within 64 bytes.
         Bytes64 = 2,
-        /// Within 128 bytes.
+        /// A swizzle within 128 bytes.
         Bytes128 = 3,
     }
 
-    /// How much the L2 cache reads at a time.
+    /// The L2 promotion: how much the L2 cache fetches at a time.
     TensorL2Promotion {
-        /// What is asked for.
+        /// Only the requested bytes.
         None = 0,
         /// 64 bytes.
         Bytes64 = 1,
@@ -91,40 +91,40 @@ choices! {
         Bytes256 = 3,
     }
 
-    /// What elements outside are read as.
+    /// The value of elements outside the tensor.
     TensorFill {
         /// Zeros.
         Zeros = 0,
-        /// A certain NaN; for types of floats.
+        /// A special NaN, for floating-point types only.
         Nan = 1,
     }
 }
 
-/// A tensor of which boxes are copied. The first dimension is the one whose elements are neighbours.
+/// A tensor that is copied in boxes. The first dimension is the contiguous one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TiledTensor<'a> {
     /// The type of the elements.
     pub data_type: TensorDataType,
-    /// The elements of each dimension: up to five.
+    /// The number of elements in each dimension; one to five dimensions.
     pub sizes: &'a [u64],
-    /// The bytes from one element to the next, of each dimension but the first.
+    /// The stride of each dimension but the first, in bytes.
     pub strides: &'a [u64],
-    /// The elements of a box in each dimension.
+    /// The number of elements of a box in each dimension.
     pub box_sizes: &'a [u32],
-    /// Of how many elements one is taken, in each dimension: 1 for all.
+    /// The traversal stride in each dimension: every n-th element is copied. 1 copies all.
     pub element_strides: &'a [u32],
-    /// How channels are laid out.
+    /// The interleaved layout of channels.
     pub interleave: TensorInterleave,
-    /// How a box is mixed in shared memory.
+    /// The swizzle of a box in shared memory.
     pub swizzle: TensorSwizzle,
-    /// How much the L2 cache reads at a time.
+    /// How much the L2 cache fetches at a time.
     pub promotion: TensorL2Promotion,
-    /// What elements outside are read as.
+    /// The value of elements outside the tensor.
     pub fill: TensorFill,
 }
 
 impl<'a> TiledTensor<'a> {
-    /// A tensor of which all elements are taken, neither interleaved nor mixed, with zeros outside.
+    /// Creates a tensor with traversal strides of 1, no interleaving, no swizzle, no L2 promotion, and zeros outside.
     pub fn new(
         data_type: TensorDataType,
         sizes: &'a [u64],
@@ -144,19 +144,19 @@ impl<'a> TiledTensor<'a> {
         }
     }
 
-    /// The description of the tensor at this address.
+    /// Encodes the tensor map of the tensor at `address`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where the lengths do not fit the dimensions, and what the driver says, for instance that
-    /// an address or a stride is not a multiple of 16.
+    /// Returns [`CudaError::InvalidValue`] if the lengths of the slices do not match the number of dimensions, or the
+    /// driver's error, for instance if the address or a stride is not a multiple of 16.
     pub fn encode<T: DeviceCopy>(&self, address: DevicePointer<T>) -> CudaResult<TensorMap> {
         let rank = self.sizes.len();
         let fits = (1..=5).contains(&rank)
             && self.strides.len() >= rank - 1
             && self.box_sizes.len() >= rank
             && self.element_strides.len() >= rank;
-        // SAFETY: a place to write to, and arrays as long as the driver reads for this rank. The address is only written
-        // down.
+        // SAFETY: the pointer is valid for a write, and the arrays are as long as the driver reads for this rank. The
+        // driver only stores the address.
         encoded(fits, |map| unsafe {
             sys::cuTensorMapEncodeTiled(
                 map,
@@ -176,38 +176,39 @@ impl<'a> TiledTensor<'a> {
     }
 }
 
-/// Images of which the pixels under a convolution's mask are copied, as the columns of a matrix (`im2col`). The first
-/// dimension is the channels, the last one the images; those between are an image's own, one to three.
+/// Images whose pixels under a convolution's mask are copied as the columns of a matrix (`im2col`). The first dimension is
+/// the channels and the last one the images. The one to three dimensions between are those of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Im2colTensor<'a> {
     /// The type of the elements.
     pub data_type: TensorDataType,
-    /// The elements of each dimension: three to five.
+    /// The number of elements in each dimension; three to five dimensions.
     pub sizes: &'a [u64],
-    /// The bytes from one element to the next, of each dimension but the first.
+    /// The stride of each dimension but the first, in bytes.
     pub strides: &'a [u64],
-    /// Where the box of an image's pixels begins, from its first pixel, in each of its own dimensions.
+    /// The start of the bounding box relative to an image's first pixel, in each dimension of an image.
     pub lower_corner: &'a [i32],
-    /// Where the box ends, from the image's last pixel.
+    /// The end of the bounding box relative to an image's last pixel, in each dimension of an image.
     pub upper_corner: &'a [i32],
-    /// The channels that are copied of a pixel.
+    /// The number of channels that are copied per pixel.
     pub channels_per_pixel: u32,
-    /// The pixels of a column.
+    /// The number of pixels per column.
     pub pixels_per_column: u32,
-    /// Of how many elements one is taken, in each dimension: 1 for all.
+    /// The traversal stride in each dimension: every n-th element is copied. 1 copies all.
     pub element_strides: &'a [u32],
-    /// How channels are laid out.
+    /// The interleaved layout of channels.
     pub interleave: TensorInterleave,
-    /// How a box is mixed in shared memory.
+    /// The swizzle of a box in shared memory.
     pub swizzle: TensorSwizzle,
-    /// How much the L2 cache reads at a time.
+    /// How much the L2 cache fetches at a time.
     pub promotion: TensorL2Promotion,
-    /// What elements outside are read as.
+    /// The value of elements outside the tensor.
     pub fill: TensorFill,
 }
 
 impl<'a> Im2colTensor<'a> {
-    /// Images of which all pixels are taken, neither interleaved nor mixed, with zeros outside.
+    /// Creates images with corners and traversal strides that take all pixels, no interleaving, no swizzle, no L2
+    /// promotion, and zeros outside.
     pub fn new(
         data_type: TensorDataType,
         sizes: &'a [u64],
@@ -231,11 +232,11 @@ impl<'a> Im2colTensor<'a> {
         }
     }
 
-    /// The description of the images at this address.
+    /// Encodes the tensor map of the images at `address`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where the lengths do not fit the dimensions, and what the driver says, for instance that
-    /// there are more than 256 channels of a pixel or 1024 pixels of a column.
+    /// Returns [`CudaError::InvalidValue`] if the lengths of the slices do not match the number of dimensions, or the
+    /// driver's error, for instance if a pixel has more than 256 channels or a column more than 1024 pixels.
     pub fn encode<T: DeviceCopy>(&self, address: DevicePointer<T>) -> CudaResult<TensorMap> {
         let rank = self.sizes.len();
         let fits = (3..=5).contains(&rank)
@@ -243,8 +244,8 @@ impl<'a> Im2colTensor<'a> {
             && self.lower_corner.len() >= rank - 2
             && self.upper_corner.len() >= rank - 2
             && self.element_strides.len() >= rank;
-        // SAFETY: a place to write to, and arrays as long as the driver reads for this rank. The address is only written
-        // down.
+        // SAFETY: the pointer is valid for a write, and the arrays are as long as the driver reads for this rank. The
+        // driver only stores the address.
         encoded(fits, |map| unsafe {
             sys::cuTensorMapEncodeIm2col(
                 map,
@@ -267,7 +268,7 @@ impl<'a> Im2colTensor<'a> {
     }
 }
 
-/// What the driver encodes, where the lengths fit.
+/// Returns the map that the driver encodes, or an error if the lengths do not match.
 fn encoded(
     fits: bool,
     encode: impl FnOnce(&mut sys::CUtensorMap) -> sys::CUresult,
@@ -280,22 +281,22 @@ fn encoded(
     Ok(TensorMap(map))
 }
 
-/// An address on the device as the driver takes it.
+/// Converts a device address to the driver's form.
 fn without_memory<T: DeviceCopy>(address: DevicePointer<T>) -> *mut c_void {
     ptr::without_provenance_mut(address.as_raw() as usize)
 }
 
 impl TensorMap {
-    /// Has the description mean the same tensor at another address.
+    /// Replaces the address of the tensor.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn replace_address<T: DeviceCopy>(&mut self, address: DevicePointer<T>) -> CudaResult<()> {
-        // SAFETY: a description to change; the address is only written down.
+        // SAFETY: the map is valid for writes; the driver only stores the address.
         unsafe { sys::cuTensorMapReplaceAddress(&mut self.0, without_memory(address)) }.to_result()
     }
 
-    /// The driver's form.
+    /// Returns the driver's form of the map.
     pub fn as_raw(&self) -> &sys::CUtensorMap {
         &self.0
     }

@@ -1,14 +1,14 @@
-//! Short ways from values of the host to values of a device.
+//! Extension traits that copy host values to a device.
 
 use crate::error::CudaResult;
 use crate::memory::{DeviceBox, DeviceBuffer, DeviceCopy, UnifiedBuffer};
 
-/// A value, to a device.
+/// Copies a value to a device.
 pub trait DeviceCopyExt: DeviceCopy {
-    /// A box on the current device with this value.
+    /// Allocates a box on the current device and copies this value to it.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     fn as_dbox(&self) -> CudaResult<DeviceBox<Self>> {
         DeviceBox::new(self)
     }
@@ -16,18 +16,18 @@ pub trait DeviceCopyExt: DeviceCopy {
 
 impl<T: DeviceCopy> DeviceCopyExt for T {}
 
-/// A slice, to a device.
+/// Copies a slice to a device.
 pub trait SliceExt<T: DeviceCopy> {
-    /// A buffer on the current device with these values.
+    /// Allocates a buffer on the current device and copies these values to it.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     fn as_dbuf(&self) -> CudaResult<DeviceBuffer<T>>;
 
-    /// A buffer in unified memory with these values.
+    /// Allocates a buffer in unified memory with these values.
     ///
     /// # Errors
-    /// What the driver says of the allocation.
+    /// Returns the driver's error of the allocation.
     fn as_unified_buf(&self) -> CudaResult<UnifiedBuffer<T>>;
 }
 

@@ -1,4 +1,4 @@
-//! Tests on a device. Without one they are left out, and say so; `WARPWRIGHT_REQUIRE_CUDA=1` makes that a failure.
+//! Tests on a device. Without a device they are skipped and print that; `WARPWRIGHT_REQUIRE_CUDA=1` makes this a failure.
 
 use std::env;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use cust::tensor_map::{TensorDataType, TiledTensor};
 use cust::util::SliceExt;
 use cust::{kernel_invocation, launch};
 
-/// `vecadd(a, b, out: *f32, n: u32)`; `add_scale(out: *u32, n: u32)` adds the global `scale` to each element by way of dynamic
-/// shared memory.
+/// Two kernels. `vecadd(a, b, out: *f32, n: u32)` adds two vectors. `add_scale(out: *u32, n: u32)` adds the global `scale`
+/// to each element through dynamic shared memory.
 const PTX: &str = r#"
 .version 6.3
 .target sm_75
@@ -87,7 +87,7 @@ const PTX: &str = r#"
 }
 "#;
 
-/// The first device's context and a stream; nothing where there is no device.
+/// Returns the first device's context and a stream, or `None` if there is no device.
 fn open() -> Option<(Context, Stream)> {
     let context = match cust::quick_init() {
         Ok(context) => context,
@@ -113,7 +113,7 @@ fn every_function_is_in_the_driver() {
     let (major, minor) = cust::CudaApiVersion::get()
         .map(|it| (it.major(), it.minor()))
         .expect("a version");
-    // The latest that this crate asks for are of CUDA 12.0.
+    // The newest functions of this crate are of CUDA 12.0.
     if major < 12 {
         eprintln!("left out, the driver is for CUDA {major}.{minor}");
         return;
@@ -151,7 +151,7 @@ fn vectors_are_added() {
         .expect("a shape");
     assert!(blocks > 0 && (32..=1024).contains(&threads));
     let grid = (n as u32).div_ceil(threads);
-    // SAFETY: the kernel's parameters; it stays inside.
+    // SAFETY: the arguments match the kernel's parameters, and the kernel stays in bounds.
     unsafe {
         launch!(vecadd<<<grid, threads, 0, stream>>>(
             a_there.as_device_ptr(), b_there.as_device_ptr(), out.as_device_ptr(), n as u32
@@ -178,7 +178,7 @@ fn copies_events_and_streams_are_in_order() {
         Event::new(EventFlags::DEFAULT).expect("an event"),
     );
     let (sender, receiver) = std::sync::mpsc::channel();
-    // SAFETY: all is there until the last stream is done, and used by nobody else.
+    // SAFETY: all buffers live until the last stream has finished, and nothing else uses them.
     unsafe {
         start.record(&stream).expect("recorded");
         there.async_copy_from(&from, &stream).expect("queued");
@@ -230,7 +230,7 @@ fn globals_and_shared_memory_reach_the_kernel() {
     let bytes = most as u32;
     assert!(bytes > 48 * 1024, "{bytes}");
     let out = DeviceBuffer::from_slice(&[1_u32; 1000]).expect("a buffer");
-    // SAFETY: the kernel's parameters; it stays inside.
+    // SAFETY: the arguments match the kernel's parameters, and the kernel stays in bounds.
     let refused =
         unsafe { launch!(kernel<<<4, 256, bytes, stream>>>(out.as_device_ptr(), 1000_u32)) };
     assert_eq!(refused, Err(CudaError::InvalidValue), "not allowed yet");
@@ -294,7 +294,7 @@ fn a_captured_graph_is_replayed_and_updated() {
     stream
         .begin_capture(CaptureMode::ThreadLocal)
         .expect("begun");
-    // SAFETY: all is there until the graph was launched; the kernel stays inside.
+    // SAFETY: all resources live until the graph has run; the kernel stays in bounds.
     unsafe {
         out.set_32_async(10, &stream).expect("captured");
         launch!(kernel<<<1, 64, 256, stream>>>(out.as_device_ptr(), 64_u32)).expect("captured");
@@ -312,7 +312,7 @@ fn a_captured_graph_is_replayed_and_updated() {
         "{types:?}"
     );
     assert_eq!(out.as_host_vec(), Ok(vec![1; 64]), "nothing was done yet");
-    // SAFETY: module and memory are there.
+    // SAFETY: the module and the memory are valid.
     unsafe {
         let mut exec = graph.instantiate().expect("a graph to launch");
         for _ in 0..3 {
@@ -365,7 +365,7 @@ fn unified_and_pitched_memory_hold_values() {
         .expect("a copy");
     let mut values = UnifiedBuffer::from_slice(&[1_u32, 2, 3, 4]).expect("unified memory");
     let pointer = cust::memory::GpuBuffer::as_device_ptr(&values);
-    // SAFETY: the kernel stays inside, and the host waits for it.
+    // SAFETY: the kernel stays in bounds, and the host waits for it.
     unsafe { launch!(kernel<<<1, 32, 128, stream>>>(pointer, 4_u32)) }.expect("queued");
     stream.synchronize().expect("done");
     assert_eq!(values.as_slice(), [3, 4, 5, 6]);
@@ -373,7 +373,7 @@ fn unified_and_pitched_memory_hold_values() {
     assert_eq!(values[0], 9);
     let from: Vec<u32> = (0..12).collect();
     let mut back = [0_u32; 6];
-    // SAFETY: three rows of two elements are there at each end.
+    // SAFETY: both ends have three rows of two elements.
     unsafe {
         let (room, pitch) = cuda_malloc_pitched::<u32>(2, 3).expect("room");
         memcpy_2d_htod(room, pitch, from.as_ptr().add(1), 16, 2, 3).expect("a copy");
@@ -404,7 +404,7 @@ fn pools_and_the_devices_memory_are_counted() {
     let pool = MemoryPool::new(device, 0).expect("a pool");
     pool.set_release_threshold(u64::MAX).expect("set");
     assert_eq!(pool.release_threshold(), Ok(u64::MAX));
-    // SAFETY: never read; freed once each.
+    // SAFETY: the memory is never read, and each allocation is freed once.
     unsafe {
         let room = pool.malloc_async::<u64>(&stream, 1 << 16).expect("room");
         assert!(pool.used_bytes().expect("bytes") >= 1 << 19);

@@ -1,4 +1,4 @@
-//! The first call of a process, by many threads at a time.
+//! Tests of the first driver call of a process, made by many threads at once.
 
 #[allow(
     dead_code,
@@ -12,7 +12,7 @@ use std::{env, thread};
 
 use cust::CudaFlags;
 
-/// One test, for the environment is the process's.
+/// One test only, because the environment belongs to the process.
 #[test]
 fn threads_race_to_the_first_call_and_look_no_function_up_again() {
     const THREADS: usize = 16;
@@ -37,7 +37,7 @@ fn threads_race_to_the_first_call_and_look_no_function_up_again() {
     assert_eq!(driver.calls(), THREADS as u64 + 1);
     assert_eq!(driver.lookups(), (found, 0));
 
-    // What a driver lacks says so at each call.
+    // A missing function returns its error at every call.
     driver.lack(c"cuDriverGetVersion");
     for turn in 1..3 {
         let error = cust::CudaApiVersion::get().expect_err("it is lacking");

@@ -1,4 +1,4 @@
-//! A program where there is no driver.
+//! A test of a program on a machine without a driver.
 
 use std::env;
 
@@ -7,7 +7,7 @@ use cust::error::CudaError;
 use cust::memory::{DeviceBuffer, mem_get_info};
 use cust::module::Module;
 
-/// One test, for the environment is the process's.
+/// One test only, because the environment belongs to the process.
 #[test]
 fn every_call_says_that_there_is_no_driver() {
     // SAFETY: nothing else runs in this process.
@@ -28,7 +28,7 @@ fn every_call_says_that_there_is_no_driver() {
     assert_eq!(mem_get_info(), Err(CudaError::NoDriver));
     assert_eq!(Module::from_ptx("", &[]).err(), Some(CudaError::NoDriver));
     assert!(cust::driver::library().is_err() && !cust::driver::has_function("cuInit"));
-    // The errors of others have their names without a driver too.
+    // The driver's errors have names without a driver too.
     assert_eq!(
         CudaError::OutOfMemory.to_string(),
         "CUDA_ERROR_OUT_OF_MEMORY (2)"

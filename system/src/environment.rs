@@ -1,12 +1,11 @@
-//! Environment variables, which whoever starts a process chooses: also where the process has more rights
-//! than they have.
+//! Environment variables. The user who starts a process chooses them, even if the process has more rights than the user.
 
 use std::env;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// What the environment variable says. None where it is not set, where it is empty, and in a process with
-/// raised privileges, as the dynamic linker does with `LD_LIBRARY_PATH`: see [`raised`].
+/// Returns the value of the environment variable `name`. Returns `None` if it is unset or empty, or if the process has
+/// raised privileges (see [`raised`]), as the dynamic linker does with `LD_LIBRARY_PATH`.
 pub fn variable(name: &str) -> Option<OsString> {
     honoured(env::var_os(name), raised())
 }
@@ -15,18 +14,18 @@ fn honoured(value: Option<OsString>, raised: bool) -> Option<OsString> {
     value.filter(|value| !raised && !value.is_empty())
 }
 
-/// Whether the process has privileges that whoever started it need not have: those of a set-user-ID or
-/// set-group-ID file or of file capabilities. On Linux the kernel says so (`AT_SECURE`), to the dynamic linker
-/// too; elsewhere `issetugid` does, or that the real and effective users or groups differ.
+/// Returns whether the process has privileges that the user who started it may not have: those of a set-user-ID or
+/// set-group-ID file or of file capabilities. On Linux the kernel reports it (`AT_SECURE`), as to the dynamic linker.
+/// Elsewhere `issetugid` does, or a difference between the real and effective users or groups.
 pub fn raised() -> bool {
     static RAISED: OnceLock<bool> = OnceLock::new();
     *RAISED.get_or_init(ask)
 }
 
-/// That the process may do what its environment says.
+/// Returns an error if the process has raised privileges, so that it must not follow its environment.
 ///
 /// # Errors
-/// With raised privileges, a line that names the `operation`.
+/// With raised privileges, one line that names the `operation`.
 pub fn require_own_privileges(operation: &str) -> Result<(), String> {
     refuse(operation, raised())
 }
@@ -44,7 +43,7 @@ fn refuse(operation: &str, raised: bool) -> Result<(), String> {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn ask() -> bool {
-    // SAFETY: the function reads what the kernel gave the process at its start.
+    // SAFETY: the function reads a value that the kernel gave the process at its start.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
@@ -61,7 +60,7 @@ fn ask() -> bool {
     unsafe extern "C" {
         fn issetugid() -> libc::c_int;
     }
-    // SAFETY: the function takes nothing and cannot fail.
+    // SAFETY: the function takes no arguments and cannot fail.
     unsafe { issetugid() != 0 }
 }
 
@@ -80,11 +79,11 @@ fn ask() -> bool {
     ))
 ))]
 fn ask() -> bool {
-    // SAFETY: the four functions take nothing and cannot fail.
+    // SAFETY: the four functions take no arguments and cannot fail.
     unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
 }
 
-/// Files cannot raise the privileges of whoever starts them.
+/// On this system a file cannot raise the privileges of the user who starts it.
 #[cfg(not(unix))]
 fn ask() -> bool {
     false

@@ -1,7 +1,7 @@
-//! Folders that nobody else can write to, for programs that are fetched and then run.
+//! Folders that no other user can write to, for programs that are downloaded and then run.
 //!
-//! Trusted are the process's own user, root, and the owner of `/`, who can replace all that is below it. On
-//! other systems than Unix a folder is made and not looked at: there the folders of a user are the user's alone.
+//! The trusted users are the process's own user, root, and the owner of `/`, who can replace everything below it. On
+//! systems other than Unix a folder is created but not checked: there a user's folders belong to the user alone.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use unix as os;
 #[cfg(not(unix))]
 use elsewhere as os;
 
-/// The user's folder for what outlives one checkout, downloaded tools and locks: `warpwright` in
-/// `XDG_CACHE_HOME`, in `.cache` of the home folder, or, for a user without one, a folder of the user's own among the
-/// temporary files. It need not be there; [`private`] makes it.
+/// Returns the user's folder for files that outlive a checkout, such as downloaded tools and locks: `warpwright` in
+/// `XDG_CACHE_HOME` or in `.cache` of the home folder, or, for a user without a home folder, the user's own folder among
+/// the temporary files. The folder may not exist; [`private`] creates it.
 pub fn of_user() -> PathBuf {
     of_user_in(
         env::var_os("XDG_CACHE_HOME").map(PathBuf::from),
@@ -23,7 +23,7 @@ pub fn of_user() -> PathBuf {
 }
 
 fn of_user_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
-    // A relative path would be another folder in every working directory.
+    // A relative path would name a different folder in every working directory.
     cache
         .filter(|folder| folder.is_absolute())
         .or_else(|| {
@@ -33,35 +33,35 @@ fn of_user_in(cache: Option<PathBuf>, home: Option<PathBuf>) -> PathBuf {
         .map_or_else(|| temporary(""), |folder| folder.join("warpwright"))
 }
 
-/// The path of a folder for the user's temporary files of this `name`: among everybody's, so that its name says
-/// whose it is. [`private`] makes it, and refuses one that somebody else made.
+/// Returns the path of a folder `name` for the user's temporary files. It lies in the shared temporary folder, so its name
+/// contains the user. [`private`] creates it, and refuses one that another user created.
 pub fn temporary(name: &str) -> PathBuf {
     let parts = ["warpwright", &os::user(), name];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     env::temp_dir().join(parts.join("-"))
 }
 
-/// The folder at `path`, which is made if it is missing; its path without symbolic links.
+/// Creates the folder at `path` if it is missing, checks it, and returns its path without symbolic links.
 ///
 /// # Errors
-/// A line without the operation, where others could write to the folder, replace it, or have made it.
+/// One line, without the operation, if another user could write to the folder, replace it, or created it.
 pub fn private(path: &Path) -> Result<PathBuf, String> {
     let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     os::private(&path)
 }
 
-/// Whether all on the way from the folder, which [`private`] gave, down to the file is as private as the folder.
+/// Checks that everything from the folder, which [`private`] returned, down to the file is as private as the folder.
 ///
 /// # Errors
-/// A line without the operation, as there.
+/// One line, without the operation.
 pub fn check_below(folder: &Path, file: &Path) -> Result<(), String> {
     os::check_below(folder, file)
 }
 
-/// Takes the right to write from others, for all in the folder: a program that unpacked it may have given that.
+/// Removes other users' write permission from everything in the folder, which a program that unpacked it may have granted.
 ///
 /// # Errors
-/// What could not be read or changed.
+/// The file that could not be read or changed.
 pub fn take_from_others(folder: &Path) -> Result<(), String> {
     os::take_from_others(folder)
 }
@@ -74,13 +74,13 @@ mod unix {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
     use std::path::{Path, PathBuf};
 
-    /// The bits of a mode that let the group or others write.
+    /// The mode bits that let the group or others write.
     const OTHERS_WRITE: u32 = 0o022;
-    /// In a folder with this bit, nobody renames or removes what is another's.
+    /// The sticky bit. In a folder with this bit, users can only rename or remove their own files.
     const STICKY: u32 = 0o1000;
 
     fn own_user() -> u32 {
-        // SAFETY: the function takes nothing and cannot fail.
+        // SAFETY: the function takes no arguments and cannot fail.
         unsafe { libc::geteuid() }
     }
 
@@ -101,14 +101,14 @@ mod unix {
         Ok(path)
     }
 
-    /// The folder on the way to a private one, without symbolic links; made where it is missing.
+    /// Returns a parent folder of a private one without symbolic links. Creates it if it is missing.
     fn existing(path: &Path) -> Result<PathBuf, String> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             _ => {
                 let real =
                     fs::canonicalize(path).map_err(|e| format!("{}: {e}", path.display()))?;
-                // Links are resolved and the rest is about the folders that they lead to: nobody can change those.
+                // Links are resolved, and the checks apply to the folders that they lead to.
                 for folder in real.ancestors() {
                     check(folder, &look(folder)?, Kind::OnTheWay)?;
                 }
@@ -142,14 +142,14 @@ mod unix {
 
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Kind {
-        /// A folder above the private one: others may write to it where they cannot touch what is not theirs.
+        /// A folder above the private one. Others may write to it if they can only change their own files.
         OnTheWay,
         Folder,
         File,
     }
 
     fn check(path: &Path, found: &Metadata, kind: Kind) -> Result<(), String> {
-        // Whoever owns `/` can replace all: in a container that may be a user without a number.
+        // The owner of `/` can replace everything. In a container this may be an unmapped user.
         let root = fs::metadata("/").map_or(0, |root| root.uid());
         verdict(
             (found.uid(), found.mode(), found.file_type().is_symlink()),
@@ -169,7 +169,7 @@ mod unix {
         })
     }
 
-    /// Why this owner, mode and being a link or not will not do.
+    /// Returns why a folder or file with this owner and mode, or a link, is refused.
     fn verdict(
         (owner, mode, link): (u32, u32, bool),
         trusted: [u32; 3],
@@ -194,7 +194,7 @@ mod unix {
         Ok(())
     }
 
-    /// The path in one line, whatever characters it has.
+    /// Returns the path in one line, with unusual characters escaped.
     fn shown(path: &Path) -> String {
         let text = path.to_string_lossy();
         if text.contains(char::is_control) {
@@ -287,7 +287,7 @@ mod unix {
             let error = private(&path).unwrap_err();
             assert!(error.contains("its mode is 777"), "{error}");
             assert_eq!(error.lines().count(), 1);
-            // What is below it is no better, but where nobody can touch what is another's.
+            // A folder below it is no better, unless the sticky bit protects other users' files.
             assert!(private(&path.join("below")).is_err());
             set_mode(&path, 0o1777);
             assert!(private(&path).is_err());
@@ -305,7 +305,7 @@ mod unix {
             assert!(error.contains("it is a symbolic link"), "{error}");
             let below = private(&link.join("below")).unwrap();
             assert_eq!(below, real.canonicalize().unwrap().join("below"));
-            // A link to nowhere is not followed either.
+            // A dangling link is not followed either.
             fs::remove_dir_all(&real).unwrap();
             assert!(private(&link.join("below")).is_err() && !real.exists());
         }

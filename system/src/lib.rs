@@ -1,7 +1,7 @@
-//! What the project's crates ask of the operating system, where it matters whom they trust:
-//! environment variables, folders that nobody else can write to, and child processes with a time limit.
+//! The project's security-sensitive calls of the operating system: environment variables, folders that no other user can
+//! write to, and child processes with a time limit.
 //!
-//! `SECURITY.md` of the repository lists every variable, and what is ignored with raised privileges.
+//! `SECURITY.md` in the repository lists every variable and the behavior with raised privileges.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Running other programs to their end, or until a time limit.
+//! Runs other programs to their end, or until a time limit.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,30 +9,30 @@ use std::time::{Duration, Instant};
 
 use crate::environment;
 
-/// How often it is asked whether a program has ended.
+/// The polling interval for the end of a program.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long the pipes of a program may stay open after it and all that it started were ended.
+/// The time that a program's pipes may stay open after its process group was killed.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// What a finished program wrote.
+/// The output of a finished program.
 pub struct Output {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// Its standard output.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error.
+    /// The standard error.
     pub stderr: String,
 }
 
-/// Why a program gave no [`Output`].
+/// The error of a program that returned no [`Output`].
 #[derive(Debug)]
 pub enum RunError {
-    /// It could not be started.
+    /// The program could not be started.
     Start(std::io::Error),
-    /// It ran past its time limit and was ended, with what it had started.
+    /// The program exceeded its time limit and was killed, with the processes that it had started.
     TimedOut(Duration),
-    /// This process has raised privileges, and programs that its environment names are not for it.
+    /// This process has raised privileges and must not run programs that its environment names.
     Raised(String),
 }
 
@@ -48,15 +48,15 @@ impl std::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs `command` to its end, or ends it after `limit`. With `echo`, its standard error is also
-/// printed to ours, line by line as it comes.
+/// Runs `command` to its end, or kills it after `limit`. With `echo`, also prints its standard error to this process's,
+/// line by line as it arrives.
 ///
-/// The limit holds for what the program starts too: on Unix all of it is a process group, which is ended as a whole, and
-/// nobody waits any longer for a process that left the group and keeps a pipe open. A program that ended in
-/// time while such a process keeps a pipe open gives what it wrote until the limit.
+/// The limit applies to the program's child processes too. On Unix they form a process group, which is killed as a whole; a
+/// process that left the group and keeps a pipe open is no longer waited for. If the program ended in time but such a
+/// process keeps a pipe open, the output is that until the limit.
 ///
 /// # Errors
-/// That it could not be started, that it was ended, or that this process has raised privileges.
+/// Returns an error if the program could not be started, if it was killed, or if this process has raised privileges.
 pub fn run(command: &mut Command, limit: Option<Duration>, echo: bool) -> Result<Output, RunError> {
     environment::require_own_privileges("starting it").map_err(RunError::Raised)?;
     command
@@ -80,7 +80,7 @@ pub fn run(command: &mut Command, limit: Option<Duration>, echo: bool) -> Result
         Some(deadline) => ends_before(deadline, &mut child)?,
     };
     if !(in_time && closed_before(deadline, &ended)) {
-        // The program itself is not waited for yet, so that its number, the group's, is no other's.
+        // The program itself is not reaped yet, so that its process ID, which is the group's, is not reused.
         group::end(&mut child);
         closed_before(Some(Instant::now() + GRACE), &ended);
     }
@@ -95,10 +95,10 @@ pub fn run(command: &mut Command, limit: Option<Duration>, echo: bool) -> Result
     })
 }
 
-/// Bytes that a thread adds to.
+/// A buffer that a reader thread appends to.
 type Shared = Arc<Mutex<Vec<u8>>>;
 
-/// Starts a thread that reads the pipe and drops the sender at its end.
+/// Starts a thread that reads the pipe, and drops the sender at the pipe's end.
 fn collect(pipe: impl Read + Send + 'static, echo: bool, sender: Sender<()>) -> Shared {
     let bytes = Shared::default();
     let shared = bytes.clone();
@@ -106,10 +106,10 @@ fn collect(pipe: impl Read + Send + 'static, echo: bool, sender: Sender<()>) -> 
         let _sender = sender;
         let mut pipe = BufReader::new(pipe);
         let mut part = Vec::new();
-        // A pipe that breaks ends the text early; the exit status tells the rest.
+        // A broken pipe truncates the text. The exit status reports the failure.
         while matches!(read(&mut pipe, echo, &mut part), Ok(count) if count > 0) {
             if echo {
-                // There is nobody to tell that standard error is closed.
+                // An error of a closed standard error is ignored.
                 let _ = std::io::stderr().write_all(&part);
             }
             let mut bytes = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ fn collect(pipe: impl Read + Send + 'static, echo: bool, sender: Sender<()>) -> 
     bytes
 }
 
-/// Reads a line, or without `lines` what is there.
+/// Reads a line, or without `lines` the available bytes.
 fn read(pipe: &mut impl BufRead, lines: bool, part: &mut Vec<u8>) -> std::io::Result<usize> {
     if lines {
         return pipe.read_until(b'\n', part);
@@ -147,7 +147,7 @@ fn ends_before(deadline: Instant, child: &mut Child) -> Result<bool, RunError> {
     }
 }
 
-/// Waits until both pipes are closed, which is when both senders are gone.
+/// Waits until both pipes are closed, which is when both senders are dropped. Returns whether that was before the deadline.
 fn closed_before(deadline: Option<Instant>, ended: &Receiver<()>) -> bool {
     let Some(deadline) = deadline else {
         return ended.recv().is_err();
@@ -156,14 +156,14 @@ fn closed_before(deadline: Option<Instant>, ended: &Receiver<()>) -> bool {
     ended.recv_timeout(left) == Err(RecvTimeoutError::Disconnected)
 }
 
-/// A program and what it starts.
+/// A program and its child processes.
 #[cfg(unix)]
 mod group {
     use std::io;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
 
-    /// Makes the program the first of a process group. A terminal's interrupt does not reach that: on Linux the
+    /// Makes the program the leader of a process group. A terminal's interrupt does not reach the group. On Linux the
     /// program gets a signal when its parent ends.
     pub(super) fn lead(command: &mut Command) {
         command.process_group(0);
@@ -171,18 +171,18 @@ mod group {
         // SAFETY: between fork and exec the closure makes one system call, and allocates nothing.
         unsafe {
             command.pre_exec(|| {
-                // It cannot fail with a signal that there is; the program would do its work without.
+                // The call cannot fail with a valid signal, and the program would run without it.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as libc::c_ulong);
                 Ok(())
             });
         }
     }
 
-    /// Whether the program has ended; it can be waited for afterwards.
+    /// Returns whether the program has ended, without reaping it.
     pub(super) fn has_ended(child: &mut Child) -> io::Result<bool> {
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         loop {
-            // SAFETY: all bits of the structure may be zero, and the call fills it in.
+            // SAFETY: zeros are a valid structure, and the call fills it in.
             let (result, info) = unsafe {
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 (
@@ -191,7 +191,7 @@ mod group {
                 )
             };
             if result == 0 {
-                // SAFETY: `waitid` fills this field in, or leaves it zero where the program runs.
+                // SAFETY: `waitid` fills in this field, or leaves it zero if the program still runs.
                 return Ok(unsafe { info.si_pid() } != 0);
             }
             let error = io::Error::last_os_error();
@@ -202,13 +202,13 @@ mod group {
     }
 
     pub(super) fn end(child: &mut Child) {
-        // It fails only if nothing of the group is left.
-        // SAFETY: the group is the child's, which was not waited for: no other has its number.
+        // The call only fails if the group has no process left.
+        // SAFETY: the child was not reaped, so its process group ID is not reused.
         unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
     }
 }
 
-/// A program and what it starts.
+/// A program and its child processes.
 #[cfg(not(unix))]
 mod group {
     use std::io;
@@ -221,7 +221,7 @@ mod group {
     }
 
     pub(super) fn end(child: &mut Child) {
-        // Windows knows whom a running program has started. Where the program has ended, that is forgotten.
+        // Windows only knows the child processes of a running program.
         if cfg!(windows) {
             let _ = Command::new("taskkill")
                 .args(["/T", "/F", "/PID", &child.id().to_string()])
@@ -230,7 +230,7 @@ mod group {
                 .stderr(Stdio::null())
                 .status();
         }
-        // It fails only if the program has ended.
+        // The call only fails if the program has ended.
         let _ = child.kill();
     }
 }
@@ -239,7 +239,7 @@ mod group {
 mod tests {
     use super::*;
 
-    /// Runs a script with this limit in milliseconds, and gives how long that took too.
+    /// Runs a script with a limit in milliseconds, and also returns the time that it took.
     fn run_script(script: &str, limit: u64) -> (Result<Output, RunError>, Duration) {
         let start = Instant::now();
         let result = run(
@@ -252,11 +252,11 @@ mod tests {
 
     fn is_alive(process: &str) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", process.trim()));
-        // An ended process that nobody has waited for is a zombie.
+        // An ended process that is not reaped is a zombie.
         status.is_ok_and(|text| !text.contains("State:\tZ"))
     }
 
-    /// Whether the process is gone soon: a killed process takes a moment.
+    /// Returns whether the process disappears soon. A killed process takes a moment.
     fn is_gone(process: &str) -> bool {
         (0..100).any(|_| {
             thread::sleep(Duration::from_millis(20));
@@ -264,7 +264,7 @@ mod tests {
         })
     }
 
-    /// Much longer than any test waits.
+    /// A time that is much longer than any test waits.
     const SOON: Duration = Duration::from_secs(20);
 
     #[test]

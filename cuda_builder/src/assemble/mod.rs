@@ -1,4 +1,4 @@
-//! Assembling PTX with NVIDIA's `ptxas`, to see what a kernel needs; no GPU takes part.
+//! Assembles PTX with NVIDIA's `ptxas`, which reports the resources of each kernel. It needs no GPU.
 //!
 //! ```no_run
 //! use cuda_builder::{NvvmArch, assemble::Ptxas};
@@ -12,9 +12,9 @@
 //! # }
 //! ```
 //!
-//! `ptxas` is looked for in `WARPWRIGHT_PTXAS`, on `PATH`, in the `bin` folders of `CUDA_HOME` and
-//! `CUDA_PATH`, in `/usr/local/cuda/bin`, and among the tools installed before. [`Ptxas::install`]
-//! gets it from the Python package `nvidia-cuda-nvcc` where `pip` is there, checked against a hash of ours.
+//! The search for `ptxas` looks at `WARPWRIGHT_PTXAS`, `PATH`, the `bin` folders of `CUDA_HOME` and `CUDA_PATH`,
+//! `/usr/local/cuda/bin`, and the tools that were installed before. [`Ptxas::install`] installs it from the Python package
+//! `nvidia-cuda-nvcc` if `pip` is available, and checks it against a known hash.
 
 mod report;
 mod wheel;
@@ -31,21 +31,20 @@ pub use wheel::{CUOBJDUMP, NVCC, NVDISASM, Wheel};
 use crate::toolchain::{ask, on_path};
 use crate::{CudaBuilderError, NvvmArch, process};
 
-/// A `ptxas` that answers.
+/// A working `ptxas`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ptxas {
-    /// The program.
+    /// The path of the program.
     pub path: PathBuf,
-    /// Its version, such as `13.0.88`.
+    /// The version, such as `13.0.88`.
     pub version: String,
 }
 
 impl Ptxas {
-    /// The `ptxas` of this machine. Installs nothing.
+    /// Finds the `ptxas` of this machine. Installs nothing.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] if there is none, or if the one that `WARPWRIGHT_PTXAS` names does
-    /// not answer.
+    /// Returns [`CudaBuilderError::Tools`] if there is none, or if the one that `WARPWRIGHT_PTXAS` names does not work.
     pub fn discover() -> Result<Self, CudaBuilderError> {
         if let Some(path) = variable("WARPWRIGHT_PTXAS") {
             return Self::at(Path::new(&path));
@@ -79,23 +78,23 @@ impl Ptxas {
         }
     }
 
-    /// The `ptxas` of this machine; where there is none, it is installed with `pip`.
+    /// Finds the `ptxas` of this machine, or installs it with `pip` if there is none.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] with what was tried.
+    /// Returns [`CudaBuilderError::Tools`], which lists what was tried.
     pub fn install(verbose: bool) -> Result<Self, CudaBuilderError> {
         match Self::discover() {
             Ok(found) => Ok(found),
-            // A program that was named and does not answer is not to be replaced silently.
+            // A program that the user named and that does not work must not be replaced silently.
             Err(error) if variable("WARPWRIGHT_PTXAS").is_some() => Err(error),
             Err(_) => Self::at(&NVCC.install("ptxas", verbose)?),
         }
     }
 
-    /// The `ptxas` at `path`.
+    /// Uses the `ptxas` at `path`.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] if it does not tell its version.
+    /// Returns [`CudaBuilderError::Tools`] if the program does not report its version.
     pub fn at(path: &Path) -> Result<Self, CudaBuilderError> {
         let text = ask(path, &["--version"])
             .map_err(|reason| CudaBuilderError::Tools(format!("ptxas: {reason}")))?;
@@ -111,19 +110,19 @@ impl Ptxas {
         })
     }
 
-    /// Assembles the PTX file for `arch`, which must be the architecture that it names or a later
-    /// one, and gives what each kernel needs.
+    /// Assembles the PTX file for `arch`, which must be the file's architecture or a later one, and returns the resources
+    /// of each kernel.
     ///
     /// # Errors
-    /// [`CudaBuilderError::BuildFailed`] with what `ptxas` wrote.
+    /// Returns [`CudaBuilderError::BuildFailed`] with the output of `ptxas`.
     pub fn assemble(&self, ptx: &Path, arch: NvvmArch) -> Result<Assembly, CudaBuilderError> {
         self.run(ptx, arch, None)
     }
 
-    /// As [`assemble`](Self::assemble), and keeps the machine code in the file `cubin`.
+    /// Assembles like [`assemble`](Self::assemble) and writes the machine code to the file `cubin`.
     ///
     /// # Errors
-    /// As `assemble`.
+    /// Returns the errors of [`assemble`](Self::assemble).
     pub fn assemble_to(
         &self,
         ptx: &Path,
@@ -142,7 +141,7 @@ impl Ptxas {
         let text = fs::read_to_string(ptx).map_err(CudaBuilderError::io("reading", ptx))?;
         let mut command = Command::new(&self.path);
         command.arg("-v").arg(format!("-arch={arch}"));
-        // Line tables in the PTX are of use only if they are asked for here too.
+        // Line tables in the PTX only take effect with this option.
         if text.contains("\n\t.loc") {
             command.arg("-lineinfo");
         }

@@ -1,46 +1,46 @@
 //! The report of `ptxas -v`.
 
-/// What the kernels of one module need.
+/// The resources of the kernels of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembly {
     /// The kernels, ordered by name.
     pub kernels: Vec<KernelUsage>,
-    /// Functions that were not inlined into a kernel and have a stack frame or spills of their own,
-    /// ordered by name. Their `registers`, `shared_bytes` and `constant_bytes` are 0.
+    /// The functions that were not inlined into a kernel and have their own stack frame or spills, ordered by name. Their
+    /// `registers`, `shared_bytes` and `constant_bytes` are 0.
     pub functions: Vec<KernelUsage>,
 }
 
-/// What one kernel needs, per thread unless something else is said.
+/// The resources of a kernel, per thread unless stated otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelUsage {
-    /// The entry's name.
+    /// The name of the entry.
     pub name: String,
-    /// 32-bit registers.
+    /// The number of 32-bit registers.
     pub registers: u32,
-    /// Static shared memory per block, bytes.
+    /// The static shared memory per block, in bytes.
     pub shared_bytes: u32,
-    /// Stack frame in local memory, bytes.
+    /// The stack frame in local memory, in bytes.
     pub stack_bytes: u32,
-    /// Registers spilled to local memory: bytes written.
+    /// The bytes written by register spills to local memory.
     pub spill_store_bytes: u32,
-    /// Registers spilled to local memory: bytes read.
+    /// The bytes read by register spills from local memory.
     pub spill_load_bytes: u32,
-    /// Constant memory per module, bytes, parameters included.
+    /// The constant memory per module, in bytes, including parameters.
     pub constant_bytes: u32,
 }
 
 impl KernelUsage {
-    /// Whether any of it lies in local memory.
+    /// Returns whether the kernel has a stack frame or spills in local memory.
     pub fn uses_local_memory(&self) -> bool {
         self.stack_bytes > 0 || self.spill_store_bytes > 0 || self.spill_load_bytes > 0
     }
 }
 
-/// Reads a report.
+/// Parses a report.
 pub(super) fn parse(text: &str) -> Assembly {
     let mut assembly = Assembly::default();
     let mut entry: Option<KernelUsage> = None;
-    // The function that the next line of numbers is about.
+    // The function that the next line of numbers describes.
     let mut subject = String::new();
     for line in text.lines() {
         if let Some(name) = between(line, "Compiling entry function '", "'") {
@@ -89,7 +89,7 @@ pub(super) fn parse(text: &str) -> Assembly {
     assembly
 }
 
-/// The version in the answer to `ptxas --version`: `... release 13.0, V13.0.88`.
+/// Returns the version in the output of `ptxas --version`: `... release 13.0, V13.0.88`.
 pub(super) fn version(text: &str) -> Option<String> {
     let rest = text.split(", V").nth(1)?;
     Some(rest.split_whitespace().next()?.to_owned())
@@ -102,7 +102,7 @@ fn between<'a>(line: &'a str, start: &str, end: &str) -> Option<&'a str> {
         .map(|(middle, _)| middle)
 }
 
-/// The number that stands right before `unit`; 0 if the unit is not there.
+/// Returns the number before `unit` in the line, or 0 if the line does not contain the unit.
 fn before(line: &str, unit: &str) -> u32 {
     let Some((head, _)) = line.split_once(unit) else {
         return 0;

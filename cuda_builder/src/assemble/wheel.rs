@@ -1,4 +1,4 @@
-//! NVIDIA's command-line tools from Python packages, which need no CUDA installation.
+//! Installs NVIDIA's command-line tools from Python packages, without a CUDA installation.
 
 use std::env;
 use std::fs;
@@ -12,24 +12,24 @@ use crate::{CudaBuilderError, process};
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What is written beside a package: the version and the hashes that `pip` was given.
+/// The name of the file beside a package that holds the version and the hashes that `pip` was given.
 const REQUIREMENTS: &str = "requirements.txt";
 
-/// A Python package of fixed version and content that holds programs.
+/// A Python package with programs, of fixed version and content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wheel {
-    /// The package's name.
+    /// The name of the package.
     pub package: &'static str,
-    /// The version that is installed.
+    /// The version to install.
     pub version: &'static str,
-    /// The SHA-256 of its wheels, in hexadecimal, one for each platform. No other file is unpacked.
+    /// The SHA-256 hashes of the package's wheels in hexadecimal, one for each platform. No other file is unpacked.
     pub sha256: &'static [&'static str],
 }
 
-// The hashes are those that the index states, https://pypi.org/simple/<package>/; `sha256sum` of the wheels themselves
-// gave the same on 2026-11-22. In order: Linux on x86-64 and on aarch64 (both manylinux2014), Windows on x86-64.
+// The hashes are those of the index, https://pypi.org/simple/<package>/. `sha256sum` of the wheels gave the same on
+// 2026-11-22. The order is Linux on x86-64 and on aarch64 (both manylinux2014), Windows on x86-64.
 
-/// Holds `ptxas`: the version that fits driver 580.
+/// The package with `ptxas`, in the version that fits driver 580.
 pub const NVCC: Wheel = Wheel {
     package: "nvidia-cuda-nvcc",
     version: "13.0.88",
@@ -40,7 +40,7 @@ pub const NVCC: Wheel = Wheel {
     ],
 };
 
-/// Holds `nvdisasm`. The package has no 13.0; this one reads what `ptxas` 13.0 writes.
+/// The package with `nvdisasm`. It has no version 13.0; this version reads the output of `ptxas` 13.0.
 pub const NVDISASM: Wheel = Wheel {
     package: "nvidia-cuda-nvdisasm",
     version: "13.2.51",
@@ -51,7 +51,7 @@ pub const NVDISASM: Wheel = Wheel {
     ],
 };
 
-/// Holds `cuobjdump`. The package has no 13.0; this one reads what `ptxas` 13.0 writes.
+/// The package with `cuobjdump`. It has no version 13.0; this version reads the output of `ptxas` 13.0.
 pub const CUOBJDUMP: Wheel = Wheel {
     package: "nvidia-cuda-cuobjdump",
     version: "13.2.51",
@@ -63,10 +63,10 @@ pub const CUOBJDUMP: Wheel = Wheel {
 };
 
 impl Wheel {
-    /// The program of this package if it was installed before.
+    /// Returns the path of the package's program if it was installed before.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] if somebody else could have changed it.
+    /// Returns [`CudaBuilderError::Tools`] if another user could have changed the program.
     pub fn installed(&self, program: &str) -> Result<Option<PathBuf>, CudaBuilderError> {
         let folder = self.folder();
         if fs::symlink_metadata(&folder).is_err() {
@@ -74,7 +74,7 @@ impl Wheel {
         }
         private(program, &tools_folder())?;
         let folder = private(program, &folder)?;
-        // What was unpacked before this version and these hashes were asked for is not run.
+        // A program that was unpacked for another version or other hashes is not run.
         if fs::read_to_string(folder.join(REQUIREMENTS)).ok() != Some(self.requirements()) {
             return Ok(None);
         }
@@ -85,12 +85,13 @@ impl Wheel {
         Ok(Some(path))
     }
 
-    /// The program of this package; it is installed with `pip` if it is not there yet, into
-    /// `WARPWRIGHT_TOOLS_DIR` or a folder of the user's cache. `pip` refuses a wheel of another hash. Processes that
-    /// install at the same time wait for each other.
+    /// Returns the path of the package's program. If it is missing, `pip` installs it into `WARPWRIGHT_TOOLS_DIR` or a
+    /// folder in the user's cache, and refuses a wheel with another hash. Processes that install at the same time wait for
+    /// each other.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] with what `pip` wrote and what to type, or where others can write to the folder.
+    /// Returns [`CudaBuilderError::Tools`] with the output of `pip` and the command to type, or if another user can write
+    /// to the folder.
     pub fn install(&self, program: &str, verbose: bool) -> Result<PathBuf, CudaBuilderError> {
         if let Some(found) = self.installed(program)? {
             return Ok(found);
@@ -101,12 +102,12 @@ impl Wheel {
         if let Some(found) = self.installed(program)? {
             return Ok(found);
         }
-        // What is only half there must not be found: the folder gets its name at the end.
+        // A partial installation must not be found, so the folder gets its name at the end.
         let unfinished = folder.with_extension("new");
         remove(&unfinished)?;
         let done = self.unpack(program, &tools, &unfinished, verbose);
         if done.is_err() {
-            // What is left over is removed before the next try, and never looked at.
+            // Leftovers are never used, and the next attempt removes them.
             let _ = remove(&unfinished);
         }
         done?;
@@ -116,7 +117,7 @@ impl Wheel {
             .ok_or_else(|| self.failed(program, "it is gone again"))
     }
 
-    /// Has `pip` unpack the package into the new folder `to`.
+    /// Runs `pip` to unpack the package into the new folder `to`.
     fn unpack(
         &self,
         program: &str,
@@ -141,7 +142,7 @@ impl Wheel {
             .arg(&to)
             .arg("-r")
             .arg(&requirements)
-            // With `-m`, Python takes modules from the working directory first.
+            // With `-m`, Python searches the working directory for modules first.
             .current_dir(tools);
         if verbose {
             eprintln!(
@@ -167,7 +168,7 @@ impl Wheel {
         ))
     }
 
-    /// What to type to install it by hand, with the same check.
+    /// Returns the command that installs the package by hand, with the same check.
     pub(super) fn advice(&self) -> String {
         format!(
             "echo '{}' > {REQUIREMENTS} && pip install --no-deps --require-hashes --target <folder> -r {REQUIREMENTS}",
@@ -175,7 +176,7 @@ impl Wheel {
         )
     }
 
-    /// The version and the hashes, as `pip` takes them.
+    /// Returns the version and the hashes in the form that `pip` reads.
     fn requirements(&self) -> String {
         let hashes = self
             .sha256
@@ -194,12 +195,12 @@ impl Wheel {
     }
 
     fn name(&self) -> String {
-        // No point in the name: the lock's name replaces what follows one.
+        // The name contains no dot, since the lock file's extension would replace the part after it.
         format!("{}-{}", self.package, self.version.replace('.', "_"))
     }
 }
 
-/// Removes the folder if it is there.
+/// Removes the folder if it exists.
 fn remove(folder: &Path) -> Result<(), CudaBuilderError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -209,7 +210,7 @@ fn remove(folder: &Path) -> Result<(), CudaBuilderError> {
     }
 }
 
-/// Looks for the program in the packages' layouts: `nvidia/cu13/bin`, `nvidia/cuda_nvcc/bin`.
+/// Searches for the program in the packages' layouts: `nvidia/cu13/bin`, `nvidia/cuda_nvcc/bin`.
 fn find_program(folder: &Path, program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let mut parts: Vec<PathBuf> = fs::read_dir(folder.join("nvidia"))

@@ -1,17 +1,18 @@
-//! Compare-and-exchange on a lane's own variables.
+//! Lowers compare-and-exchange on a lane's own variables.
 //!
-//! LLVM 22 turns the other atomic operations on local memory into plain ones, as the hardware has none there, but leaves
-//! this one as `atom`, which `ptxas` refuses. No other lane reaches a lane's variables, so a load and a store do the same.
+//! The hardware has no atomic operations on local memory. LLVM 22 turns the other atomic operations there into plain ones,
+//! but leaves this one as `atom`, which `ptxas` refuses. No other lane accesses a lane's variables, so a load and a store
+//! are equivalent.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The address space of local memory.
 const LOCAL: &str = "ptr addrspace(5) ";
-/// A pointer of any, which may be to a variable of the lane.
+/// A generic pointer, which may be to a variable of the lane.
 const GENERIC: &str = "ptr %";
 
-/// The optimised text with those replaced; none where there are none.
+/// Returns the optimized text with these operations replaced, or `None` if there are none.
 pub(crate) fn lower(ir: &str) -> Option<String> {
     let mut text = String::with_capacity(ir.len());
     let mut variables = BTreeSet::new();
@@ -42,8 +43,8 @@ pub(crate) fn lower(ir: &str) -> Option<String> {
     changed.then_some(text)
 }
 
-/// What `%name = cmpxchg [weak] [volatile] ptr %p, T old, T new <orderings>[, align N]` does, by a load and a store, where
-/// the pointer is to local memory.
+/// Returns a load and a store that are equivalent to `%name = cmpxchg [weak] [volatile] ptr %p, T old, T new <orderings>[,
+/// align N]`, if the pointer is to local memory.
 fn plain(name: &str, value: &str, variables: &BTreeSet<&str>) -> Option<String> {
     let rest = value.strip_prefix("cmpxchg ")?;
     let mut operands = rest.splitn(3, ", ");
@@ -89,7 +90,7 @@ mod tests {
             %1 = insertvalue { i64, i1 } %\"cmpxchg.1.half\", i1 %\"cmpxchg.1.same\", 1\n";
         assert!(lowered.contains(expected), "{lowered}");
         assert!(lowered.contains("load i64, ptr %own\n"), "{lowered}");
-        // The other may be of any memory.
+        // The pointer of the other operation may be to any memory.
         assert_eq!(lowered.matches(" = cmpxchg ").count(), 1);
         assert_eq!(lower(&lowered), None);
     }

@@ -1,13 +1,13 @@
-//! Panics whose messages have arguments, where no arguments are shown.
+//! Removes the arguments of panic messages, for builds that do not print them.
 //!
-//! What formats an argument is called through a pointer beside it, and `ptxas` gives a kernel the registers of every function
-//! whose address is in it: 80, and 255 with floats. So a call of `core::panicking::panic_fmt` gets a message without arguments
-//! here, in which `{}` stands for each, and the functions go with their addresses.
+//! `core::fmt` calls the function that formats an argument through a pointer beside the argument, and `ptxas` gives a
+//! kernel the registers of every function whose address it contains: 80, and 255 with floats. This pass replaces the
+//! message of a call of `core::panicking::panic_fmt` by one without arguments, in which `{}` stands for each argument. The
+//! functions then disappear with their addresses.
 //!
-//! A message is what `core::fmt::Arguments` holds: a template and the arguments, or a text and its length, which is
-//! shifted by one bit with the lowest one set. Where the template is nothing but an argument, or not of the form that is known
-//! here, the handler sees that there is a message and no more. A call of another form stays as it is, and its kernel
-//! takes more registers.
+//! A message is the content of `core::fmt::Arguments`: a template and the arguments, or a text and its length, which is
+//! shifted by one bit with the lowest bit set. If the template is only an argument, or has an unknown form, the handler
+//! only sees that there is a message. A call of an unknown form stays unchanged, and its kernel takes more registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,12 +15,12 @@ use std::fmt::Write as _;
 use super::{string_bytes, symbol};
 
 const PANIC: &str = "9panicking9panic_fmt(";
-/// The arguments of a message that is not read: any pointer but one that stands for a length.
+/// The arguments of a message that is not read: any pointer that is not a shifted length.
 const NOTHING: &str = "inttoptr (i64 16 to ptr)";
-/// `Option::expect`'s, whose one argument is the text.
+/// The call of `Option::expect`, whose only argument is the text.
 const EXPECT: &str = "6option13expect_failed(";
 
-/// The text with messages without arguments.
+/// Returns the IR with the arguments of messages removed.
 pub(crate) fn without_arguments(ir: &str) -> String {
     let mut constants = BTreeMap::new();
     for line in ir.lines().filter(|line| line.starts_with('@')) {
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The name and the bytes of a constant string.
+/// Returns the name and the bytes of a constant string.
 fn bytes_of(line: &str) -> Option<(&str, Vec<u8>)> {
     let (name, rest) = symbol(line.strip_prefix('@')?);
     let (_, value) = rest.split_once(" constant [")?;
@@ -102,7 +102,7 @@ fn bytes_of(line: &str) -> Option<(&str, Vec<u8>)> {
     Some((name, string_bytes(value)?))
 }
 
-/// What a template says, with `{}` for each argument: see the source of `core::fmt::Arguments`.
+/// Returns the text of a template with `{}` for each argument. See the source of `core::fmt::Arguments`.
 fn message(template: &[u8]) -> Option<String> {
     let mut message = Vec::new();
     let mut rest = template;
@@ -112,7 +112,7 @@ fn message(template: &[u8]) -> Option<String> {
             0 => break,
             0xC0.. => {
                 message.extend(b"{}");
-                // Flags of 4 bytes, then width, precision and number of 2.
+                // The flags have 4 bytes; width, precision and number have 2 each.
                 let option = |bit: u8, bytes| usize::from(first >> bit & 1) * bytes;
                 option(0, 4) + option(1, 2) + option(2, 2) + option(3, 2)
             }
@@ -132,7 +132,7 @@ fn message(template: &[u8]) -> Option<String> {
         };
         rest = after.get(options..)?;
     }
-    // `{}` alone says nothing that the place does not.
+    // `{}` alone adds nothing to the location.
     String::from_utf8(message).ok().filter(|text| text != "{}")
 }
 

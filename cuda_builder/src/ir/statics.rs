@@ -1,8 +1,8 @@
-//! Statics that belong into shared or constant memory.
+//! Puts statics into shared or constant memory.
 //!
-//! The compiler puts every static into global memory. Those of a section of ours, and with
-//! [`use_constant_memory_space`](crate::CudaBuilder::use_constant_memory_space) every table that nobody writes, get the
-//! address space here; their uses get a generic pointer, from which `opt` infers the address space.
+//! The compiler puts every static into global memory. This pass gives an address space to the statics of `cuda_std`'s
+//! sections and, with [`use_constant_memory_space`](crate::CudaBuilder::use_constant_memory_space), to every table that no
+//! code writes. Their uses get a generic pointer, from which `opt` infers the address space.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::CudaBuilderError;
 
 const SHARED: &str = ", section \".cuda_std.shared\"";
 const CONSTANT: &str = ", section \".cuda_std.constant\"";
-/// What a module has of constant memory.
+/// The size of a module's constant memory.
 const CONSTANT_BYTES: u64 = 64 * 1024;
 
-/// The text with those statics in their address spaces; the same text where there are none.
+/// Returns the IR with these statics in their address spaces. The text is unchanged if there are none.
 pub(crate) fn place(ir: &str, constants: bool) -> Result<String, CudaBuilderError> {
     let mut spaces: BTreeMap<&str, u32> = BTreeMap::new();
     let mut bytes = 0;
@@ -62,7 +62,7 @@ pub(crate) fn place(ir: &str, constants: bool) -> Result<String, CudaBuilderErro
     Ok(text)
 }
 
-/// Whether it is the definition of a static of Rust's that nobody writes.
+/// Returns whether this is the definition of a Rust static that no code writes.
 fn is_table(name: &str, rest: &str) -> bool {
     name.starts_with("_R")
         && rest.contains(" constant ")
@@ -70,7 +70,7 @@ fn is_table(name: &str, rest: &str) -> bool {
         && !rest.starts_with(" = external")
 }
 
-/// A definition without its section, in an address space.
+/// Returns a definition without its section, in an address space.
 fn defined_in(rest: &str, space: u32) -> String {
     let rest = rest.replace(SHARED, "").replace(CONSTANT, "");
     let words = [" global ", " constant "];
@@ -79,7 +79,7 @@ fn defined_in(rest: &str, space: u32) -> String {
     format!("{} addrspace({space}){}", &rest[..at], &rest[at..])
 }
 
-/// A line in which generic pointers stand for the statics.
+/// Returns a line with generic pointers in place of the statics.
 fn uses(line: &str, spaces: &BTreeMap<&str, u32>) -> String {
     const POINTER: &str = "ptr @";
     let mut text = String::with_capacity(line.len());
@@ -100,7 +100,7 @@ fn uses(line: &str, spaces: &BTreeMap<&str, u32>) -> String {
     text + rest
 }
 
-/// The bytes of a definition's type.
+/// Returns the size of a definition's type in bytes.
 fn size_of_definition(rest: &str) -> u64 {
     let words = [" global ", " constant "];
     let found = words
@@ -109,7 +109,8 @@ fn size_of_definition(rest: &str) -> u64 {
     found.min().map_or(0, |at| size_of_type(&rest[at..]).0)
 }
 
-/// The bytes of the type that the text starts with, and the text after it. What rustc writes of statics is packed.
+/// Returns the size in bytes of the type that the text starts with, and the text after it. The types that rustc writes for
+/// statics are packed.
 fn size_of_type(text: &str) -> (u64, &str) {
     let number = |text: &str| {
         let end = text

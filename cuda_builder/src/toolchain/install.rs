@@ -1,4 +1,4 @@
-//! Installing the tools, where that is asked for.
+//! Installs the tools, if requested.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::CudaBuilderError;
 use crate::lock::FileLock;
 use crate::process;
 
-/// Where nothing answers, rustup gives up by itself after this long at the latest.
+/// The time limit of rustup, which gives up by itself earlier if no server answers.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(300);
 const APT_LIMIT: Duration = Duration::from_secs(900);
 const APT_PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
@@ -51,25 +51,25 @@ pub(super) fn install(
     )))
 }
 
-/// Where tools are installed that no package manager has, with the locks for all of them.
+/// Returns the folder for tools that no package manager provides, with the locks of all installations.
 pub(crate) fn tools_folder() -> PathBuf {
     variable("WARPWRIGHT_TOOLS_DIR")
         .map_or_else(|| system::folder::of_user().join("tools"), PathBuf::from)
 }
 
-/// The folder at `path`, made if it is missing and refused where others could put something in it.
+/// Creates the folder at `path` if it is missing, and refuses it if another user could write to it.
 pub(crate) fn private(operation: &str, path: &Path) -> Result<PathBuf, CudaBuilderError> {
     system::folder::private(path).map_err(|reason| refused(operation, &reason))
 }
 
-/// The error for a folder or file that others could have written, in one line.
+/// Returns the one-line error for a folder or file that another user could have written.
 pub(crate) fn refused(operation: &str, reason: &str) -> CudaBuilderError {
     CudaBuilderError::Tools(format!(
         "{operation}: {reason}; remove it, or set WARPWRIGHT_TOOLS_DIR to a folder that is yours alone"
     ))
 }
 
-/// The error for a machine without tools: one line that says what to type, then what was looked at.
+/// Returns the error for a machine without tools: one line with the command to type, then what was searched.
 pub(super) fn not_found(rejected: &[(PathBuf, String)]) -> CudaBuilderError {
     let mut text = format!(
         "device tools: a Rust compiler of version 1.96 or newer with its sources and LLVM tools \
@@ -162,7 +162,7 @@ fn last_line(text: &str) -> String {
     line.unwrap_or("it gave no reason").trim().to_owned()
 }
 
-/// The path of a program, if it is on `PATH`.
+/// Returns the path of a program if it is on `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     env::split_paths(&env::var_os("PATH")?)

@@ -14,25 +14,24 @@ use crate::process;
 
 pub(crate) use install::{on_path, private, refused, tools_folder};
 
-/// The Rust version that the project's own PTX is built with, and the one that gets installed where
-/// none is there.
+/// The Rust version that the project's own PTX is built with, and that is installed if there is none.
 pub const PINNED_RUST: &str = "1.96.0";
 
 /// The oldest Rust version that compiles device code.
 pub(crate) const MINIMUM_RUST: (u32, u32) = (1, 96);
-/// The oldest LLVM whose `opt` and `llc` do what the builder asks of them.
+/// The oldest LLVM whose `opt` and `llc` the builder supports.
 pub(crate) const MINIMUM_LLVM: u32 = 22;
 
 const VERSION_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Where a [`Toolchain`]'s compiler was found.
+/// The origin of a [`Toolchain`]'s compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolchainSource {
-    /// Named by [`ToolchainOptions`] or by the environment.
+    /// [`ToolchainOptions`] or the environment named the compiler.
     Explicit,
-    /// The rustup toolchain of this name.
+    /// The compiler is rustup's toolchain of this name.
     Rustup(String),
-    /// The system's packages, or anything else on `PATH`.
+    /// The compiler comes from the system's packages or another folder on `PATH`.
     System,
 }
 
@@ -46,20 +45,19 @@ impl fmt::Display for ToolchainSource {
     }
 }
 
-/// Explicit settings for the search. What is not set is searched for.
+/// Explicit settings for the search. Unset tools are searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolchainOptions {
     /// The Rust compiler for device code.
     pub rustc: Option<PathBuf>,
     /// The folder that holds `llvm-link`, `opt` and `llc`.
     pub llvm_bin: Option<PathBuf>,
-    /// The Rust version to take if there is one among several: of the others, those nearest to
-    /// [`PINNED_RUST`] come first.
+    /// The preferred Rust version if there are several. Of the other versions, those nearest to [`PINNED_RUST`] come first.
     pub prefer_rust: Option<String>,
 }
 
 impl ToolchainOptions {
-    /// The settings of the environment variables `WARPWRIGHT_RUSTC` and `WARPWRIGHT_LLVM_BIN`.
+    /// Returns the settings of the environment variables `WARPWRIGHT_RUSTC` and `WARPWRIGHT_LLVM_BIN`.
     pub fn from_env() -> Self {
         let path = |value: Option<std::ffi::OsString>| value.map(PathBuf::from);
         Self {
@@ -70,7 +68,7 @@ impl ToolchainOptions {
     }
 }
 
-/// Tools for device code that fit each other.
+/// A set of matching tools for device code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolchain {
     /// The Rust compiler.
@@ -81,7 +79,7 @@ pub struct Toolchain {
     pub llvm_bin: PathBuf,
     /// The compiler's version, such as `1.96.0`.
     pub rust_version: String,
-    /// The commit that the compiler was built from, if it says.
+    /// The commit that the compiler was built from, if the compiler reports it.
     pub rust_commit: Option<String>,
     /// The version of the LLVM inside the compiler, such as `22.1.8`.
     pub rust_llvm_version: String,
@@ -89,32 +87,32 @@ pub struct Toolchain {
     pub llvm_version: String,
     /// The compiler's folder of libraries and sources.
     pub sysroot: PathBuf,
-    /// Where the compiler was found.
+    /// The origin of the compiler.
     pub source: ToolchainSource,
 }
 
-/// All that a search for tools came upon.
+/// The result of a search for tools.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// Usable tools, best first.
     pub usable: Vec<Toolchain>,
-    /// What was looked at and why it cannot be used.
+    /// The candidates that cannot be used, with the reasons.
     pub rejected: Vec<(PathBuf, String)>,
 }
 
 impl Toolchain {
-    /// The best tools on this machine, with the settings of the environment. Installs nothing.
+    /// Finds the best tools on this machine, with the settings of the environment. Installs nothing.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] with what was looked at and what to type.
+    /// Returns [`CudaBuilderError::Tools`], which lists what was searched and the command to type.
     pub fn discover() -> Result<Self, CudaBuilderError> {
         Self::discover_with(&ToolchainOptions::from_env())
     }
 
-    /// The best tools on this machine. Installs nothing.
+    /// Finds the best tools on this machine, with the given settings. Installs nothing.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] with what was looked at and what to type.
+    /// Returns [`CudaBuilderError::Tools`], which lists what was searched and the command to type.
     pub fn discover_with(options: &ToolchainOptions) -> Result<Self, CudaBuilderError> {
         let survey = Self::survey(options)?;
         survey
@@ -124,33 +122,32 @@ impl Toolchain {
             .ok_or_else(|| install::not_found(&survey.rejected))
     }
 
-    /// All tools on this machine, the best first, and what cannot be used and why.
+    /// Finds all tools on this machine, the best first, and those that cannot be used with the reasons.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] where an explicit setting names something that cannot be used.
+    /// Returns [`CudaBuilderError::Tools`] if an explicit setting names tools that cannot be used.
     pub fn survey(options: &ToolchainOptions) -> Result<Survey, CudaBuilderError> {
         search::survey(options)
     }
 
-    /// The best tools on this machine; where there are none, they are installed: by rustup where it
-    /// answers, else by `apt-get` where it is there and we may use it.
+    /// Finds the best tools on this machine, or installs them if there are none: by rustup if it works, else by `apt-get`
+    /// if it exists and the user may run it.
     ///
-    /// Processes that install at the same time wait for each other. `verbose` prints to standard
-    /// error what is being done.
+    /// Processes that install at the same time wait for each other. `verbose` prints the progress to standard error.
     ///
     /// # Errors
-    /// [`CudaBuilderError::Tools`] with what was tried and what to type.
+    /// Returns [`CudaBuilderError::Tools`], which lists what was tried and the command to type.
     pub fn install(options: &ToolchainOptions, verbose: bool) -> Result<Self, CudaBuilderError> {
         install::install(options, verbose)
     }
 
-    /// The path of one of the LLVM tools.
+    /// Returns the path of one of the LLVM tools.
     pub(crate) fn tool(&self, name: &str) -> PathBuf {
         self.llvm_bin
             .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// One line: the versions and where they are from.
+    /// Returns one line with the versions and the origin of the tools.
     pub fn summary(&self) -> String {
         format!(
             "rustc {} (LLVM {}) from {}, LLVM tools {} in {}",
@@ -163,7 +160,7 @@ impl Toolchain {
     }
 }
 
-/// The standard output of a short command, or why there is none.
+/// Returns the standard output of a short command, or why it failed.
 pub(crate) fn ask(program: &Path, args: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(args);

@@ -1,4 +1,4 @@
-//! Looking for compilers and LLVM tools.
+//! The search for compilers and LLVM tools.
 
 use std::cmp::Reverse;
 use std::env;
@@ -50,7 +50,7 @@ pub(super) fn survey(options: &ToolchainOptions) -> Result<Survey, CudaBuilderEr
     Ok(survey)
 }
 
-/// Every Rust compiler that may do, rustup's first.
+/// Returns all candidate Rust compilers, rustup's first.
 fn candidates() -> Vec<(PathBuf, ToolchainSource)> {
     let mut found: Vec<(PathBuf, ToolchainSource)> = Vec::new();
     let mut seen = Vec::new();
@@ -58,7 +58,7 @@ fn candidates() -> Vec<(PathBuf, ToolchainSource)> {
         let Ok(real) = fs::canonicalize(&rustc) else {
             return;
         };
-        // rustup's stand-in runs whichever toolchain the folder asks for; those are listed themselves.
+        // rustup's proxy runs the toolchain that the folder selects. The toolchains themselves are listed separately.
         if real.file_stem().is_some_and(|stem| stem == "rustup") || seen.contains(&real) {
             return;
         }
@@ -108,7 +108,7 @@ fn exe(name: &str) -> String {
     format!("{name}{EXE_SUFFIX}")
 }
 
-/// Looks whether `rustc` can be used, and with which LLVM tools.
+/// Checks whether `rustc` can be used, and with which LLVM tools.
 fn examine(
     rustc: &Path,
     source: ToolchainSource,
@@ -170,7 +170,7 @@ fn examine(
     })
 }
 
-/// The first folder with LLVM tools of the compiler's major version.
+/// Returns the first folder with LLVM tools of the compiler's major version.
 fn find_llvm(sysroot: &Path, host: &str, major_version: u32) -> Result<(PathBuf, String), String> {
     let mut folders = vec![
         sysroot.join("lib/rustlib").join(host).join("bin"),
@@ -199,7 +199,7 @@ fn find_llvm(sysroot: &Path, host: &str, major_version: u32) -> Result<(PathBuf,
     ))
 }
 
-/// The version that all three tools of a folder have in common.
+/// Returns the common version of all three tools of a folder.
 fn llvm_tools_version(folder: &Path) -> Result<String, String> {
     let mut common: Option<String> = None;
     for tool in TOOLS {
@@ -221,7 +221,7 @@ fn llvm_tools_version(folder: &Path) -> Result<String, String> {
     common.ok_or_else(|| "no tools".to_owned())
 }
 
-/// The number after `LLVM version`, without a suffix such as `-rust-1.96.0-stable`.
+/// Returns the number after `LLVM version`, without a suffix such as `-rust-1.96.0-stable`.
 fn parse_llvm_version(text: &str) -> Option<String> {
     let rest = text.split("LLVM version ").nth(1)?;
     let end = rest
@@ -234,7 +234,7 @@ fn major(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-/// `1.97.0-nightly` as `[1, 97, 0]`.
+/// Parses `1.97.0-nightly` as `[1, 97, 0]`.
 fn numbers(version: &str) -> Vec<u32> {
     let plain = version.split(['-', '+']).next().unwrap_or_default();
     plain
@@ -243,7 +243,7 @@ fn numbers(version: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The cargo beside the compiler, else the one that runs us, else the one on `PATH`.
+/// Returns the cargo beside the compiler, else the one that runs this process, else the one on `PATH`.
 fn find_cargo(rustc: &Path) -> PathBuf {
     let beside = rustc.with_file_name(exe("cargo"));
     if beside.is_file() {
@@ -305,8 +305,8 @@ mod tests {
 
         use super::*;
 
-        /// Another process writes the file: one that we had open for writing could not be run while a
-        /// test beside this one starts a program.
+        /// Another process writes the file. A file that this process had open for writing could not be run while another
+        /// test starts a program.
         fn script(path: &Path, text: &str) {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let status = Command::new("sh")

@@ -1,5 +1,5 @@
-//! The names of Rust-CUDA's `atomic::intrinsics` and `atomic::mid`: one function for each operation, type, ordering and scope,
-//! made of the operations of `cuda_std::atomic::Atomic`.
+//! Generates Rust-CUDA's `atomic::intrinsics` and `atomic::mid`: one function for each operation, type, ordering and scope,
+//! which calls the operations of `cuda_std::atomic::Atomic`.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -11,7 +11,7 @@ const SCOPES: [(&str, &str); 3] = [
     ("device", "Device"),
     ("system", "System"),
 ];
-/// The orderings in the names of read-modify-writes. What is called volatile is relaxed.
+/// The orderings in the names of read-modify-write operations. `volatile` means relaxed.
 const ORDERS: [(&str, &str); 5] = [
     ("relaxed", "Relaxed"),
     ("acquire", "Acquire"),
@@ -20,7 +20,7 @@ const ORDERS: [(&str, &str); 5] = [
     ("volatile", "Relaxed"),
 ];
 
-/// An operation on the value at an address and a value, by its name, and what makes that of `Atomic::rmw` of it.
+/// An operation on a value in memory and an operand: its name, and its translation to `Atomic::rmw`.
 struct Operation {
     name: &'static str,
     types: &'static [&'static str],
@@ -64,7 +64,7 @@ const fn operation(
 }
 
 impl Operation {
-    /// What `Atomic::rmw` is given for `val`.
+    /// Returns the operand of `Atomic::rmw` for `val`.
     fn operand(&self, ty: &str) -> TokenStream {
         match (self.name, ty.starts_with('f')) {
             ("sub", true) => quote!(-val),
@@ -78,7 +78,7 @@ fn ident(name: &str) -> Ident {
     format_ident!("{name}")
 }
 
-/// A function, which calls an operation of `Atomic` with the ordering and the scope.
+/// Generates a function that calls an operation of `Atomic` with the ordering and the scope.
 fn function(
     doc: &str,
     name: &Ident,
@@ -90,11 +90,11 @@ fn function(
         #[doc = #doc]
         ///
         /// # Safety
-        /// `ptr` is to memory that is there, aligned, and reached by atomic operations only while other lanes may touch it.
+        /// `ptr` must be valid and aligned. While other lanes may access the memory, all accesses must be atomic.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn #name(#parameters) #result {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { #body }
         }
     }
@@ -192,7 +192,7 @@ pub fn intrinsics() -> TokenStream {
     all
 }
 
-/// A compare-and-exchange that gives what was there.
+/// Generates a compare-and-exchange that returns the previous value.
 fn exchange(ty: &Ident, values: &TokenStream, how: &TokenStream) -> TokenStream {
     quote!(match <#ty as Atomic>::cas(ptr, #values, #how) { Ok(old) | Err(old) => old })
 }

@@ -1,10 +1,10 @@
-//! What an item of the user's says of itself: its attributes and its visibility.
+//! Attributes and visibility of a user's item.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Path, Visibility};
 
-/// Whether it is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
+/// Returns whether the attribute is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
 pub fn is_no_mangle(attribute: &Attribute) -> bool {
     let unsafe_no_mangle = || {
         let inner = attribute.parse_args::<Path>();
@@ -13,8 +13,8 @@ pub fn is_no_mangle(attribute: &Attribute) -> bool {
     attribute.path().is_ident("no_mangle") || unsafe_no_mangle()
 }
 
-/// What gives an item of a module below the visibility that `visibility` gives one beside that module. A type must not be
-/// more visible than the types of its kernel's parameters.
+/// Returns the visibility for an item in a submodule that is the same as `visibility` beside that module. A type must not
+/// be more visible than the types of its kernel's parameters.
 pub fn visibility_in_module(visibility: &Visibility) -> TokenStream {
     match visibility {
         Visibility::Public(_) => quote!(pub),

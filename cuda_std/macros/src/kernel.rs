@@ -1,9 +1,8 @@
 //! The expansion of `#[kernel]`.
 //!
-//! The attribute keeps the function, adds the marker type with its signature, and hands the list of
-//! instances to `__kernel_instances!`, which emits one PTX entry (nvptx64) or one `Kernel`
-//! implementation (host) per row. The second step is a macro of its own so that a list of instances
-//! can come from a user's `macro_rules!`.
+//! The attribute keeps the function, adds the marker type with its signature, and passes the list of instances to
+//! `__kernel_instances!`, which emits one PTX entry (nvptx64) or one `Kernel` implementation (host) per row. The second
+//! step is a macro of its own, so that a user's `macro_rules!` can produce the list of instances.
 
 use std::ops::Range;
 
@@ -219,7 +218,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         ));
     }
 
-    // The entry has the name; the function stays one of Rust's.
+    // The entry gets the name; the function stays a Rust function.
     function.attrs.retain(|attribute| !is_no_mangle(attribute));
     function.sig.abi = None;
     let signature = &function.sig;
@@ -232,7 +231,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         .unwrap_or_else(|| format_ident!("{}", camel_case(&name.to_string())));
     let marker_module = format_ident!("__{name}_marker");
     let visibility = &function.vis;
-    // What is written outside of the function has `'static` in the place of its lifetimes.
+    // Types that are written outside the function use `'static` for its lifetimes.
     let mut generics = signature.generics.clone();
     generics.params = generics
         .params
@@ -295,12 +294,12 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         }
     };
 
-    // Inlined into every entry: a call would cost a stack frame and the address spaces of the views.
+    // The function is inlined into every entry: a call would need a stack frame and lose the address spaces of the views.
     function
         .attrs
         .push(syn::parse_quote!(#[cfg_attr(target_arch = "nvptx64", inline(always))]));
 
-    // The types of parameters as seen from an instance, where the generic names are not in scope.
+    // The types of the parameters for an instance, where the generic names are not in scope.
     let parameter_types = parameters.iter().enumerate().map(|(index, argument)| {
         let ty = &argument.ty;
         quote! {
@@ -309,7 +308,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             }
         }
     });
-    // So are the bounds: they may depend on the generic parameters.
+    // The same for the launch bounds, which may depend on the generic parameters.
     let (max_threads, min_blocks, dynamic_shared) = (
         &options.max_threads,
         &options.min_blocks,
@@ -341,7 +340,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     Ok(quote! {
         #function
 
-        // A type of the user's hides one that comes by `*`: so a kernel `blur` may stand beside a `struct Blur`.
+        // A user's type shadows a glob import, so a kernel `blur` can stand beside a `struct Blur`.
         #[allow(unused_imports)]
         #visibility use #marker_module::*;
         #[doc(hidden)]
@@ -357,7 +356,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: the parameters and the body of the function above.
+        // SAFETY: the parameters and the body are those of the function above.
         unsafe impl #impl_generics ::cuda_std::kernel::Signature
             for #marker_module::#marker #type_generics #where_clause
         {
@@ -367,7 +366,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
             #[allow(unused_mut, unused_variables)]
             unsafe fn call(raw: &[*const ::core::ffi::c_void]) {
                 let mut raw = ::cuda_std::kernel::__Reader::new(raw);
-                // SAFETY: the caller gives the raw parameters and keeps the kernel's own contract.
+                // SAFETY: the caller passes the raw parameters and upholds the kernel's contract.
                 unsafe { #name #turbofish (#(#read),*) }
             }
         }
@@ -383,10 +382,10 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
     })
 }
 
-/// What the attribute tells `__kernel_instances!` about the kernel.
+/// The description of the kernel that the attribute passes to `__kernel_instances!`.
 struct Spec {
     name: Ident,
-    /// Where the marker is.
+    /// The module of the marker.
     module: Ident,
     marker: Ident,
     generic: bool,
@@ -532,7 +531,8 @@ impl Spec {
             .parameters
             .iter()
             .map(|parameter| parameter.name.to_string());
-        // The entry in the PTX was written by the type's name, and the launch passes what the type says.
+        // The name of a parameter's type decided the PTX entry's parameters, and the launch passes what the type itself
+        // requires.
         let checks = each().map(|(parameter, ty)| {
             let name = &parameter.name;
             let view = parameter.kind == Kind::View;
@@ -568,7 +568,7 @@ impl Spec {
                 #[allow(improper_ctypes_definitions)]
                 #[unsafe(export_name = #entry)]
                 unsafe extern "ptx-kernel" fn entry(#(#entry_parameters),*) {
-                    // SAFETY: the launch keeps the kernel's contract; the views are its arguments.
+                    // SAFETY: the launch upholds the kernel's contract; the views are its arguments.
                     unsafe { #name #turbofish (#(#passed),*) }
                 }
 
@@ -580,7 +580,7 @@ impl Spec {
             #(#[cfg(not(target_arch = "nvptx64"))] #checks)*
 
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the descriptor has the name of the instance's entry, and is made of its own signature.
+            // SAFETY: the descriptor has the name of the instance's entry and its signature.
             unsafe impl ::cuda_std::kernel::Kernel for #marker #arguments {
                 const DESCRIPTOR: ::cuda_std::kernel::KernelDescriptor =
                     ::cuda_std::kernel::KernelDescriptor::new::<Self>(

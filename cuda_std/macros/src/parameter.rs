@@ -1,4 +1,4 @@
-//! How a kernel's parameters travel from the launch to its function.
+//! The passing of a kernel's parameters from the launch to its function.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -9,7 +9,7 @@ use syn::{
     visit_mut::{self, VisitMut},
 };
 
-/// What a parameter is in the PTX: a pointer and a length, or one value.
+/// The form of a parameter in the PTX: a pointer and a length, or one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `Global<T>` or `GlobalMut<T>`.
@@ -24,9 +24,9 @@ pub enum Kind {
     RawSlice,
     /// `*mut [T]`.
     RawSliceMut,
-    /// `&mut T`, which is no `Copy` value as the others are.
+    /// `&mut T`, which is not `Copy`, unlike the other values.
     Mut,
-    /// Everything else, thin pointers and `&T` among it.
+    /// All other types, including thin pointers and `&T`.
     Value,
 }
 
@@ -41,7 +41,7 @@ const KINDS: [(Kind, &str); 8] = [
     (Kind::Value, "value"),
 ];
 
-/// A parameter of a kernel, as `__kernel_instances!` is told of it.
+/// A kernel's parameter as passed to `__kernel_instances!`.
 pub struct Parameter {
     pub name: Ident,
     pub kind: Kind,
@@ -69,8 +69,8 @@ impl ToTokens for Parameter {
     }
 }
 
-/// Puts `'static` in the place of every lifetime, also of those that are left out: what is written of a parameter's type
-/// outside of the function has no other.
+/// Replaces every lifetime by `'static`, including elided ones: no other lifetime is in scope for a parameter's type
+/// outside the function.
 struct Static;
 
 impl VisitMut for Static {
@@ -83,14 +83,14 @@ impl VisitMut for Static {
         *lifetime = Lifetime::new("'static", lifetime.span());
     }
 
-    // The lifetimes of a pointer to a function are its own.
+    // A function pointer has its own lifetimes.
     fn visit_type_bare_fn_mut(&mut self, _: &mut syn::TypeBareFn) {}
 }
 
 /// One parameter of the kernel's function.
 pub struct Argument {
     pub parameter: Parameter,
-    /// Its type, as far as it can be named outside of the function.
+    /// The parameter's type, as it can be named outside the function.
     pub ty: Type,
 }
 
@@ -116,7 +116,7 @@ impl Argument {
         })
     }
 
-    /// What a launch from the host passes for it.
+    /// Returns the type that a launch from the host passes for the parameter.
     pub fn launched(&self) -> TokenStream {
         let ty = &self.ty;
         match (self.parameter.kind, pointee(ty)) {
@@ -137,7 +137,7 @@ impl Argument {
         }
     }
 
-    /// The list of its raw parameters.
+    /// Returns the list of the parameter's raw parameters.
     pub fn raw(&self) -> TokenStream {
         if self.parameter.kind.is_two_words() {
             quote!(::cuda_std::kernel::RawParam::VIEW)
@@ -147,7 +147,7 @@ impl Argument {
         }
     }
 
-    /// Takes it from `raw`, a reader of the raw parameters.
+    /// Returns the expression that takes the parameter from `raw`, a reader of the raw parameters.
     pub fn read(&self) -> TokenStream {
         let ty = &self.ty;
         match self.parameter.kind {
@@ -169,14 +169,14 @@ impl Argument {
 }
 
 impl Kind {
-    /// Whether it is a pointer and a length.
+    /// Returns whether the parameter is a pointer and a length.
     pub fn is_two_words(self) -> bool {
         !matches!(self, Self::Mut | Self::Value)
     }
 }
 
 impl Parameter {
-    /// The parameters of the PTX entry, of which `ty` is the type.
+    /// Returns the parameters of the PTX entry for a parameter of type `ty`.
     pub fn entry(&self, ty: &TokenStream) -> TokenStream {
         let name = &self.name;
         if self.kind.is_two_words() {
@@ -187,7 +187,7 @@ impl Parameter {
         }
     }
 
-    /// What the entry passes to the function.
+    /// Returns the argument that the entry passes to the function.
     pub fn passed(&self, ty: &TokenStream) -> TokenStream {
         let (name, length) = (&self.name, self.length());
         match self.kind {
@@ -209,7 +209,7 @@ impl Parameter {
     }
 }
 
-/// What a reference or a pointer is to.
+/// Returns the pointee type of a reference or a pointer.
 fn pointee(ty: &Type) -> Option<&Type> {
     match ty {
         Type::Reference(reference) => Some(&reference.elem),

@@ -1,4 +1,4 @@
-//! Atomic floats as types: for memory that is not reached through a view.
+//! Atomic floats as types, for memory that is not accessed through a view.
 
 use core::{cell::UnsafeCell, sync::atomic::Ordering};
 
@@ -6,25 +6,25 @@ use super::{Atomic, How, Rmw, Scope, how};
 
 macro_rules! atomic_float {
     ($($name:ident: $ty:ident, $bits:literal, $align:literal, $scope:ident, $whom:literal $(, $unsafe:ident)?;)*) => { $(
-        #[doc = concat!("A `", stringify!($ty), "` that ", $whom, " can change at the same time.")]
+        #[doc = concat!("An atomic `", stringify!($ty), "` for ", $whom, ".")]
         ///
-        /// It has the size, the alignment and the bits of the plain float. Additions round in the order
-        /// in which they happen, which differs from run to run.
+        /// The type has the size, the alignment and the bits of the plain float. Additions round in the order in which they
+        /// happen, which differs from run to run.
         #[repr(C, align($align))]
         pub struct $name {
             value: UnsafeCell<$ty>,
         }
 
-        // SAFETY: all access through a shared reference is atomic.
+        // SAFETY: all accesses through a shared reference are atomic.
         unsafe impl Sync for $name {}
 
         impl $name {
-            /// An atomic float with this value.
+            /// Creates an atomic float with the value `v`.
             pub const fn new(v: $ty) -> Self {
                 Self { value: UnsafeCell::new(v) }
             }
 
-            /// The value.
+            /// Returns the value.
             pub fn into_inner(self) -> $ty {
                 self.value.into_inner()
             }
@@ -36,22 +36,22 @@ macro_rules! atomic_float {
             }
 
             atomic_float! { @rmw $ty $($unsafe)?
-                /// Adds `val`; gives back what the value was.
+                /// Adds `val` and returns the previous value.
                 fetch_add(val) Add, val;
-                /// Subtracts `val`, as the addition of `-val`; gives back what the value was.
+                /// Subtracts `val`, as an addition of `-val`, and returns the previous value.
                 fetch_sub(val) Add, -val;
-                /// Bitwise and of the floats' bits; gives back what the value was.
+                /// Applies a bitwise and to the floats' bits and returns the previous value.
                 fetch_and(val) And, val;
-                /// Bitwise or of the floats' bits; gives back what the value was.
+                /// Applies a bitwise or to the floats' bits and returns the previous value.
                 fetch_or(val) Or, val;
-                /// Bitwise exclusive or of the floats' bits; gives back what the value was.
+                /// Applies a bitwise exclusive or to the floats' bits and returns the previous value.
                 fetch_xor(val) Xor, val;
             }
 
-            /// The value.
+            /// Loads the value.
             ///
             /// # Panics
-            /// With the orderings `Release` and `AcqRel`.
+            /// Panics for the orderings `Release` and `AcqRel`.
             $(#[doc = concat!("\n# Safety\n", stringify!($unsafe), " because only the lanes of one block may touch the value at the same time.")])?
             #[inline(always)]
             #[track_caller]
@@ -60,10 +60,10 @@ macro_rules! atomic_float {
                 unsafe { <$ty as Atomic>::load(self.value.get(), Self::how(order)) }
             }
 
-            /// Sets the value.
+            /// Stores a value.
             ///
             /// # Panics
-            /// With the orderings `Acquire` and `AcqRel`.
+            /// Panics for the orderings `Acquire` and `AcqRel`.
             $(#[doc = concat!("\n# Safety\n", stringify!($unsafe), " because only the lanes of one block may touch the value at the same time.")])?
             #[inline(always)]
             #[track_caller]
@@ -78,7 +78,7 @@ macro_rules! atomic_float {
         $(#[$doc])*
         ///
         /// # Safety
-        /// Only the lanes of one block may touch the value at the same time.
+        /// Only the lanes of one block may access the value at the same time.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(&self, $val: $ty, order: Ordering) -> $ty {

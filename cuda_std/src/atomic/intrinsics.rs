@@ -1,8 +1,8 @@
-//! Rust-CUDA's functions of one instruction each: the operation, the ordering, the type and the scope are in the name.
+//! Rust-CUDA's functions of one instruction each. The name contains the operation, the ordering, the type and the scope.
 //!
-//! They are the operations of [`atomic`](super) on any address. `volatile` means relaxed. Those that are called `inc` and
-//! `dec` count around the ends of their type; the instructions of these names, which count to a limit, take an operand that
-//! the functions do not have. The CPU executor follows them as it follows the views' own.
+//! They are the operations of [`atomic`](super) on any address. `volatile` means relaxed. The functions `inc` and `dec`
+//! wrap around at the ends of their type: the instructions of these names count to a limit and take an operand that these
+//! functions do not have. The CPU executor checks these functions like the operations of views.
 
 use core::sync::atomic::Ordering;
 
@@ -12,10 +12,10 @@ warpwright_cuda_std_macros::__atomic_intrinsics!();
 
 macro_rules! fences {
     ($($name:ident: $fence:ident, $order:ident;)*) => { $(
-        #[doc = concat!("[`", stringify!($fence), "`](mid::", stringify!($fence), ") with `", stringify!($order), "`.")]
+        #[doc = concat!("Calls [`", stringify!($fence), "`](mid::", stringify!($fence), ") with `", stringify!($order), "`.")]
         ///
         /// # Safety
-        /// None: it is `unsafe` as in Rust-CUDA.
+        /// There are no conditions: the function is `unsafe` as in Rust-CUDA.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name() {

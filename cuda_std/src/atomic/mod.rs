@@ -1,23 +1,20 @@
 //! Atomic operations on global and shared memory.
 //!
-//! A kernel reaches them through its views: `counts.atomic_add(bin, 1)` is relaxed, and atomic with
-//! respect to the device on a [`GlobalMut`], to the block on a [`Shared`]. The `_with` forms take an
-//! [`Ordering`] and a [`Scope`]; relaxed operations order nothing but accesses to the same element.
-//! [`mid`] holds the fences. [`mid`] and [`intrinsics`] have Rust-CUDA's functions of pointers.
+//! A kernel uses them through its views: `counts.atomic_add(bin, 1)` is relaxed. Its scope is the device on a [`GlobalMut`]
+//! and the block on a [`Shared`]. The `_with` forms take an [`Ordering`] and a [`Scope`]. A relaxed operation orders only
+//! accesses to the same element. [`mid`] has the fences. [`mid`] and [`intrinsics`] have Rust-CUDA's functions on pointers.
 //!
-//! On the GPU each is one instruction of the state space (`red.global`, `atom.shared`, …), with fences
-//! around it where the ordering asks for them. The hardware has no integer addition and multiplication
-//! of other sizes than 32 and 64 bits, hence the types.
+//! On the GPU each operation is one instruction of its state space (`red.global`, `atom.shared`, …), with fences around it
+//! where the ordering requires them. The hardware only has integer atomics of 32 and 64 bits, hence the types.
 //!
 //! # Floating point
-//! - Addition is native. The order of the additions is not fixed, so neither is the rounding: sums of
-//!   floats may differ in the last bits from run to run. `f32` additions in global memory flush
-//!   subnormal operands and results to zero on the GPU (PTX ISA, `atom.add.f32`), not in shared memory
-//!   and not on the CPU executor.
-//! - Minimum and maximum compare with `-0.0` below `0.0`. A NaN given as the value makes the element NaN,
-//!   and it stays NaN under further operations of the same kind (minimum after minimum, maximum after
-//!   maximum). An element that was NaN before, by some other way, may be taken for a number.
-//! - Compare-and-exchange compares bits.
+//! - Addition is native. The order of the additions is not fixed, and neither is the rounding: float sums may differ in the
+//!   last bits from run to run. On the GPU, `f32` additions in global memory flush subnormal operands and results to zero
+//!   (PTX ISA, `atom.add.f32`); those in shared memory and on the CPU executor do not.
+//! - Minimum and maximum order `-0.0` below `0.0`. A NaN operand makes the element NaN, and it stays NaN under further
+//!   operations of the same kind (minimum after minimum, maximum after maximum). An element that was NaN before for another
+//!   reason may be treated as a number.
+//! - Compare-and-exchange compares the bits.
 
 mod float;
 pub mod intrinsics;
@@ -34,18 +31,18 @@ use crate::{
     view::{GlobalMut, Shared},
 };
 
-/// Who sees an atomic operation as one step, and its order.
+/// The scope of an atomic operation: the lanes for which it is atomic and ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The lanes of the block.
     Block,
     /// All lanes of the device.
     Device,
-    /// The host and other devices too.
+    /// All devices and the host.
     System,
 }
 
-/// The kind of memory that an address is in.
+/// The state space of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Space {
@@ -53,19 +50,19 @@ pub enum Space {
     Global,
     /// The block's shared memory.
     Shared,
-    /// Known only when the kernel runs.
+    /// Any space, determined at run time.
     Generic,
 }
 
-/// The operations that read, change and write back an element.
+/// A read-modify-write operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Rmw {
-    /// Sum; integers wrap around.
+    /// The sum. Integers wrap around.
     Add,
-    /// The lesser one.
+    /// The minimum.
     Min,
-    /// The greater one.
+    /// The maximum.
     Max,
     /// Bitwise and.
     And,
@@ -77,21 +74,21 @@ pub enum Rmw {
     Exchange,
 }
 
-/// How an operation is done.
+/// The space, ordering and scope of an atomic operation.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct How {
-    /// The kind of memory.
+    /// The state space.
     pub space: Space,
     /// The ordering.
     pub order: Ordering,
     /// The scope.
     pub scope: Scope,
-    /// The line that asks for it.
+    /// The source line of the operation.
     pub place: Place,
 }
 
-/// An operation at any address.
+/// Returns the parameters of an operation on a generic address.
 #[inline(always)]
 #[track_caller]
 fn how(order: Ordering, scope: Scope) -> How {
@@ -109,26 +106,26 @@ mod sealed {
 
 /// A type with atomic operations: `u32 i32 u64 i64 f32 f64`.
 ///
-/// The methods are the views': [`GlobalMut::atomic_add`] and so on.
+/// The operations are methods of the views, such as [`GlobalMut::atomic_add`].
 pub trait Atomic: crate::Plain + sealed::Sealed {
     /// # Safety
-    /// `ptr` is to an element in the space that `how` tells, aligned, and in use through atomic
-    /// operations only while other lanes may touch it.
+    /// `ptr` must be an aligned pointer to an element in the space that `how` names. While other lanes may access the
+    /// element, all accesses must be atomic.
     #[doc(hidden)]
     unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self;
 
     /// # Safety
-    /// As for [`rmw`](Self::rmw).
+    /// The conditions of [`rmw`](Self::rmw) must hold.
     #[doc(hidden)]
     unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self>;
 
     /// # Safety
-    /// As for [`rmw`](Self::rmw).
+    /// The conditions of [`rmw`](Self::rmw) must hold.
     #[doc(hidden)]
     unsafe fn load(ptr: *mut Self, how: How) -> Self;
 
     /// # Safety
-    /// As for [`rmw`](Self::rmw).
+    /// The conditions of [`rmw`](Self::rmw) must hold.
     #[doc(hidden)]
     unsafe fn store(ptr: *mut Self, value: Self, how: How);
 }
@@ -145,26 +142,26 @@ macro_rules! atomic_int {
         impl Atomic for $ty {
             #[inline(always)]
             unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { imp::atomic::$ty::rmw(op, ptr, value, how) }
             }
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self> {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 let old = unsafe { imp::atomic::$ty::cas(ptr, current, new, how) };
                 if old == current { Ok(old) } else { Err(old) }
             }
 
             #[inline(always)]
             unsafe fn load(ptr: *mut Self, how: How) -> Self {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { imp::atomic::$ty::load(ptr, how) }
             }
 
             #[inline(always)]
             unsafe fn store(ptr: *mut Self, value: Self, how: How) {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { imp::atomic::$ty::store(ptr, value, how) }
             }
         }
@@ -181,10 +178,10 @@ macro_rules! atomic_float {
             unsafe fn rmw(op: Rmw, ptr: *mut Self, value: Self, how: How) -> Self {
                 let bits = value.to_bits();
                 let negative = bits >> ($unsigned::BITS - 1) != 0;
-                // Floats without sign bit are in the order of their bits as signed integers, and above
-                // all with one; those with one are in the reverse order of their bits without sign.
-                // A NaN takes the bits at the end that wins.
-                // SAFETY: by the contract; all these types have the same size and alignment.
+                // Non-negative floats have the order of their bits as signed integers, above all negative ones. Negative
+                // floats have the reverse order of their bits as unsigned integers. A NaN takes the bits at the winning
+                // end.
+                // SAFETY: the caller upholds the contract; all these types have the same size and alignment.
                 let old = unsafe {
                     match op {
                         Rmw::Add => return imp::atomic::$add(ptr, value, how),
@@ -207,7 +204,7 @@ macro_rules! atomic_float {
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self, how: How) -> Result<Self, Self> {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { $unsigned::cas(ptr.cast(), current.to_bits(), new.to_bits(), how) }
                     .map(Self::from_bits)
                     .map_err(Self::from_bits)
@@ -215,13 +212,13 @@ macro_rules! atomic_float {
 
             #[inline(always)]
             unsafe fn load(ptr: *mut Self, how: How) -> Self {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 Self::from_bits(unsafe { $unsigned::load(ptr.cast(), how) })
             }
 
             #[inline(always)]
             unsafe fn store(ptr: *mut Self, value: Self, how: How) {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { $unsigned::store(ptr.cast(), value.to_bits(), how) }
             }
         }
@@ -236,19 +233,19 @@ macro_rules! view_rmw {
     ($bound:ident, $view:ident, $space:ident, $scope:ident;
      $($name:ident, $name_with:ident, $op:ident, $what:literal;)*) => {
         impl<T: $bound> $view<T> { $(
-            #[doc = concat!("Makes element `i` ", $what, ", and gives back what it was; relaxed.")]
+            #[doc = concat!("Sets element `i` atomically to ", $what, ", and returns the previous value. The ordering is relaxed.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name(self, i: usize, value: T) -> T {
                 self.$name_with(i, value, Ordering::Relaxed, Scope::$scope)
             }
 
-            #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), ") with an ordering and a scope.")]
+            #[doc = concat!("Same as [`", stringify!($name), "`](Self::", stringify!($name), "), with an ordering and a scope.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name_with(self, i: usize, value: T, order: Ordering, scope: Scope) -> T {
                 let how = How { space: Space::$space, order, scope, place: Place::here() };
-                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                // SAFETY: the element is within the view, whose constructor's caller guarantees it.
                 unsafe { T::rmw(Rmw::$op, self.atomic_ptr(i), value, how) }
             }
         )* }
@@ -270,16 +267,16 @@ macro_rules! view_atomics {
         }
 
         impl<T: Atomic> $view<T> {
-            /// Makes element `i` `new` if it is `current`: `Ok` with what it was if so, `Err` with what
-            /// it is if not; relaxed.
+            /// Sets element `i` to `new` if it is `current`. Returns the previous value, as `Ok` if the element was set,
+            /// else as `Err`. The ordering is relaxed.
             #[inline(always)]
             #[track_caller]
             pub fn atomic_compare_exchange(self, i: usize, current: T, new: T) -> Result<T, T> {
                 self.atomic_compare_exchange_with(i, current, new, Ordering::Relaxed, Scope::$scope)
             }
 
-            /// [`atomic_compare_exchange`](Self::atomic_compare_exchange) with an ordering (of success
-            /// and failure alike) and a scope.
+            /// An [`atomic_compare_exchange`](Self::atomic_compare_exchange) with an ordering, for success and failure
+            /// alike, and a scope.
             #[inline(always)]
             #[track_caller]
             pub fn atomic_compare_exchange_with(
@@ -296,14 +293,14 @@ macro_rules! view_atomics {
                     scope,
                     place: Place::here(),
                 };
-                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                // SAFETY: the element is within the view, whose constructor's caller guarantees it.
                 unsafe { T::cas(self.atomic_ptr(i), current, new, how) }
             }
 
-            /// Element `i`, read by an atomic load.
+            /// Loads element `i` atomically.
             ///
             /// # Panics
-            /// With the orderings `Release` and `AcqRel`, which a load cannot have.
+            /// Panics for the orderings `Release` and `AcqRel`, which a load cannot have.
             #[inline(always)]
             #[track_caller]
             pub fn atomic_load(self, i: usize, order: Ordering, scope: Scope) -> T {
@@ -313,14 +310,14 @@ macro_rules! view_atomics {
                     scope,
                     place: Place::here(),
                 };
-                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                // SAFETY: the element is within the view, whose constructor's caller guarantees it.
                 unsafe { T::load(self.atomic_ptr(i), how) }
             }
 
-            /// Writes element `i` by an atomic store.
+            /// Stores element `i` atomically.
             ///
             /// # Panics
-            /// With the orderings `Acquire` and `AcqRel`, which a store cannot have.
+            /// Panics for the orderings `Acquire` and `AcqRel`, which a store cannot have.
             #[inline(always)]
             #[track_caller]
             pub fn atomic_store(self, i: usize, value: T, order: Ordering, scope: Scope) {
@@ -330,7 +327,7 @@ macro_rules! view_atomics {
                     scope,
                     place: Place::here(),
                 };
-                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                // SAFETY: the element is within the view, whose constructor's caller guarantees it.
                 unsafe { T::store(self.atomic_ptr(i), value, how) }
             }
         }

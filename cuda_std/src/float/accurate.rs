@@ -1,28 +1,27 @@
-//! Functions of `f32` within one unit in the last place, fast on the GPU.
+//! Functions of `f32` with errors below one unit in the last place, fast on the GPU.
 //!
-//! Each is a reduction of the argument and a polynomial, in `f32` with explicit [`GpuFloat::mul_add`]:
-//! some 20 to 100 instructions, no table, no call, no local memory. The order of operations is fixed, so the
-//! CPU and the GPU give the same bits (of a NaN, only that it is one). Subnormal arguments and results,
-//! infinities, NaN and signed zeros are as in C.
+//! Each function reduces its argument and evaluates a polynomial, in `f32` with explicit [`GpuFloat::mul_add`]: some 20 to
+//! 100 instructions, without tables, calls or local memory. The order of operations is fixed, so the CPU and the GPU give
+//! the same bits (except that the bits of a NaN may differ). Subnormal arguments and results, infinities, NaN and signed
+//! zeros behave as in C.
 //!
-//! Each error is below one unit in the last place of the result, which is 2^-149 where the result is
-//! subnormal: `warpwright ulp --full` has tried every argument, and 2^28 pairs of [`pow`], on the CPU and on an H100.
-//! The repository's `docs/ULP.md` has the largest error of each.
+//! Each error is below one unit in the last place of the result, which is 2^-149 for a subnormal result. `warpwright ulp
+//! --full` has tried every argument, and 2^28 pairs of [`pow`], on the CPU and on an H100. The repository's `docs/ULP.md`
+//! lists the largest error of each function.
 //!
-//! The polynomials are minimax fits to what each function is beyond its first terms, found by Remez' exchange
-//! or by iterated reweighted least squares, their coefficients rounded to `f32` one after the other from the
-//! lowest, with the rest fitted again each time. The methods of the same names of [`GpuFloat`] for `f32` are
-//! these functions.
+//! The polynomials are minimax fits to the remainder of each function after its first terms, found by Remez' exchange or by
+//! iteratively reweighted least squares. The coefficients are rounded to `f32` one after the other from the lowest, and the
+//! rest are fitted again each time. [`GpuFloat`]'s methods of the same names call these functions for `f32`.
 
 use super::GpuFloat;
 
-/// `1.5 * 2^23`: added to a number below 2^22 it rounds it to an integer, which is then in the low bits.
+/// `1.5 * 2^23`. Adding it to a number below 2^22 rounds the number to an integer, which is then in the low bits.
 const ROUND: f32 = 12_582_912.0;
 /// 2^23, the scale that makes a subnormal normal.
 const TWO_23: f32 = 8_388_608.0;
-/// `log2(e)` and what it lacks.
+/// `log2(e)` as a sum of two floats.
 const LOG2_E: [f32; 2] = [core::f32::consts::LOG2_E, 1.925_963e-8];
-/// `ln(2)` and what it lacks.
+/// `ln(2)` as a sum of two floats.
 const LN_2: [f32; 2] = [core::f32::consts::LN_2, -1.904_654_2e-9];
 
 #[inline(always)]
@@ -30,7 +29,7 @@ fn fma(a: f32, b: f32, c: f32) -> f32 {
     GpuFloat::mul_add(a, b, c)
 }
 
-/// The polynomial with these coefficients, the lowest first, by Horner's rule.
+/// Evaluates the polynomial with these coefficients, the lowest first, by Horner's rule.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut value = coefficients[N - 1];
@@ -40,28 +39,28 @@ fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     value
 }
 
-/// `2^n` for `n` from -126 to 127.
+/// Returns `2^n` for `n` from -126 to 127.
 #[inline(always)]
 fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
-/// An integer below 2^22 as a float: cheaper than a conversion.
+/// Converts an integer below 2^22 to a float, which is cheaper than the conversion instruction.
 #[inline(always)]
 fn small_integer(n: i32) -> f32 {
     f32::from_bits(ROUND.to_bits().wrapping_add(n as u32)) - ROUND
 }
 
-/// `value * 2^n` for a `value` near 1 and `n` from -252 to 254, rounded once.
+/// Returns `value * 2^n` for a `value` near 1 and `n` from -252 to 254, rounded once.
 #[inline(always)]
 fn scale(value: f32, n: i32) -> f32 {
-    // The first product is exact: 2^n itself may be out of range where the result is not.
+    // The first product is exact. Two factors are used because 2^n may be out of range when the result is not.
     let half = n >> 1;
     value * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
-/// `1 / d` with a relative error of about 3e-6, for positive normal numbers: a first guess from the
-/// exponent, then a cubic and a quadratic step of Newton's method.
+/// Returns `1 / d` with a relative error of about 3e-6, for positive normal numbers: a first guess from the exponent, then
+/// a cubic and a quadratic step of Newton's method.
 #[inline(always)]
 fn rough_reciprocal(d: f32) -> f32 {
     let guess = f32::from_bits(0x7ef3_11c7_u32.wrapping_sub(d.to_bits()));
@@ -71,35 +70,35 @@ fn rough_reciprocal(d: f32) -> f32 {
     fma(better, e, better)
 }
 
-/// The integer to which adding [`ROUND`] rounded.
+/// Returns the integer that adding [`ROUND`] left in the low bits.
 #[inline(always)]
 fn integer_of(shifted: f32) -> i32 {
     shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32
 }
 
-/// `x`, or the nearer of `least` and `most` where it lies outside; NaN stays.
+/// Clamps `x` to the range from `least` to `most`. NaN stays NaN.
 #[inline(always)]
 fn clamp(x: f32, least: f32, most: f32) -> f32 {
     let x = if x > most { most } else { x };
     if x < least { least } else { x }
 }
 
-/// `e^x`.
+/// Returns `e^x`.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
-    // Beyond these the result is 0 or infinity anyway.
+    // Beyond these bounds the result is 0 or infinity.
     let x = clamp(x, -104.0, 89.0);
     let high = x * LOG2_E[0];
     exp2_of_sum(high, fma(x, LOG2_E[1], fma(x, LOG2_E[0], -high)))
 }
 
-/// `2^x`.
+/// Returns `2^x`.
 #[inline(always)]
 pub fn exp2(x: f32) -> f32 {
     exp2_of_sum(clamp(x, -151.0, 129.0), 0.0)
 }
 
-/// `2^(high + low)`, for `high` from -151 to 129 and a small `low`.
+/// Returns `2^(high + low)`, for `high` from -151 to 129 and a small `low`.
 #[inline(always)]
 fn exp2_of_sum(high: f32, low: f32) -> f32 {
     /// `(2^r - 1) / r` for `|r| <= 1/2`; the error is 2^-28 of `2^r`.
@@ -117,7 +116,7 @@ fn exp2_of_sum(high: f32, low: f32) -> f32 {
     scale(value, integer_of(shifted))
 }
 
-/// `m` and `e` with `x = m * 2^e` and `m` in [sqrt(1/2), sqrt(2)), for positive finite `x`.
+/// Returns `m` and `e` with `x = m * 2^e` and `m` in [sqrt(1/2), sqrt(2)), for positive finite `x`.
 #[inline(always)]
 fn split(x: f32) -> (f32, f32) {
     let subnormal = x < f32::MIN_POSITIVE;
@@ -128,7 +127,7 @@ fn split(x: f32) -> (f32, f32) {
     (m, small_integer(if subnormal { e - 23 } else { e }))
 }
 
-/// The value of a logarithm where it is not that of a positive finite number.
+/// Returns the logarithm's special value if `x` is not a positive finite number, else `value`.
 #[inline(always)]
 fn logarithm(x: f32, value: f32) -> f32 {
     if x > 0.0 && x < f32::INFINITY {
@@ -142,7 +141,7 @@ fn logarithm(x: f32, value: f32) -> f32 {
     }
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm of `x`.
 #[inline(always)]
 pub fn ln(x: f32) -> f32 {
     /// `(ln(1 + f) - f + f^2 / 2) / f^3`; the error is 2^-27 of the logarithm.
@@ -156,11 +155,11 @@ pub fn ln(x: f32) -> f32 {
         1.276_253_5e-1,
         -7.636_943_5e-2,
     ];
-    /// `ln(2)` in 16 bits, so that its product with the exponent is exact, and the rest.
+    /// `ln(2)` rounded to 16 bits, so that its product with the exponent is exact, and the remainder.
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
     let (m, e) = split(x);
     let f = m - 1.0;
-    // The exponent's part and `f` are added without loss: `sum + lost`.
+    // The exponent's part plus `f`, exactly, as `sum + lost`.
     let part = e * LN_2[0];
     let sum = part + f;
     let lost = f - (sum - part);
@@ -168,7 +167,7 @@ pub fn ln(x: f32) -> f32 {
     logarithm(x, sum + fma(f * f, q, fma(e, LN_2[1], lost)))
 }
 
-/// The logarithm to base 2.
+/// Returns the logarithm of `x` to base 2.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
     /// `(log2(1 + f) / f - log2(e)) / f`; the error is 2^-27 of the logarithm.
@@ -193,12 +192,12 @@ pub fn log2(x: f32) -> f32 {
     logarithm(x, sum + rest)
 }
 
-/// Below this the number of quarter turns has 16 bits, and the first product and difference of [`reduce_near`] is
-/// exact.
+/// The bound of the near range: below it the number of quarter turns has 16 bits, and the first product and difference of
+/// [`reduce_near`] are exact.
 const NEAR: f32 = 100_000.0;
 
-/// An angle `x >= 0` less a whole number of quarter turns: that number modulo 4 (in the low bits), and the
-/// rest as a sum of two floats, at most about π/4.
+/// Reduces an angle `x >= 0` by quarter turns. Returns the number of quarter turns modulo 4 (in the low bits), and the rest
+/// as a sum of two floats, at most about π/4.
 #[inline(always)]
 fn reduce(x: f32) -> (u32, f32, f32) {
     if x < NEAR {
@@ -208,7 +207,7 @@ fn reduce(x: f32) -> (u32, f32, f32) {
     }
 }
 
-/// [`reduce`] for `x` below [`NEAR`].
+/// Reduces an angle below [`NEAR`], like [`reduce`].
 #[inline(always)]
 fn reduce_near(x: f32) -> (u32, f32, f32) {
     /// π/2 as a sum of three floats.
@@ -216,7 +215,7 @@ fn reduce_near(x: f32) -> (u32, f32, f32) {
     let shifted = fma(x, core::f32::consts::FRAC_2_PI, ROUND);
     let n = shifted - ROUND;
     let first = fma(n, -QUARTER[0], x);
-    // `first` and `part` may cancel, so that what each rounding lost is kept.
+    // `first` and `part` may cancel, so the rounding errors are kept.
     let part = n * QUARTER[1];
     let part_low = fma(n, QUARTER[1], -part);
     let high = first - part;
@@ -228,8 +227,8 @@ fn reduce_near(x: f32) -> (u32, f32, f32) {
     )
 }
 
-/// [`reduce`] for any `x` from 2^16 on, after Payne and Hanek, "Radian reduction for trigonometric functions",
-/// 1983: of 2/π only those bits count that are neither whole turns nor too small to matter.
+/// Reduces an angle from 2^16 on, like [`reduce`], by the method of Payne and Hanek, "Radian reduction for trigonometric
+/// functions", 1983: only those bits of 2/π matter that give neither whole turns nor negligible fractions.
 #[inline(always)]
 fn reduce_large(x: f32) -> (u32, f32, f32) {
     /// 2/π * 2^-16, as a fraction of 256 bits.
@@ -244,7 +243,7 @@ fn reduce_large(x: f32) -> (u32, f32, f32) {
     }
     let bits = x.to_bits();
     let mantissa = (bits & 0x007f_ffff) | 0x0080_0000;
-    // x = mantissa * 2^(exponent - 150); the shift leaves the fraction of whole turns.
+    // x = mantissa * 2^(exponent - 150). The shift drops whole turns and leaves the fraction.
     let shift = (bits >> 23) - 136;
     let window = (TWO_OVER_PI[0] << shift) | (TWO_OVER_PI[1] >> (128 - shift));
     let turns = window.wrapping_mul(u128::from(mantissa));
@@ -255,7 +254,7 @@ fn reduce_large(x: f32) -> (u32, f32, f32) {
     (quarters, high, (angle - f64::from(high)) as f32)
 }
 
-/// The sine of `high + low`, at most about π/4.
+/// Returns the sine of `high + low`, which is at most about π/4.
 #[inline(always)]
 fn sin_of_rest(high: f32, low: f32) -> f32 {
     /// `(sin(r) / r - 1) / r^2` in `r^2`; the error is 2^-28 of the sine.
@@ -264,7 +263,7 @@ fn sin_of_rest(high: f32, low: f32) -> f32 {
     high + fma(high * square, polynomial(square, COEFFICIENTS), low)
 }
 
-/// The cosine of `high + low`, at most about π/4.
+/// Returns the cosine of `high + low`, which is at most about π/4.
 #[inline(always)]
 fn cos_of_rest(high: f32, low: f32) -> f32 {
     /// `(cos(r) - 1 + r^2 / 2) / r^4` in `r^2`; the error is 2^-33.
@@ -275,25 +274,25 @@ fn cos_of_rest(high: f32, low: f32) -> f32 {
         square * polynomial(square, COEFFICIENTS),
         -(high * low),
     );
-    // The square is rounded, and the largest term does without it.
+    // The square is rounded, so the largest term is computed without it.
     1.0 + fma(high * -0.5, high, small)
 }
 
-/// `value` with its sign changed where bit 1 of `quarters` is set, and once more where `sign` is negative.
+/// Returns `value` with its sign flipped if bit 1 of `quarters` is set, and flipped again if `sign` is negative.
 #[inline(always)]
 fn with_sign(value: f32, quarters: u32, sign: f32) -> f32 {
     let flip = ((quarters << 30) ^ sign.to_bits()) & 0x8000_0000;
     f32::from_bits(value.to_bits() ^ flip)
 }
 
-/// The sine of `x` from its reduced size.
+/// Returns the sine of `x` from the reduction of its magnitude.
 #[inline(always)]
 fn sin_of_reduced((quarters, high, low): (u32, f32, f32), x: f32) -> f32 {
     let (sin, cos) = (sin_of_rest(high, low), cos_of_rest(high, low));
     with_sign(if quarters & 1 == 0 { sin } else { cos }, quarters, x)
 }
 
-/// The cosine from the reduced angle.
+/// Returns the cosine from the reduction of the angle.
 #[inline(always)]
 fn cos_of_reduced((quarters, high, low): (u32, f32, f32), _x: f32) -> f32 {
     let (sin, cos) = (sin_of_rest(high, low), cos_of_rest(high, low));
@@ -301,7 +300,8 @@ fn cos_of_reduced((quarters, high, low): (u32, f32, f32), _x: f32) -> f32 {
     with_sign(if quarters & 1 == 0 { sin } else { cos }, quarters, 0.0)
 }
 
-/// `of_reduced` of several numbers, with one branch for all of them: what is not [`NEAR`] is done again.
+/// Applies `of_reduced` to several numbers, with one branch for all of them: numbers that are not [`NEAR`] are computed
+/// again.
 #[inline(always)]
 fn each_reduced<const N: usize>(
     x: [f32; N],
@@ -327,31 +327,31 @@ fn each_reduced<const N: usize>(
     values
 }
 
-/// The sine of `x` radians; NaN for infinities.
+/// Returns the sine of `x` radians. Infinities give NaN.
 #[inline(always)]
 pub fn sin(x: f32) -> f32 {
     sin_of_reduced(reduce(x.abs()), x)
 }
 
-/// [`sin`] of several numbers: the same bits, faster than one by one.
+/// Returns [`sin`] of several numbers, with the same bits as one by one, but faster.
 #[inline(always)]
 pub fn sin_each<const N: usize>(x: [f32; N]) -> [f32; N] {
     each_reduced(x, sin_of_reduced)
 }
 
-/// The cosine of `x` radians; NaN for infinities.
+/// Returns the cosine of `x` radians. Infinities give NaN.
 #[inline(always)]
 pub fn cos(x: f32) -> f32 {
     cos_of_reduced(reduce(x.abs()), x)
 }
 
-/// [`cos`] of several numbers: the same bits, faster than one by one.
+/// Returns [`cos`] of several numbers, with the same bits as one by one, but faster.
 #[inline(always)]
 pub fn cos_each<const N: usize>(x: [f32; N]) -> [f32; N] {
     each_reduced(x, cos_of_reduced)
 }
 
-/// [`sin`] and [`cos`] at little more than the cost of one.
+/// Returns [`sin`] and [`cos`] at little more than the cost of one.
 #[inline(always)]
 pub fn sin_cos(x: f32) -> (f32, f32) {
     let (quarters, high, low) = reduce(x.abs());
@@ -367,7 +367,7 @@ pub fn sin_cos(x: f32) -> (f32, f32) {
     )
 }
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent of `x`.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
     /// `(tanh(x) / x - 1) / x^2` in `x^2`, for `x` below 0.625; the error is 2^-28 of the tangent.
@@ -388,8 +388,8 @@ pub fn tanh(x: f32) -> f32 {
     value.copysign(x)
 }
 
-/// `1 - 2 / (e^2x + 1)` for `x` from 0.6 to 10. The quotient is half of 1 where `x` is small, so the
-/// exponential and the sum are carried as sums of two floats.
+/// Returns `1 - 2 / (e^2x + 1)` for `x` from 0.6 to 10. For small `x` the quotient is half of 1, so the exponential and the
+/// sum are carried as sums of two floats.
 #[inline(always)]
 fn tanh_large(x: f32) -> f32 {
     /// `(e^r - 1 - r) / r^2` for `|r| <= ln(2) / 2`; the error is 2^-28 of `e^r`.
@@ -420,16 +420,16 @@ fn tanh_large(x: f32) -> f32 {
     value + fma(-quotient, e, lost)
 }
 
-/// `log2(x)` of a positive finite `x`, as a sum of two floats; the relative error is about 2^-36.
+/// Returns `log2(x)` of a positive finite `x` as a sum of two floats, with a relative error of about 2^-36.
 #[inline(always)]
 fn log2_twice(x: f32) -> (f32, f32) {
-    /// `2 log2(e)`, and two thirds of that: the first two terms of the series.
+    /// `2 log2(e)` and a third of it: the first two terms of the series.
     const LINEAR: [f32; 2] = [2.885_39, 3.851_926e-8];
     const CUBIC: [f32; 2] = [0.961_796_7, -7.028_462e-9];
-    /// The rest of the series over `s^5`, in `s^2`.
+    /// The rest of the series divided by `s^5`, in `s^2`.
     const COEFFICIENTS: [f32; 3] = [5.770_802e-1, 4.118_499e-1, 3.378_220_2e-1];
     let (m, e) = split(x);
-    // log2(m) is a series in s = (m - 1) / (m + 1), which is found as a sum of two floats.
+    // log2(m) is a series in s = (m - 1) / (m + 1), which is computed as a sum of two floats.
     let (f, d) = (m - 1.0, m + 1.0);
     let d_low = m - (d - 1.0);
     let reciprocal = rough_reciprocal(d);
@@ -450,16 +450,16 @@ fn log2_twice(x: f32) -> (f32, f32) {
     (high, (e - high) + l + l_low)
 }
 
-/// `x` to the power `y`, with the special cases of C's `pow`.
+/// Returns `x` to the power `y`, with the special cases of C's `pow`.
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
     let size = x.abs();
     let (log, log_low) = log2_twice(size);
     let regular = size > 0.0 && size < f32::INFINITY;
     let log = logarithm(size, log);
-    // The logarithm of 1 is 0, also times infinity.
+    // The logarithm of 1 is 0, and stays 0 when multiplied by infinity.
     let high = if log == 0.0 { 0.0 } else { y * log };
-    // Far out of range the low part, which may be NaN there, does not count.
+    // Far out of range the low part may be NaN and is ignored.
     let low = if regular && log != 0.0 && high.abs() < 256.0 {
         fma(y, log_low, fma(y, log, -high))
     } else {

@@ -1,4 +1,4 @@
-//! The functions that Rust-CUDA takes from libdevice beside those of `std`.
+//! The functions that Rust-CUDA takes from libdevice and `std` does not have.
 
 mod sealed {
     pub trait Sealed {}
@@ -6,74 +6,75 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// Functions of `f32` and `f64` by Rust-CUDA's names, the same on both bodies.
+/// Functions of `f32` and `f64` under Rust-CUDA's names, the same on both targets.
 ///
-/// They come from the [`libm`](https://crates.io/crates/libm) crate, or are made of its functions in `f64`; not of
-/// libdevice, so that the bits differ from CUDA's. They branch, and are slow on the GPU. The errors of `libm`'s are about one
-/// unit in the last place, but near the zeros of `lgamma` and of the Bessel functions, where they are of the size of the
-/// function's neighbouring values; those of the others stand beside them.
+/// They come from the [`libm`](https://crates.io/crates/libm) crate or are computed from its functions in `f64`. They do
+/// not use libdevice, so their bits differ from CUDA's. They branch and are slow on the GPU. The errors of `libm`'s
+/// functions are about one unit in the last place, except near the zeros of `lgamma` and of the Bessel functions, where
+/// they are relative to the size of neighboring values. The other functions state their errors.
 pub trait FloatExt: Sized + sealed::Sealed {
-    /// The cosine of `self` times pi: reduced exactly, so about one unit in the last place.
+    /// Returns the cosine of `self` times pi. The reduction is exact, so the error is about one unit in the last place.
     fn cospi(self) -> Self;
-    /// The sine of `self` times pi: reduced exactly, so about one unit in the last place.
+    /// Returns the sine of `self` times pi. The reduction is exact, so the error is about one unit in the last place.
     fn sinpi(self) -> Self;
-    /// [`sinpi`](Self::sinpi) and [`cospi`](Self::cospi).
+    /// Returns [`sinpi`](Self::sinpi) and [`cospi`](Self::cospi).
     fn sincospi(self) -> (Self, Self);
-    /// The error function.
+    /// Returns the error function of `self`.
     fn error_function(self) -> Self;
-    /// 1 less the error function.
+    /// Returns the complementary error function, 1 minus the error function.
     fn complementary_error_function(self) -> Self;
-    /// The number whose [`complementary_error_function`](Self::complementary_error_function) `self` is, for 0 to 2: within
-    /// `1e-14` of the result's size and 1 for `f64`. Infinite at 0 and 2, NaN outside.
+    /// Returns the inverse of [`complementary_error_function`](Self::complementary_error_function), for `self` from 0 to 2.
+    /// The error is within `1e-14` of the result's size plus 1 for `f64`. The result is infinite at 0 and 2, and NaN
+    /// outside.
     fn inv_complementary_error_function(self) -> Self;
-    /// `e^(x^2)` times [`complementary_error_function`](Self::complementary_error_function): relative error of about
-    /// `1 + x^2` units in the last place of `f64`, below 1 from 25 on.
+    /// Returns `e^(x^2)` times [`complementary_error_function`](Self::complementary_error_function). The relative error is
+    /// about `1 + x^2` units in the last place of `f64`, and below 1 from 25 on.
     fn scaled_complementary_error_function(self) -> Self;
-    /// A fraction of 0.5 to 1 and the power of two by which it gives `self`.
+    /// Returns a fraction from 0.5 to 1 and the power of two by which it makes `self`.
     fn frexp(self) -> (Self, i32);
-    /// The exponent of the greatest power of two that is not above the magnitude.
+    /// Returns the exponent of the greatest power of two that is not above the magnitude of `self`.
     fn unbiased_exp(self) -> i32;
-    /// The Bessel function of the first kind of order 0.
+    /// Returns the Bessel function of the first kind of order 0, at `self`.
     fn j0(self) -> Self;
-    /// The Bessel function of the first kind of order 1.
+    /// Returns the Bessel function of the first kind of order 1, at `self`.
     fn j1(self) -> Self;
-    /// The Bessel function of the first kind of this order.
+    /// Returns the Bessel function of the first kind of order `order`, at `self`.
     fn jn(self, order: i32) -> Self;
-    /// The Bessel function of the second kind of order 0.
+    /// Returns the Bessel function of the second kind of order 0, at `self`.
     fn y0(self) -> Self;
-    /// The Bessel function of the second kind of order 1.
+    /// Returns the Bessel function of the second kind of order 1, at `self`.
     fn y1(self) -> Self;
-    /// The Bessel function of the second kind of this order.
+    /// Returns the Bessel function of the second kind of order `order`, at `self`.
     fn yn(self, order: i32) -> Self;
-    /// `self` times two to the power `exp`.
+    /// Returns `self` times two to the power `exp`.
     fn ldexp(self, exp: i32) -> Self;
-    /// [`ldexp`](Self::ldexp).
+    /// Calls [`ldexp`](Self::ldexp).
     fn scale_by_n(self, exp: i32) -> Self;
-    /// The natural logarithm of the magnitude of the gamma function.
+    /// Returns the natural logarithm of the magnitude of the gamma function at `self`.
     fn log_gamma(self) -> Self;
-    /// The gamma function.
+    /// Returns the gamma function of `self`.
     fn gamma(self) -> Self;
-    /// The natural logarithm of `1 + self`.
+    /// Returns the natural logarithm of `1 + self`.
     fn log1p(self) -> Self;
-    /// The distribution function of the standard normal distribution: about two units in the last place near 0, and a
-    /// relative error of about `x^2` units of `f64` far below it.
+    /// Returns the distribution function of the standard normal distribution at `self`. The error is about two units in the
+    /// last place near 0, and a relative error of about `x^2` units of `f64` far below it.
     fn norm_cdf(self) -> Self;
-    /// The quantile of the standard normal distribution, errors as of
+    /// Returns the quantile of the standard normal distribution at `self`. The errors are those of
     /// [`inv_complementary_error_function`](Self::inv_complementary_error_function).
     fn inv_norm_cdf(self) -> Self;
-    /// 1 divided by the cube root: two units in the last place.
+    /// Returns 1 divided by the cube root of `self`. The error is two units in the last place.
     fn rcbrt(self) -> Self;
-    /// The nearest number of 0 to 1, and 0 for NaN.
+    /// Clamps `self` to the range 0 to 1. NaN gives 0.
     fn saturate(self) -> Self;
 }
 
-/// Sine and cosine of `x` times pi.
+/// Returns the sine and the cosine of `x` times pi.
 fn sincospi(x: f64) -> (f64, f64) {
     use core::f64::consts::PI;
     if !x.is_finite() {
         return (f64::NAN, f64::NAN);
     }
-    // The remainder by 2 is exact, and so is what is left of it by halves.
+    // The remainder by 2 is exact, and so is the reduction by halves.
     let turned = libm::fmod(x, 2.0);
     let halves = libm::round(turned * 2.0);
     let rest = (turned - halves * 0.5) * PI;
@@ -84,7 +85,7 @@ fn sincospi(x: f64) -> (f64, f64) {
         2 => (-sin, -cos),
         _ => (-cos, sin),
     };
-    // A zero of the sine has the sign of `x`, one of the cosine is positive.
+    // A zero of the sine has the sign of `x`; a zero of the cosine is positive.
     (
         if sin == 0.0 {
             libm::copysign(0.0, x)
@@ -95,7 +96,7 @@ fn sincospi(x: f64) -> (f64, f64) {
     )
 }
 
-/// The inverse of `erfc`, by steps of Halley's method.
+/// Returns the inverse of `erfc`, by steps of Halley's method.
 fn erfc_inv(p: f64) -> f64 {
     use core::f64::consts::{FRAC_2_SQRT_PI, LN_2};
     if p.is_nan() || !(0.0..=2.0).contains(&p) {
@@ -107,7 +108,7 @@ fn erfc_inv(p: f64) -> f64 {
     if p == 0.0 {
         return f64::INFINITY;
     }
-    // erfc(x) is below e^(-x^2), and not by much: a start that is too large by less than one.
+    // erfc(x) is slightly below e^(-x^2), so this start is too large by less than one.
     let mut x = libm::sqrt(LN_2 - libm::log(p)) * (1.0 - p);
     for _ in 0..8 {
         let slope = FRAC_2_SQRT_PI * libm::exp(-x * x);
@@ -120,13 +121,13 @@ fn erfc_inv(p: f64) -> f64 {
     x
 }
 
-/// `e^(x^2) * erfc(x)`.
+/// Returns `e^(x^2) * erfc(x)`.
 fn erfc_scaled(x: f64) -> f64 {
     use core::f64::consts::FRAC_2_SQRT_PI;
     if x < 25.0 {
         return libm::exp(x * x) * libm::erfc(x);
     }
-    // The series in 1 / (2 x^2), whose fifth term is below one unit in the last place.
+    // The asymptotic series in 1 / (2 x^2). Its fifth term is below one unit in the last place.
     let t = 0.5 / (x * x);
     FRAC_2_SQRT_PI * 0.5 / x * (1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t))))
 }
@@ -251,7 +252,7 @@ mod tests {
             1e-300_f64, 1e-100, 1e-10, 0.001, 0.1, 0.5, 0.9, 1.0, 1.3, 1.999,
         ] {
             let x = p.inv_complementary_error_function();
-            // An error of 1e-14 in x changes erfc by its slope times that.
+            // An error of 1e-14 in x changes erfc by 1e-14 times its slope.
             let slope = (1.0 + x.abs()) * 2.0 * x.abs().max(1.0) * 1e-14;
             close(x.complementary_error_function(), p, slope.max(1e-14));
         }
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn scaled_error_function_joins_its_series() {
-        // From tables: e^(x^2) erfc(x) at 1 and 10.
+        // Tabulated values of e^(x^2) erfc(x) at 1 and 10.
         close(
             1.0_f64.scaled_complementary_error_function(),
             0.427_583_576_155_807,

@@ -1,14 +1,13 @@
 //! Floating-point functions.
 //!
-//! [`GpuFloat`] has the functions that `core` lacks: with `use cuda_std::GpuFloat;` a kernel calls
-//! `x.sqrt()` or `x.sin()` on the GPU as it would on the host. [`accurate`] has the functions of `f32`
-//! that are within one unit in the last place and fast; [`approx`] has the hardware's approximations, which
-//! are faster still.
+//! [`GpuFloat`] has the functions that `core` lacks: with `use cuda_std::GpuFloat;` a kernel calls `x.sqrt()` or `x.sin()`
+//! on the GPU as on the host. [`accurate`] has fast functions of `f32` with errors below one unit in the last place.
+//! [`approx`] has the hardware's approximations, which are faster still.
 //!
-//! Addition, multiplication, division and the functions called exact below are correctly rounded on both
-//! bodies, and `a * b + c` is never fused unless [`GpuFloat::mul_add`] says so: where the order of
-//! operations is fixed, the GPU and the CPU agree to the bit. Of what `core` itself has, the remainder
-//! `a % b` is not exact on the GPU; [`GpuFloat::rem_euclid`] is.
+//! Addition, multiplication, division and the functions listed as exact in [`GpuFloat`] are correctly rounded on both
+//! targets, and `a * b + c` is never fused; [`GpuFloat::mul_add`] is the fused form. Where the order of operations is
+//! fixed, the GPU and the CPU therefore agree to the bit. `core`'s remainder `a % b` is not exact on the GPU;
+//! [`GpuFloat::rem_euclid`] is.
 
 pub mod accurate;
 pub mod approx;
@@ -24,96 +23,96 @@ mod sealed {
 
 /// The floating-point functions of `std`, on the GPU too.
 ///
-/// Exact, and cheap: `floor ceil round trunc fract abs signum copysign mul_add sqrt`. Exact but slow where
-/// the quotient is large: `rem_euclid`, `div_euclid` (but for the rounding of its quotient).
+/// Exact and cheap: `floor ceil round trunc fract abs signum copysign mul_add sqrt`. Exact but slow for a large quotient:
+/// `rem_euclid`, and `div_euclid` except for the rounding of its quotient.
 ///
-/// Within one unit in the last place, and fast on the GPU, for `f32`: `sin cos sin_cos exp exp2 ln log2
-/// tanh powf`, which are the functions of [`accurate`].
+/// Within one unit in the last place and fast on the GPU, for `f32`: `sin cos sin_cos exp exp2 ln log2 tanh powf`. These
+/// are the functions of [`accurate`].
 ///
-/// Where a type is known to be `f32`, `x.sin()` is on the host `std`'s own method, whose bits may differ: to
-/// compare the executors bit by bit, call `accurate::sin(x)`, or `GpuFloat::sin(x)`.
+/// On the host, `x.sin()` on a concrete `f32` calls `std`'s method, whose bits may differ. To compare the executors bit by
+/// bit, call `accurate::sin(x)` or `GpuFloat::sin(x)`.
 ///
-/// All others come from the [`libm`](https://crates.io/crates/libm) crate on both bodies: results are the
-/// same to the bit, and within about one unit in the last place (two for `f64`'s `powf`, `tan`, the
-/// hyperbolic functions and their inverses), but they are slow on the GPU: they branch, and some use tables
-/// and local memory. Where an approximation will do, [`approx`] is faster.
+/// All other functions come from the [`libm`](https://crates.io/crates/libm) crate on both targets. Their results are the
+/// same to the bit, and within about one unit in the last place (two for `f64`'s `powf`, `tan`, the hyperbolic functions
+/// and their inverses). They are slow on the GPU: they branch, and some use tables and local memory. Where an approximation
+/// suffices, [`approx`] is faster.
 pub trait GpuFloat: crate::Plain + PartialOrd + sealed::Sealed {
-    /// The greatest integer that is not greater.
+    /// Returns the greatest integer that is not greater than `self`.
     fn floor(self) -> Self;
-    /// The least integer that is not less.
+    /// Returns the least integer that is not less than `self`.
     fn ceil(self) -> Self;
-    /// The nearest integer; halves go away from zero.
+    /// Returns the nearest integer, with halves rounded away from zero.
     fn round(self) -> Self;
-    /// The integer part.
+    /// Returns the integer part of `self`.
     fn trunc(self) -> Self;
-    /// The fractional part: `self - self.trunc()`.
+    /// Returns the fractional part: `self - self.trunc()`.
     fn fract(self) -> Self;
-    /// The absolute value.
+    /// Returns the absolute value of `self`.
     fn abs(self) -> Self;
-    /// `1` with the sign of `self`; NaN for NaN.
+    /// Returns `1` with the sign of `self`, or NaN for NaN.
     fn signum(self) -> Self;
-    /// The magnitude of `self` with the sign of `sign`.
+    /// Returns the magnitude of `self` with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
-    /// `self * a + b`, rounded once.
+    /// Returns `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The integer `n` for which `self - n * rhs` is `self.rem_euclid(rhs)`.
+    /// Returns the integer `n` for which `self - n * rhs` is `self.rem_euclid(rhs)`.
     fn div_euclid(self, rhs: Self) -> Self;
-    /// The remainder of `self` by `rhs` that is not negative.
+    /// Returns the remainder of `self` by `rhs` that is not negative.
     fn rem_euclid(self, rhs: Self) -> Self;
-    /// `self` to an integer power, by squaring: the relative error grows with the number of multiplications,
-    /// about `2 log2 |n|` of them.
+    /// Returns `self` to an integer power, by squaring. The relative error grows with the number of multiplications, about
+    /// `2 log2 |n|`.
     fn powi(self, n: i32) -> Self;
-    /// `self` to the power `n`.
+    /// Returns `self` to the power `n`.
     fn powf(self, n: Self) -> Self;
-    /// The square root.
+    /// Returns the square root of `self`.
     fn sqrt(self) -> Self;
-    /// `e` to the power `self`.
+    /// Returns `e` to the power `self`.
     fn exp(self) -> Self;
-    /// `2` to the power `self`.
+    /// Returns `2` to the power `self`.
     fn exp2(self) -> Self;
-    /// The natural logarithm.
+    /// Returns the natural logarithm of `self`.
     fn ln(self) -> Self;
-    /// The logarithm to a base: `self.ln() / base.ln()`.
+    /// Returns the logarithm of `self` to the base `base`: `self.ln() / base.ln()`.
     fn log(self, base: Self) -> Self;
-    /// The logarithm to base 2.
+    /// Returns the logarithm of `self` to base 2.
     fn log2(self) -> Self;
-    /// The logarithm to base 10.
+    /// Returns the logarithm of `self` to base 10.
     fn log10(self) -> Self;
-    /// The cube root.
+    /// Returns the cube root of `self`.
     fn cbrt(self) -> Self;
-    /// The length of the hypotenuse of a right triangle with these legs.
+    /// Returns the length of the hypotenuse of a right triangle with the legs `self` and `other`.
     fn hypot(self, other: Self) -> Self;
-    /// The sine, in radians.
+    /// Returns the sine of `self` radians.
     fn sin(self) -> Self;
-    /// The cosine, in radians.
+    /// Returns the cosine of `self` radians.
     fn cos(self) -> Self;
-    /// The tangent, in radians.
+    /// Returns the tangent of `self` radians.
     fn tan(self) -> Self;
-    /// The inverse sine, in radians.
+    /// Returns the inverse sine of `self`, in radians.
     fn asin(self) -> Self;
-    /// The inverse cosine, in radians.
+    /// Returns the inverse cosine of `self`, in radians.
     fn acos(self) -> Self;
-    /// The inverse tangent, in radians.
+    /// Returns the inverse tangent of `self`, in radians.
     fn atan(self) -> Self;
-    /// The angle of the point (`other`, `self`), in radians.
+    /// Returns the angle of the point (`other`, `self`), in radians.
     fn atan2(self, other: Self) -> Self;
-    /// Sine and cosine.
+    /// Returns the sine and the cosine of `self` radians.
     fn sin_cos(self) -> (Self, Self);
-    /// `e` to the power `self`, less 1; accurate near zero.
+    /// Returns `e` to the power `self`, minus 1, accurately near zero.
     fn exp_m1(self) -> Self;
-    /// The natural logarithm of `1 + self`; accurate near zero.
+    /// Returns the natural logarithm of `1 + self`, accurately near zero.
     fn ln_1p(self) -> Self;
-    /// The hyperbolic sine.
+    /// Returns the hyperbolic sine of `self`.
     fn sinh(self) -> Self;
-    /// The hyperbolic cosine.
+    /// Returns the hyperbolic cosine of `self`.
     fn cosh(self) -> Self;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent of `self`.
     fn tanh(self) -> Self;
-    /// The inverse hyperbolic sine.
+    /// Returns the inverse hyperbolic sine of `self`.
     fn asinh(self) -> Self;
-    /// The inverse hyperbolic cosine.
+    /// Returns the inverse hyperbolic cosine of `self`.
     fn acosh(self) -> Self;
-    /// The inverse hyperbolic tangent.
+    /// Returns the inverse hyperbolic tangent of `self`.
     fn atanh(self) -> Self;
 }
 
@@ -232,7 +231,7 @@ macro_rules! gpu_float {
 
             #[inline]
             fn acosh(self) -> Self {
-                // libm gives numbers for some arguments outside of the function's domain.
+                // `libm` returns numbers for some arguments outside the function's domain.
                 if self < 1.0 { <$ty>::NAN } else { libm::$acosh(self) }
             }
 

@@ -1,8 +1,8 @@
-//! Asynchronous copies as instructions, and as loads and stores where there are none yet.
+//! Asynchronous copies as instructions, or as loads and stores on architectures without them.
 
 use super::Place;
 
-/// Is not checked on the GPU.
+/// Does nothing: the GPU does not check.
 #[inline(always)]
 pub fn check_part<T, const N: usize>(_from: *const T, _len: usize, _j: usize, _count: usize) {}
 
@@ -16,15 +16,15 @@ mod instructions {
     use super::Place;
     use crate::{nvptx::ptr, ptr::AddressSpace};
 
-    /// The address in shared memory of an element. What is converted is the array's start, which is the same
-    /// for all copies to it.
+    /// Returns an element's address in the shared state space. It converts the array's start, which is the same for all
+    /// copies to the array.
     #[inline(always)]
     fn address<T>(start: *mut T, i: usize) -> u32 {
         let start = ptr::to_specific(start.cast(), AddressSpace::Shared).addr();
         (start as u32).wrapping_add((i * size_of::<T>()) as u32)
     }
 
-    /// The instruction for one copy of `$bytes` bytes, with what follows its own operands.
+    /// The instruction for one copy of `$bytes` bytes, with the operands that follow the addresses and the size.
     macro_rules! copy {
         ($instruction:literal, $more:literal, $($operand:tt)*) => {
             asm!(concat!($instruction, $more, ";"), $($operand)*, options(nostack, preserves_flags))
@@ -39,8 +39,8 @@ mod instructions {
     }
 
     /// # Safety
-    /// `to + i` and `from + j` are to `N` elements in shared and in global memory, of 4, 8 or 16 bytes and
-    /// aligned to that.
+    /// `to + i` and `from + j` must be pointers to `N` elements in shared and in global memory, of 4, 8 or 16 bytes and
+    /// aligned to that size.
     #[inline(always)]
     pub unsafe fn start<T: Copy, const N: usize>(
         to: *mut T,
@@ -49,7 +49,7 @@ mod instructions {
         j: usize,
         _: Place,
     ) {
-        // SAFETY: by the contract. Not `nomem`: what memory holds has to be there before, and changes.
+        // SAFETY: the caller upholds the contract. The instruction is not `nomem`: it reads and writes memory.
         unsafe {
             copy!(
                 size_of::<[T; N]>(),
@@ -61,7 +61,7 @@ mod instructions {
     }
 
     /// # Safety
-    /// As for [`start`], but for `from`, which has `count` elements, `N` at most.
+    /// The conditions of [`start`] must hold, except that `from + j` is to `count` elements, at most `N`.
     #[inline(always)]
     pub unsafe fn start_part<T: Copy, const N: usize>(
         to: *mut T,
@@ -71,7 +71,7 @@ mod instructions {
         count: usize,
         _: Place,
     ) {
-        // SAFETY: as for `start`; the instruction reads as many bytes as the last operand says.
+        // SAFETY: as for `start`; the last operand is the number of bytes that the instruction reads.
         unsafe {
             copy!(
                 size_of::<[T; N]>(),
@@ -85,13 +85,13 @@ mod instructions {
 
     #[inline(always)]
     pub fn commit_group() {
-        // SAFETY: concerns the lane's own copies.
+        // SAFETY: the instruction affects only the lane's own copies.
         unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
     }
 
     #[inline(always)]
     pub fn wait_group<const PENDING: u32>() {
-        // SAFETY: waits for the lane's own copies. Not `nomem`: they have changed shared memory.
+        // SAFETY: the instruction waits for the lane's own copies. It is not `nomem`: they have changed shared memory.
         unsafe {
             asm!(
                 "cp.async.wait_group {0};",
@@ -117,7 +117,7 @@ mod in_place {
     use crate::nvptx::{load, store};
 
     /// # Safety
-    /// As for a load and a store of the chunk.
+    /// `from + j` must be valid for a load and `to + i` for a store of the chunk.
     #[inline(always)]
     pub unsafe fn start<T: Copy, const N: usize>(
         to: *mut T,
@@ -126,12 +126,13 @@ mod in_place {
         j: usize,
         _: Place,
     ) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { store(to.add(i), load::<T, N>(from.add(j))) }
     }
 
     /// # Safety
-    /// As for [`start`], but for `from`, which has `count` elements, `N` at most; zeros are elements.
+    /// The conditions of [`start`] must hold, except that `from + j` is to `count` elements, at most `N`. Zeros must be
+    /// elements.
     #[inline(always)]
     pub unsafe fn start_part<T: Copy, const N: usize>(
         to: *mut T,
@@ -141,7 +142,7 @@ mod in_place {
         count: usize,
         place: Place,
     ) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe {
             if count == N {
                 start::<T, N>(to, i, from, j, place);

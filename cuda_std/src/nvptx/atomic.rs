@@ -1,8 +1,8 @@
 //! Atomic operations as instructions.
 //!
-//! What LLVM emits for a relaxed read-modify-write is `atom` or `red` of the inferred state space, relaxed
-//! and of device scope; but it emits the same for every other ordering, and loads, stores and
-//! compare-and-exchange of system scope. So orderings are fences here, and the rest is `asm!`.
+//! For a relaxed read-modify-write LLVM emits `atom` or `red` of the inferred state space, relaxed and of device scope. But
+//! it emits the same for every other ordering, and loads, stores and compare-and-exchange of system scope. Orderings are
+//! therefore fences here, and the other operations are `asm!`.
 
 use core::{
     arch::asm,
@@ -12,7 +12,7 @@ use core::{
 use crate::atomic::{How, Rmw, Scope, Space};
 
 unsafe extern "C" {
-    // LLVM reads these two as `atomicrmw fadd`, for which Rust has no name.
+    // LLVM treats these two as `atomicrmw fadd`, which Rust cannot express.
     #[link_name = "llvm.nvvm.atomic.load.add.f32.p0"]
     fn fadd_f32(ptr: *mut f32, value: f32) -> f32;
     #[link_name = "llvm.nvvm.atomic.load.add.f64.p0"]
@@ -21,7 +21,7 @@ unsafe extern "C" {
 
 macro_rules! fence_asm {
     ($instruction:literal) => {
-        // SAFETY: a fence.
+        // SAFETY: a fence has no conditions.
         unsafe { asm!($instruction, options(nostack, preserves_flags)) }
     };
 }
@@ -39,7 +39,7 @@ pub fn fence(order: Ordering, scope: Scope) {
     }
 }
 
-/// What an ordering asks for before a read-modify-write.
+/// Emits the fence that an ordering requires before a read-modify-write.
 #[inline(always)]
 fn fence_before(how: How) {
     match how.order {
@@ -49,7 +49,7 @@ fn fence_before(how: How) {
     }
 }
 
-/// What an ordering asks for after a read-modify-write.
+/// Emits the fence that an ordering requires after a read-modify-write.
 #[inline(always)]
 fn fence_after(how: How) {
     match how.order {
@@ -60,8 +60,8 @@ fn fence_after(how: How) {
     }
 }
 
-/// One instruction with the scope, and the state space where it is known, written in. The address is a
-/// generic one, which for global memory is the same number.
+/// Selects one instruction with the scope, and with the state space if it is known. The address is a generic one, which for
+/// global memory is the same number.
 macro_rules! in_space_and_scope {
     ($how:expr, $mac:ident, $($args:tt)*) => {
         match ($how.space, $how.scope) {
@@ -131,14 +131,14 @@ macro_rules! store {
 /// The operations of one integer type.
 macro_rules! integer {
     ($ty:ident, $atomic:ident, $reg:ident, $bits:literal, $add:literal, $min:literal, $max:literal) => {
-        /// The contract of every function is that of `Atomic::rmw`.
+        /// The operations of the type. The conditions of `Atomic::rmw` must hold for every function.
         pub mod $ty {
             use super::*;
 
             #[inline(always)]
             pub unsafe fn rmw(op: Rmw, ptr: *mut $ty, value: $ty, how: How) -> $ty {
                 fence_before(how);
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 let old = unsafe {
                     if how.space != Space::Shared && how.scope == Scope::System {
                         match op {
@@ -170,7 +170,7 @@ macro_rules! integer {
             #[inline(always)]
             pub unsafe fn cas(ptr: *mut $ty, current: $ty, new: $ty, how: How) -> $ty {
                 fence_before(how);
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 let old = unsafe {
                     if how.space == Space::Shared {
                         let relaxed = Ordering::Relaxed;
@@ -190,7 +190,7 @@ macro_rules! integer {
                 if how.order == Ordering::SeqCst {
                     fence(Ordering::SeqCst, how.scope);
                 }
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe {
                     match (how.space, how.order) {
                         (_, Ordering::Release | Ordering::AcqRel) => {
@@ -213,7 +213,7 @@ macro_rules! integer {
 
             #[inline(always)]
             pub unsafe fn store(ptr: *mut $ty, value: $ty, how: How) {
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe {
                     match (how.space, how.order) {
                         (_, Ordering::Acquire | Ordering::AcqRel) => {
@@ -253,11 +253,11 @@ integer!(
 macro_rules! float_add {
     ($name:ident, $ty:ident, $intrinsic:ident, $reg:ident, $instruction:literal) => {
         /// # Safety
-        /// As for `Atomic::rmw`.
+        /// The conditions of `Atomic::rmw` must hold.
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $ty, value: $ty, how: How) -> $ty {
             fence_before(how);
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             let old = unsafe {
                 if how.space != Space::Shared && how.scope == Scope::System {
                     let bits = value.to_bits();

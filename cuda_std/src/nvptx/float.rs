@@ -7,7 +7,7 @@ macro_rules! approximations {
         #[inline(always)]
         pub fn $name(x: f32) -> f32 {
             let result: f32;
-            // SAFETY: arithmetic on registers.
+            // SAFETY: the instruction is arithmetic on registers.
             unsafe {
                 asm!(
                     concat!($instruction, " {0}, {1};"),
@@ -33,10 +33,10 @@ approximations! {
     rsqrt_of_normal: "rsqrt.approx.ftz.f32";
 }
 
-/// The correctly rounded square root, without the branch for what is not a normal number: for `x` from 2^-64 to 2^64.
+/// Returns the correctly rounded square root of `x` from 2^-64 to 2^64, without the branch for numbers that are not normal.
 ///
-/// A step of Heron's on `x / sqrt(x)`, whose remainder is exact; that it rounds correctly was tried for every mantissa
-/// under both parities of the exponent.
+/// It is a step of Heron's method on `x / sqrt(x)`, with an exact remainder. A test of every mantissa under both parities
+/// of the exponent showed that it rounds correctly.
 #[inline(always)]
 pub fn sqrt_of_normal(x: f32) -> f32 {
     let reciprocal = rsqrt_of_normal(x);
@@ -48,7 +48,7 @@ pub fn sqrt_of_normal(x: f32) -> f32 {
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {
     let result: f32;
-    // SAFETY: arithmetic on registers.
+    // SAFETY: the instruction is arithmetic on registers.
     unsafe {
         asm!(
             "div.full.f32 {0}, {1}, {2};",

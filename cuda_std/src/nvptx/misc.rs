@@ -4,13 +4,13 @@ use core::arch::asm;
 
 #[inline(always)]
 pub fn breakpoint() {
-    // SAFETY: stops for a debugger.
+    // SAFETY: the instruction only stops for a debugger.
     unsafe { asm!("brkpt;", options(nomem, nostack, preserves_flags)) }
 }
 
 macro_rules! pmevent {
     ($number:literal) => {
-        // SAFETY: counts.
+        // SAFETY: the instruction only increments a counter.
         unsafe {
             asm!(
                 concat!("pmevent ", $number, ";"),
@@ -22,7 +22,7 @@ macro_rules! pmevent {
 
 #[inline(always)]
 pub fn profiler_counter(counter: u32) {
-    // The instruction takes a constant only.
+    // The instruction only takes a constant.
     match counter {
         0 => pmevent!(0),
         1 => pmevent!(1),
@@ -35,12 +35,12 @@ pub fn profiler_counter(counter: u32) {
     }
 }
 
-// Not `nomem`: a clock stays between the accesses to memory that it times.
+// The instruction is not `nomem`, so that it stays between the memory accesses that it times.
 
 #[inline(always)]
 pub fn clock() -> u64 {
     let cycles: u64;
-    // SAFETY: reads a special register.
+    // SAFETY: the instruction reads a special register.
     unsafe { asm!("mov.u64 {0}, %clock64;", out(reg64) cycles, options(nostack, preserves_flags)) }
     cycles
 }
@@ -48,18 +48,19 @@ pub fn clock() -> u64 {
 #[inline(always)]
 pub fn global_timer() -> u64 {
     let nanos: u64;
-    // SAFETY: reads a special register.
+    // SAFETY: the instruction reads a special register.
     unsafe {
         asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanos, options(nostack, preserves_flags))
     }
     nanos
 }
 
-/// The product's high and low half. LLVM would widen what is computed with them to 64 bits.
+/// Returns the high and the low half of the product. With a 64-bit product, LLVM would widen the computations on the halves
+/// to 64 bits.
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32) -> (u32, u32) {
     let (high, low): (u32, u32);
-    // SAFETY: arithmetic.
+    // SAFETY: the instruction is arithmetic on registers.
     unsafe {
         asm!(
             "{{ .reg .b64 product; mul.wide.u32 product, {2}, {3}; mov.b64 {{{1}, {0}}}, product; }}",
@@ -76,7 +77,7 @@ pub fn wide_product(a: u32, b: u32) -> (u32, u32) {
 #[inline(always)]
 pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
     let bytes: u32;
-    // SAFETY: arithmetic.
+    // SAFETY: the instruction is arithmetic on registers.
     unsafe {
         asm!(
             "prmt.b32 {0}, {1}, {2}, {3};",

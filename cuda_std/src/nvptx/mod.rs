@@ -1,7 +1,7 @@
 //! The device functions as instructions.
 //!
-//! Instructions that several lanes execute together are LLVM intrinsics, not `asm!`: the optimiser knows
-//! that it must not move those across branches.
+//! Instructions that several lanes execute together are LLVM intrinsics, not `asm!`: the optimizer knows that these are
+//! convergent and must not be moved across branches.
 
 use core::{
     arch::{asm, global_asm, nvptx},
@@ -19,7 +19,7 @@ mod panic;
 pub mod ptr;
 pub mod warp;
 
-/// Nothing on the GPU: where a call comes from matters to the CPU executor's errors only.
+/// A source location. It is empty on the GPU: only the CPU executor's errors need it.
 #[derive(Debug, Clone, Copy)]
 pub struct Place;
 
@@ -34,7 +34,7 @@ macro_rules! axes {
     ($($name:ident: $x:ident, $y:ident, $z:ident;)*) => { $(
         #[inline(always)]
         pub fn $name<const AXIS: usize>() -> u32 {
-            // SAFETY: reads a special register.
+            // SAFETY: the instruction reads a special register.
             unsafe {
                 (match AXIS {
                     0 => nvptx::$x(),
@@ -72,7 +72,7 @@ unsafe extern "C" {
 
 #[inline(always)]
 pub fn sync_threads() {
-    // SAFETY: a barrier; that every lane comes is the kernel's promise.
+    // SAFETY: the kernel promises that every lane reaches the barrier.
     unsafe { nvptx::_syncthreads() }
 }
 
@@ -96,32 +96,32 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
 
 #[inline(always)]
 pub fn fence_block() {
-    // SAFETY: a fence.
+    // SAFETY: a fence has no conditions.
     unsafe { membar_cta() }
 }
 
 #[inline(always)]
 pub fn fence_device() {
-    // SAFETY: a fence.
+    // SAFETY: a fence has no conditions.
     unsafe { membar_gl() }
 }
 
 #[inline(always)]
 pub fn fence_system() {
-    // SAFETY: a fence.
+    // SAFETY: a fence has no conditions.
     unsafe { membar_sys() }
 }
 
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
-    // SAFETY: waits.
+    // SAFETY: the instruction only waits.
     unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanos, options(nomem, nostack)) }
 }
 
 #[inline(always)]
 pub fn static_shared<A>(_site: *const u8) -> *mut u8 {
     let ptr: *mut u8;
-    // SAFETY: declares a variable in a scope of its own and takes its generic address.
+    // SAFETY: the instructions declare a variable in a scope of its own and take its generic address.
     unsafe {
         asm!(
             "{{ .shared .align 16 .b8 array[{bytes}]; .reg .u64 address; mov.u64 address, array; \
@@ -139,7 +139,7 @@ global_asm!(".extern .shared .align 16 .b8 __cuda_std_dynamic_shared[];");
 #[inline(always)]
 pub fn dynamic_shared() -> *mut u8 {
     let ptr: *mut u8;
-    // SAFETY: takes the generic address of the module's dynamic shared memory.
+    // SAFETY: the instructions take the generic address of the module's dynamic shared memory.
     unsafe {
         asm!(
             "{{ .reg .u64 address; mov.u64 address, __cuda_std_dynamic_shared; \
@@ -157,7 +157,7 @@ macro_rules! special_register_asm {
         #[inline(always)]
         pub fn $name() -> u32 {
             let value: u32;
-            // SAFETY: reads a special register.
+            // SAFETY: the instruction reads a special register.
             unsafe {
                 asm!(
                     concat!("mov.u32 {0}, %", $register, ";"),
@@ -175,68 +175,68 @@ special_register_asm! {
     total_shared_bytes: "total_smem_size";
 }
 
-/// The launch vouches for it on the GPU.
+/// Does nothing: on the GPU the launch guarantees the size.
 #[inline(always)]
 pub fn check_dynamic_shared(_required: usize) {}
 
 /// # Safety
-/// Is never reached: the kernel vouched for the alignment.
+/// This must never be reached: the kernel guarantees the alignment.
 #[inline(always)]
 pub unsafe fn misaligned_shared(_offset: usize, _align: usize) -> ! {
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { core::hint::unreachable_unchecked() }
 }
 
-/// Tells the optimiser that `ptr` is to shared memory, so that accesses become `ld.shared`, `st.shared`.
+/// Tells the optimizer that `ptr` is in shared memory, so that accesses become `ld.shared` and `st.shared`.
 ///
 /// # Safety
-/// It is.
+/// `ptr` must be in shared memory.
 #[inline(always)]
 pub unsafe fn assume_shared(ptr: *const u8, _bytes: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { core::hint::assert_unchecked(isspacep_shared(ptr)) }
 }
 
-/// Tells the optimiser that `ptr` is to constant memory, so that loads become `ld.const`.
+/// Tells the optimizer that `ptr` is in constant memory, so that loads become `ld.const`.
 ///
 /// # Safety
-/// It is.
+/// `ptr` must be in constant memory.
 #[inline(always)]
 pub unsafe fn assume_constant(ptr: *const u8) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { core::hint::assert_unchecked(ptr::is_in(ptr, crate::ptr::AddressSpace::Constant)) }
 }
 
 #[inline(always)]
 pub fn trap() -> ! {
-    // SAFETY: stops the grid with an error.
+    // SAFETY: the instruction ends the grid with an error.
     unsafe { nvptx::trap() }
 }
 
 unsafe extern "C" {
-    // Declared by every CUDA driver; see the CUDA C++ programming guide, formatted output.
+    // Every CUDA driver provides this function; see the CUDA C++ programming guide, formatted output.
     fn vprintf(format: *const u8, arguments: *const c_void) -> i32;
 }
 
-/// Prints a text that a zero ends.
+/// Prints a zero-terminated text.
 pub fn print(text: *const u8) {
     let arguments = [text];
-    // SAFETY: the format takes one pointer to a text that a zero ends.
+    // SAFETY: the format takes one pointer to a zero-terminated text.
     unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
 }
 
-/// Views are not checked on the GPU.
+/// Does nothing: views are not checked on the GPU.
 #[inline(always)]
 pub fn check_bounds<T>(_ptr: *const T, _len: usize, _index: usize, _count: usize, _write: bool) {}
 
-/// What a view of shared memory knows of its array: nothing.
+/// The visit of a shared array's call site, which is empty on the GPU.
 pub type Visit = ();
 
-/// As [`check_bounds`].
+/// Does nothing, like [`check_bounds`].
 #[inline(always)]
 pub fn check_current(_visit: Visit) {}
 
-/// As [`check_bounds`].
+/// Does nothing, like [`check_bounds`].
 #[inline(always)]
 pub fn check_access<T>(
     _space: crate::atomic::Space,
@@ -248,31 +248,31 @@ pub fn check_access<T>(
 ) {
 }
 
-/// 16 bytes that move by one instruction.
+/// 16 bytes that one instruction moves.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Words4(u32, u32, u32, u32);
 
-/// 16 bytes that move by one instruction, in two parts.
+/// 16 bytes that one instruction moves, in two parts.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Pair(u64, u64);
 
-/// 8 bytes that move by one instruction.
+/// 8 bytes that one instruction moves.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Words2(u32, u32);
 
 /// # Safety
-/// `ptr` is to `N` readable elements, aligned to the chunk's size where that is 2, 4, 8 or 16 bytes.
+/// `ptr` must be valid for reads of `N` elements, and aligned to the chunk's size if that is 2, 4, 8 or 16 bytes.
 #[inline(always)]
 pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
-    // SAFETY: by the contract; the integer types have the chunk's size. A branch that does not match is
+    // SAFETY: the caller upholds the contract; the integer types have the chunk's size. A branch that does not match is
     // never taken, so its sizes need not agree.
     unsafe {
         match (N, size_of::<[T; N]>()) {
             (1, _) => ptr.cast::<[T; N]>().read(),
-            // Parts as large as the elements, so that nothing has to be put together.
+            // The parts have the size of the elements, so that no element is assembled from parts.
             (2, 16) => core::mem::transmute_copy(&ptr.cast::<Pair>().read()),
             (_, 16) => core::mem::transmute_copy(&ptr.cast::<Words4>().read()),
             (_, 8) => core::mem::transmute_copy(&ptr.cast::<Words2>().read()),
@@ -284,7 +284,7 @@ pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
 }
 
 /// # Safety
-/// `ptr` is to room for `N` elements, aligned to the chunk's size where that is 2, 4, 8 or 16 bytes.
+/// `ptr` must be valid for writes of `N` elements, and aligned to the chunk's size if that is 2, 4, 8 or 16 bytes.
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
     // SAFETY: as for `load`.
@@ -358,10 +358,11 @@ macro_rules! hinted_load {
 }
 
 /// # Safety
-/// As for [`load`], in global memory; for [`Hint::ReadOnly`] nothing writes there while the kernel runs.
+/// The conditions of [`load`] must hold, in global memory. For [`Hint::ReadOnly`] nothing may write there while the kernel
+/// runs.
 #[inline(always)]
 pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, hint: Hint) -> [T; N] {
-    // SAFETY: by the contract; the registers have the chunk's size.
+    // SAFETY: the caller upholds the contract; the registers have the chunk's size.
     unsafe {
         match hint {
             Hint::Plain => load(ptr),
@@ -372,10 +373,10 @@ pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, hint: Hint) ->
 }
 
 /// # Safety
-/// As for [`store`], in global memory.
+/// The conditions of [`store`] must hold, in global memory.
 #[inline(always)]
 pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N], hint: Hint) {
-    // SAFETY: by the contract; the registers have the chunk's size.
+    // SAFETY: the caller upholds the contract; the registers have the chunk's size.
     unsafe {
         match (hint, size_of::<[T; N]>()) {
             (Hint::Streaming, 16) => {
@@ -410,7 +411,7 @@ pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N],
 #[inline(always)]
 pub fn f16_to_f32(bits: u16) -> f32 {
     let value: f32;
-    // SAFETY: a conversion between registers.
+    // SAFETY: the instruction converts between registers.
     unsafe {
         asm!(
             "cvt.f32.f16 {0}, {1};",

@@ -1,8 +1,8 @@
-//! What a panic does: where it is and what it says is printed, then the launch ends with an error.
+//! The panic handler: it prints the location and the message, then ends the launch with an error.
 //!
-//! A build without messages (`PanicMessages::None` of the builder) has none of this: its panics trap where they are. `Place`,
-//! the default, leaves the formatting of numbers to `vprintf`, which does it on the host: what `core::fmt` formats, by calls
-//! through pointers, takes the registers of the whole kernel. `Full` does that.
+//! A build without messages (`PanicMessages::None` of the builder) has no handler: its panics trap in place. `Place`, the
+//! default, leaves the formatting of numbers to `vprintf`, which formats on the host: `core::fmt` calls through pointers,
+//! so it takes the registers of the whole kernel. `Full` uses `core::fmt`.
 
 use core::{ffi::c_char, panic::PanicInfo, sync::atomic::Ordering};
 
@@ -14,16 +14,16 @@ use crate::{
     io::{LIMIT, Text},
 };
 
-/// Most rounds of [`ROUND`] nanoseconds in which a lane waits for another one's message: about a second.
+/// The maximum number of rounds of [`ROUND`] nanoseconds that a lane waits for another lane's message: about a second.
 const ROUNDS: u32 = 1 << 16;
 const ROUND: u32 = 16_384;
 
-/// The number of the lane that writes the message, plus one; 0 before the first panic. After it the device's
-/// context is of no use, so nothing sets it back.
+/// The number of the lane that writes the message, plus one; 0 before the first panic. After a panic the device's context
+/// is unusable, so nothing resets it.
 static mut WRITER: u64 = 0;
-/// Whether the message is written.
+/// Whether the message has been written.
 static mut WRITTEN: u32 = 0;
-/// The message, which a lane's stack may have no room for: it has 1 KiB unless the host sets another size.
+/// The buffer of the message. It may not fit on a lane's stack, which has 1 KiB unless the host sets another size.
 static mut BYTES: [u8; 256] = [0; 256];
 
 const fn how(order: Ordering) -> How {
@@ -44,8 +44,8 @@ fn panic(info: &PanicInfo<'_>) -> ! {
             line: place.map_or(0, |place| place.line()),
             column: place.map_or(0, |place| place.column()),
         };
-        // No more than that of the message: so the optimiser sees that nothing reads the arguments, and drops what would
-        // format them.
+        // Only the constant text of the message is used, so the optimizer sees that nothing reads the arguments and drops
+        // the code that would format them.
         #[cfg(not(cuda_std_panic_messages = "full"))]
         report(place, info.message().as_str());
         #[cfg(cuda_std_panic_messages = "full")]
@@ -54,7 +54,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     super::trap()
 }
 
-/// Where a panic is.
+/// The source location of a panic.
 #[repr(C)]
 struct Location {
     file: *const c_char,
@@ -62,16 +62,16 @@ struct Location {
     column: u32,
 }
 
-/// Writes the message of the first lane that panics. The others wait: who traps ends the lane that writes, too.
+/// Writes the message of the first lane that panics. Other lanes wait, since a trap would also end the lane that writes.
 #[cold]
 #[inline(never)]
 fn report(place: Location, message: impl Message) {
     let me = lane() + 1;
-    // SAFETY: the statics are there as long as the module, and all lanes reach these two by atomic operations.
+    // SAFETY: the statics live as long as the module, and all lanes access these two atomically.
     unsafe {
         let writer = atomic::u64::cas(&raw mut WRITER, 0, me, how(Ordering::Relaxed));
         if writer == me {
-            // A panic in the message of a panic: what is there of that is printed.
+            // A panic inside the formatting of a panic's message: print the message so far.
             super::print((&raw const BYTES).cast());
             super::print(c"\n".as_ptr().cast());
             return;
@@ -87,7 +87,7 @@ fn report(place: Location, message: impl Message) {
         }
     }
     head(place);
-    // SAFETY: no other lane comes here.
+    // SAFETY: no other lane reaches this.
     let mut text = Text::new(unsafe { &mut *(&raw mut BYTES) }, LIMIT);
     message.write(&mut text);
     text.end();
@@ -96,9 +96,9 @@ fn report(place: Location, message: impl Message) {
     unsafe { atomic::u32::store(&raw mut WRITTEN, 1, how(Ordering::Relaxed)) }
 }
 
-/// Writes which lane panics, and where.
+/// Writes the lane and the location of the panic.
 fn head(place: Location) {
-    /// What `vprintf` reads, one after the other.
+    /// The arguments of `vprintf`, in order.
     #[repr(C)]
     struct Arguments {
         block: [u32; 3],
@@ -111,17 +111,17 @@ fn head(place: Location) {
         place,
     };
     let format = c"block (%u, %u, %u), lane (%u, %u, %u): panicked at %s:%u:%u:\n";
-    // SAFETY: the arguments are those that the format names.
+    // SAFETY: the arguments match the format.
     unsafe { vprintf(format.as_ptr().cast(), (&raw const arguments).cast()) };
 }
 
-/// What a panic says.
+/// A panic's message.
 trait Message {
     fn write(self, text: &mut Text<'_>);
 }
 
 impl Message for Option<&str> {
-    /// A text that is there is written; one that would have to be made is not.
+    /// Writes the message if it is a constant; a message that needs formatting is not written.
     fn write(self, text: &mut Text<'_>) {
         text.push(self.unwrap_or("a message that `PanicMessages::Full` shows"));
     }
@@ -129,12 +129,12 @@ impl Message for Option<&str> {
 
 impl Message for &PanicInfo<'_> {
     fn write(self, text: &mut Text<'_>) {
-        // Only a `Display` of the user's can fail; what it wrote before that is printed.
+        // Only a user's `Display` can fail; the text that it wrote before is printed.
         let _ = core::fmt::Write::write_fmt(text, format_args!("{}", self.message()));
     }
 }
 
-/// The number of the lane in the launch.
+/// Returns the number of the lane in the launch.
 fn lane() -> u64 {
     let number = |[x, y, z]: [u32; 3], [wide, high]: [u32; 2]| {
         u64::from(x) + u64::from(wide) * (u64::from(y) + u64::from(high) * u64::from(z))

@@ -1,4 +1,4 @@
-//! Kinds of memory as instructions.
+//! Address spaces as instructions.
 
 use core::arch::asm;
 
@@ -17,7 +17,7 @@ unsafe extern "C" {
 
 #[inline(always)]
 pub fn is_in(ptr: *const u8, space: AddressSpace) -> bool {
-    // SAFETY: a comparison of addresses.
+    // SAFETY: the instruction only compares addresses.
     unsafe {
         match space {
             AddressSpace::Global => isspacep_global(ptr),
@@ -31,7 +31,7 @@ pub fn is_in(ptr: *const u8, space: AddressSpace) -> bool {
 macro_rules! convert {
     ($instruction:literal, $ptr:ident) => {{
         let converted: *const u8;
-        // SAFETY: arithmetic on addresses.
+        // SAFETY: the instruction only converts an address.
         unsafe {
             asm!(
                 concat!($instruction, ".u64 {0}, {1};"),

@@ -35,7 +35,7 @@ unsafe extern "C" {
     fn match_any_64(mask: u32, value: u64) -> u32;
 }
 
-// A pair, which only this ABI hands over as LLVM means it.
+// The result is a pair, which only this ABI returns as LLVM does.
 #[allow(improper_ctypes)]
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.match.all.sync.i32p"]
@@ -46,32 +46,32 @@ unsafe extern "unadjusted" {
 
 #[inline(always)]
 pub fn lane_id() -> u32 {
-    // SAFETY: reads a special register.
+    // SAFETY: the intrinsic reads a special register.
     unsafe { sreg_laneid() as u32 }
 }
 
 #[inline(always)]
 pub fn active_mask() -> u32 {
-    // SAFETY: reads the mask of active lanes.
+    // SAFETY: the intrinsic reads the mask of active lanes.
     unsafe { activemask() }
 }
 
 #[inline(always)]
 pub fn sync(mask: u32, _: Place) {
-    // SAFETY: that the lanes of the mask come is the kernel's promise.
+    // SAFETY: the kernel promises that all lanes of the mask execute this.
     unsafe { bar_warp_sync(mask) }
 }
 
-/// The kernel vouches for it on the GPU.
+/// Does nothing: on the GPU the kernel guarantees the width.
 #[inline(always)]
 pub fn check_width(_width: u32, _: Place) {}
 
 #[inline(always)]
 pub fn shuffle(mode: Mode, mask: u32, word: u32, lane: u32, width: u32, _: Place) -> u32 {
-    // Bits 8 to 12: the bits of a lane's index that name its segment. Bits 0 to 4: the last lane that may
-    // be read, as an index in the segment (for `up` the first).
+    // Bits 8 to 12 select the bits of a lane's index that name its segment. Bits 0 to 4 are the last lane that may be read,
+    // as an index in the segment (for `up` the first).
     let segments = (32u32.wrapping_sub(width)) << 8;
-    // SAFETY: that the lanes of the mask come is the kernel's promise.
+    // SAFETY: the kernel promises that all lanes of the mask execute this.
     unsafe {
         match mode {
             Mode::Index => shfl_idx(mask, word, lane, segments | 0x1f),
@@ -84,7 +84,7 @@ pub fn shuffle(mode: Mode, mask: u32, word: u32, lane: u32, width: u32, _: Place
 
 #[inline(always)]
 pub fn all(mask: u32, predicate: bool, _: Place) -> bool {
-    // SAFETY: that the lanes of the mask come is the kernel's promise.
+    // SAFETY: the kernel promises that all lanes of the mask execute this.
     unsafe { vote_all(mask, predicate) }
 }
 
@@ -149,7 +149,7 @@ pub fn redux(op: ReduxOp, mask: u32, word: u32, _: Place) -> u32 {
         #[link_name = "llvm.nvvm.redux.sync.xor"]
         fn xor(word: u32, mask: u32) -> u32;
     }
-    // SAFETY: that the lanes of the mask come is the kernel's promise.
+    // SAFETY: the kernel promises that all lanes of the mask execute this.
     unsafe {
         match op {
             ReduxOp::Add => add(word, mask),

@@ -1,23 +1,22 @@
-//! Many steps of XORWOW's shift register at once.
+//! Jumping ahead in XORWOW's shift register: many steps at once.
 //!
-//! A step is a linear map `A` of the register's 160 bits over GF(2). `A` satisfies its own characteristic
-//! polynomial `c`, so `A^n = p(A)` where `p = x^n mod c` has at most 160 terms (Haramoto, Matsumoto, Nishimura,
-//! Panneton, L'Ecuyer, "Efficient jump ahead for F2-linear random number generators", 2008). All that has to be
-//! kept of a distance is `p`: five words, where the matrix has 800. The polynomials of the powers of two are
-//! computed here by the compiler, from the recurrence alone.
+//! A step is a linear map `A` of the register's 160 bits over GF(2). `A` satisfies its own characteristic polynomial `c`,
+//! so `A^n = p(A)`, where `p = x^n mod c` has at most 160 terms (Haramoto, Matsumoto, Nishimura, Panneton, L'Ecuyer,
+//! "Efficient jump ahead for F2-linear random number generators", 2008). A distance is stored as its `p`: five words, where
+//! the matrix has 800. The compiler computes the polynomials of the powers of two here, from the recurrence alone.
 
 /// A polynomial of degree below 160: bit `i` of word `w` is the coefficient of `x^(32 w + i)`.
 type Polynomial = [u32; 5];
 
-/// Bits of the register.
+/// The number of bits of the register.
 const BITS: usize = 160;
 
-/// `x^(2^i) mod c`: the distances of the bits of a number of words.
+/// `x^(2^i) mod c`: the jumps for each bit of a number of words.
 pub static OFFSETS: [Polynomial; 64] = powers(0);
-/// `x^(2^(67 + i)) mod c`: the distances of the bits of a number of sequences.
+/// `x^(2^(67 + i)) mod c`: the jumps for each bit of a number of sequences.
 pub static SEQUENCES: [Polynomial; 64] = powers(67);
 
-/// One step of the register.
+/// Returns the register after one step.
 #[inline(always)]
 pub const fn step(register: [u32; 5]) -> [u32; 5] {
     let [a, b, c, d, e] = register;
@@ -25,7 +24,7 @@ pub const fn step(register: [u32; 5]) -> [u32; 5] {
     [b, c, d, e, (e ^ (e << 4)) ^ (mixed ^ (mixed << 1))]
 }
 
-/// The register after `count` times the distance whose powers are given.
+/// Returns the register after `count` times the distance whose powers are given.
 #[inline]
 pub fn jump(register: [u32; 5], count: u64, powers: &'static [Polynomial; 64]) -> [u32; 5] {
     let (mut register, mut count, mut bit) = (register, count, 0);
@@ -39,7 +38,7 @@ pub fn jump(register: [u32; 5], count: u64, powers: &'static [Polynomial; 64]) -
     register
 }
 
-/// `p(A)` times the register: the sum of `A^i` times the register over the terms `x^i` of `p`.
+/// Returns `p(A)` times the register: the sum of `A^i` times the register over the terms `x^i` of `p`.
 #[inline]
 fn apply(register: [u32; 5], polynomial: &'static Polynomial) -> [u32; 5] {
     let [mut a, mut b, mut c, mut d, mut e] = [0; 5];
@@ -60,7 +59,7 @@ fn apply(register: [u32; 5], polynomial: &'static Polynomial) -> [u32; 5] {
     [a, b, c, d, e]
 }
 
-/// `x^(2^(first + i)) mod c` for `i` from 0 to 63.
+/// Returns `x^(2^(first + i)) mod c` for `i` from 0 to 63.
 const fn powers(first: usize) -> [Polynomial; 64] {
     let reduction = characteristic();
     let mut power = [2, 0, 0, 0, 0];
@@ -76,7 +75,7 @@ const fn powers(first: usize) -> [Polynomial; 64] {
     table
 }
 
-/// The square modulo `x^160 + reduction`: over GF(2) the terms' squares, and nothing else.
+/// Returns the square modulo `x^160 + reduction`. Over GF(2) it is the sum of the terms' squares.
 const fn square(polynomial: Polynomial, reduction: Polynomial) -> Polynomial {
     let mut wide = [0_u32; 10];
     let mut i = 0;
@@ -86,7 +85,7 @@ const fn square(polynomial: Polynomial, reduction: Polynomial) -> Polynomial {
         }
         i += 1;
     }
-    // From the top down, x^(160 + k) is x^k times the reduction.
+    // From the top down, replace x^(160 + k) by x^k times the reduction.
     let mut bit = 2 * BITS - 1;
     while bit >= BITS {
         if wide[bit / 32] >> (bit % 32) & 1 != 0 {
@@ -105,13 +104,13 @@ const fn square(polynomial: Polynomial, reduction: Polynomial) -> Polynomial {
     [wide[0], wide[1], wide[2], wide[3], wide[4]]
 }
 
-/// The characteristic polynomial of a step, without its term `x^160`, by the algorithm of Berlekamp and Massey
-/// from one bit of 320 steps.
+/// Returns the characteristic polynomial of a step, without its term `x^160`, by the Berlekamp-Massey algorithm from one
+/// bit of 320 steps.
 ///
 /// # Panics
-/// While compiling, if the polynomial has not the full degree: then the register is not one of full period.
+/// Panics at compile time if the polynomial does not have full degree, since the register then does not have full period.
 const fn characteristic() -> Polynomial {
-    // The output bits, the newest in bit 0, over the length of the longest polynomial.
+    // The output bits, the newest in bit 0, for the length of the longest polynomial.
     let mut history = [0_u32; 6];
     let mut connection = [1_u32, 0, 0, 0, 0, 0];
     let mut previous = connection;

@@ -1,8 +1,7 @@
-//! Random numbers inside kernels: generators whose words are those of cuRAND's device generators, and the
-//! distributions made from them.
+//! Random numbers in kernels: generators that give the same words as cuRAND's device generators, and distributions.
 //!
-//! A generator is a plain value that a lane keeps in registers. Two lanes that take the same seed and
-//! different sequence numbers draw from streams that do not overlap:
+//! A generator is a plain value that a lane keeps in registers. Two lanes with the same seed and different sequence numbers
+//! draw from streams that do not overlap:
 //!
 //! ```
 //! use cuda_std::random::{Philox4x32, normal_pair_f32, uniform_f32};
@@ -19,11 +18,11 @@
 //! | [`Philox4x32`] | 128-bit counter, 64-bit key | 2^130 words per seed | 2^64 of 2^66 words | free |
 //! | [`Xorwow`] | 160 bits and a 32-bit counter | 2^192 - 2^32 words | 2^64 starts that lie 2^67 words apart | about 160 steps per bit of the distance |
 //!
-//! Everything here is integer arithmetic and float arithmetic in a fixed order, so a kernel gets the same
-//! bits on the GPU and on the CPU executor. With the feature `rand_core` both generators implement
-//! `rand_core::RngCore` and `SeedableRng` of the version that `rand` 0.9 uses.
+//! All computations are integer arithmetic and float arithmetic in a fixed order, so a kernel gets the same bits on the GPU
+//! and on the CPU executor. With the feature `rand_core` both generators implement `rand_core::RngCore` and `SeedableRng`
+//! of the version that `rand` 0.9 uses.
 
-// An iterator over an array keeps its state in local memory on the GPU; an index unrolls.
+// An iterator over an array keeps its state in local memory on the GPU. An indexed loop unrolls.
 #![allow(clippy::needless_range_loop)]
 
 mod jump;
@@ -46,17 +45,17 @@ pub use xorwow::Xorwow;
 
 use crate::GpuFloat;
 
-/// A number in (0, 1] from one word: `word * 2^-32 + 2^-33`, rounded to `f32` (cuRAND's conversion).
+/// Returns a number in (0, 1] from one word: `word * 2^-32 + 2^-33`, rounded to `f32` (cuRAND's conversion).
 ///
-/// Evenly distributed: of the numbers near 1, which lie 2^-24 apart, each stands for 256 words.
+/// The numbers are uniformly distributed: near 1, where numbers are 2^-24 apart, each comes from 256 words.
 #[inline(always)]
 pub fn uniform_f32(word: u32) -> f32 {
     const STEP: f32 = 1.0 / 4_294_967_296.0;
     (word as f32).mul_add_(STEP, STEP / 2.0)
 }
 
-/// A number in (0, 1] from two words: 53 bits `z = low ^ (high << 21)`, then `z * 2^-53 + 2^-54`, rounded
-/// to `f64` (cuRAND's conversion).
+/// Returns a number in (0, 1] from two words: 53 bits `z = low ^ (high << 21)`, then `z * 2^-53 + 2^-54`, rounded to `f64`
+/// (cuRAND's conversion).
 #[inline(always)]
 pub fn uniform_f64(low: u32, high: u32) -> f64 {
     const STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
@@ -64,7 +63,7 @@ pub fn uniform_f64(low: u32, high: u32) -> f64 {
     (bits as f64).mul_add_(STEP, STEP / 2.0)
 }
 
-/// [`GpuFloat::mul_add`] under a name that the host's own method does not hide.
+/// [`GpuFloat::mul_add`] under a name that `std`'s method does not shadow on the host.
 trait Fused: Sized {
     fn mul_add_(self, factor: Self, summand: Self) -> Self;
 }
@@ -76,7 +75,7 @@ impl<T: GpuFloat> Fused for T {
     }
 }
 
-/// The traits of `rand_core`, from a generator's own methods.
+/// Implements the traits of `rand_core` with a generator's own methods.
 #[cfg(feature = "rand_core")]
 macro_rules! rand_core_traits {
     ($generator:ident) => {
@@ -86,14 +85,14 @@ macro_rules! rand_core_traits {
                 self.next_word()
             }
 
-            /// The low half comes first.
+            /// Draws the low half first.
             #[inline(always)]
             fn next_u64(&mut self) -> u64 {
                 let low = self.next_word();
                 u64::from(low) | u64::from(self.next_word()) << 32
             }
 
-            /// Words, little-endian; what is left of the last one is lost.
+            /// Fills with words, little-endian. The unused bytes of the last word are discarded.
             fn fill_bytes(&mut self, bytes: &mut [u8]) {
                 for chunk in bytes.chunks_mut(4) {
                     let word = self.next_word().to_le_bytes();
@@ -104,7 +103,7 @@ macro_rules! rand_core_traits {
             }
         }
 
-        /// Sequence 0 from its start; the seed is the 64-bit one, little-endian.
+        /// Creates the generator at the start of sequence 0. The seed is the 64-bit seed, little-endian.
         impl rand_core::SeedableRng for $generator {
             type Seed = [u8; 8];
 

@@ -1,13 +1,13 @@
-//! Normal numbers by the method of Box and Muller, and what it needs of logarithm, sine and cosine.
+//! Normal numbers by the Box-Muller method, and the logarithm, sine and cosine that it needs.
 //!
-//! The functions are for the narrow ranges that come up here, without a branch: a few multiply-adds each,
-//! the same bits on the GPU and on the CPU. The coefficients in `f32` are minimax approximations, fitted one by one to
-//! the rounding of those before; those in `f64` are Taylor's.
+//! The functions only cover the ranges that occur here. They have no branches, only a few multiply-adds each, and give the
+//! same bits on the GPU and on the CPU. The coefficients in `f32` are minimax approximations, each fitted to the rounding
+//! of the ones before. Those in `f64` are Taylor's.
 
 use super::{Fused, uniform_f32, uniform_f64};
 use crate::{GpuFloat, imp};
 
-/// Below all squares of radii that differ from 0, and far from the smallest normal number.
+/// A bound below all squares of nonzero radii, and well above the smallest normal number.
 const LEAST_SQUARE: f32 = 1.0 / 18_446_744_073_709_551_616.0;
 
 /// The largest magnitude of the numbers of [`normal_pair_f32`], rounded up.
@@ -16,19 +16,18 @@ pub const MOST_NORMAL_F32: f32 = 6.78;
 /// The largest magnitude of the numbers of [`normal_pair_f64`], rounded up.
 pub const MOST_NORMAL_F64: f64 = 8.67;
 
-/// Two independent standard normal numbers from two words, by Box and Muller ("A note on the generation of
-/// random normal deviates", 1958): `sqrt(-2 ln u)` times cosine and sine of a random angle, with `u` the
-/// [`uniform_f32`] of the first word and the angle from the second.
+/// Returns two independent standard normal numbers from two words, by the Box-Muller method ("A note on the generation of
+/// random normal deviates", 1958): `sqrt(-2 ln u)` times the cosine and the sine of a random angle, where `u` is the
+/// [`uniform_f32`] of the first word and the angle comes from the second.
 ///
-/// The largest magnitude is 6.77, that of `u = 2^-33`; where `u` is 1 the radius is taken for 2^-32, and not for 0, which
-/// spares the root its special cases. Each factor is accurate to two units in the last place, the numbers to
-/// four.
+/// The largest magnitude is 6.77, that of `u = 2^-33`. If `u` is 1, the radius is 2^-32 instead of 0, which avoids the
+/// special cases of the square root. Each factor is accurate to two units in the last place, and each number to four.
 #[inline(always)]
 pub fn normal_pair_f32(first: u32, second: u32) -> (f32, f32) {
     normal_pair_scaled_f32(first, second, 0.0, 1.0)
 }
 
-/// [`normal_pair_f32`] times `std_dev`, plus `mean`: the radius is multiplied first, then each number is one
+/// Returns [`normal_pair_f32`] times `std_dev`, plus `mean`. The radius is multiplied first; each number is then one
 /// multiply-add.
 #[inline(always)]
 pub fn normal_pair_scaled_f32(first: u32, second: u32, mean: f32, std_dev: f32) -> (f32, f32) {
@@ -38,15 +37,15 @@ pub fn normal_pair_scaled_f32(first: u32, second: u32, mean: f32, std_dev: f32) 
     (radius.mul_add_(cosine, mean), radius.mul_add_(sine, mean))
 }
 
-/// Two independent standard normal numbers from four words: as [`normal_pair_f32`], with `u` the
-/// [`uniform_f64`] of the first two and the angle from the last two. The largest magnitude is 8.66; accurate to four
+/// Returns two independent standard normal numbers from four words, like [`normal_pair_f32`], with `u` the [`uniform_f64`]
+/// of the first two words and the angle from the last two. The largest magnitude is 8.66. The numbers are accurate to four
 /// units in the last place.
 #[inline(always)]
 pub fn normal_pair_f64(words: [u32; 4]) -> (f64, f64) {
     normal_pair_scaled_f64(words, 0.0, 1.0)
 }
 
-/// As [`normal_pair_scaled_f32`].
+/// Returns [`normal_pair_f64`] times `std_dev`, plus `mean`, like [`normal_pair_scaled_f32`].
 #[inline(always)]
 pub fn normal_pair_scaled_f64(words: [u32; 4], mean: f64, std_dev: f64) -> (f64, f64) {
     let [a, b, c, d] = words;
@@ -55,14 +54,14 @@ pub fn normal_pair_scaled_f64(words: [u32; 4], mean: f64, std_dev: f64) -> (f64,
     (radius.mul_add_(cosine, mean), radius.mul_add_(sine, mean))
 }
 
-/// `-2 ln u` for `u` in (0, 1], a normal number: within 2 units in the last place.
+/// Returns `-2 ln u` for a normal number `u` in (0, 1], within 2 units in the last place.
 ///
 /// `u = 2^e (1 + f)` with `f` in [-1/3, 1/3); `ln (1 + f) = f P(f)`.
 #[inline(always)]
 fn minus_two_ln_f32(u: f32) -> f32 {
     /// The bits of 2/3.
     const LEAST: u32 = 0x3f2a_aaab;
-    /// `-2 ln 2`, for an exponent that is still where it is in the float.
+    /// `-2 ln 2` scaled for an exponent that is still in its position in the float's bits.
     const PER_EXPONENT: f32 = (-2.0 * core::f64::consts::LN_2 / 8_388_608.0) as f32;
     let bits = u.to_bits();
     let exponent = bits.wrapping_sub(LEAST) & 0xff80_0000;
@@ -79,11 +78,10 @@ fn minus_two_ln_f32(u: f32) -> f32 {
     p.mul_add_(f, exponent as i32 as f32 * PER_EXPONENT)
 }
 
-/// Cosine and sine of a random angle: a quarter turn around 0 from the low 30 bits, as a part `x` of a quarter
-/// turn in [-1/2, 1/2]; and one of four quarters from the high two, which exchange the two and turn the
-/// sign of the larger one.
+/// Returns the cosine and the sine of a random angle. The low 30 bits give a part `x` of a quarter turn in [-1/2, 1/2]. The
+/// high two bits select one of four quarters: they exchange the two values and flip the sign of the larger one.
 ///
-/// Within 1.5 units in the last place, also of small sines.
+/// The error is within 1.5 units in the last place, for small sines too.
 #[inline(always)]
 fn direction_f32(word: u32) -> (f32, f32) {
     let x = (word << 2) as i32 as f32 * (1.0 / 4_294_967_296.0);
@@ -104,7 +102,7 @@ fn direction_f32(word: u32) -> (f32, f32) {
     }
 }
 
-/// [`direction_f32`] in double precision, from 62 and two bits.
+/// Returns [`direction_f32`] in double precision, from 62 and two bits.
 #[inline(always)]
 fn direction_f64(bits: u64) -> (f64, f64) {
     /// `(-1)^n / (2n + 1)!`, the last first.
@@ -147,33 +145,33 @@ fn direction_f64(bits: u64) -> (f64, f64) {
     }
 }
 
-/// `e` to the power `x`, for any `x` that is not NaN: within 1 unit in the last place, infinity and 0 where the result is
-/// out of range. Without a branch, the same bits on the GPU and on the CPU.
+/// Returns `e` to the power `x`, for any `x` that is not NaN, within 1 unit in the last place. The result is infinity or 0
+/// where it is out of range. The function has no branches and gives the same bits on the GPU and on the CPU.
 #[inline(always)]
 pub fn exp_f32(x: f32) -> f32 {
-    // Two instructions; `clamp`, which keeps NaN, takes four.
+    // These are two instructions; `clamp`, which keeps NaN, takes four.
     #[allow(clippy::manual_clamp)]
     let (p, exponent) = exp_parts_f32(x.max(-104.0).min(89.0));
-    // In two steps, as the power itself may be out of range: half of the exponent onto that of `p`, which is near 1, and
-    // then a factor, whose product is rounded.
+    // The scaling has two steps, because the power itself may be out of range: half of the exponent is added to that of
+    // `p`, which is near 1, and the rest is a factor whose product is rounded.
     let half = exponent >> 1;
     raised_f32(p, half) * raised_f32(1.0, exponent - half)
 }
 
-/// [`exp_f32`] for `x` from -87 to 88, where the result is a normal number: the same bits by fewer instructions. Of another
-/// `x` it makes some number or other.
+/// Returns [`exp_f32`] for `x` from -87 to 88, where the result is a normal number, with the same bits and fewer
+/// instructions. For any other `x` the result is unspecified.
 #[inline(always)]
 pub fn exp_moderate_f32(x: f32) -> f32 {
     let (p, exponent) = exp_parts_f32(x);
     raised_f32(p, exponent)
 }
 
-/// `p` near 1 and the exponent of the power of 2 that it takes to make `e` to the power `x`.
+/// Returns `p` near 1 and an exponent, such that `p` times 2 to the exponent is `e` to the power `x`.
 #[inline(always)]
 fn exp_parts_f32(x: f32) -> (f32, i32) {
-    /// Adding it leaves the nearest integer in a float's low bits.
+    /// Adding this leaves the nearest integer in a float's low bits.
     const ROUND: f32 = 12_582_912.0;
-    /// `ln 2`, its high part with so few bits that products with exponents are exact.
+    /// `ln 2` as a sum of two floats. The high part has so few bits that its products with exponents are exact.
     const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
     let shifted = x.mul_add_(core::f32::consts::LOG2_E, ROUND);
     let exponent = shifted - ROUND;
@@ -189,13 +187,13 @@ fn exp_parts_f32(x: f32) -> (f32, i32) {
     (p, shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32)
 }
 
-/// `x` times a power of 2, where both are normal numbers.
+/// Returns `x` times a power of 2, where both are normal numbers.
 #[inline(always)]
 fn raised_f32(x: f32, by: i32) -> f32 {
     f32::from_bits(x.to_bits().wrapping_add((by << 23) as u32))
 }
 
-/// `e` to the power `x`, for any `x` that is not NaN: [`exp_f32`] in double precision.
+/// Returns `e` to the power `x`, for any `x` that is not NaN: [`exp_f32`] in double precision.
 #[inline(always)]
 pub fn exp_f64(x: f64) -> f64 {
     let (p, exponent) = exp_parts_f64(x.clamp(-746.0, 710.0));
@@ -203,19 +201,19 @@ pub fn exp_f64(x: f64) -> f64 {
     p * power_f64(half) * power_f64(exponent - half)
 }
 
-/// [`exp_f64`] for `x` from -708 to 709: as [`exp_moderate_f32`].
+/// Returns [`exp_f64`] for `x` from -708 to 709, like [`exp_moderate_f32`].
 #[inline(always)]
 pub fn exp_moderate_f64(x: f64) -> f64 {
     let (p, exponent) = exp_parts_f64(x);
     p * power_f64(exponent)
 }
 
-/// As [`exp_parts_f32`].
+/// Returns a number near 1 and an exponent, like [`exp_parts_f32`].
 #[inline(always)]
 fn exp_parts_f64(x: f64) -> (f64, i32) {
-    /// As in [`exp_parts_f32`].
+    /// Adding this leaves the nearest integer in a float's low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    /// As in [`exp_parts_f32`]; the bits are those of fdlibm's.
+    /// `ln 2` as in [`exp_parts_f32`]. The bits are those of fdlibm's constants.
     const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
     /// `1 / n!`, the last first.
     const TERMS: [f64; 14] = [
@@ -244,21 +242,21 @@ fn exp_parts_f64(x: f64) -> (f64, i32) {
     (p, exponent as i32)
 }
 
-/// 2 to a power that is the exponent of a normal number.
+/// Returns 2 to a power that is the exponent of a normal number.
 #[inline(always)]
 fn power_f64(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The natural logarithm of a positive normal number, within 2 units in the last place.
+/// Returns the natural logarithm of a positive normal number, within 2 units in the last place.
 ///
-/// `x = 2^e (1 + f)` with `f` in [-1/3, 1/3); `ln (1 + f)` is twice the area tangent of `f / (2 + f)`, by its
-/// series.
+/// `x = 2^e (1 + f)` with `f` in [-1/3, 1/3). `ln (1 + f)` is twice the inverse hyperbolic tangent of `f / (2 + f)`,
+/// computed by its series.
 #[inline(always)]
 pub(super) fn ln_f64(x: f64) -> f64 {
     /// The bits of 2/3, rounded up.
     const LEAST: u64 = 0x3fe5_5555_5555_5556;
-    /// `ln 2`, its high part with so few bits that products with exponents are exact.
+    /// `ln 2` as a sum of two floats. The high part has so few bits that its products with exponents are exact.
     const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
     let bits = x.to_bits();
     let exponent = bits.wrapping_sub(LEAST) & 0xfff0_0000_0000_0000;

@@ -1,4 +1,4 @@
-//! Philox4x32-10: a counter that ten rounds of multiplications scramble.
+//! Philox4x32-10: a counter-based generator of ten rounds of multiplications.
 //!
 //! Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
@@ -6,21 +6,21 @@ use crate::imp;
 
 /// The factors of the counter's words 0 and 2.
 const FACTORS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// What the key's words grow by from round to round.
+/// The increments of the key's words from round to round.
 const BUMPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
-/// The generator Philox4x32-10, with the words of cuRAND's `curandStatePhilox4_32_10_t`.
+/// The generator Philox4x32-10, which gives the same words as cuRAND's `curandStatePhilox4_32_10_t`.
 ///
-/// Word `o` of sequence `s` under `seed` is word `o % 4` of the block whose counter has `o / 4` in its low
-/// and `s` in its high 64 bits, under the key `seed`. So any word can be computed by itself, and nothing
-/// has to be kept but where one is. A block costs 20 multiplications for four words.
+/// Word `o` of sequence `s` under `seed` is word `o % 4` of the block whose counter has `o / 4` in its low and `s` in its
+/// high 64 bits, under the key `seed`. Any word can thus be computed by itself, and the only state is the position. A block
+/// costs 20 multiplications for four words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Philox4x32 {
     counter: [u32; 4],
     key: [u32; 2],
-    /// The block of `counter`, unless `position` is 0.
+    /// The block of `counter`, valid unless `position` is 0.
     block: [u32; 4],
-    /// The word of the block that comes next.
+    /// The index of the next word of the block.
     position: u32,
 }
 
@@ -28,8 +28,7 @@ impl Philox4x32 {
     /// The number of rounds.
     pub const ROUNDS: usize = 10;
 
-    /// The generator at word `offset` of sequence `sequence`: what `curand_init(seed, sequence, offset)`
-    /// makes.
+    /// Creates the generator at word `offset` of sequence `sequence`, like `curand_init(seed, sequence, offset)`.
     #[inline]
     pub fn new(seed: u64, sequence: u64, offset: u64) -> Self {
         let mut generator = Self {
@@ -42,13 +41,13 @@ impl Philox4x32 {
         generator
     }
 
-    /// The key of a seed: its low and its high half.
+    /// Returns the key of a seed: its low and its high half.
     #[inline(always)]
     pub const fn key(seed: u64) -> [u32; 2] {
         [seed as u32, (seed >> 32) as u32]
     }
 
-    /// The keys of all rounds.
+    /// Returns the keys of all rounds.
     #[inline(always)]
     const fn round_keys(key: [u32; 2]) -> [[u32; 2]; Self::ROUNDS] {
         let mut keys = [key; Self::ROUNDS];
@@ -61,13 +60,13 @@ impl Philox4x32 {
         keys
     }
 
-    /// What blocks have in common whose counters differ in their lowest word alone, for [`block_of`](Self::block_of):
-    /// the keys of the rounds, those of the first three with what the counter's `upper` words bring to them. As a
-    /// kernel's parameter it takes no registers.
+    /// Precomputes the part that blocks share if their counters differ only in the lowest word, for
+    /// [`block_of`](Self::block_of): the round keys, where those of the first three rounds include the contribution of the
+    /// counter's `upper` words. As a kernel parameter it takes no registers.
     pub const fn run_keys(key: [u32; 2], upper: [u32; 3]) -> [[u32; 2]; Self::ROUNDS] {
         let mut keys = Self::round_keys(key);
         let [b, c, d] = upper;
-        // Of the first two rounds one product each: the other one takes the lowest word, or what comes from it.
+        // One product of each of the first two rounds. The other product depends on the lowest word.
         let second = c as u64 * FACTORS[1] as u64;
         let a = (second >> 32) as u32 ^ b ^ keys[0][0];
         let first = a as u64 * FACTORS[0] as u64;
@@ -80,8 +79,8 @@ impl Philox4x32 {
         keys
     }
 
-    /// The block whose counter has this `lowest` word, and the upper ones and the key of `keys`, which are
-    /// [`run_keys`](Self::run_keys). Costs 18 multiplications.
+    /// Returns the block whose counter has the word `lowest`, with the upper words and the key of `keys`, which come from
+    /// [`run_keys`](Self::run_keys). It costs 18 multiplications.
     #[inline(always)]
     pub fn block_of(lowest: u32, keys: [[u32; 2]; Self::ROUNDS]) -> [u32; 4] {
         let (high, d) = imp::misc::wide_product(lowest, FACTORS[0]);
@@ -89,13 +88,13 @@ impl Philox4x32 {
         Self::rounds([second_high ^ keys[1][0], b, keys[1][1] ^ d, 0], keys, 2)
     }
 
-    /// Four words: the function that the generator is made of.
+    /// Returns the four words of a block: the function that defines the generator.
     #[inline(always)]
     pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
         Self::rounds(counter, Self::round_keys(key), 0)
     }
 
-    /// The rounds from number `from` on.
+    /// Applies the rounds from number `from` on.
     #[inline(always)]
     fn rounds(words: [u32; 4], keys: [[u32; 2]; Self::ROUNDS], from: usize) -> [u32; 4] {
         let [mut a, mut b, mut c, mut d] = words;
@@ -109,13 +108,13 @@ impl Philox4x32 {
         [a, b, c, d]
     }
 
-    /// The next word.
+    /// Returns the next word.
     #[inline(always)]
     pub fn next_word(&mut self) -> u32 {
         if self.position == 0 {
             self.block = Self::block(self.counter, self.key);
         }
-        // An index that only run time knows would put the block into local memory.
+        // Indexing at run time would put the block into local memory.
         let [a, b, c, d] = self.block;
         let word = match self.position {
             0 => a,
@@ -131,7 +130,7 @@ impl Philox4x32 {
         word
     }
 
-    /// Leaves out the next `words` words.
+    /// Skips the next `words` words.
     #[inline]
     pub fn skip(&mut self, words: u64) {
         let position = self.position + (words % 4) as u32;
@@ -142,7 +141,7 @@ impl Philox4x32 {
         }
     }
 
-    /// Goes to the same place of the sequence whose number is larger by `sequences`.
+    /// Moves to the same position of the sequence whose number is larger by `sequences`.
     #[inline]
     pub fn skip_sequence(&mut self, sequences: u64) {
         let [_, _, c, d] = self.counter;
@@ -154,7 +153,7 @@ impl Philox4x32 {
         }
     }
 
-    /// Adds to the counter, all of its 128 bits.
+    /// Adds `blocks` to the 128-bit counter.
     #[inline(always)]
     fn advance(&mut self, blocks: u64) {
         let [a, b, c, d] = self.counter;

@@ -5,14 +5,14 @@ use crate::GpuFloat;
 
 /// The Poisson distribution with a mean from 0 to 10^6.
 ///
-/// Below a mean of 10 by inversion: the first `k` at which the sum of the probabilities reaches a uniform
-/// number of 53 bits. From 10 on by transformed rejection (Hörmann, "The transformed rejection method for generating Poisson
-/// random variables", Insurance: Mathematics and Economics 12, 1993, algorithm PTRS), which takes 1.1 to 1.3
-/// attempts on average; its probabilities are computed in `f64`, with a relative error below 10^-8.
+/// Below a mean of 10, sampling is by inversion: the first `k` at which the sum of the probabilities reaches a uniform
+/// number of 53 bits. From 10 on, it is by transformed rejection (Hörmann, "The transformed rejection method for generating
+/// Poisson random variables", Insurance: Mathematics and Economics 12, 1993, algorithm PTRS), which takes 1.1 to 1.3
+/// attempts on average. Its probabilities are computed in `f64`, with a relative error below 10^-8.
 ///
-/// A number is made from four words. Where an attempt is refused, the next one takes its four words from
-/// [`Philox4x32::block`] under a key and a counter that hold the first four, so that a number depends on its own
-/// four words alone, however many attempts it takes.
+/// A number is computed from four words. If an attempt is rejected, the next one takes its four words from
+/// [`Philox4x32::block`] under a key and a counter that hold the first four. A number thus depends only on its own four
+/// words, however many attempts it takes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Poisson {
@@ -21,24 +21,24 @@ pub struct Poisson {
     of_mean: f64,
     a: f64,
     b: f64,
-    /// The logarithm of the reciprocal of the acceptance's scale.
+    /// The logarithm of the reciprocal of the acceptance scale.
     ln_inverse_alpha: f64,
     accept_below: f64,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: six plain numbers without padding.
+// SAFETY: the struct is six plain numbers without padding.
 unsafe impl crate::kernel::ByValue for Poisson {}
 
 impl Poisson {
     /// The largest mean.
     pub const LARGEST_MEAN: f64 = 1e6;
-    /// From this mean on numbers are made by rejection.
+    /// The mean from which on numbers are sampled by rejection.
     const REJECTION_FROM: f64 = 10.0;
-    /// More than inversion ever reaches: the probability of it is below 10^-70.
+    /// A bound on the numbers by inversion. A larger number has a probability below 10^-70.
     const MOST_BY_INVERSION: u32 = 128;
 
-    /// The distribution; `None` if the mean is not from 0 to [`LARGEST_MEAN`](Self::LARGEST_MEAN).
+    /// Creates the distribution. Returns `None` if the mean is not from 0 to [`LARGEST_MEAN`](Self::LARGEST_MEAN).
     pub fn new(mean: f64) -> Option<Self> {
         // A NaN is in no range.
         if !(0.0..=Self::LARGEST_MEAN).contains(&mean) {
@@ -65,12 +65,12 @@ impl Poisson {
         })
     }
 
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(self) -> f64 {
         self.mean
     }
 
-    /// A Poisson number from four random words.
+    /// Returns a Poisson number from four random words.
     #[inline]
     pub fn sample(self, words: [u32; 4]) -> u32 {
         if self.mean < Self::REJECTION_FROM {
@@ -116,8 +116,8 @@ impl Poisson {
     }
 }
 
-/// `ln n!` of an integer: by multiplication up to 20, by Stirling's series above, within 10^-12 beside the
-/// roundings.
+/// Returns `ln n!` of an integer: by multiplication up to 20, and by Stirling's series above, within 10^-12 plus rounding
+/// errors.
 #[inline(always)]
 fn ln_factorial(n: f64) -> f64 {
     /// Half of `ln 2 pi`.

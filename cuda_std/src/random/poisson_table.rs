@@ -1,11 +1,11 @@
-//! Poisson numbers from a table: one word and one look-up each.
+//! Poisson numbers from a table, with one word and one look-up per number.
 
-/// The columns of a [`PoissonTable`]: how a word finds its entry, and what number the two make.
+/// The columns of a [`PoissonTable`]: the map from a word to its entry, and from both to a number.
 ///
 /// The table is that of the alias method (Walker, "An efficient method for generating discrete random variables with
-/// general distributions", 1977), in integers: there are `2^bits` columns of `2^(32 - bits)` words each. The high
-/// bits of a word are its column. An entry has a limit in its low bits and another column in the high ones: where
-/// the low bits of the word are below the limit, the number is the word's own column, else the other one.
+/// general distributions", 1977), in integers. There are `2^bits` columns of `2^(32 - bits)` words each. The high bits of a
+/// word select its column. An entry has a limit in its low bits and another column in its high bits. If the low bits of the
+/// word are below the limit, the number is the word's own column, else the entry's other column.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoissonColumns {
@@ -14,23 +14,23 @@ pub struct PoissonColumns {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: two plain words.
+// SAFETY: the struct is two plain words.
 unsafe impl crate::kernel::ByValue for PoissonColumns {}
 
 impl PoissonColumns {
-    /// The logarithm to base 2 of the number of columns: 1 to 14.
+    /// Returns the logarithm to base 2 of the number of columns, 1 to 14.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.bits
     }
 
-    /// The column of `word`.
+    /// Returns the column of `word`.
     #[inline(always)]
     pub fn column(self, word: u32) -> usize {
         (word >> (32 - self.bits)) as usize
     }
 
-    /// The number that `word` makes with the `entry` of its column.
+    /// Returns the number for `word` and the `entry` of its column.
     #[inline(always)]
     pub fn number(self, word: u32, entry: u32) -> u32 {
         let shift = 32 - self.bits;
@@ -44,12 +44,12 @@ impl PoissonColumns {
     }
 }
 
-/// The Poisson distribution with a mean from 0 to 10^6 as a table, made on the host.
+/// The Poisson distribution with a mean from 0 to 10^6 as a table, computed on the host.
 ///
-/// Each number `k` stands for `round(2^32 F(k)) - round(2^32 F(k - 1))` of the 2^32 words, `F` being the
-/// distribution's function: the probabilities are exact to 2^-32, and numbers further than about 6.3 standard deviations
-/// from the mean do not come. The table is made by additions, multiplications and divisions in a fixed order, so it is the
-/// same on every machine.
+/// Each number `k` gets `round(2^32 F(k)) - round(2^32 F(k - 1))` of the 2^32 words, where `F` is the distribution
+/// function. The probabilities are exact to 2^-32, and numbers further than about 6.3 standard deviations from the mean do
+/// not occur. The table is computed by additions, multiplications and divisions in a fixed order, so it is the same on
+/// every machine.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug, Clone, PartialEq)]
 pub struct PoissonTable {
@@ -60,7 +60,8 @@ pub struct PoissonTable {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl PoissonTable {
-    /// The table; `None` if the mean is not from 0 to [`Poisson::LARGEST_MEAN`](super::Poisson::LARGEST_MEAN).
+    /// Creates the table. Returns `None` if the mean is not from 0 to
+    /// [`Poisson::LARGEST_MEAN`](super::Poisson::LARGEST_MEAN).
     pub fn new(mean: f64) -> Option<Self> {
         // A NaN is in no range.
         if !(0.0..=super::Poisson::LARGEST_MEAN).contains(&mean) {
@@ -75,34 +76,35 @@ impl PoissonTable {
         })
     }
 
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn columns(&self) -> PoissonColumns {
         self.columns
     }
 
-    /// The entries of the columns.
+    /// Returns the entries of the columns.
     pub fn entries(&self) -> &[u32] {
         &self.entries
     }
 
-    /// A Poisson number from a random word.
+    /// Returns a Poisson number from a random word.
     pub fn sample(&self, word: u32) -> u32 {
         let entry = self.entries[self.columns.column(word)];
         self.columns.number(word, entry)
     }
 }
 
-/// The least number that comes, and how many words each number from there on stands for: 2^32 in all.
+/// Returns the least number that occurs, and the count of words for each number from there on. The counts add up to 2^32.
 #[cfg(not(target_arch = "nvptx64"))]
 fn words_per_number(mean: f64) -> (u32, Vec<u64>) {
-    /// Numbers so much rarer than the most frequent one cannot add up to a word.
+    /// The relative frequency below which numbers are ignored: together they do not amount to one word.
     const NEGLIGIBLE: f64 = 1.0 / (1u64 << 60) as f64;
-    // Probabilities as multiples of that of the most frequent number, whose neighbours' follow from it.
+    // The probabilities are multiples of that of the most frequent number. Those of neighboring numbers follow from each
+    // other.
     let mode = mean.floor();
     let mut below = Vec::new();
     let (mut number, mut probability) = (mode, 1.0);
@@ -145,20 +147,20 @@ fn words_per_number(mean: f64) -> (u32, Vec<u64>) {
     (least, words)
 }
 
-/// The entries of `2^bits` columns for numbers that stand for so many words each.
+/// Returns the entries of `2^bits` columns for numbers with the given counts of words.
 #[cfg(not(target_arch = "nvptx64"))]
 fn alias_entries(bits: u32, mut words: Vec<u64>) -> Vec<u32> {
     let (columns, shift) = (1_usize << bits, 32 - bits);
     let room = 1_u64 << shift;
     words.resize(columns, 0);
-    // A column of one number alone: a limit of 0, and itself as the other one.
+    // The entry of a column with only one number: a limit of 0, and the column itself as the other column.
     let mut entries: Vec<u32> = (0..columns)
         .map(|column| (column as u32) << shift)
         .collect();
     let (mut short, mut long): (Vec<usize>, Vec<usize>) =
         (0..columns).partition(|&column| words[column] < room);
     while let Some(column) = short.pop() {
-        // What all of them lack is what others have too much of.
+        // The total shortage equals the total excess.
         let Some(&other) = long.last() else { break };
         entries[column] = (other as u32) << shift | words[column] as u32;
         words[other] -= room - words[column];

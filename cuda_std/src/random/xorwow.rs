@@ -5,13 +5,13 @@
 
 use super::jump::{self, OFFSETS, SEQUENCES};
 
-/// What the counter grows by from word to word.
+/// The counter's increment from word to word.
 const STEP: u32 = 362_437;
 
-/// The generator XORWOW, with the words of cuRAND's `curandStateXORWOW`.
+/// The generator XORWOW, which gives the same words as cuRAND's `curandStateXORWOW`.
 ///
-/// Sequence `s` starts `s * 2^67` words after sequence 0. A word costs eight operations, and there is a
-/// state to keep: [`state`](Self::state) and [`from_state`](Self::from_state) take it to memory and back.
+/// Sequence `s` starts `s * 2^67` words after sequence 0. A word costs eight operations. The generator has a state, which
+/// [`state`](Self::state) and [`from_state`](Self::from_state) save to and restore from memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xorwow {
     register: [u32; 5],
@@ -19,8 +19,8 @@ pub struct Xorwow {
 }
 
 impl Xorwow {
-    /// The generator at word `offset` of sequence `sequence`: what `curand_init(seed, sequence, offset)`
-    /// makes. It takes about 160 steps for each bit that is set in `sequence` and in `offset`.
+    /// Creates the generator at word `offset` of sequence `sequence`, like `curand_init(seed, sequence, offset)`. It takes
+    /// about 160 steps for each bit that is set in `sequence` and in `offset`.
     pub fn new(seed: u64, sequence: u64, offset: u64) -> Self {
         let low = (seed as u32 ^ 0xaad2_6b49).wrapping_mul(1_099_087_573);
         let high = ((seed >> 32) as u32 ^ 0xf7dc_efdd).wrapping_mul(2_591_861_531);
@@ -39,7 +39,7 @@ impl Xorwow {
         generator
     }
 
-    /// The generator in a state that [`state`](Self::state) gave.
+    /// Creates the generator from a state that [`state`](Self::state) returned.
     #[inline(always)]
     pub const fn from_state(state: [u32; 6]) -> Self {
         let [a, b, c, d, e, counter] = state;
@@ -49,14 +49,14 @@ impl Xorwow {
         }
     }
 
-    /// The state: the register's five words and the counter.
+    /// Returns the state: the register's five words and the counter.
     #[inline(always)]
     pub const fn state(&self) -> [u32; 6] {
         let [a, b, c, d, e] = self.register;
         [a, b, c, d, e, self.counter]
     }
 
-    /// The next word.
+    /// Returns the next word.
     #[inline(always)]
     pub fn next_word(&mut self) -> u32 {
         self.register = jump::step(self.register);
@@ -64,13 +64,13 @@ impl Xorwow {
         self.register[4].wrapping_add(self.counter)
     }
 
-    /// Leaves out the next `words` words.
+    /// Skips the next `words` words.
     pub fn skip(&mut self, words: u64) {
         self.register = jump::jump(self.register, words, &OFFSETS);
         self.counter = self.counter.wrapping_add(STEP.wrapping_mul(words as u32));
     }
 
-    /// Goes to the same place of the sequence whose number is larger by `sequences`.
+    /// Moves to the same position of the sequence whose number is larger by `sequences`.
     pub fn skip_sequence(&mut self, sequences: u64) {
         // The counter's period, 2^32, divides the distance.
         self.register = jump::jump(self.register, sequences, &SEQUENCES);

@@ -1,21 +1,21 @@
-//! The warp operations by Rust-CUDA's names.
+//! The warp operations under Rust-CUDA's names.
 
 use super::*;
 
-/// [`active_mask`], by the name of the instruction.
+/// Returns the mask of [`active_mask`], under the name of the instruction.
 #[inline(always)]
 pub fn activemask() -> u32 {
     active_mask()
 }
 
-/// What [`warp_reduce`] does.
+/// The operation of [`warp_reduce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarpReductionOp {
     /// The sum, modulo 2^32.
     Add,
-    /// The least value.
+    /// The minimum.
     Min,
-    /// The greatest value.
+    /// The maximum.
     Max,
     /// The bitwise and.
     And,
@@ -25,22 +25,22 @@ pub enum WarpReductionOp {
     Xor,
 }
 
-/// A value for [`warp_reduce`]: `u32`, `i32`.
+/// A type that [`warp_reduce`] accepts: `u32` or `i32`.
 pub trait WarpReduceValue: Redux {}
 impl<T: Redux> WarpReduceValue for T {}
 
-/// A value for [`warp_match_any`] and [`warp_match_all`].
+/// A type that [`warp_match_any`] and [`warp_match_all`] accept.
 pub trait WarpMatchValue: Match {}
 impl<T: Match> WarpMatchValue for T {}
 
-/// A value for the shuffles.
+/// A type that the shuffles accept.
 pub trait WarpShuffleValue: Shuffle {}
 impl<T: Shuffle> WarpShuffleValue for T {}
 
-/// The reduction `op` of the values of all lanes of `mask`.
+/// Returns the reduction `op` of the values of all lanes of `mask`.
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
@@ -54,20 +54,20 @@ pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReduc
     }
 }
 
-/// [`match_any`].
+/// Calls [`match_any`].
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     match_any(mask, value)
 }
 
-/// [`match_all`], with nothing where the values differ.
+/// Returns the mask of [`match_all`], or `None` if the values differ.
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
@@ -75,30 +75,30 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
     same.then_some(lanes)
 }
 
-/// [`all`].
+/// Calls [`all`].
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
     all(mask, predicate)
 }
 
-/// [`any`].
+/// Calls [`any`].
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
     any(mask, predicate)
 }
 
-/// [`ballot`].
+/// Calls [`ballot`].
 ///
 /// # Safety
-/// As for [`sync_warp`].
+/// The conditions of [`sync_warp`] must hold.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
@@ -107,10 +107,10 @@ pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
 
 macro_rules! named_shuffles {
     ($($name:ident: $plain:ident, $argument:ident, |$lane:ident, $last:ident| $within:expr;)*) => { $(
-        #[doc = concat!("[`", stringify!($plain), "`], and whether the lane that it read from is in the segment of `width` lanes.")]
+        #[doc = concat!("Returns the result of [`", stringify!($plain), "`], and whether the source lane is in the segment of `width` lanes.")]
         ///
         /// # Safety
-        /// As for [`sync_warp`].
+        /// The conditions of [`sync_warp`] must hold.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<T: WarpShuffleValue>(
@@ -121,7 +121,7 @@ macro_rules! named_shuffles {
         ) -> (T, bool) {
             let shuffled = $plain(mask, value, $argument, width);
             let $argument = $argument % 32;
-            // The lane's place in its segment, and the last place there is.
+            // The lane's position in its segment, and the last position.
             let ($lane, $last) = (lane_id() & width.wrapping_sub(1), width.wrapping_sub(1));
             (shuffled, $within)
         }

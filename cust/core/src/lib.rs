@@ -1,6 +1,6 @@
-//! [`DeviceCopy`], the trait of types that may be copied to a GPU and back as bytes.
+//! [`DeviceCopy`], the trait of types that may be copied to a device and back as bytes.
 //!
-//! It is apart from `cust` so that a crate of kernels, which has no driver, can derive it for its types:
+//! This crate is separate from `cust`, so that a crate of kernels, which cannot depend on the driver, can derive the trait:
 //!
 //! ```
 //! use cust_core::DeviceCopy;
@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! A field that may not be copied is an error:
+//! A field that is not `DeviceCopy` is a compile error:
 //!
 //! ```compile_fail,E0277
 //! use cust_core::DeviceCopy;
@@ -28,7 +28,7 @@
 pub use _hidden::*;
 pub use warpwright_cust_derive::DeviceCopyCore as DeviceCopy;
 
-/// Where `cust` takes the trait from without the macro of the same name.
+/// The path by which `cust` imports the trait without the macro of the same name.
 #[doc(hidden)]
 pub mod _hidden {
     use core::marker::PhantomData;
@@ -38,18 +38,18 @@ pub mod _hidden {
         NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Wrapping,
     };
 
-    /// What may be copied to a device and back as bytes.
+    /// A type that may be copied to a device and back as bytes.
     ///
     /// `#[derive(DeviceCopy)]` implements it for a type whose fields all have it.
     ///
     /// # Safety
-    /// A copy of the value's bytes, on a device, is as good as the value: it holds no reference to memory of
-    /// the host that code on the device would follow.
+    /// A copy of the value's bytes must be a valid value on a device: it must hold no reference to host memory that device
+    /// code would follow.
     pub unsafe trait DeviceCopy: Copy {}
 
     macro_rules! plain {
         ($($ty:ty),* $(,)?) => {
-            // SAFETY: values without references; copying their bytes copies them.
+            // SAFETY: the types hold no references, and a copy of their bytes is a copy of the value.
             $( unsafe impl DeviceCopy for $ty {} )*
         };
     }
@@ -57,14 +57,14 @@ pub mod _hidden {
     #[allow(unused_macros)]
     macro_rules! of_one {
         ($($($part:ident)::+),* $(,)?) => {
-            // SAFETY: nothing but values of `T`, which may be copied.
+            // SAFETY: the type holds only values of `T`, which is `DeviceCopy`.
             $( unsafe impl<T: DeviceCopy> DeviceCopy for $($part)::+<T> {} )*
         };
     }
 
     macro_rules! tuples {
         ($($first:ident $($rest:ident)*;)*) => {
-            // SAFETY: nothing but values that may be copied.
+            // SAFETY: the type holds only values that are `DeviceCopy`.
             $( unsafe impl<$first: DeviceCopy, $($rest: DeviceCopy),*> DeviceCopy for ($first, $($rest),*) {} )*
         };
     }
@@ -101,15 +101,15 @@ pub mod _hidden {
         A B C D E F G H;
     }
 
-    // SAFETY: an address; who follows it answers for it.
+    // SAFETY: the value is an address; dereferencing it is unsafe by itself.
     unsafe impl<T> DeviceCopy for *const T {}
     // SAFETY: as above.
     unsafe impl<T> DeviceCopy for *mut T {}
-    // SAFETY: nothing but a value of either type, and which.
+    // SAFETY: the type holds only a value of either type and a tag.
     unsafe impl<T: DeviceCopy, E: DeviceCopy> DeviceCopy for Result<T, E> {}
-    // SAFETY: no bytes.
+    // SAFETY: the type has no bytes.
     unsafe impl<T: DeviceCopy> DeviceCopy for PhantomData<T> {}
-    // SAFETY: nothing but values of `T`, which may be copied.
+    // SAFETY: the type holds only values of `T`, which is `DeviceCopy`.
     unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
 
     #[cfg(feature = "vek")]

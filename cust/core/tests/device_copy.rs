@@ -1,4 +1,4 @@
-//! What may be copied to a device.
+//! Tests of the types that may be copied to a device.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;

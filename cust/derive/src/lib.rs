@@ -19,13 +19,13 @@ pub fn device_copy_core(input: proc_macro::TokenStream) -> proc_macro::TokenStre
     implement(input, &parse_quote!(::cust_core::DeviceCopy)).into()
 }
 
-/// The `impl` of the trait at `path`, with a check of every field.
+/// Returns the `impl` of the trait at `path`, with a check of every field.
 ///
-/// The check is a function that is never called. Its calls have the fields' spans, so that the compiler's error
-/// names the field. A bound in the `impl` would do for fields of fixed types, but a generic type would then lack
-/// the trait without a word.
+/// The check is a function that is never called. Its calls have the fields' spans, so that the compiler's error names the
+/// field. A bound in the `impl` would also work for fields of concrete types, but a generic type would then silently lack
+/// the trait.
 fn implement(mut input: DeriveInput, path: &Path) -> TokenStream {
-    // Beside the bounds that are there already: in one place, as lints want it.
+    // Adds to the existing bounds, in one place, as lints require.
     let names: Vec<_> = input
         .generics
         .type_params()
@@ -62,7 +62,7 @@ fn implement(mut input: DeriveInput, path: &Path) -> TokenStream {
     }
 }
 
-/// The types of all fields: a struct's, a union's, those of an enum's variants.
+/// Returns the types of all fields of a struct, a union, or an enum's variants.
 fn field_types(data: &Data) -> Vec<&syn::Type> {
     fn types(fields: &Fields) -> impl Iterator<Item = &syn::Type> {
         fields.iter().map(|field| &field.ty)

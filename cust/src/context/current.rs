@@ -1,4 +1,4 @@
-//! The calling thread's current context, and what can be set of it.
+//! The calling thread's current context and its settings.
 
 use std::ptr;
 
@@ -8,48 +8,48 @@ use crate::device::Device;
 use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::sys;
 
-/// What a multiprocessor's memory is rather used for.
+/// The preferred split of a multiprocessor's memory between the L1 cache and shared memory.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Copy, Clone, Debug, Hash, Eq, PartialEq)]
 pub enum CacheConfig {
     /// No preference.
     PreferNone = 0,
-    /// Shared memory.
+    /// More shared memory, less L1 cache.
     PreferShared = 1,
-    /// The L1 cache.
+    /// More L1 cache, less shared memory.
     PreferL1 = 2,
-    /// Both the same.
+    /// L1 cache and shared memory of the same size.
     PreferEqual = 3,
 }
 
-/// A limit of a context.
+/// A resource limit of a context.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Copy, Clone, Debug, Hash, Eq, PartialEq)]
 pub enum ResourceLimit {
-    /// The bytes of a thread's stack.
+    /// The size of a thread's stack, in bytes.
     StackSize = 0,
-    /// The bytes of the buffer for what kernels print.
+    /// The size of the buffer for the output of kernels (`printf`), in bytes.
     PrintfFifoSize = 1,
-    /// The bytes that kernels can allocate.
+    /// The size of the heap from which kernels allocate, in bytes.
     MallocHeapSize = 2,
-    /// How deep kernels that launch kernels may wait for them.
+    /// The nesting depth down to which a kernel may wait for kernels that it launched.
     DeviceRuntimeSynchronizeDepth = 3,
-    /// How many launches of kernels may wait.
+    /// The number of launches by kernels that may be pending.
     DeviceRuntimePendingLaunchCount = 4,
-    /// The bytes that the L2 cache reads at a time.
+    /// The largest fetch of the L2 cache, in bytes.
     MaxL2FetchGranularity = 5,
-    /// The bytes of the L2 cache that can be set aside.
+    /// The size of the part of the L2 cache for persisting accesses, in bytes.
     PersistingL2CacheSize = 6,
 }
 
-/// The size of the banks of shared memory, where a device can choose.
+/// The width of a shared memory bank, on devices where it can be set.
 #[repr(u32)]
 #[non_exhaustive]
 #[derive(Copy, Clone, Debug, Hash, Eq, PartialEq)]
 pub enum SharedMemoryConfig {
-    /// The device's own.
+    /// The device's default.
     DefaultBankSize = 0,
     /// Four bytes.
     FourByteBankSize = 1,
@@ -58,20 +58,20 @@ pub enum SharedMemoryConfig {
 }
 
 bitflags::bitflags! {
-    /// How a context waits, and what it can do.
+    /// Flags of a context: how its host threads wait, and what it supports.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct ContextFlags: u32 {
         /// A waiting thread spins.
         const SCHED_SPIN = 0x01;
-        /// A waiting thread lets others run.
+        /// A waiting thread yields to other threads.
         const SCHED_YIELD = 0x02;
-        /// A waiting thread sleeps.
+        /// A waiting thread blocks.
         const SCHED_BLOCKING_SYNC = 0x04;
         /// The driver chooses how to wait.
         const SCHED_AUTO = 0x00;
-        /// Memory of the host can be mapped; always so today.
+        /// Pinned host memory can be mapped. Current drivers always allow it.
         const MAP_HOST = 0x08;
-        /// Local memory stays as large as a kernel has needed it.
+        /// Local memory that was grown for a kernel is not shrunk after it.
         const LMEM_RESIZE_TO_MAX = 0x10;
     }
 }
@@ -81,12 +81,12 @@ bitflags::bitflags! {
 pub struct CurrentContext;
 
 impl CurrentContext {
-    /// The preference between the L1 cache and shared memory.
+    /// Returns the preferred split between the L1 cache and shared memory.
     ///
     /// # Errors
-    /// What the driver says; [`CudaError::UnexpectedValue`] for a preference without a name here.
+    /// Returns the driver's error; [`CudaError::UnexpectedValue`] if the preference has no name here.
     pub fn get_cache_config() -> CudaResult<CacheConfig> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         match written(|config| unsafe { sys::cuCtxGetCacheConfig(config) })? {
             0 => Ok(CacheConfig::PreferNone),
             1 => Ok(CacheConfig::PreferShared),
@@ -96,41 +96,41 @@ impl CurrentContext {
         }
     }
 
-    /// The context's device.
+    /// Returns the context's device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_device() -> CudaResult<Device> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         let device = written(|device| unsafe { sys::cuCtxGetDevice(device) })?;
         Ok(Device { device })
     }
 
-    /// The context's flags; those without a name here are kept.
+    /// Returns the context's flags. Bits that have no name here are kept.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_flags() -> CudaResult<ContextFlags> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         let flags = written(|flags| unsafe { sys::cuCtxGetFlags(flags) })?;
         Ok(ContextFlags::from_bits_retain(flags))
     }
 
-    /// A limit.
+    /// Returns a resource limit.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_resource_limit(resource: ResourceLimit) -> CudaResult<usize> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         written(|limit| unsafe { sys::cuCtxGetLimit(limit, resource as u32) })
     }
 
-    /// The size of the banks of shared memory.
+    /// Returns the width of a shared memory bank.
     ///
     /// # Errors
-    /// What the driver says; [`CudaError::UnexpectedValue`] for a size without a name here.
+    /// Returns the driver's error; [`CudaError::UnexpectedValue`] if the size has no name here.
     pub fn get_shared_memory_config() -> CudaResult<SharedMemoryConfig> {
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         match written(|config| unsafe { sys::cuCtxGetSharedMemConfig(config) })? {
             0 => Ok(SharedMemoryConfig::DefaultBankSize),
             1 => Ok(SharedMemoryConfig::FourByteBankSize),
@@ -139,57 +139,57 @@ impl CurrentContext {
         }
     }
 
-    /// The priorities that streams can have.
+    /// Returns the range of stream priorities.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_stream_priority_range() -> CudaResult<StreamPriorityRange> {
         let mut range = StreamPriorityRange {
             least: 0,
             greatest: 0,
         };
-        // SAFETY: places to write to.
+        // SAFETY: the pointers are valid for writes.
         let code =
             unsafe { sys::cuCtxGetStreamPriorityRange(&mut range.least, &mut range.greatest) };
         code.to_result()?;
         Ok(range)
     }
 
-    /// Sets the preference between the L1 cache and shared memory.
+    /// Sets the preferred split between the L1 cache and shared memory.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_cache_config(cfg: CacheConfig) -> CudaResult<()> {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { sys::cuCtxSetCacheConfig(cfg as u32) }.to_result()
     }
 
-    /// Sets a limit.
+    /// Sets a resource limit.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_resource_limit(resource: ResourceLimit, limit: usize) -> CudaResult<()> {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { sys::cuCtxSetLimit(resource as u32, limit) }.to_result()
     }
 
-    /// Sets the size of the banks of shared memory.
+    /// Sets the width of a shared memory bank.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_shared_memory_config(cfg: SharedMemoryConfig) -> CudaResult<()> {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { sys::cuCtxSetSharedMemConfig(cfg as u32) }.to_result()
     }
 
-    /// The current context, without a claim on it.
+    /// Returns the current context without taking ownership.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     #[inline]
     pub fn get_current() -> CudaResult<UnownedContext> {
         let mut context = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuCtxGetCurrent(&mut context) }.to_result()?;
         Ok(UnownedContext::new(context))
     }
@@ -197,36 +197,36 @@ impl CurrentContext {
     /// Makes a context current for the calling thread.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_current<C: ContextHandle>(c: &C) -> CudaResult<()> {
-        // SAFETY: the handle of a context.
+        // SAFETY: the argument is the handle of a context.
         unsafe { sys::cuCtxSetCurrent(c.get_inner()) }.to_result()
     }
 
-    /// Waits for everything that was queued in the context.
+    /// Waits for all work that was queued in the context.
     ///
     /// # Errors
-    /// What the driver says, also of earlier work.
+    /// Returns the driver's error, which may be that of earlier work.
     pub fn synchronize() -> CudaResult<()> {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { sys::cuCtxSynchronize() }.to_result()
     }
 
-    /// Lets the current context access the memory of `peer`, a context of another device.
+    /// Gives the current context access to the memory of `peer`, a context of another device.
     ///
     /// # Errors
-    /// What the driver says, for instance that the two devices cannot.
+    /// Returns the driver's error, for instance if the two devices have no peer access.
     pub fn enable_peer_access<C: ContextHandle>(peer: &C) -> CudaResult<()> {
-        // SAFETY: the handle of a context; there are no flags.
+        // SAFETY: the argument is the handle of a context; 0 is the only flag value.
         unsafe { sys::cuCtxEnablePeerAccess(peer.get_inner(), 0) }.to_result()
     }
 
     /// Ends the current context's access to the memory of `peer`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn disable_peer_access<C: ContextHandle>(peer: &C) -> CudaResult<()> {
-        // SAFETY: the handle of a context.
+        // SAFETY: the argument is the handle of a context.
         unsafe { sys::cuCtxDisablePeerAccess(peer.get_inner()) }.to_result()
     }
 }

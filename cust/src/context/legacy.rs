@@ -1,4 +1,4 @@
-//! Contexts of one's own beside the primary one, and the calling thread's stack of contexts.
+//! Contexts other than the primary one, and the calling thread's context stack.
 
 use std::mem;
 use std::ptr;
@@ -13,43 +13,43 @@ use crate::error::{CudaResult, DropResult, ToResult};
 use crate::private::Sealed;
 use crate::sys::{self, CUcontext};
 
-/// A context that is destroyed with this value.
+/// A context that this value owns, and destroys when it is dropped.
 #[derive(Debug)]
 pub struct Context {
     inner: CUcontext,
 }
 
 impl Context {
-    /// Makes a context of the device, which becomes the calling thread's current one.
+    /// Creates a context of the device and makes it current for the calling thread.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn create_and_push(flags: ContextFlags, device: Device) -> CudaResult<Context> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuCtxCreate(&mut inner, flags.bits(), device.as_raw()) }.to_result()?;
         Ok(Self { inner })
     }
 
-    /// The version of the API that made the context.
+    /// Returns the version of the API that created the context.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_api_version(&self) -> CudaResult<CudaApiVersion> {
         api_version(self.inner)
     }
 
-    /// The same context without a claim on it, for another thread.
+    /// Returns a non-owning handle of the same context, for instance for another thread.
     pub fn get_unowned(&self) -> UnownedContext {
         UnownedContext::new(self.inner)
     }
 
-    /// Destroys the context, as dropping it does, and says what came of it.
+    /// Destroys the context and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the context.
+    /// Returns the driver's error and the context.
     pub fn drop(ctx: Context) -> DropResult<Context> {
-        // SAFETY: this value's own, destroyed here and not once more.
+        // SAFETY: this value owns the handle, and is forgotten once it is destroyed.
         match unsafe { sys::cuCtxDestroy(ctx.inner) }.to_result() {
             Ok(()) => {
                 mem::forget(ctx);
@@ -62,7 +62,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuCtxDestroy(self.inner) };
     }
 }
@@ -81,13 +81,13 @@ impl ContextHandle for UnownedContext {
     }
 }
 
-/// A context without a claim on it: it may be destroyed meanwhile, and calls then give an error.
+/// A non-owning handle of a context. If the context is destroyed, calls with this handle return an error.
 #[derive(Debug, Clone)]
 pub struct UnownedContext {
     inner: CUcontext,
 }
 
-// SAFETY: a context may be used by any thread.
+// SAFETY: any thread may use a context.
 unsafe impl Send for UnownedContext {}
 // SAFETY: as above.
 unsafe impl Sync for UnownedContext {}
@@ -97,46 +97,46 @@ impl UnownedContext {
         Self { inner }
     }
 
-    /// The version of the API that made the context.
+    /// Returns the version of the API that created the context.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_api_version(&self) -> CudaResult<CudaApiVersion> {
         api_version(self.inner)
     }
 }
 
-/// The calling thread's stack of contexts, whose uppermost is the current one.
+/// The calling thread's context stack. The context on top is the current one.
 #[derive(Debug)]
 pub struct ContextStack;
 
 impl ContextStack {
-    /// Takes the uppermost context off.
+    /// Pops the context on top of the stack.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn pop() -> CudaResult<UnownedContext> {
         let mut context = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuCtxPopCurrent(&mut context) }.to_result()?;
         Ok(UnownedContext::new(context))
     }
 
-    /// Puts a context on top.
+    /// Pushes a context on the stack.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn push<C: ContextHandle>(ctx: &C) -> CudaResult<()> {
-        // SAFETY: the handle of a context.
+        // SAFETY: the argument is the handle of a context.
         unsafe { sys::cuCtxPushCurrent(ctx.get_inner()) }.to_result()
     }
 }
 
-/// The priorities that streams can have: the smaller the number, the more urgent.
+/// The range of stream priorities. A smaller number is a higher priority.
 #[derive(Debug, Clone, Hash, Eq, PartialEq)]
 pub struct StreamPriorityRange {
-    /// The least urgent.
+    /// The lowest priority, the largest number.
     pub least: i32,
-    /// The most urgent.
+    /// The highest priority, the smallest number.
     pub greatest: i32,
 }

@@ -1,7 +1,7 @@
-//! Contexts: what a process has of a device.
+//! Contexts: a process's state on a device.
 //!
-//! [`Context`] is the primary context of a device, of which there is one per process, shared with the runtime API. Contexts
-//! of one's own, and the stack of them, are in [`legacy`].
+//! [`Context`] is a device's primary context. A process has one of them per device and shares it with the runtime API. The
+//! module [`legacy`] has contexts that a program creates itself, and the context stack.
 
 mod current;
 pub mod legacy;
@@ -19,20 +19,20 @@ use crate::error::{CudaResult, DropResult, ToResult};
 use crate::private::Sealed;
 use crate::sys;
 
-/// What has a context's handle.
+/// A type that holds the handle of a context.
 pub trait ContextHandle: Sealed {
-    /// The handle.
+    /// Returns the handle.
     fn get_inner(&self) -> sys::CUcontext;
 }
 
-/// A device's primary context, kept for as long as this value is there.
+/// A reference to a device's primary context, which lives at least as long as this value.
 #[derive(Debug)]
 pub struct Context {
     inner: sys::CUcontext,
     device: sys::CUdevice,
 }
 
-// SAFETY: a context may be used by any thread.
+// SAFETY: any thread may use a context.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -45,10 +45,10 @@ impl ContextHandle for Context {
 }
 
 impl Clone for Context {
-    /// Keeps the context once more, and makes it current.
+    /// Retains the context once more and makes it current.
     ///
     /// # Panics
-    /// If the driver refuses, which it has no reason to where the context is kept already.
+    /// Panics if the driver returns an error. It has no reason to, since the context is already retained.
     fn clone(&self) -> Self {
         let device = Device {
             device: self.device,
@@ -58,24 +58,26 @@ impl Clone for Context {
 }
 
 impl Context {
-    /// Keeps the device's primary context, made if need be, and makes it current for the calling thread.
+    /// Retains the device's primary context and makes it current for the calling thread. The driver creates the context if
+    /// it does not exist.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(device: Device) -> CudaResult<Self> {
-        // From here on it is given back whatever happens.
+        // From here on a drop releases the context, on an error too.
         let context = Self::retain(device)?;
         CurrentContext::set_current(&context)?;
         Ok(context)
     }
 
-    /// Keeps the device's primary context, made if need be. The calling thread's current context stays what it is.
+    /// Retains the device's primary context without changing the calling thread's current context. The driver creates the
+    /// context if it does not exist.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn retain(device: Device) -> CudaResult<Self> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDevicePrimaryCtxRetain(&mut inner, device.as_raw()) }.to_result()?;
         Ok(Self {
             inner,
@@ -83,46 +85,46 @@ impl Context {
         })
     }
 
-    /// Destroys everything in the device's primary context.
+    /// Destroys all resources in the device's primary context.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// Nothing in this process uses what was made in that context afterwards.
+    /// Nothing in this process may use a resource of that context afterwards.
     pub unsafe fn reset(device: &Device) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { sys::cuDevicePrimaryCtxReset(device.as_raw()) }.to_result()
     }
 
     /// Sets the flags of the device's primary context.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { sys::cuDevicePrimaryCtxSetFlags(self.device, flags.bits()) }.to_result()
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> sys::CUcontext {
         self.inner
     }
 
-    /// The version of the API that made the context.
+    /// Returns the version of the API that created the context.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn get_api_version(&self) -> CudaResult<CudaApiVersion> {
         api_version(self.inner)
     }
 
-    /// Gives the context back, as dropping it does, and says what came of it.
+    /// Releases the context and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the context.
+    /// Returns the driver's error and the context.
     pub fn drop(ctx: Context) -> DropResult<Context> {
-        // SAFETY: kept by this value, which gives it back here and not once more.
+        // SAFETY: this value holds one reference to the context, and is forgotten once that is released.
         match unsafe { sys::cuDevicePrimaryCtxRelease(ctx.device) }.to_result() {
             Ok(()) => {
                 mem::forget(ctx);
@@ -135,14 +137,14 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: kept by this value alone. There is nobody to tell of an error.
+        // SAFETY: this value holds one reference to the context. A destructor cannot return an error.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease(self.device) };
     }
 }
 
 fn api_version(context: sys::CUcontext) -> CudaResult<CudaApiVersion> {
     let mut version = 0;
-    // SAFETY: a context and a place to write to.
+    // SAFETY: `context` is a context, and the pointer is valid for a write.
     unsafe { sys::cuCtxGetApiVersion(context, &mut version) }.to_result()?;
     Ok(CudaApiVersion::of_number(version))
 }

@@ -1,4 +1,4 @@
-//! The capture of a stream.
+//! Stream capture.
 
 use std::ptr;
 
@@ -7,47 +7,47 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::stream::Stream;
 use crate::sys;
 
-/// Which unsafe calls of which threads end a capture with an error: those that could not be captured, such as an
+/// The threads whose potentially unsafe calls make a capture fail. Such a call cannot be captured, for instance an
 /// allocation.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CaptureMode {
-    /// Of all threads.
+    /// Calls of all threads.
     Global = 0,
-    /// Of the thread that captures.
+    /// Calls of the capturing thread.
     ThreadLocal = 1,
-    /// None.
+    /// No calls.
     Relaxed = 2,
 }
 
-/// What a stream does with what is queued.
+/// Whether a stream is capturing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CaptureStatus {
-    /// It is done.
+    /// The stream does not capture: queued work runs.
     None,
-    /// It is captured.
+    /// The stream captures queued work.
     Active,
-    /// It is refused: the capture has failed, and has to be ended.
+    /// The capture has failed: the stream refuses work until the capture is ended.
     Invalidated,
 }
 
 impl Stream {
-    /// Begins to capture: what is queued from now on becomes nodes of a graph and is not done.
+    /// Begins a capture. Work that is queued from now on becomes nodes of a graph and does not run.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn begin_capture(&self, mode: CaptureMode) -> CudaResult<()> {
-        // SAFETY: the stream is there.
+        // SAFETY: the stream is valid.
         unsafe { sys::cuStreamBeginCapture(self.as_inner(), mode as u32) }.to_result()
     }
 
-    /// Ends a capture and gives the graph.
+    /// Ends the capture and returns the graph.
     ///
     /// # Errors
-    /// What the driver says, for instance that there is no capture, or that it has failed.
+    /// Returns the driver's error, for instance if the stream is not capturing, or if the capture has failed.
     pub fn end_capture(&self) -> CudaResult<Graph> {
         let mut raw = ptr::null_mut();
-        // SAFETY: a place to write to; the stream is there.
+        // SAFETY: the pointer is valid for a write; the stream is valid.
         unsafe { sys::cuStreamEndCapture(self.as_inner(), &mut raw) }.to_result()?;
         if raw.is_null() {
             Err(CudaError::StreamCaptureInvalidated)
@@ -56,13 +56,13 @@ impl Stream {
         }
     }
 
-    /// Whether the stream is captured.
+    /// Returns the state of the capture.
     ///
     /// # Errors
-    /// What the driver says; [`CudaError::UnexpectedValue`] for a state without a name here.
+    /// Returns the driver's error; [`CudaError::UnexpectedValue`] if the state has no name here.
     pub fn capture_status(&self) -> CudaResult<CaptureStatus> {
         let mut status = 0;
-        // SAFETY: a place to write to; the stream is there.
+        // SAFETY: the pointer is valid for a write; the stream is valid.
         unsafe { sys::cuStreamIsCapturing(self.as_inner(), &mut status) }.to_result()?;
         match status {
             0 => Ok(CaptureStatus::None),

@@ -1,4 +1,4 @@
-//! Graphs that can be launched.
+//! Executable graphs.
 
 use std::fmt;
 use std::ptr;
@@ -8,39 +8,39 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUgraphExec};
 
-/// A graph that can be launched.
+/// An executable graph, made by [`Graph::instantiate`].
 #[derive(Debug)]
 pub struct GraphExec {
     pub(super) raw: CUgraphExec,
 }
 
-// SAFETY: it may be used by any thread, by one at a time.
+// SAFETY: any thread may use it, one thread at a time.
 unsafe impl Send for GraphExec {}
 
 impl GraphExec {
-    /// Queues the graph in a stream.
+    /// Launches the graph in a stream.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// All that its nodes use is there until they are done: modules, memory, values that copies read. What holds for each
-    /// launch and copy in it holds now.
+    /// The resources that the nodes use must live until the nodes have finished: modules, memory, and the sources of
+    /// copies. The conditions of each launch and copy in the graph must hold now.
     pub unsafe fn launch(&mut self, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: both are there; the rest is the contract.
+        // SAFETY: both handles are valid; the caller guarantees the rest.
         unsafe { sys::cuGraphLaunch(self.raw, stream.as_inner()) }.to_result()
     }
 
-    /// Takes over what the nodes of a graph of the same form do.
+    /// Updates the nodes to those of `graph`, which must have the same topology.
     ///
     /// # Errors
-    /// What the driver says, with the node that does not fit; this graph stays what it was.
+    /// Returns the driver's error and the node that does not match. This graph is then unchanged.
     ///
     /// # Safety
-    /// The modules of all kernels in the graph are still loaded.
+    /// The modules of all kernels in `graph` must still be loaded.
     pub unsafe fn update(&mut self, graph: &Graph) -> Result<(), UpdateError> {
         let (mut node, mut result) = (ptr::null_mut(), 0);
-        // SAFETY: places to write to; both graphs are there; the rest is the contract.
+        // SAFETY: the pointers are valid for writes; both graphs are valid; the caller guarantees the rest.
         let code = unsafe { sys::cuGraphExecUpdate(self.raw, graph.raw, &mut node, &mut result) };
         code.to_result().map_err(|error| UpdateError {
             error,
@@ -49,26 +49,26 @@ impl GraphExec {
         })
     }
 
-    /// Has a kernel node launch another way. The node is the one of the graph that this was made of.
+    /// Replaces the launch of a kernel node. `node` is a node of the graph that this one was instantiated from.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The node is one of the graph that this was made of, which is still there, and the invocation has the kernel's
-    /// parameters, in number and type.
+    /// The node must belong to the graph that this one was instantiated from, which must still exist. The invocation must
+    /// match the kernel's parameters in number and type.
     pub unsafe fn set_kernel_node(
         &mut self,
         node: GraphNode,
         invocation: KernelInvocation<'_>,
     ) -> CudaResult<()> {
         invocation.with_raw(|params| {
-            // SAFETY: by the contract; the driver copies the parameters.
+            // SAFETY: the caller upholds the contract; the driver copies the parameters.
             unsafe { sys::cuGraphExecKernelNodeSetParams(self.raw, node.raw, params) }.to_result()
         })
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUgraphExec {
         self.raw
     }
@@ -76,19 +76,19 @@ impl GraphExec {
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuGraphExecDestroy(self.raw) };
     }
 }
 
-/// Why an update of a graph was refused.
+/// The error of an update of an executable graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpdateError {
     /// The driver's error.
     pub error: CudaError,
-    /// The node that does not fit, where the driver says which.
+    /// The node that does not match, if the driver names it.
     pub node: Option<GraphNode>,
-    /// The driver's number of the reason.
+    /// The reason, as the driver's number.
     pub result: sys::CUgraphExecUpdateResult,
 }
 

@@ -1,4 +1,4 @@
-//! Graphs: work that is described once, by capturing a stream or node by node, and queued as a whole.
+//! Graphs: work that is described once, by stream capture or node by node, and launched as a whole.
 
 mod capture;
 mod exec;
@@ -17,42 +17,43 @@ use crate::function::{BlockSize, GridSize};
 use crate::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUgraph, CUgraphNode};
 
 bitflags::bitflags! {
-    /// Flags of [`Graph::new`]: CUDA has none so far.
+    /// Flags of [`Graph::new`]. CUDA defines none so far.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct GraphCreationFlags: u32 {
-        /// Nothing special.
+        /// No flags.
         const NONE = 0;
     }
 }
 
-/// Nodes, and which of them come before which.
+/// A graph: nodes and the dependencies between them.
 #[derive(Debug)]
 pub struct Graph {
     raw: CUgraph,
 }
 
-// SAFETY: a graph may be used by any thread, by one at a time where it is changed.
+// SAFETY: any thread may use a graph, and one thread at a time may change it.
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// A graph without nodes.
+    /// Creates a graph without nodes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(flags: GraphCreationFlags) -> CudaResult<Self> {
         let mut raw = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuGraphCreate(&mut raw, flags.bits()) }.to_result()?;
         Ok(Self { raw })
     }
 
-    /// Adds a node that runs a kernel after all of `dependencies`.
+    /// Adds a node that launches a kernel after all of `dependencies`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where a dependency is no node of this graph, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if a dependency is no node of this graph, or the driver's error.
     ///
     /// # Safety
-    /// The invocation has the kernel's parameters, in number and type: the driver reads as many bytes as the kernel has.
+    /// The invocation must match the kernel's parameters in number and type, since the driver reads as many bytes as the
+    /// kernel has parameters.
     pub unsafe fn add_kernel_node(
         &mut self,
         invocation: KernelInvocation<'_>,
@@ -61,8 +62,8 @@ impl Graph {
         let dependencies = self.checked(dependencies.as_ref())?;
         let mut raw = ptr::null_mut();
         invocation.with_raw(|params| {
-            // SAFETY: a place to write to, so many nodes of this graph; the driver copies the parameters, of which there are
-            // as many as the kernel has.
+            // SAFETY: one pointer is valid for a write, the others for reads of `dependencies.len()` nodes of this graph
+            // and of the kernel's parameters, which the driver copies.
             unsafe {
                 sys::cuGraphAddKernelNode(
                     &mut raw,
@@ -80,14 +81,14 @@ impl Graph {
     /// Adds a node that does nothing after all of `dependencies`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where a dependency is no node of this graph, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if a dependency is no node of this graph, or the driver's error.
     pub fn add_empty_node(
         &mut self,
         dependencies: impl AsRef<[GraphNode]>,
     ) -> CudaResult<GraphNode> {
         let dependencies = self.checked(dependencies.as_ref())?;
         let mut raw = ptr::null_mut();
-        // SAFETY: a place to write to, so many nodes of this graph.
+        // SAFETY: one pointer is valid for a write, the other for reads of `dependencies.len()` nodes of this graph.
         let code = unsafe {
             sys::cuGraphAddEmptyNode(
                 &mut raw,
@@ -113,29 +114,29 @@ impl Graph {
         }
     }
 
-    /// Whether a node is one of this graph.
+    /// Returns whether a node belongs to this graph.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn is_valid_node(&self, node: GraphNode) -> CudaResult<bool> {
         Ok(self.nodes()?.contains(&node))
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn num_nodes(&self) -> CudaResult<usize> {
         let mut count = 0;
-        // SAFETY: a place to write to; null asks for the number.
+        // SAFETY: the pointer is valid for a write; null asks for the number.
         unsafe { sys::cuGraphGetNodes(self.raw, ptr::null_mut(), &mut count) }.to_result()?;
         Ok(count)
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn nodes(&self) -> CudaResult<Vec<GraphNode>> {
         let mut nodes = vec![
             GraphNode {
@@ -144,35 +145,35 @@ impl Graph {
             self.num_nodes()?
         ];
         let mut count = nodes.len();
-        // SAFETY: room for so many; a node is its handle.
+        // SAFETY: the vector has room for `count` nodes; `GraphNode` is `repr(transparent)` over the handle.
         unsafe { sys::cuGraphGetNodes(self.raw, nodes.as_mut_ptr().cast(), &mut count) }
             .to_result()?;
         nodes.truncate(count);
         Ok(nodes)
     }
 
-    /// How many pairs of a node and one that depends on it there are.
+    /// Returns the number of edges.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn num_edges(&self) -> CudaResult<usize> {
         let mut count = 0;
-        // SAFETY: a place to write to; null asks for the number.
+        // SAFETY: the pointer is valid for a write; null asks for the number.
         let code =
             unsafe { sys::cuGraphGetEdges(self.raw, ptr::null_mut(), ptr::null_mut(), &mut count) };
         code.to_result()?;
         Ok(count)
     }
 
-    /// All pairs of a node and one that depends on it.
+    /// Returns all edges, each as a node and a node that depends on it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn edges(&self) -> CudaResult<Vec<(GraphNode, GraphNode)>> {
         let mut from = vec![ptr::null_mut(); self.num_edges()?];
         let mut to = from.clone();
         let mut count = from.len();
-        // SAFETY: room for so many in each.
+        // SAFETY: both vectors have room for `count` nodes.
         let code = unsafe {
             sys::cuGraphGetEdges(self.raw, from.as_mut_ptr(), to.as_mut_ptr(), &mut count)
         };
@@ -186,22 +187,22 @@ impl Graph {
             .collect())
     }
 
-    /// What a node does.
+    /// Returns the type of a node.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where it is no node of this graph, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if the node does not belong to this graph, or the driver's error.
     pub fn node_type(&self, node: GraphNode) -> CudaResult<GraphNodeType> {
         self.checked(&[node])?;
         let mut kind = 0;
-        // SAFETY: a place to write to; the node is there.
+        // SAFETY: the pointer is valid for a write; the node is valid.
         unsafe { sys::cuGraphNodeGetType(node.raw, &mut kind) }.to_result()?;
         Ok(GraphNodeType::from_raw(kind))
     }
 
-    /// The shape of a kernel node.
+    /// Returns the launch dimensions of a kernel node.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where it is no kernel node of this graph, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if the node is no kernel node of this graph, or the driver's error.
     pub fn kernel_node_shape(&self, node: GraphNode) -> CudaResult<KernelNodeShape> {
         if self.node_type(node)? != GraphNodeType::KernelInvocation {
             return Err(CudaError::InvalidValue);
@@ -218,7 +219,7 @@ impl Graph {
             kernelParams: ptr::null_mut(),
             extra: ptr::null_mut(),
         };
-        // SAFETY: a place to write to; the node is there.
+        // SAFETY: the pointer is valid for a write; the node is valid.
         unsafe { sys::cuGraphKernelNodeGetParams(node.raw, &mut raw) }.to_result()?;
         Ok(KernelNodeShape {
             block_dim: BlockSize::xyz(raw.blockDimX, raw.blockDimY, raw.blockDimZ),
@@ -227,43 +228,43 @@ impl Graph {
         })
     }
 
-    /// Writes the graph as a file for Graphviz.
+    /// Writes the graph to a DOT file for Graphviz.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] for a path that is not UTF-8 or has a NUL in it, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] for a path that is not UTF-8 or contains a NUL, or the driver's error.
     pub fn dump_debug_dotfile<P: AsRef<Path>>(&self, path: P) -> CudaResult<()> {
         let path = path
             .as_ref()
             .to_str()
             .and_then(|path| CString::new(path).ok());
         let path = path.ok_or(CudaError::InvalidValue)?;
-        // SAFETY: a C string; no flags.
+        // SAFETY: the path is a C string; 0 is no flags.
         unsafe { sys::cuGraphDebugDotPrint(self.raw, path.as_ptr(), 0) }.to_result()
     }
 
-    /// Makes of the graph what can be launched.
+    /// Creates an executable graph from this graph.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The modules of all kernels in the graph are still loaded.
+    /// The modules of all kernels in the graph must still be loaded.
     pub unsafe fn instantiate(&self) -> CudaResult<GraphExec> {
         let mut raw = ptr::null_mut();
-        // SAFETY: a place to write to; no flags; the rest is the contract.
+        // SAFETY: the pointer is valid for a write; 0 is no flags; the caller guarantees the rest.
         unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, self.raw, 0) }.to_result()?;
         Ok(GraphExec { raw })
     }
 
-    /// A graph of the driver's handle.
+    /// Creates a graph from the driver's handle, which it then owns.
     ///
     /// # Safety
-    /// It is a graph, and nobody else's.
+    /// The handle must be that of a graph that nothing else owns.
     pub unsafe fn from_raw(raw: CUgraph) -> Self {
         Self { raw }
     }
 
-    /// The driver's handle, which is then the caller's to destroy.
+    /// Returns the driver's handle, which the caller must then destroy.
     pub fn into_raw(self) -> CUgraph {
         std::mem::ManuallyDrop::new(self).raw
     }
@@ -271,7 +272,7 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: this value's own. There is nobody to tell of an error.
+        // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuGraphDestroy(self.raw) };
     }
 }

@@ -8,14 +8,14 @@ use crate::function::{BlockSize, Function, GridSize};
 use crate::memory::DeviceCopy;
 use crate::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUgraphNode};
 
-/// A launch of a kernel with copies of its arguments, for a node of a graph.
+/// A kernel launch with copies of its arguments, for a node of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelInvocation<'a> {
-    /// The size of a block.
+    /// The number of threads of a block.
     pub block_dim: BlockSize,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub grid_dim: GridSize,
-    /// The bytes of dynamic shared memory of a block.
+    /// The dynamic shared memory of a block, in bytes.
     pub shared_mem_bytes: u32,
     func: sys::CUfunction,
     params: Vec<Box<[u128]>>,
@@ -23,7 +23,7 @@ pub struct KernelInvocation<'a> {
 }
 
 impl<'a> KernelInvocation<'a> {
-    /// Of a kernel without parameters: [`argument`](Self::argument) adds them.
+    /// Creates an invocation without arguments. [`argument`](Self::argument) adds them.
     pub fn new(
         function: &Function<'a>,
         grid: impl Into<GridSize>,
@@ -44,13 +44,13 @@ impl<'a> KernelInvocation<'a> {
     #[must_use]
     pub fn argument<T: DeviceCopy>(mut self, value: T) -> Self {
         let mut words = vec![0_u128; size_of::<T>().div_ceil(16)].into_boxed_slice();
-        // SAFETY: there is room for a `T`, which may be written to any address this way.
+        // SAFETY: the words have room for a `T`, and an unaligned write needs no alignment.
         unsafe { words.as_mut_ptr().cast::<T>().write_unaligned(value) };
         self.params.push(words);
         self
     }
 
-    /// Does something with the driver's form of the invocation.
+    /// Calls `work` with the driver's form of the invocation.
     pub(super) fn with_raw<R>(&self, work: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> R) -> R {
         let mut pointers: Vec<*mut c_void> = self
             .params
@@ -72,7 +72,7 @@ impl<'a> KernelInvocation<'a> {
     }
 }
 
-/// Makes a [`KernelInvocation`] with the syntax of [`launch!`](crate::launch!), but for the stream:
+/// Creates a [`KernelInvocation`] with the syntax of [`launch!`](crate::launch!) without the stream:
 /// `kernel_invocation!(kernel<<<grid, block, shared>>>(arguments))`.
 #[macro_export]
 macro_rules! kernel_invocation {
@@ -81,46 +81,46 @@ macro_rules! kernel_invocation {
     };
 }
 
-/// The shape of a kernel node, as the driver tells it.
+/// The launch dimensions of a kernel node, as the driver returns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelNodeShape {
-    /// The size of a block.
+    /// The number of threads of a block.
     pub block_dim: BlockSize,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub grid_dim: GridSize,
-    /// The bytes of dynamic shared memory of a block.
+    /// The dynamic shared memory of a block, in bytes.
     pub shared_mem_bytes: u32,
 }
 
-/// A node of a graph: a handle, that is checked when it is used.
+/// A handle of a graph's node, which is checked when it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct GraphNode {
     pub(super) raw: CUgraphNode,
 }
 
-// SAFETY: a handle only.
+// SAFETY: the value is only a handle.
 unsafe impl Send for GraphNode {}
 // SAFETY: as above.
 unsafe impl Sync for GraphNode {}
 
 impl GraphNode {
-    /// Of the driver's handle.
+    /// Creates a node from the driver's handle.
     pub fn from_raw(raw: CUgraphNode) -> Self {
         Self { raw }
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn to_raw(self) -> CUgraphNode {
         self.raw
     }
 }
 
-/// What a node does.
+/// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraphNodeType {
-    /// Runs a kernel.
+    /// Launches a kernel.
     KernelInvocation,
     /// Copies memory.
     Memcpy,
@@ -130,7 +130,7 @@ pub enum GraphNodeType {
     HostExecute,
     /// Runs another graph.
     ChildGraph,
-    /// Nothing.
+    /// Does nothing.
     Empty,
     /// Waits for an event.
     WaitEvent,
@@ -146,14 +146,14 @@ pub enum GraphNodeType {
     MemoryFree,
     /// Writes and waits for values in memory.
     BatchMemoryOperation,
-    /// Runs a graph if, or for as long as, a value says so.
+    /// Runs a graph if a value says so, or for as long as it does.
     Conditional,
-    /// Something that has no name here, with the driver's number.
+    /// A type that has no name here, with the driver's number.
     Other(u32),
 }
 
 impl GraphNodeType {
-    /// Of the driver's number.
+    /// Returns the type with the driver's number `raw`.
     pub fn from_raw(raw: sys::CUgraphNodeType) -> Self {
         NODE_TYPES
             .get(raw as usize)
@@ -161,7 +161,7 @@ impl GraphNodeType {
             .unwrap_or(Self::Other(raw))
     }
 
-    /// The driver's number.
+    /// Returns the driver's number of the type.
     pub fn to_raw(self) -> sys::CUgraphNodeType {
         match self {
             Self::Other(raw) => raw,
@@ -173,7 +173,7 @@ impl GraphNodeType {
     }
 }
 
-/// In the order of the driver's numbers.
+/// The types in the order of the driver's numbers.
 const NODE_TYPES: [GraphNodeType; 14] = [
     GraphNodeType::KernelInvocation,
     GraphNodeType::Memcpy,

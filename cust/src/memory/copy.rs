@@ -1,4 +1,4 @@
-//! Copies between addresses. A copy of no bytes asks the driver nothing.
+//! Copies between raw addresses. A copy of zero bytes does not call the driver.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -9,13 +9,14 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUDA_MEMCPY2D, CUdeviceptr};
 
-/// Copies from the host to a device.
+/// Copies `size` bytes from the host at `src_ptr` to the device at `d_ptr`.
 ///
 /// # Errors
-/// What the driver says.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// So many bytes are readable at `src_ptr` and, on the device, writable at `d_ptr`; nothing else uses those meanwhile.
+/// `src_ptr` must be valid for reads of `size` bytes on the host, and `d_ptr` for writes of `size` bytes on the device.
+/// Nothing else may use the destination during the copy.
 pub unsafe fn memcpy_htod(
     d_ptr: CUdeviceptr,
     src_ptr: *const c_void,
@@ -24,29 +25,29 @@ pub unsafe fn memcpy_htod(
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyHtoD(d_ptr, src_ptr, size) }.to_result()
 }
 
-/// Copies from a device to the host.
+/// Copies `size` bytes from the device at `src_ptr` to the host at `d_ptr`.
 ///
 /// # Errors
-/// What the driver says.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// So many bytes are writable at `d_ptr`, on the host, and readable at `src_ptr`, on the device.
+/// `d_ptr` must be valid for writes of `size` bytes on the host, and `src_ptr` for reads of `size` bytes on the device.
 pub unsafe fn memcpy_dtoh(d_ptr: *mut c_void, src_ptr: CUdeviceptr, size: usize) -> CudaResult<()> {
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyDtoH(d_ptr, src_ptr, size) }.to_result()
 }
 
-/// Copies from one place on a device to another.
+/// Copies `size` bytes on a device.
 ///
 /// # Safety
-/// So many bytes are readable at `from` and writable at `to`.
+/// `from` must be valid for reads and `to` for writes of `size` bytes.
 pub(super) unsafe fn memcpy_dtod(
     to: CUdeviceptr,
     from: CUdeviceptr,
@@ -55,14 +56,14 @@ pub(super) unsafe fn memcpy_dtod(
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyDtoD(to, from, size) }.to_result()
 }
 
 /// Queues [`memcpy_htod`] in a stream.
 ///
 /// # Safety
-/// As there, until the copy is done.
+/// The same conditions must hold until the copy has finished.
 pub(super) unsafe fn memcpy_htod_async(
     to: CUdeviceptr,
     from: *const c_void,
@@ -72,14 +73,14 @@ pub(super) unsafe fn memcpy_htod_async(
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyHtoDAsync(to, from, size, stream.as_inner()) }.to_result()
 }
 
 /// Queues [`memcpy_dtoh`] in a stream.
 ///
 /// # Safety
-/// As there, until the copy is done.
+/// The same conditions must hold until the copy has finished.
 pub(super) unsafe fn memcpy_dtoh_async(
     to: *mut c_void,
     from: CUdeviceptr,
@@ -89,14 +90,14 @@ pub(super) unsafe fn memcpy_dtoh_async(
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyDtoHAsync(to, from, size, stream.as_inner()) }.to_result()
 }
 
 /// Queues [`memcpy_dtod`] in a stream.
 ///
 /// # Safety
-/// As there, until the copy is done.
+/// The same conditions must hold until the copy has finished.
 pub(super) unsafe fn memcpy_dtod_async(
     to: CUdeviceptr,
     from: CUdeviceptr,
@@ -106,18 +107,19 @@ pub(super) unsafe fn memcpy_dtod_async(
     if size == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyDtoDAsync(to, from, size, stream.as_inner()) }.to_result()
 }
 
-/// Copies a rectangle of `height` rows of `width` elements from the host to a device. `dpitch` and `spitch` are the bytes from
-/// one row to the next.
+/// Copies `height` rows of `width` elements from the host to a device. `dpitch` and `spitch` are the bytes from one row to
+/// the next at the destination and at the source.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] where a row has more bytes than can be counted, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] if the bytes of a row overflow a `usize`, or the driver's error.
 ///
 /// # Safety
-/// All rows are readable at `src` and, on the device, writable at `dst`; nothing else uses those meanwhile.
+/// All rows must be valid for reads at `src` on the host and for writes at `dst` on the device. Nothing else may use the
+/// destination during the copy.
 pub unsafe fn memcpy_2d_htod<T: DeviceCopy>(
     dst: DevicePointer<T>,
     dpitch: usize,
@@ -135,18 +137,19 @@ pub unsafe fn memcpy_2d_htod<T: DeviceCopy>(
         dstPitch: dpitch,
         ..rectangle::<T>(width, height)?
     };
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { copy_rectangle(&copy) }
 }
 
-/// Copies a rectangle of `height` rows of `width` elements from a device to the host. `dpitch` and `spitch` are the bytes from
-/// one row to the next.
+/// Copies `height` rows of `width` elements from a device to the host. `dpitch` and `spitch` are the bytes from one row to
+/// the next at the destination and at the source.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] where a row has more bytes than can be counted, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] if the bytes of a row overflow a `usize`, or the driver's error.
 ///
 /// # Safety
-/// All rows are writable at `dst` and, on the device, readable at `src`; nothing else uses the former meanwhile.
+/// All rows must be valid for writes at `dst` on the host and for reads at `src` on the device. Nothing else may use the
+/// destination during the copy.
 pub unsafe fn memcpy_2d_dtoh<T: DeviceCopy>(
     dst: *mut T,
     dpitch: usize,
@@ -164,11 +167,11 @@ pub unsafe fn memcpy_2d_dtoh<T: DeviceCopy>(
         dstPitch: dpitch,
         ..rectangle::<T>(width, height)?
     };
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { copy_rectangle(&copy) }
 }
 
-/// A copy of nowhere to nowhere, of this shape.
+/// Describes a copy of this shape, without source and destination.
 fn rectangle<T>(width: usize, height: usize) -> CudaResult<CUDA_MEMCPY2D> {
     let bytes = width
         .checked_mul(size_of::<T>())
@@ -194,23 +197,23 @@ fn rectangle<T>(width: usize, height: usize) -> CudaResult<CUDA_MEMCPY2D> {
 }
 
 /// # Safety
-/// Both rectangles are there.
+/// The source must be valid for reads and the destination for writes of all rows.
 unsafe fn copy_rectangle(copy: &CUDA_MEMCPY2D) -> CudaResult<()> {
     if copy.WidthInBytes == 0 || copy.Height == 0 {
         return Ok(());
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpy2D(copy) }.to_result()
 }
 
-/// Copies from the memory of one context to that of another, also of another device.
+/// Copies `count` elements from the memory of one context to that of another, which may be on another device.
 ///
 /// # Errors
-/// What the driver says.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// So many elements are readable at `src` in the one context and writable at `dst` in the other; nothing else uses the
-/// latter meanwhile.
+/// `src` must be valid for reads of `count` elements in the source's context, and `dst` for writes of `count` elements in
+/// the destination's. Nothing else may use the destination during the copy.
 pub unsafe fn memcpy_peer<T: DeviceCopy, D: ContextHandle, S: ContextHandle>(
     dst: DevicePointer<T>,
     dst_context: &D,
@@ -225,17 +228,17 @@ pub unsafe fn memcpy_peer<T: DeviceCopy, D: ContextHandle, S: ContextHandle>(
         return Ok(());
     }
     let (to, from) = (dst_context.get_inner(), src_context.get_inner());
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemcpyPeer(dst.as_raw(), to, src.as_raw(), from, bytes) }.to_result()
 }
 
 /// Queues [`memcpy_peer`] in a stream.
 ///
 /// # Errors
-/// What the driver says.
+/// Returns the driver's error.
 ///
 /// # Safety
-/// As of [`memcpy_peer`], until the copy is done.
+/// The conditions of [`memcpy_peer`] must hold until the copy has finished.
 pub unsafe fn memcpy_peer_async<T: DeviceCopy, D: ContextHandle, S: ContextHandle>(
     dst: DevicePointer<T>,
     dst_context: &D,
@@ -251,7 +254,7 @@ pub unsafe fn memcpy_peer_async<T: DeviceCopy, D: ContextHandle, S: ContextHandl
         return Ok(());
     }
     let (to, from) = (dst_context.get_inner(), src_context.get_inner());
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     let code = unsafe {
         sys::cuMemcpyPeerAsync(
             dst.as_raw(),
@@ -265,13 +268,13 @@ pub unsafe fn memcpy_peer_async<T: DeviceCopy, D: ContextHandle, S: ContextHandl
     code.to_result()
 }
 
-/// The bytes of memory that are free on the current device, and all of them.
+/// Returns the free and the total memory of the current device, in bytes.
 ///
 /// # Errors
-/// What the driver says.
+/// Returns the driver's error.
 pub fn mem_get_info() -> CudaResult<(usize, usize)> {
     let (mut free, mut total) = (0, 0);
-    // SAFETY: places to write to.
+    // SAFETY: the pointers are valid for writes.
     unsafe { sys::cuMemGetInfo(&mut free, &mut total) }.to_result()?;
     Ok((free, total))
 }

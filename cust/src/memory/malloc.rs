@@ -1,4 +1,4 @@
-//! Allocations without an owner. One of no bytes is [`CudaError::InvalidMemoryAllocation`].
+//! Allocations without an owner. An allocation of zero bytes returns [`CudaError::InvalidMemoryAllocation`].
 
 use std::ptr;
 
@@ -7,52 +7,53 @@ use crate::error::{CudaError, CudaResult, ToResult};
 use crate::stream::Stream;
 use crate::sys;
 
-/// The bytes of so many elements: at least one, and no more than can be counted.
+/// Returns the bytes of `count` elements, or an error if they are zero or overflow a `usize`.
 pub(super) fn bytes_of<T>(count: usize) -> CudaResult<usize> {
     let bytes = count.checked_mul(size_of::<T>()).filter(|bytes| *bytes > 0);
     bytes.ok_or(CudaError::InvalidMemoryAllocation)
 }
 
-/// Allocates room for `count` elements on the current device.
+/// Allocates memory for `count` elements on the current device.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for no bytes or too many to count, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] if the size is zero or overflows a `usize`, or the driver's error.
 ///
 /// # Safety
-/// What is there must be written before it is read.
+/// The memory is uninitialized and must be written before it is read.
 pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePointer<T>> {
     let bytes = bytes_of::<T>(count)?;
     let mut address = 0;
-    // SAFETY: a place to write to.
+    // SAFETY: the pointer is valid for a write.
     unsafe { sys::cuMemAlloc(&mut address, bytes) }.to_result()?;
     Ok(DevicePointer::from_raw(address))
 }
 
-/// Allocates room for `count` elements on the current device, in the order of a stream.
+/// Allocates memory for `count` elements on the current device, in stream order.
 ///
 /// # Errors
-/// As of [`cuda_malloc`].
+/// Returns the errors of [`cuda_malloc`].
 ///
 /// # Safety
-/// As of [`cuda_malloc`], and the memory is there only for what is queued in the stream afterwards, or ordered after it.
+/// The condition of [`cuda_malloc`] must hold. Only work that is queued in the stream afterwards, or ordered after it, may
+/// use the memory.
 pub unsafe fn cuda_malloc_async<T: DeviceCopy>(
     stream: &Stream,
     count: usize,
 ) -> CudaResult<DevicePointer<T>> {
     let bytes = bytes_of::<T>(count)?;
     let mut address = 0;
-    // SAFETY: a place to write to; the stream is there.
+    // SAFETY: the pointer is valid for a write; the stream is valid.
     unsafe { sys::cuMemAllocAsync(&mut address, bytes, stream.as_inner()) }.to_result()?;
     Ok(DevicePointer::from_raw(address))
 }
 
-/// Frees memory of a device in the order of a stream.
+/// Frees device memory in stream order.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for a null pointer, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] for a null pointer, or the driver's error.
 ///
 /// # Safety
-/// The memory was allocated on the device, is not freed yet, and nothing uses it that is not ordered before.
+/// The memory must be an allocation on the device that is not freed yet, and all uses of it must be ordered before this.
 pub unsafe fn cuda_free_async<T: DeviceCopy>(
     stream: &Stream,
     p: DevicePointer<T>,
@@ -60,37 +61,37 @@ pub unsafe fn cuda_free_async<T: DeviceCopy>(
     if p.is_null() {
         return Err(CudaError::InvalidMemoryAllocation);
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemFreeAsync(p.as_raw(), stream.as_inner()) }.to_result()
 }
 
-/// Allocates room for `count` elements in unified memory, which the host and all devices can reach.
+/// Allocates unified memory for `count` elements, which the host and all devices can access.
 ///
 /// # Errors
-/// As of [`cuda_malloc`].
+/// Returns the errors of [`cuda_malloc`].
 ///
 /// # Safety
-/// What is there must be written before it is read.
+/// The memory is uninitialized and must be written before it is read.
 pub unsafe fn cuda_malloc_unified<T: DeviceCopy>(count: usize) -> CudaResult<UnifiedPointer<T>> {
     let bytes = bytes_of::<T>(count)?;
     let mut address = 0;
-    // SAFETY: a place to write to.
+    // SAFETY: the pointer is valid for a write.
     unsafe { sys::cuMemAllocManaged(&mut address, bytes, sys::CU_MEM_ATTACH_GLOBAL) }
         .to_result()?;
     let pointer = ptr::with_exposed_provenance_mut(address as usize);
-    // SAFETY: allocated as unified memory above.
+    // SAFETY: the memory was allocated as unified memory above.
     Ok(unsafe { UnifiedPointer::wrap(pointer) })
 }
 
-/// Allocates `height` rows of `width` elements on the current device, each row at an address good for it: gives the pointer and
-/// the bytes from one row to the next.
+/// Allocates `height` rows of `width` elements on the current device, padded so that each row starts at an aligned address.
+/// Returns the pointer and the pitch, the bytes from one row to the next.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for no bytes or too many to count, and what the driver says, for instance that
-/// elements are neither 4 nor 8 nor 16 bytes long.
+/// Returns [`CudaError::InvalidMemoryAllocation`] if the size is zero or overflows a `usize`, or the driver's error, for
+/// instance if the size of an element is not 4, 8 or 16 bytes.
 ///
 /// # Safety
-/// What is there must be written before it is read.
+/// The memory is uninitialized and must be written before it is read.
 pub unsafe fn cuda_malloc_pitched<T: DeviceCopy>(
     width: usize,
     height: usize,
@@ -101,68 +102,67 @@ pub unsafe fn cuda_malloc_pitched<T: DeviceCopy>(
     }
     let element = u32::try_from(size_of::<T>()).map_err(|_| CudaError::InvalidMemoryAllocation)?;
     let (mut address, mut pitch) = (0, 0);
-    // SAFETY: places to write to.
+    // SAFETY: the pointers are valid for writes.
     unsafe { sys::cuMemAllocPitch(&mut address, &mut pitch, row, height, element) }.to_result()?;
     Ok((DevicePointer::from_raw(address), pitch))
 }
 
-/// Frees memory of a device.
+/// Frees device memory.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for a null pointer, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] for a null pointer, or the driver's error.
 ///
 /// # Safety
-/// The memory was allocated on the device, is not freed yet, and nothing uses it any more.
+/// The memory must be an allocation on the device that is not freed yet and no longer used.
 pub unsafe fn cuda_free<T: DeviceCopy>(ptr: DevicePointer<T>) -> CudaResult<()> {
     if ptr.is_null() {
         return Err(CudaError::InvalidMemoryAllocation);
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemFree(ptr.as_raw()) }.to_result()
 }
 
 /// Frees unified memory.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for a null pointer, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] for a null pointer, or the driver's error.
 ///
 /// # Safety
-/// The memory was allocated as unified memory, is not freed yet, and nothing uses it any more.
+/// The memory must be an allocation of unified memory that is not freed yet and no longer used.
 pub unsafe fn cuda_free_unified<T: DeviceCopy>(p: UnifiedPointer<T>) -> CudaResult<()> {
     if p.is_null() {
         return Err(CudaError::InvalidMemoryAllocation);
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemFree(p.as_raw() as sys::CUdeviceptr) }.to_result()
 }
 
-/// Allocates room for `count` elements in memory of the host that is locked in place, from and to which devices copy
-/// fastest.
+/// Allocates pinned (page-locked) host memory for `count` elements, which devices copy from and to fastest.
 ///
 /// # Errors
-/// As of [`cuda_malloc`].
+/// Returns the errors of [`cuda_malloc`].
 ///
 /// # Safety
-/// What is there must be written before it is read.
+/// The memory is uninitialized and must be written before it is read.
 pub unsafe fn cuda_malloc_locked<T>(count: usize) -> CudaResult<*mut T> {
     let bytes = bytes_of::<T>(count)?;
     let mut pointer = ptr::null_mut();
-    // SAFETY: a place to write to; no flags.
+    // SAFETY: the pointer is valid for a write; 0 is no flags.
     unsafe { sys::cuMemHostAlloc(&mut pointer, bytes, 0) }.to_result()?;
     Ok(pointer.cast())
 }
 
-/// Frees locked memory of the host.
+/// Frees pinned host memory.
 ///
 /// # Errors
-/// [`CudaError::InvalidMemoryAllocation`] for a null pointer, and what the driver says.
+/// Returns [`CudaError::InvalidMemoryAllocation`] for a null pointer, or the driver's error.
 ///
 /// # Safety
-/// The memory was allocated as locked memory, is not freed yet, and nothing uses it any more.
+/// The memory must be an allocation of pinned memory that is not freed yet and no longer used.
 pub unsafe fn cuda_free_locked<T>(ptr: *mut T) -> CudaResult<()> {
     if ptr.is_null() {
         return Err(CudaError::InvalidMemoryAllocation);
     }
-    // SAFETY: by the contract.
+    // SAFETY: the caller upholds the contract.
     unsafe { sys::cuMemFreeHost(ptr.cast()) }.to_result()
 }

@@ -1,4 +1,4 @@
-//! Memory of devices and of the host, and copies.
+//! Device memory, unified memory, pinned host memory, and copies.
 
 mod copy;
 mod device;
@@ -23,12 +23,12 @@ pub use cust_core::_hidden::DeviceCopy;
 
 use crate::sys::CUdeviceptr;
 
-/// A buffer that a device can reach.
+/// A buffer that a device can access.
 #[allow(clippy::len_without_is_empty)]
 pub trait GpuBuffer<T: DeviceCopy>: private::Sealed {
-    /// The address on the device.
+    /// Returns the device address.
     fn as_device_ptr(&self) -> DevicePointer<T>;
-    /// The number of elements.
+    /// Returns the number of elements.
     fn len(&self) -> usize;
 }
 
@@ -52,9 +52,9 @@ impl<T: DeviceCopy> GpuBuffer<T> for UnifiedBuffer<T> {
     }
 }
 
-/// A value that a device can reach.
+/// A value that a device can access.
 pub trait GpuBox<T: DeviceCopy>: private::Sealed {
-    /// The address on the device.
+    /// Returns the device address.
     fn as_device_ptr(&self) -> DevicePointer<T>;
 }
 
@@ -70,11 +70,11 @@ impl<T: DeviceCopy> GpuBox<T> for UnifiedBox<T> {
     }
 }
 
-/// Memory of a device.
+/// Device memory.
 pub trait DeviceMemory {
-    /// The address on the device.
+    /// Returns the device address.
     fn as_raw_ptr(&self) -> CUdeviceptr;
-    /// The number of bytes.
+    /// Returns the size in bytes.
     fn size_in_bytes(&self) -> usize;
 }
 
@@ -121,7 +121,7 @@ impl<T: DeviceCopy> DeviceMemory for DeviceSlice<T> {
 mod private {
     use super::{DeviceBox, DeviceBuffer, DeviceCopy, UnifiedBox, UnifiedBuffer};
 
-    /// Keeps a trait to this module's own types.
+    /// Seals a trait: only types of this module implement it.
     pub trait Sealed {}
     impl<T: DeviceCopy> Sealed for UnifiedBuffer<T> {}
     impl<T: DeviceCopy> Sealed for DeviceBuffer<T> {}

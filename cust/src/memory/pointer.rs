@@ -1,4 +1,4 @@
-//! Pointers to memory of a device, and to unified memory.
+//! Pointers to device memory and to unified memory.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,33 +9,33 @@ use std::ptr;
 use super::DeviceCopy;
 use crate::sys::CUdeviceptr;
 
-/// An address on a device.
+/// A pointer to device memory. The host cannot dereference it.
 #[repr(transparent)]
 pub struct DevicePointer<T: DeviceCopy> {
     ptr: CUdeviceptr,
     marker: PhantomData<*mut T>,
 }
 
-// SAFETY: an address; who follows it answers for it.
+// SAFETY: the value is an address; dereferencing it is unsafe by itself.
 unsafe impl<T: DeviceCopy> DeviceCopy for DevicePointer<T> {}
 
 impl<T: DeviceCopy> DevicePointer<T> {
-    /// The address as a pointer, which the host must not follow.
+    /// Returns the address as a pointer, which the host must not dereference.
     pub fn as_ptr(&self) -> *const T {
         self.as_mut_ptr()
     }
 
-    /// The address as a pointer, which the host must not follow.
+    /// Returns the address as a mutable pointer, which the host must not dereference.
     pub fn as_mut_ptr(&self) -> *mut T {
         ptr::without_provenance_mut(self.ptr as usize)
     }
 
-    /// The driver's form.
+    /// Returns the address in the driver's form.
     pub fn as_raw(&self) -> CUdeviceptr {
         self.ptr
     }
 
-    /// Of an address as the driver has it.
+    /// Creates a pointer from an address in the driver's form.
     pub fn from_raw(ptr: CUdeviceptr) -> Self {
         Self {
             ptr,
@@ -43,12 +43,12 @@ impl<T: DeviceCopy> DevicePointer<T> {
         }
     }
 
-    /// Whether the address is 0.
+    /// Returns whether the pointer is null.
     pub fn is_null(self) -> bool {
         self.ptr == 0
     }
 
-    /// The address 0.
+    /// Returns a null pointer.
     pub fn null() -> Self
     where
         T: Sized,
@@ -56,10 +56,10 @@ impl<T: DeviceCopy> DevicePointer<T> {
         Self::from_raw(0)
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer.
     ///
     /// # Safety
-    /// Both addresses are in the same allocation, or at its end.
+    /// Both addresses must be in the same allocation, or one past its end.
     pub unsafe fn offset(self, count: isize) -> Self
     where
         T: Sized,
@@ -67,7 +67,7 @@ impl<T: DeviceCopy> DevicePointer<T> {
         self.wrapping_offset(count)
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer, with wrapping arithmetic.
     pub fn wrapping_offset(self, count: isize) -> Self
     where
         T: Sized,
@@ -76,10 +76,10 @@ impl<T: DeviceCopy> DevicePointer<T> {
         Self::from_raw(self.ptr.wrapping_add_signed(bytes))
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer.
     ///
     /// # Safety
-    /// Both addresses are in the same allocation, or at its end.
+    /// Both addresses must be in the same allocation, or one past its end.
     #[allow(clippy::should_implement_trait)]
     pub unsafe fn add(self, count: usize) -> Self
     where
@@ -88,10 +88,10 @@ impl<T: DeviceCopy> DevicePointer<T> {
         self.wrapping_add(count)
     }
 
-    /// `count` elements back.
+    /// Subtracts `count` elements from the pointer.
     ///
     /// # Safety
-    /// Both addresses are in the same allocation, or at its end.
+    /// Both addresses must be in the same allocation, or one past its end.
     #[allow(clippy::should_implement_trait)]
     pub unsafe fn sub(self, count: usize) -> Self
     where
@@ -100,7 +100,7 @@ impl<T: DeviceCopy> DevicePointer<T> {
         self.wrapping_sub(count)
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer, with wrapping arithmetic.
     pub fn wrapping_add(self, count: usize) -> Self
     where
         T: Sized,
@@ -108,7 +108,7 @@ impl<T: DeviceCopy> DevicePointer<T> {
         self.wrapping_offset(count as isize)
     }
 
-    /// `count` elements back.
+    /// Subtracts `count` elements from the pointer, with wrapping arithmetic.
     pub fn wrapping_sub(self, count: usize) -> Self
     where
         T: Sized,
@@ -116,44 +116,44 @@ impl<T: DeviceCopy> DevicePointer<T> {
         self.wrapping_offset((count as isize).wrapping_neg())
     }
 
-    /// The same address, of another type.
+    /// Casts to a pointer of another type.
     pub fn cast<U: DeviceCopy>(self) -> DevicePointer<U> {
         DevicePointer::from_raw(self.ptr)
     }
 }
 
-/// A pointer to unified memory, which the host and devices can follow.
+/// A pointer to unified memory, which the host and devices can dereference.
 #[repr(transparent)]
 pub struct UnifiedPointer<T: DeviceCopy>(*mut T);
 
-// SAFETY: an address; who follows it answers for it.
+// SAFETY: the value is an address; dereferencing it is unsafe by itself.
 unsafe impl<T: DeviceCopy> DeviceCopy for UnifiedPointer<T> {}
 
 impl<T: DeviceCopy> UnifiedPointer<T> {
-    /// Of a pointer.
+    /// Creates a unified pointer from a pointer.
     ///
     /// # Safety
-    /// It points to unified memory, or is null.
+    /// The pointer must point to unified memory or be null.
     pub unsafe fn wrap(ptr: *mut T) -> Self {
         Self(ptr)
     }
 
-    /// The pointer.
+    /// Returns the pointer.
     pub fn as_raw(self) -> *const T {
         self.0
     }
 
-    /// The pointer.
+    /// Returns the mutable pointer.
     pub fn as_raw_mut(&mut self) -> *mut T {
         self.0
     }
 
-    /// Whether it is null.
+    /// Returns whether the pointer is null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// A null pointer.
+    /// Returns a null pointer.
     pub fn null() -> Self
     where
         T: Sized,
@@ -161,10 +161,10 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(ptr::null_mut())
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer.
     ///
     /// # Safety
-    /// Both pointers are into the same allocation, or to its end.
+    /// Both pointers must be into the same allocation, or one past its end.
     pub unsafe fn offset(self, count: isize) -> Self
     where
         T: Sized,
@@ -172,7 +172,7 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(self.0.wrapping_offset(count))
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer, with wrapping arithmetic.
     pub fn wrapping_offset(self, count: isize) -> Self
     where
         T: Sized,
@@ -180,10 +180,10 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(self.0.wrapping_offset(count))
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer.
     ///
     /// # Safety
-    /// Both pointers are into the same allocation, or to its end.
+    /// Both pointers must be into the same allocation, or one past its end.
     #[allow(clippy::should_implement_trait)]
     pub unsafe fn add(self, count: usize) -> Self
     where
@@ -192,10 +192,10 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(self.0.wrapping_add(count))
     }
 
-    /// `count` elements back.
+    /// Subtracts `count` elements from the pointer.
     ///
     /// # Safety
-    /// Both pointers are into the same allocation, or to its end.
+    /// Both pointers must be into the same allocation, or one past its end.
     #[allow(clippy::should_implement_trait)]
     pub unsafe fn sub(self, count: usize) -> Self
     where
@@ -204,7 +204,7 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(self.0.wrapping_sub(count))
     }
 
-    /// `count` elements on.
+    /// Adds `count` elements to the pointer, with wrapping arithmetic.
     pub fn wrapping_add(self, count: usize) -> Self
     where
         T: Sized,
@@ -212,7 +212,7 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
         Self(self.0.wrapping_add(count))
     }
 
-    /// `count` elements back.
+    /// Subtracts `count` elements from the pointer, with wrapping arithmetic.
     pub fn wrapping_sub(self, count: usize) -> Self
     where
         T: Sized,
@@ -221,7 +221,7 @@ impl<T: DeviceCopy> UnifiedPointer<T> {
     }
 }
 
-/// What pointers have whatever they point to, by the number that they are.
+/// Implements traits by the pointer's address, without bounds on the pointee, unlike a derive.
 macro_rules! as_numbers {
     ($name:ident, $this:ident => $number:expr) => {
         impl<T: DeviceCopy> Clone for $name<T> {
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(start.wrapping_add(3).as_raw(), 0x100c);
         assert_eq!(start.wrapping_sub(3).as_raw(), 0xff4);
         assert_eq!(start.wrapping_offset(-1).as_raw(), 0xffc);
-        // SAFETY: nothing is followed.
+        // SAFETY: the pointer is never dereferenced.
         let there = unsafe { start.add(4).sub(1).offset(-1) };
         assert_eq!((there.as_raw(), there > start), (0x1008, true));
         assert_eq!(start.cast::<u8>().wrapping_add(1).as_raw(), 0x1001);
@@ -308,10 +308,10 @@ mod tests {
     #[test]
     fn a_unified_pointer_moves_by_elements() {
         let mut values = [1_u16, 2, 3];
-        // SAFETY: as good as unified memory for the host.
+        // SAFETY: for the host an array is as good as unified memory.
         let start = unsafe { UnifiedPointer::wrap(values.as_mut_ptr()) };
         let mut last = start.wrapping_add(2);
-        // SAFETY: inside of the array.
+        // SAFETY: the pointer is inside the array.
         unsafe { *last.as_raw_mut() = 7 };
         assert_eq!(values, [1, 2, 7]);
         assert_eq!(last.wrapping_sub(2), start);

@@ -1,4 +1,4 @@
-//! Pools of memory for stream-ordered allocations.
+//! Memory pools for stream-ordered allocation.
 
 use std::ffi::c_void;
 use std::mem;
@@ -11,24 +11,24 @@ use crate::error::{CudaResult, DropResult, ToResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUmemAccessDesc, CUmemLocation, CUmemPool_attribute, CUmemoryPool};
 
-/// A pool that stream-ordered allocations of a device come from and go back to.
+/// A memory pool of a device, which stream-ordered allocations come from and return to.
 #[derive(Debug)]
 pub struct MemoryPool {
     inner: CUmemoryPool,
-    /// Not where it is the device's own.
+    /// False for a pool that this value only refers to.
     owned: bool,
 }
 
-// SAFETY: a pool may be used by any thread.
+// SAFETY: any thread may use a pool.
 unsafe impl Send for MemoryPool {}
 // SAFETY: as above.
 unsafe impl Sync for MemoryPool {}
 
 impl MemoryPool {
-    /// A new pool of a device, with no more than `max_bytes`; 0 is no limit.
+    /// Creates a pool of at most `max_bytes` bytes on a device. 0 means no limit.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(device: Device, max_bytes: usize) -> CudaResult<Self> {
         let properties = sys::CUmemPoolProps {
             allocType: sys::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -40,18 +40,18 @@ impl MemoryPool {
             reserved: [0; 54],
         };
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to, properties to read.
+        // SAFETY: one pointer is valid for a write, the other for a read.
         unsafe { sys::cuMemPoolCreate(&mut inner, &properties) }.to_result()?;
         Ok(Self { inner, owned: true })
     }
 
-    /// The pool that a device comes with.
+    /// Returns the device's default pool.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn default_of(device: Device) -> CudaResult<Self> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDeviceGetDefaultMemPool(&mut inner, device.as_raw()) }.to_result()?;
         Ok(Self {
             inner,
@@ -59,16 +59,16 @@ impl MemoryPool {
         })
     }
 
-    /// The pool that allocations on a device come from now. It has to be kept by whoever made it.
+    /// Returns the device's current pool without taking ownership.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The pool is there for as long as what is returned is used.
+    /// The pool must live for as long as the returned value is used.
     pub unsafe fn current_of(device: Device) -> CudaResult<Self> {
         let mut inner = ptr::null_mut();
-        // SAFETY: a place to write to.
+        // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDeviceGetMemPool(&mut inner, device.as_raw()) }.to_result()?;
         Ok(Self {
             inner,
@@ -76,14 +76,14 @@ impl MemoryPool {
         })
     }
 
-    /// Allocates room for `count` elements in the order of a stream. It is freed by
+    /// Allocates memory for `count` elements from the pool, in stream order. Free it with
     /// [`cuda_free_async`](super::cuda_free_async) or [`cuda_free`](super::cuda_free).
     ///
     /// # Errors
-    /// As of [`cuda_malloc_async`](super::cuda_malloc_async).
+    /// Returns the errors of [`cuda_malloc_async`](super::cuda_malloc_async).
     ///
     /// # Safety
-    /// As of [`cuda_malloc_async`](super::cuda_malloc_async).
+    /// The conditions of [`cuda_malloc_async`](super::cuda_malloc_async) must hold.
     pub unsafe fn malloc_async<T: DeviceCopy>(
         &self,
         stream: &Stream,
@@ -91,7 +91,7 @@ impl MemoryPool {
     ) -> CudaResult<DevicePointer<T>> {
         let bytes = bytes_of::<T>(count)?;
         let mut address = 0;
-        // SAFETY: a place to write to; pool and stream are there.
+        // SAFETY: the pointer is valid for a write; pool and stream are valid.
         let code = unsafe {
             sys::cuMemAllocFromPoolAsync(&mut address, bytes, self.inner, stream.as_inner())
         };
@@ -99,65 +99,65 @@ impl MemoryPool {
         Ok(DevicePointer::from_raw(address))
     }
 
-    /// Gives memory back to the device, down to so many bytes.
+    /// Releases unused memory to the device until the pool holds `bytes_to_keep` bytes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn trim_to(&self, bytes_to_keep: usize) -> CudaResult<()> {
-        // SAFETY: the pool is there.
+        // SAFETY: the pool is valid.
         unsafe { sys::cuMemPoolTrimTo(self.inner, bytes_to_keep) }.to_result()
     }
 
-    /// The bytes that the pool keeps when somebody synchronizes.
+    /// Returns the release threshold: the bytes that the pool keeps at a synchronization.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn release_threshold(&self) -> CudaResult<u64> {
         self.get(sys::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
     }
 
-    /// Sets the bytes that the pool keeps when somebody synchronizes.
+    /// Sets the release threshold: the bytes that the pool keeps at a synchronization.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_release_threshold(&self, bytes: u64) -> CudaResult<()> {
         let mut bytes = bytes;
         let value = ptr::from_mut(&mut bytes).cast::<c_void>();
-        // SAFETY: the pool is there; this attribute is of 64 bits.
+        // SAFETY: the pool is valid; this attribute is of 64 bits.
         let code = unsafe {
             sys::cuMemPoolSetAttribute(self.inner, sys::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, value)
         };
         code.to_result()
     }
 
-    /// The bytes that the pool has of the device.
+    /// Returns the bytes that the pool currently reserves on the device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn reserved_bytes(&self) -> CudaResult<u64> {
         self.get(sys::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
     }
 
-    /// The most bytes that the pool had of the device.
+    /// Returns the high-water mark of the reserved bytes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn most_reserved_bytes(&self) -> CudaResult<u64> {
         self.get(sys::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
     }
 
-    /// The bytes that are allocated.
+    /// Returns the bytes that are currently allocated from the pool.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn used_bytes(&self) -> CudaResult<u64> {
         self.get(sys::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
     }
 
-    /// The most bytes that were allocated.
+    /// Returns the high-water mark of the allocated bytes.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn most_used_bytes(&self) -> CudaResult<u64> {
         self.get(sys::CU_MEMPOOL_ATTR_USED_MEM_HIGH)
     }
@@ -165,15 +165,15 @@ impl MemoryPool {
     fn get(&self, attribute: CUmemPool_attribute) -> CudaResult<u64> {
         let mut value = 0_u64;
         let place = ptr::from_mut(&mut value).cast::<c_void>();
-        // SAFETY: the pool is there; the attributes asked for are of 64 bits.
+        // SAFETY: the pool is valid; the attributes asked for are of 64 bits.
         unsafe { sys::cuMemPoolGetAttribute(self.inner, attribute, place) }.to_result()?;
         Ok(value)
     }
 
-    /// Lets another device access what comes from the pool, or no longer.
+    /// Allows or denies another device access to the pool's memory.
     ///
     /// # Errors
-    /// What the driver says, for instance that the two devices cannot.
+    /// Returns the driver's error, for instance if the two devices have no peer access.
     pub fn set_access(&self, device: Device, allowed: bool) -> CudaResult<()> {
         let flags = if allowed {
             sys::CU_MEM_ACCESS_FLAGS_PROT_READWRITE
@@ -184,19 +184,19 @@ impl MemoryPool {
             location: on(device),
             flags,
         };
-        // SAFETY: the pool is there; one description.
+        // SAFETY: the pool is valid, and the array has one element.
         unsafe { sys::cuMemPoolSetAccess(self.inner, &access, 1) }.to_result()
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUmemoryPool {
         self.inner
     }
 
-    /// Destroys the pool, as dropping it does, and says what came of it. What was allocated stays until it is freed.
+    /// Destroys the pool and returns the driver's error, which a drop ignores. Allocations stay valid until they are freed.
     ///
     /// # Errors
-    /// What the driver says, and the pool.
+    /// Returns the driver's error and the pool.
     pub fn drop(pool: MemoryPool) -> DropResult<MemoryPool> {
         match pool.destroy() {
             Ok(()) => {
@@ -211,14 +211,14 @@ impl MemoryPool {
         if !self.owned {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { sys::cuMemPoolDestroy(self.inner) }.to_result()
     }
 }
 
 impl Drop for MemoryPool {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.destroy();
     }
 }

@@ -1,4 +1,4 @@
-//! Unified memory, which the host and devices can reach.
+//! Unified memory, which the host and devices can access.
 
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
@@ -15,30 +15,30 @@ use crate::error::{CudaResult, DropResult, ToResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUdevice, CUdeviceptr, CUmem_advise};
 
-/// A value in unified memory, freed with this. The host must not use it while a kernel does.
+/// An owned value in unified memory, which a drop frees. The host must not use it while a kernel does.
 #[derive(Debug)]
 pub struct UnifiedBox<T: DeviceCopy> {
     pub(crate) ptr: UnifiedPointer<T>,
 }
 
-// SAFETY: it owns its value, which may go to another thread.
+// SAFETY: the box owns its value, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for UnifiedBox<T> {}
-// SAFETY: a shared reference only reads the value.
+// SAFETY: a shared reference only allows reads of the value.
 unsafe impl<T: Sync + DeviceCopy> Sync for UnifiedBox<T> {}
 
-/// The pointer to elements without bytes.
+/// Returns the pointer for elements of zero bytes.
 fn without_bytes<T: DeviceCopy>() -> UnifiedPointer<T> {
-    // SAFETY: no bytes are there to be reached.
+    // SAFETY: elements without bytes are never read through the pointer.
     unsafe { UnifiedPointer::wrap(NonNull::dangling().as_ptr()) }
 }
 
 impl<T: DeviceCopy> UnifiedBox<T> {
-    /// A box with this value.
+    /// Allocates a box with the value `val`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(val: T) -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         unsafe {
             let mut made = Self::uninitialized()?;
             made.ptr.as_raw_mut().write(val);
@@ -46,10 +46,10 @@ impl<T: DeviceCopy> UnifiedBox<T> {
         }
     }
 
-    /// Room for a value.
+    /// Allocates a box without initializing it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
     /// The value must be written before it is read.
@@ -59,56 +59,56 @@ impl<T: DeviceCopy> UnifiedBox<T> {
                 ptr: without_bytes(),
             });
         }
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         Ok(Self {
             ptr: unsafe { cuda_malloc_unified(1) }?,
         })
     }
 
-    /// A box of the value at a pointer.
+    /// Creates a box from a pointer.
     ///
     /// # Safety
-    /// There is one, allocated as unified memory and nobody else's.
+    /// The pointer must be to a value in unified memory that nothing else owns.
     pub unsafe fn from_raw(ptr: *mut T) -> Self {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         Self {
             ptr: unsafe { UnifiedPointer::wrap(ptr) },
         }
     }
 
-    /// A box of the value at a pointer.
+    /// Creates a box from a unified pointer.
     ///
     /// # Safety
-    /// There is one, allocated as unified memory and nobody else's.
+    /// The pointer must be to a value in unified memory that nothing else owns.
     pub unsafe fn from_unified(ptr: UnifiedPointer<T>) -> Self {
         Self { ptr }
     }
 
-    /// The pointer to the value, which is then the caller's to free.
+    /// Returns the pointer to the value, whose memory the caller must then free.
     #[allow(clippy::wrong_self_convention)]
     pub fn into_unified(b: UnifiedBox<T>) -> UnifiedPointer<T> {
         ManuallyDrop::new(b).ptr
     }
 
-    /// The pointer to the value.
+    /// Returns the pointer to the value.
     pub fn as_unified_ptr(&self) -> UnifiedPointer<T> {
         self.ptr
     }
 
-    /// The value, never freed.
+    /// Leaks the box and returns a reference to the value, which is never freed.
     pub fn leak<'a>(b: UnifiedBox<T>) -> &'a mut T
     where
         T: 'a,
     {
         let mut pointer = Self::into_unified(b);
-        // SAFETY: a value is there, and nobody else has it.
+        // SAFETY: the pointer is to an initialized value that nothing else owns.
         unsafe { &mut *pointer.as_raw_mut() }
     }
 
-    /// Frees the value, as dropping the box does, and says what came of it.
+    /// Frees the value and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the box.
+    /// Returns the driver's error and the box.
     pub fn drop(uni_box: UnifiedBox<T>) -> DropResult<UnifiedBox<T>> {
         match uni_box.free() {
             Ok(()) => {
@@ -123,14 +123,14 @@ impl<T: DeviceCopy> UnifiedBox<T> {
         if size_of::<T>() == 0 {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { cuda_free_unified(self.ptr) }
     }
 }
 
 impl<T: DeviceCopy> Drop for UnifiedBox<T> {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.free();
     }
 }
@@ -163,14 +163,14 @@ impl<T: DeviceCopy> Deref for UnifiedBox<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: a value is there.
+        // SAFETY: the pointer is to an initialized value that this box owns.
         unsafe { &*self.ptr.as_raw() }
     }
 }
 
 impl<T: DeviceCopy> DerefMut for UnifiedBox<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: a value is there.
+        // SAFETY: the pointer is to an initialized value that this box owns.
         unsafe { &mut *self.ptr.as_raw_mut() }
     }
 }
@@ -213,7 +213,7 @@ impl<T: DeviceCopy + Hash> Hash for UnifiedBox<T> {
     }
 }
 
-/// Elements in unified memory, freed with this. The host must not use them while a kernel does.
+/// An owned buffer of elements in unified memory, which a drop frees. The host must not use them while a kernel does.
 #[derive(Debug)]
 #[repr(C)]
 pub struct UnifiedBuffer<T: DeviceCopy> {
@@ -221,18 +221,18 @@ pub struct UnifiedBuffer<T: DeviceCopy> {
     capacity: usize,
 }
 
-// SAFETY: it owns its elements, which may go to another thread.
+// SAFETY: the buffer owns its elements, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for UnifiedBuffer<T> {}
-// SAFETY: a shared reference only reads the elements.
+// SAFETY: a shared reference only allows reads of the elements.
 unsafe impl<T: Sync + DeviceCopy> Sync for UnifiedBuffer<T> {}
 
 impl<T: DeviceCopy + Clone> UnifiedBuffer<T> {
-    /// `size` times a value.
+    /// Allocates a buffer of `size` elements that all have the value `value`.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     pub fn new(value: &T, size: usize) -> CudaResult<Self> {
-        // SAFETY: written at once; there is room for so many elements.
+        // SAFETY: the memory is written before it is read, and has room for all elements.
         unsafe {
             let mut made = Self::uninitialized(size)?;
             for index in 0..size {
@@ -242,12 +242,12 @@ impl<T: DeviceCopy + Clone> UnifiedBuffer<T> {
         }
     }
 
-    /// The elements of a slice.
+    /// Allocates a buffer with the elements of `slice`.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     pub fn from_slice(slice: &[T]) -> CudaResult<Self> {
-        // SAFETY: written at once; there is room for so many elements.
+        // SAFETY: the memory is written before it is read, and has room for all elements.
         unsafe {
             let mut made = Self::uninitialized(slice.len())?;
             made.buf
@@ -259,12 +259,11 @@ impl<T: DeviceCopy + Clone> UnifiedBuffer<T> {
 }
 
 impl<T: DeviceCopy> UnifiedBuffer<T> {
-    /// Room for `size` elements.
+    /// Allocates a buffer of `size` elements without initializing it.
     ///
     /// # Errors
-    /// What the driver says, and
-    /// [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) for more bytes than can be
-    /// counted.
+    /// Returns [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) if the size
+    /// overflows a `usize`, or the driver's error.
     ///
     /// # Safety
     /// Elements must be written before they are read.
@@ -272,7 +271,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         let buf = if size == 0 || size_of::<T>() == 0 {
             without_bytes()
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { cuda_malloc_unified(size) }?
         };
         Ok(Self {
@@ -281,33 +280,33 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         })
     }
 
-    /// All elements.
+    /// Returns a slice of all elements.
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
-    /// All elements.
+    /// Returns a mutable slice of all elements.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
-    /// The pointer to the first element.
+    /// Returns the pointer to the first element.
     pub fn as_unified_ptr(&mut self) -> UnifiedPointer<T> {
         self.buf
     }
 
-    /// A buffer of the elements at a pointer.
+    /// Creates a buffer from a unified pointer and a number of elements.
     ///
     /// # Safety
-    /// There are so many, allocated as unified memory and nobody else's.
+    /// The pointer must be to `capacity` elements in unified memory that nothing else owns.
     pub unsafe fn from_raw_parts(ptr: UnifiedPointer<T>, capacity: usize) -> UnifiedBuffer<T> {
         Self { buf: ptr, capacity }
     }
 
-    /// Frees the buffer, as dropping it does, and says what came of it.
+    /// Frees the buffer and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the buffer.
+    /// Returns the driver's error and the buffer.
     pub fn drop(uni_buf: UnifiedBuffer<T>) -> DropResult<UnifiedBuffer<T>> {
         match uni_buf.free() {
             Ok(()) => {
@@ -322,7 +321,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         if self.capacity == 0 || size_of::<T>() == 0 {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { cuda_free_unified(self.buf) }
     }
 }
@@ -343,50 +342,50 @@ impl<T: DeviceCopy> Deref for UnifiedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: there are so many elements.
+        // SAFETY: the buffer holds as many initialized elements.
         unsafe { slice::from_raw_parts(self.buf.as_raw(), self.capacity) }
     }
 }
 
 impl<T: DeviceCopy> DerefMut for UnifiedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: there are so many elements.
+        // SAFETY: the buffer holds as many initialized elements.
         unsafe { slice::from_raw_parts_mut(self.buf.as_raw_mut(), self.capacity) }
     }
 }
 
 impl<T: DeviceCopy> Drop for UnifiedBuffer<T> {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.free();
     }
 }
 
-/// Advice to the driver about where unified memory is used. Without bytes it asks the driver nothing.
+/// Advice to the driver about the use of unified memory. For zero bytes the driver is not called.
 pub trait MemoryAdvise<T: DeviceCopy>: private::Sealed {
-    /// The elements.
+    /// Returns the elements.
     fn as_slice(&self) -> &[T];
 
-    /// Queues a move of the memory to the host.
+    /// Queues a prefetch of the memory to the host.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     fn prefetch_to_host(&self, stream: &Stream) -> CudaResult<()> {
         prefetch(self.as_slice(), sys::CU_DEVICE_CPU, stream)
     }
 
-    /// Queues a move of the memory to a device.
+    /// Queues a prefetch of the memory to a device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     fn prefetch_to_device(&self, stream: &Stream, device: &Device) -> CudaResult<()> {
         prefetch(self.as_slice(), device.as_raw(), stream)
     }
 
-    /// Says whether the memory is mostly read: then each device may have a copy.
+    /// Sets or clears the advice that the memory is mostly read, so that each device may hold a copy.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     fn advise_read_mostly(&self, read_mostly: bool) -> CudaResult<()> {
         let advice = if read_mostly {
             sys::CU_MEM_ADVISE_SET_READ_MOSTLY
@@ -396,10 +395,10 @@ pub trait MemoryAdvise<T: DeviceCopy>: private::Sealed {
         advise(self.as_slice(), advice, 0)
     }
 
-    /// Says where the memory should rather be: on a device, or with none on the host.
+    /// Sets the preferred location of the memory: a device, or the host for `None`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     fn preferred_location(&self, preferred_location: Option<Device>) -> CudaResult<()> {
         let device = preferred_location.map_or(sys::CU_DEVICE_CPU, |device| device.as_raw());
         advise(
@@ -409,10 +408,10 @@ pub trait MemoryAdvise<T: DeviceCopy>: private::Sealed {
         )
     }
 
-    /// Takes back what [`preferred_location`](Self::preferred_location) said.
+    /// Clears the preferred location that [`preferred_location`](Self::preferred_location) set.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     fn unset_preferred_location(&self) -> CudaResult<()> {
         advise(
             self.as_slice(),
@@ -427,7 +426,7 @@ fn prefetch<T>(values: &[T], device: CUdevice, stream: &Stream) -> CudaResult<()
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: unified memory of so many bytes; where it is changes nothing else.
+    // SAFETY: the range is unified memory of that many bytes; moving it does not change its contents.
     unsafe { sys::cuMemPrefetchAsync(address, bytes, device, stream.as_inner()) }.to_result()
 }
 
@@ -436,7 +435,7 @@ fn advise<T>(values: &[T], advice: CUmem_advise, device: CUdevice) -> CudaResult
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: unified memory of so many bytes; where it is changes nothing else.
+    // SAFETY: the range is unified memory of that many bytes; moving it does not change its contents.
     unsafe { sys::cuMemAdvise(address, bytes, advice, device) }.to_result()
 }
 
@@ -453,7 +452,7 @@ impl<T: DeviceCopy> MemoryAdvise<T> for UnifiedBuffer<T> {
 }
 
 mod private {
-    /// Keeps a trait to this module's own types.
+    /// Seals a trait: only types of this module implement it.
     pub trait Sealed {}
     impl<T: super::DeviceCopy> Sealed for super::UnifiedBox<T> {}
     impl<T: super::DeviceCopy> Sealed for super::UnifiedBuffer<T> {}

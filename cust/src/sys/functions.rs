@@ -1,5 +1,5 @@
-//! Functions of the driver: each with the CUDA version that declared the form used here, as `cuGetProcAddress` wants to
-//! know it, and the name under which a driver exports that form.
+//! The driver's functions. Each has the CUDA version that declared the form used here, which `cuGetProcAddress` requires,
+//! and the name under which a driver exports that form.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -8,11 +8,11 @@ use crate::driver::{Address, Symbol};
 
 macro_rules! functions {
     ($([$version:literal] fn $name:ident = $export:literal ($($argument:ident: $ty:ty),* $(,)?);)*) => {
-        /// The place of each function in [`SYMBOLS`].
+        /// The index of each function in [`SYMBOLS`].
         #[allow(clippy::enum_variant_names)]
         enum Index { $( $name, )* }
 
-        /// All functions, in their order.
+        /// All functions, in declaration order.
         pub(crate) static SYMBOLS: &[Symbol] = &[ $(
             Symbol::new(concat!(stringify!($name), "\0"), concat!($export, "\0"), $version),
         )* ];
@@ -21,15 +21,15 @@ macro_rules! functions {
             #[doc = concat!("The driver's `", stringify!($name), "`, as of CUDA ", stringify!($version), ".")]
             ///
             /// # Safety
-            /// As NVIDIA's documentation of the function says.
+            /// The conditions in NVIDIA's documentation of the function must hold.
             #[allow(clippy::too_many_arguments)]
             #[inline]
             pub unsafe fn $name($($argument: $ty),*) -> CUresult {
                 type Function = unsafe extern "system" fn($($ty),*) -> CUresult;
                 static ADDRESS: Address = Address::new(Index::$name as usize);
                 match ADDRESS.get() {
-                    // SAFETY: the driver has this function under this name, with this signature; the arguments are
-                    // the caller's to answer for.
+                    // SAFETY: the driver has a function of this name and signature; the caller guarantees that the
+                    // arguments are valid.
                     Ok(address) => unsafe {
                         std::mem::transmute::<*mut c_void, Function>(address)($($argument),*)
                     },

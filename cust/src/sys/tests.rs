@@ -1,4 +1,4 @@
-//! Sizes and offsets against those of NVIDIA's header on 64-bit targets.
+//! Compares sizes and offsets with those of NVIDIA's header on 64-bit targets.
 
 use std::mem::{align_of, offset_of, size_of};
 
@@ -57,7 +57,7 @@ fn a_function_is_exported_under_its_own_name_and_perhaps_a_number() {
             "{name}: {}",
             symbol.version()
         );
-        // A second form came with a later version than the first.
+        // The second form of a function is newer than the first.
         assert!(
             rest.is_empty() || symbol.version() >= 3020,
             "{name}: {}",
@@ -70,7 +70,7 @@ fn a_function_is_exported_under_its_own_name_and_perhaps_a_number() {
     assert_eq!(names.len(), SYMBOLS.len());
 }
 
-/// On a machine with a driver for CUDA 12.0 or later, which has them all.
+/// Runs on a machine with a driver for CUDA 12.0 or later, which has all functions.
 #[test]
 fn the_driver_of_this_machine_has_every_function() {
     let version = crate::CudaApiVersion::get().map(|version| version.major());

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ushort, c_void};
 
-/// What a function returns: 0, or the number of an error.
+/// The result of a function: 0, or an error code.
 pub type CUresult = c_uint;
 /// The number of a device.
 pub type CUdevice = c_int;
@@ -11,7 +11,7 @@ pub type CUdeviceptr = u64;
 
 macro_rules! handles {
     ($($handle:ident -> $object:ident, $what:literal;)*) => { $(
-        #[doc = concat!("What ", stringify!($handle), " points to; only the driver knows more.")]
+        #[doc = concat!("The opaque object that a ", stringify!($handle), " points to.")]
         #[repr(C)]
         #[derive(Debug)]
         pub struct $object {
@@ -68,26 +68,26 @@ numbers! {
     CUtensorMapFloatOOBfill, "what a tensor's elements outside are";
 }
 
-/// The number of a compute capability, ten times major plus minor, for which the driver's compiler compiles.
+/// A compute capability that the driver's compiler targets: ten times the major version plus the minor version.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CUjit_target(pub c_uint);
 
-/// What a stream calls on the host.
+/// A function that a stream calls on the host.
 pub type CUstreamCallback =
     unsafe extern "system" fn(stream: CUstream, status: CUresult, data: *mut c_void);
-/// The shared memory, in bytes, that a block of so many threads needs.
+/// A function that returns the shared memory, in bytes, of a block of `block_size` threads.
 pub type CUoccupancyB2DSize = unsafe extern "system" fn(block_size: c_int) -> usize;
 
-/// The identity of a device.
+/// The UUID of a device.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CUuuid {
-    /// Its bytes.
+    /// The bytes of the UUID.
     pub bytes: [c_char; 16],
 }
 
-/// A copy of a rectangle.
+/// The parameters of a two-dimensional copy.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -110,17 +110,17 @@ pub struct CUDA_MEMCPY2D {
     pub Height: usize,
 }
 
-/// Where memory is.
+/// The location of memory.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CUmemLocation {
-    /// The number of the kind of place: [`CU_MEM_LOCATION_TYPE_DEVICE`].
+    /// The type of location, for instance [`CU_MEM_LOCATION_TYPE_DEVICE`].
     pub r#type: c_uint,
-    /// The device.
+    /// The number of the device.
     pub id: c_int,
 }
 
-/// How a memory pool is made.
+/// The properties of a new memory pool.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -134,17 +134,17 @@ pub struct CUmemPoolProps {
     pub reserved: [u8; 54],
 }
 
-/// Who may access a memory pool.
+/// The access of a location to a memory pool.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CUmemAccessDesc {
-    /// From where.
+    /// The location that accesses the pool.
     pub location: CUmemLocation,
-    /// The number of the kind of access.
+    /// The kind of access.
     pub flags: c_uint,
 }
 
-/// A kernel node of a graph.
+/// The parameters of a kernel node.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -161,15 +161,15 @@ pub struct CUDA_KERNEL_NODE_PARAMS {
     pub extra: *mut *mut c_void,
 }
 
-/// An attribute of a launch: a number and 64 bytes.
+/// An attribute of a launch: its number and a value of 64 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CUlaunchAttribute {
-    /// Which one.
+    /// The number of the attribute.
     pub id: CUlaunchAttributeID,
-    /// Room up to the value.
+    /// Padding up to the value.
     pub pad: [c_uint; 1],
-    /// Its value: integers of 32 bits, as many as the attribute has, then zeros.
+    /// The value: as many 32-bit integers as the attribute has, then zeros.
     pub value: CUlaunchAttributeValue,
 }
 
@@ -178,7 +178,7 @@ pub struct CUlaunchAttribute {
 #[derive(Debug, Clone, Copy)]
 pub struct CUlaunchAttributeValue(pub [c_uint; 16]);
 
-/// A launch with attributes.
+/// The configuration of a launch with attributes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -195,15 +195,15 @@ pub struct CUlaunchConfig {
     pub numAttrs: c_uint,
 }
 
-/// The description of a tensor for the units that copy tensors.
+/// A tensor map: the description of a tensor for the Tensor Memory Accelerator.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CUtensorMap {
-    /// Words that only the device reads.
+    /// Opaque words that the device reads.
     pub opaque: [u64; 16],
 }
 
-/// A handle of another API's memory.
+/// The description of memory to import from another API.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
@@ -215,7 +215,7 @@ pub struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
     pub reserved: [c_uint; 16],
 }
 
-/// A handle of another API's memory: a file descriptor or a handle of Windows.
+/// A handle of another API's memory: a file descriptor or a Windows handle.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
@@ -224,7 +224,7 @@ pub union CUexternalMemoryHandle {
     pub win32: CUexternalMemoryWin32,
 }
 
-/// A handle of Windows, or a name.
+/// A Windows handle, or a name.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -233,7 +233,7 @@ pub struct CUexternalMemoryWin32 {
     pub name: *const c_void,
 }
 
-/// A part of another API's memory.
+/// The part of imported memory to map.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! The make-believe driver of the project's tests of failing calls, in the place of `libcuda.so.1`.
+//! The mock driver of the project's fault injection tests, in place of `libcuda.so.1`.
 
 #[path = "../../../tests/src/faults/compile.rs"]
 mod compile;
@@ -17,29 +17,29 @@ pub use levers::{Driver, Plan};
 /// The variable that names the library to open in the driver's place.
 pub const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
 
-/// The driver, which one test at a time has to itself.
+/// Exclusive access to the mock driver, for one test at a time.
 pub struct Mock {
     pub driver: &'static Driver,
-    /// What was there already: a test of failing calls leaves what it could not give back.
+    /// The resources that existed before: a test of failing calls leaves those that it could not release.
     there: (u64, String),
     _turn: MutexGuard<'static, ()>,
 }
 
-/// The driver, compiled.
+/// Compiles the driver and returns its path.
 pub fn library() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfault_driver.so");
     compile::compiled(&workspace, &library)
 }
 
-/// Two devices of 1 GiB each, and the driver started.
+/// Returns the initialized driver with two devices of 1 GiB each.
 pub fn mock() -> Mock {
     static TURN: Mutex<()> = Mutex::new(());
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let driver = DRIVER.get_or_init(|| {
         let library = library();
-        // SAFETY: the tests wait for their turn, and nothing else in the process reads the environment.
+        // SAFETY: the tests run one at a time, and nothing else in the process reads the environment.
         unsafe { env::set_var(LIBRARY, &library) };
         let driver = Driver::open(&library).expect("the driver that was compiled");
         assert_eq!(cust::driver::library(), Ok(&*library.to_string_lossy()));
@@ -56,7 +56,7 @@ pub fn mock() -> Mock {
 }
 
 impl Mock {
-    /// A context of the first device, and a stream.
+    /// Returns a context of the first device, and a stream.
     #[allow(dead_code)]
     pub fn open(&self) -> (Context, Stream) {
         let context = cust::quick_init().expect("a context");
@@ -64,7 +64,7 @@ impl Mock {
         (context, stream)
     }
 
-    /// That whatever was made was given back, and nothing was done that no driver allows.
+    /// Checks that all resources were released, and that no call violated the driver's rules.
     #[allow(dead_code)]
     pub fn nothing_is_left(&self) {
         assert_eq!((self.driver.live_in_all(), self.driver.wrong()), self.there);

@@ -1,4 +1,4 @@
-//! A value on a device.
+//! An owned value in device memory.
 
 use std::fmt;
 use std::mem::{self, ManuallyDrop, MaybeUninit};
@@ -18,64 +18,65 @@ use crate::stream::Stream;
 use crate::sys;
 use crate::sys::CUdeviceptr;
 
-/// A value on a device, freed with this.
+/// An owned value in device memory, which a drop frees.
 #[derive(Debug)]
 pub struct DeviceBox<T: DeviceCopy> {
     pub(crate) ptr: DevicePointer<T>,
 }
 
-// SAFETY: it owns its value, which may go to another thread.
+// SAFETY: the box owns its value, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for DeviceBox<T> {}
-// SAFETY: a shared reference only copies the value.
+// SAFETY: a shared reference only allows copies of the value.
 unsafe impl<T: Sync + DeviceCopy> Sync for DeviceBox<T> {}
 
 impl<T: DeviceCopy> DeviceBox<T> {
-    /// A box on the current device with this value.
+    /// Allocates a box on the current device and copies `val` to it.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     pub fn new(val: &T) -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         let mut made = unsafe { Self::uninitialized() }?;
         made.copy_from(val)?;
         Ok(made)
     }
 
-    /// Allocates and copies in the order of a stream.
+    /// Allocates a box and copies `val` to it, in stream order.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     ///
     /// # Safety
-    /// `val` is there and not written to until the copy is done; the box is used only by what is ordered after it.
+    /// Until the copy has finished, `val` must live and nothing may write to it. Only work that is ordered after the copy
+    /// may use the box.
     pub unsafe fn new_async(val: &T, stream: &Stream) -> CudaResult<Self> {
-        // SAFETY: written by what is queued next.
+        // SAFETY: the next queued operation writes the value.
         let mut made = unsafe { Self::uninitialized_async(stream) }?;
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { made.async_copy_from(val, stream) }?;
         Ok(made)
     }
 
-    /// Frees the value in the order of a stream.
+    /// Frees the value in stream order.
     ///
     /// # Errors
-    /// What the driver says; the value is then never freed, for what was queued may still use it.
+    /// Returns the driver's error. The value is then leaked, since queued work may still use it.
     pub fn drop_async(self, stream: &Stream) -> CudaResult<()> {
         let this = ManuallyDrop::new(self);
         if this.ptr.is_null() {
             return Ok(());
         }
-        // SAFETY: this value's own, freed here and not once more.
+        // SAFETY: this value owns the memory, and `ManuallyDrop` keeps it from being freed twice.
         unsafe { cuda_free_async(stream, this.ptr) }
     }
 
-    /// The value, copied to the host.
+    /// Copies the value to the host and returns it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn as_host_value(&self) -> CudaResult<T> {
         let mut value = MaybeUninit::<T>::uninit();
-        // SAFETY: a `T` is readable on the device and writable here.
+        // SAFETY: both addresses are those of a `T`, and the copy initializes `value`.
         unsafe {
             memcpy_dtoh(value.as_mut_ptr().cast(), self.ptr.as_raw(), size_of::<T>())?;
             Ok(value.assume_init())
@@ -85,32 +86,32 @@ impl<T: DeviceCopy> DeviceBox<T> {
 
 #[cfg(feature = "bytemuck")]
 impl<T: DeviceCopy + bytemuck::Zeroable> DeviceBox<T> {
-    /// A box on the current device with zeros.
+    /// Allocates a box of zeros on the current device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn zeroed() -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         let made = unsafe { Self::uninitialized() }?;
         if !made.ptr.is_null() {
-            // SAFETY: a `T` is writable there.
+            // SAFETY: the address is that of a `T`.
             unsafe { sys::cuMemsetD8(made.ptr.as_raw(), 0, size_of::<T>()) }.to_result()?;
         }
         Ok(made)
     }
 
-    /// Allocates and writes zeros in the order of a stream.
+    /// Allocates a box of zeros in stream order.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The box is used only by what is ordered after this.
+    /// Only work that is ordered after this may use the box.
     pub unsafe fn zeroed_async(stream: &Stream) -> CudaResult<Self> {
-        // SAFETY: written by what is queued next.
+        // SAFETY: the next queued operation writes the value.
         let made = unsafe { Self::uninitialized_async(stream) }?;
         if !made.ptr.is_null() {
-            // SAFETY: a `T` is writable there.
+            // SAFETY: the address is that of a `T`.
             let code = unsafe {
                 sys::cuMemsetD8Async(made.ptr.as_raw(), 0, size_of::<T>(), stream.as_inner())
             };
@@ -121,10 +122,11 @@ impl<T: DeviceCopy + bytemuck::Zeroable> DeviceBox<T> {
 }
 
 impl<T: DeviceCopy> DeviceBox<T> {
-    /// Room for a value on the current device; none, at the address 0, where values have no bytes.
+    /// Allocates a box on the current device without initializing it. A value of zero bytes has no memory, and its box has
+    /// the address 0.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
     /// The value must be written before it is read.
@@ -134,64 +136,64 @@ impl<T: DeviceCopy> DeviceBox<T> {
                 ptr: DevicePointer::null(),
             });
         }
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         Ok(Self {
             ptr: unsafe { cuda_malloc(1) }?,
         })
     }
 
-    /// Allocates in the order of a stream.
+    /// Allocates a box in stream order without initializing it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// The value must be written before it is read, and the box be used only by what is ordered after this.
+    /// The value must be written before it is read, and only work that is ordered after this may use the box.
     pub unsafe fn uninitialized_async(stream: &Stream) -> CudaResult<Self> {
         if size_of::<T>() == 0 {
             return Ok(Self {
                 ptr: DevicePointer::null(),
             });
         }
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         Ok(Self {
             ptr: unsafe { cuda_malloc_async(stream, 1) }?,
         })
     }
 
-    /// A box of the value at this address.
+    /// Creates a box from a device address.
     ///
     /// # Safety
-    /// As of [`from_device`](Self::from_device).
+    /// The conditions of [`from_device`](Self::from_device) must hold.
     pub unsafe fn from_raw(ptr: CUdeviceptr) -> Self {
         Self {
             ptr: DevicePointer::from_raw(ptr),
         }
     }
 
-    /// A box of the value at this address.
+    /// Creates a box from a device pointer.
     ///
     /// # Safety
-    /// There is a value, allocated by the driver and nobody else's.
+    /// The pointer must be to a value that the driver allocated and that nothing else owns.
     pub unsafe fn from_device(ptr: DevicePointer<T>) -> Self {
         Self { ptr }
     }
 
-    /// The address of the value, which is then the caller's to free.
+    /// Returns the device pointer, whose memory the caller must then free.
     #[allow(clippy::wrong_self_convention)]
     pub fn into_device(b: DeviceBox<T>) -> DevicePointer<T> {
         ManuallyDrop::new(b).ptr
     }
 
-    /// The address of the value.
+    /// Returns the device pointer.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.ptr
     }
 
-    /// Frees the value, as dropping the box does, and says what came of it.
+    /// Frees the value and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the box.
+    /// Returns the driver's error and the box.
     pub fn drop(dev_box: DeviceBox<T>) -> DropResult<DeviceBox<T>> {
         match dev_box.free() {
             Ok(()) => {
@@ -206,14 +208,14 @@ impl<T: DeviceCopy> DeviceBox<T> {
         if self.ptr.is_null() {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { cuda_free(self.ptr) }
     }
 }
 
 impl<T: DeviceCopy> Drop for DeviceBox<T> {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.free();
     }
 }
@@ -228,19 +230,19 @@ impl<T: DeviceCopy> crate::private::Sealed for DeviceBox<T> {}
 
 impl<T: DeviceCopy> CopyDestination<T> for DeviceBox<T> {
     fn copy_from(&mut self, val: &T) -> CudaResult<()> {
-        // SAFETY: a `T` at both ends.
+        // SAFETY: both addresses are those of a `T`.
         unsafe { memcpy_htod(self.ptr.as_raw(), ptr::from_ref(val).cast(), size_of::<T>()) }
     }
 
     fn copy_to(&self, val: &mut T) -> CudaResult<()> {
-        // SAFETY: a `T` at both ends.
+        // SAFETY: both addresses are those of a `T`.
         unsafe { memcpy_dtoh(ptr::from_mut(val).cast(), self.ptr.as_raw(), size_of::<T>()) }
     }
 }
 
 impl<T: DeviceCopy> CopyDestination<DeviceBox<T>> for DeviceBox<T> {
     fn copy_from(&mut self, val: &DeviceBox<T>) -> CudaResult<()> {
-        // SAFETY: a `T` at both ends.
+        // SAFETY: both addresses are those of a `T`.
         unsafe { memcpy_dtod(self.ptr.as_raw(), val.ptr.as_raw(), size_of::<T>()) }
     }
 
@@ -252,13 +254,13 @@ impl<T: DeviceCopy> CopyDestination<DeviceBox<T>> for DeviceBox<T> {
 impl<T: DeviceCopy> AsyncCopyDestination<T> for DeviceBox<T> {
     unsafe fn async_copy_from(&mut self, val: &T, stream: &Stream) -> CudaResult<()> {
         let from = ptr::from_ref(val).cast();
-        // SAFETY: a `T` at both ends; the rest is the contract.
+        // SAFETY: both addresses are those of a `T`; the caller guarantees the rest.
         unsafe { memcpy_htod_async(self.ptr.as_raw(), from, size_of::<T>(), stream) }
     }
 
     unsafe fn async_copy_to(&self, val: &mut T, stream: &Stream) -> CudaResult<()> {
         let to = ptr::from_mut(val).cast();
-        // SAFETY: a `T` at both ends; the rest is the contract.
+        // SAFETY: both addresses are those of a `T`; the caller guarantees the rest.
         unsafe { memcpy_dtoh_async(to, self.ptr.as_raw(), size_of::<T>(), stream) }
     }
 }
@@ -266,12 +268,12 @@ impl<T: DeviceCopy> AsyncCopyDestination<T> for DeviceBox<T> {
 impl<T: DeviceCopy> AsyncCopyDestination<DeviceBox<T>> for DeviceBox<T> {
     unsafe fn async_copy_from(&mut self, val: &DeviceBox<T>, stream: &Stream) -> CudaResult<()> {
         let (to, from) = (self.ptr.as_raw(), val.ptr.as_raw());
-        // SAFETY: a `T` at both ends; the rest is the contract.
+        // SAFETY: both addresses are those of a `T`; the caller guarantees the rest.
         unsafe { memcpy_dtod_async(to, from, size_of::<T>(), stream) }
     }
 
     unsafe fn async_copy_to(&self, val: &mut DeviceBox<T>, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { val.async_copy_from(self, stream) }
     }
 }

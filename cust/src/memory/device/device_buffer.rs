@@ -1,4 +1,4 @@
-//! A buffer on a device.
+//! An owned buffer in device memory.
 
 use std::mem::{self, ManuallyDrop};
 use std::ops::{Deref, DerefMut};
@@ -15,7 +15,7 @@ use crate::memory::{
 };
 use crate::stream::Stream;
 
-/// Elements on a device, freed with this.
+/// An owned buffer of elements in device memory, which a drop frees.
 #[derive(Debug)]
 #[repr(C)]
 pub struct DeviceBuffer<T: DeviceCopy> {
@@ -23,18 +23,18 @@ pub struct DeviceBuffer<T: DeviceCopy> {
     len: usize,
 }
 
-// SAFETY: it owns its elements, which may go to another thread.
+// SAFETY: the buffer owns its elements, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for DeviceBuffer<T> {}
-// SAFETY: a shared reference only copies the elements.
+// SAFETY: a shared reference only allows copies of the elements.
 unsafe impl<T: Sync + DeviceCopy> Sync for DeviceBuffer<T> {}
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// Room for `size` elements on the current device; none where they have no bytes.
+    /// Allocates a buffer of `size` elements on the current device without initializing it. A buffer of zero bytes has no
+    /// memory.
     ///
     /// # Errors
-    /// What the driver says, and
-    /// [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) for more bytes than can be
-    /// counted.
+    /// Returns [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) if the size
+    /// overflows a `usize`, or the driver's error.
     ///
     /// # Safety
     /// Elements must be written before they are read.
@@ -42,46 +42,46 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         let buf = if size == 0 || size_of::<T>() == 0 {
             DevicePointer::null()
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { cuda_malloc(size) }?
         };
         Ok(Self { buf, len: size })
     }
 
-    /// Allocates in the order of a stream.
+    /// Allocates a buffer in stream order without initializing it.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     ///
     /// # Safety
-    /// Elements must be written before they are read, and the buffer be used only by what is ordered after this.
+    /// Elements must be written before they are read, and only work that is ordered after this may use the buffer.
     pub unsafe fn uninitialized_async(size: usize, stream: &Stream) -> CudaResult<Self> {
         let buf = if size == 0 || size_of::<T>() == 0 {
             DevicePointer::null()
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { cuda_malloc_async(stream, size) }?
         };
         Ok(Self { buf, len: size })
     }
 
-    /// Frees the buffer in the order of a stream.
+    /// Frees the buffer in stream order.
     ///
     /// # Errors
-    /// What the driver says; the buffer is then never freed, for what was queued may still use it.
+    /// Returns the driver's error. The buffer is then leaked, since queued work may still use it.
     pub fn drop_async(self, stream: &Stream) -> CudaResult<()> {
         let this = ManuallyDrop::new(self);
         if this.buf.is_null() {
             return Ok(());
         }
-        // SAFETY: this value's own, freed here and not once more.
+        // SAFETY: this value owns the memory, and `ManuallyDrop` keeps it from being freed twice.
         unsafe { cuda_free_async(stream, this.buf) }
     }
 
-    /// A buffer of the elements at this address.
+    /// Creates a buffer from a device pointer and a number of elements.
     ///
     /// # Safety
-    /// There are so many, allocated by the driver and nobody else's.
+    /// The pointer must be to `capacity` elements that the driver allocated and that nothing else owns.
     pub unsafe fn from_raw_parts(ptr: DevicePointer<T>, capacity: usize) -> DeviceBuffer<T> {
         Self {
             buf: ptr,
@@ -89,10 +89,10 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         }
     }
 
-    /// Frees the buffer, as dropping it does, and says what came of it.
+    /// Frees the buffer and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the buffer.
+    /// Returns the driver's error and the buffer.
     pub fn drop(dev_buf: DeviceBuffer<T>) -> DropResult<DeviceBuffer<T>> {
         match dev_buf.free() {
             Ok(()) => {
@@ -107,33 +107,33 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         if self.buf.is_null() {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { cuda_free(self.buf) }
     }
 }
 
 #[cfg(feature = "bytemuck")]
 impl<T: DeviceCopy + Zeroable> DeviceBuffer<T> {
-    /// A buffer of `size` elements of zeros on the current device.
+    /// Allocates a buffer of `size` elements on the current device and fills it with zeros.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     pub fn zeroed(size: usize) -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         let mut made = unsafe { Self::uninitialized(size) }?;
         made.set_zero()?;
         Ok(made)
     }
 
-    /// Allocates and writes zeros in the order of a stream.
+    /// Allocates a buffer and fills it with zeros, in stream order.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     ///
     /// # Safety
-    /// The buffer is used only by what is ordered after this.
+    /// Only work that is ordered after this may use the buffer.
     pub unsafe fn zeroed_async(size: usize, stream: &Stream) -> CudaResult<Self> {
-        // SAFETY: written by what is queued next; the rest is the contract.
+        // SAFETY: the next queued operation writes the elements; the caller guarantees the rest.
         unsafe {
             let mut made = Self::uninitialized_async(size, stream)?;
             made.set_zero_async(stream)?;
@@ -144,20 +144,20 @@ impl<T: DeviceCopy + Zeroable> DeviceBuffer<T> {
 
 #[cfg(feature = "bytemuck")]
 impl<A: DeviceCopy + Pod> DeviceBuffer<A> {
-    /// The same bytes as elements of another type.
+    /// Reinterprets the elements as another type.
     ///
     /// # Panics
-    /// Where [`try_cast`](Self::try_cast) gives an error.
+    /// Panics if [`try_cast`](Self::try_cast) returns an error.
     pub fn cast<B: Pod + DeviceCopy>(self) -> DeviceBuffer<B> {
         self.try_cast()
             .unwrap_or_else(|error| panic!("a cast of a buffer: {error}"))
     }
 
-    /// The same bytes as elements of another type.
+    /// Reinterprets the elements as another type.
     ///
     /// # Errors
-    /// That the address is no multiple of the other type's alignment, or that the bytes are no whole number of its
-    /// elements. The buffer is then freed.
+    /// Returns an error if the address is not aligned for `B`, or if the size is not a multiple of the size of `B`. The
+    /// buffer is then freed.
     pub fn try_cast<B: Pod + DeviceCopy>(self) -> Result<DeviceBuffer<B>, PodCastError> {
         let bytes = self.len * size_of::<A>();
         let len = if size_of::<A>() == size_of::<B>() {
@@ -179,26 +179,27 @@ impl<A: DeviceCopy + Pod> DeviceBuffer<A> {
 }
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
-    /// A buffer on the current device with these elements.
+    /// Allocates a buffer on the current device and copies `slice` to it.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     pub fn from_slice(slice: &[T]) -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         let mut made = unsafe { Self::uninitialized(slice.len()) }?;
         made.copy_from_slice(slice)?;
         Ok(made)
     }
 
-    /// Allocates and copies in the order of a stream.
+    /// Allocates a buffer and copies `slice` to it, in stream order.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     ///
     /// # Safety
-    /// `slice` is there and not written to until the copy is done; the buffer is used only by what is ordered after it.
+    /// Until the copy has finished, `slice` must live and nothing may write to it. Only work that is ordered after the copy
+    /// may use the buffer.
     pub unsafe fn from_slice_async(slice: &[T], stream: &Stream) -> CudaResult<Self> {
-        // SAFETY: written by what is queued next; the rest is the contract.
+        // SAFETY: the next queued operation writes the elements; the caller guarantees the rest.
         unsafe {
             let mut made = Self::uninitialized_async(slice.len(), stream)?;
             made.copy_from_slice_async(slice, stream)?;
@@ -206,7 +207,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         }
     }
 
-    /// All elements.
+    /// Returns a slice of all elements.
     pub fn as_slice(&self) -> &DeviceSlice<T> {
         self
     }
@@ -216,21 +217,21 @@ impl<T: DeviceCopy> Deref for DeviceBuffer<T> {
     type Target = DeviceSlice<T>;
 
     fn deref(&self) -> &DeviceSlice<T> {
-        // SAFETY: there are so many elements, for as long as this is there.
+        // SAFETY: the buffer holds as many elements for as long as it lives.
         unsafe { DeviceSlice::from_raw_parts(self.buf, self.len) }
     }
 }
 
 impl<T: DeviceCopy> DerefMut for DeviceBuffer<T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
-        // SAFETY: there are so many elements, for as long as this is there.
+        // SAFETY: the buffer holds as many elements for as long as it lives.
         unsafe { DeviceSlice::from_raw_parts_mut(self.buf, self.len) }
     }
 }
 
 impl<T: DeviceCopy> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.free();
     }
 }

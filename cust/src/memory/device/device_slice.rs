@@ -1,4 +1,4 @@
-//! A part of a buffer on a device.
+//! A slice of a buffer in device memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,19 +17,19 @@ use crate::stream::Stream;
 #[cfg(feature = "bytemuck")]
 use crate::sys::{self, CUdeviceptr};
 
-/// Elements on a device that belong to a buffer.
+/// A slice of elements in device memory.
 ///
-/// A reference to it is an address on the device and a length. It has no bytes on the host, so that nothing there can
-/// follow it.
+/// A reference to a slice is a device address and a length. It refers to no bytes on the host, so host code cannot read
+/// through it.
 #[repr(transparent)]
 pub struct DeviceSlice<T: DeviceCopy> {
     _phantom: PhantomData<T>,
     slice: [()],
 }
 
-// SAFETY: elements that may go to another thread.
+// SAFETY: a slice of elements, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for DeviceSlice<T> {}
-// SAFETY: a shared reference only copies the elements.
+// SAFETY: a shared reference only allows copies of the elements.
 unsafe impl<T: Sync + DeviceCopy> Sync for DeviceSlice<T> {}
 
 impl<T: DeviceCopy> fmt::Debug for DeviceSlice<T> {
@@ -42,28 +42,28 @@ impl<T: DeviceCopy> fmt::Debug for DeviceSlice<T> {
 }
 
 impl<T: DeviceCopy> DeviceSlice<T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.slice.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the slice has no elements.
     pub fn is_empty(&self) -> bool {
         self.slice.is_empty()
     }
 
-    /// The address of the first element. Where there are no bytes it means nothing.
+    /// Returns the pointer to the first element. It is meaningless for a slice of zero bytes.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.slice.as_ptr().addr() as u64)
     }
 
-    /// The elements, copied to the host.
+    /// Copies the elements to the host.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         let mut values: Vec<T> = Vec::with_capacity(self.len());
-        // SAFETY: so many elements are readable on the device and writable here, and then they are there.
+        // SAFETY: the device slice and the vector's capacity hold `len` elements, and the copy initializes them.
         unsafe {
             memcpy_dtoh(
                 values.as_mut_ptr().cast(),
@@ -75,34 +75,34 @@ impl<T: DeviceCopy> DeviceSlice<T> {
         Ok(values)
     }
 
-    /// The elements at an address.
+    /// Creates a slice from a device pointer and a number of elements.
     ///
     /// # Safety
-    /// There are so many, for as long as the reference is there, and nothing writes to them meanwhile that it is not ordered
-    /// with.
+    /// The pointer must be to `len` elements that live as long as the reference. Every write to them in that time must be
+    /// ordered with the uses of the reference.
     #[allow(clippy::needless_pass_by_value)]
     pub unsafe fn from_raw_parts<'a>(ptr: DevicePointer<T>, len: usize) -> &'a DeviceSlice<T> {
         let slice = ptr::slice_from_raw_parts(address(ptr), len) as *const Self;
-        // SAFETY: no bytes, at an address that is not null.
+        // SAFETY: the slice has no bytes on the host, and its address is not null.
         unsafe { &*slice }
     }
 
-    /// The elements at an address.
+    /// Creates a mutable slice from a device pointer and a number of elements.
     ///
     /// # Safety
-    /// There are so many, for as long as the reference is there, and nothing else uses them meanwhile that it is not
-    /// ordered with.
+    /// The pointer must be to `len` elements that live as long as the reference. Every other use of them in that time must
+    /// be ordered with the uses of the reference.
     pub unsafe fn from_raw_parts_mut<'a>(
         ptr: DevicePointer<T>,
         len: usize,
     ) -> &'a mut DeviceSlice<T> {
         let slice = ptr::slice_from_raw_parts_mut(address(ptr), len) as *mut Self;
-        // SAFETY: no bytes, at an address that is not null.
+        // SAFETY: the slice has no bytes on the host, and its address is not null.
         unsafe { &mut *slice }
     }
 }
 
-/// An address as a reference can have it: not 0, which is what a buffer without bytes has.
+/// Returns the address for a reference, which must not be 0. A buffer of zero bytes has the address 0.
 fn address<T: DeviceCopy>(pointer: DevicePointer<T>) -> *mut () {
     if pointer.is_null() {
         ptr::dangling_mut()
@@ -113,70 +113,70 @@ fn address<T: DeviceCopy>(pointer: DevicePointer<T>) -> *mut () {
 
 #[cfg(feature = "bytemuck")]
 impl<T: DeviceCopy + Pod> DeviceSlice<T> {
-    /// Writes `value` to every byte.
+    /// Sets every byte to `value`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_8(&mut self, value: u8) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable.
+        // SAFETY: the range is valid for writes.
         self.set(1, |to, count| unsafe { sys::cuMemsetD8(to, value, count) })
     }
 
-    /// Queues a write of `value` to every byte.
+    /// Queues a fill that sets every byte to `value`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// Until it is done the memory is there and nothing else uses it.
+    /// Until the fill has finished, the memory must live and nothing else may use it.
     pub unsafe fn set_8_async(&mut self, value: u8, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable; the rest is the contract.
+        // SAFETY: the range is valid for writes; the caller guarantees the rest.
         self.set(1, |to, count| unsafe {
             sys::cuMemsetD8Async(to, value, count, stream.as_inner())
         })
     }
 
-    /// Writes `value` to every two bytes.
+    /// Sets every 2-byte word to `value`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where the bytes or the address are no multiple of two, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if the size or the address is not a multiple of 2 bytes, or the driver's error.
     pub fn set_16(&mut self, value: u16) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable.
+        // SAFETY: the range is valid for writes.
         self.set(2, |to, count| unsafe { sys::cuMemsetD16(to, value, count) })
     }
 
-    /// Queues a write of `value` to every two bytes.
+    /// Queues a fill that sets every 2-byte word to `value`.
     ///
     /// # Errors
-    /// As of [`set_16`](Self::set_16).
+    /// Returns the errors of [`set_16`](Self::set_16).
     ///
     /// # Safety
-    /// Until it is done the memory is there and nothing else uses it.
+    /// Until the fill has finished, the memory must live and nothing else may use it.
     pub unsafe fn set_16_async(&mut self, value: u16, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable; the rest is the contract.
+        // SAFETY: the range is valid for writes; the caller guarantees the rest.
         self.set(2, |to, count| unsafe {
             sys::cuMemsetD16Async(to, value, count, stream.as_inner())
         })
     }
 
-    /// Writes `value` to every four bytes.
+    /// Sets every 4-byte word to `value`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`] where the bytes or the address are no multiple of four, and what the driver says.
+    /// Returns [`CudaError::InvalidValue`] if the size or the address is not a multiple of 4 bytes, or the driver's error.
     pub fn set_32(&mut self, value: u32) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable.
+        // SAFETY: the range is valid for writes.
         self.set(4, |to, count| unsafe { sys::cuMemsetD32(to, value, count) })
     }
 
-    /// Queues a write of `value` to every four bytes.
+    /// Queues a fill that sets every 4-byte word to `value`.
     ///
     /// # Errors
-    /// As of [`set_32`](Self::set_32).
+    /// Returns the errors of [`set_32`](Self::set_32).
     ///
     /// # Safety
-    /// Until it is done the memory is there and nothing else uses it.
+    /// Until the fill has finished, the memory must live and nothing else may use it.
     pub unsafe fn set_32_async(&mut self, value: u32, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable; the rest is the contract.
+        // SAFETY: the range is valid for writes; the caller guarantees the rest.
         self.set(4, |to, count| unsafe {
             sys::cuMemsetD32Async(to, value, count, stream.as_inner())
         })
@@ -185,24 +185,24 @@ impl<T: DeviceCopy + Pod> DeviceSlice<T> {
 
 #[cfg(feature = "bytemuck")]
 impl<T: DeviceCopy + Zeroable> DeviceSlice<T> {
-    /// Writes zeros.
+    /// Sets every byte to zero.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn set_zero(&mut self) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable, and zeros are a value.
+        // SAFETY: the range is valid for writes, and `T` is `Zeroable`.
         self.set(1, |to, count| unsafe { sys::cuMemsetD8(to, 0, count) })
     }
 
-    /// Queues a write of zeros.
+    /// Queues a fill that sets every byte to zero.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// Until it is done the memory is there and nothing else uses it.
+    /// Until the fill has finished, the memory must live and nothing else may use it.
     pub unsafe fn set_zero_async(&mut self, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: so many bytes are writable, and zeros are a value; the rest is the contract.
+        // SAFETY: the range is valid for writes, and `T` is `Zeroable`; the caller guarantees the rest.
         self.set(1, |to, count| unsafe {
             sys::cuMemsetD8Async(to, 0, count, stream.as_inner())
         })
@@ -210,7 +210,7 @@ impl<T: DeviceCopy + Zeroable> DeviceSlice<T> {
 }
 
 impl<T: DeviceCopy> DeviceSlice<T> {
-    /// Writes the slice as so many units of `size` bytes.
+    /// Calls `write` with the address and the number of words of `size` bytes, if there are any.
     #[cfg(feature = "bytemuck")]
     fn set(
         &mut self,
@@ -227,7 +227,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
         write(to, bytes / size).to_result()
     }
 
-    /// The bytes to copy where the other end has so many elements.
+    /// Returns the bytes to copy, or an error if the other end does not have as many elements.
     fn bytes_with(&self, len: usize) -> CudaResult<usize> {
         if len == self.len() {
             Ok(self.size_in_bytes())
@@ -240,19 +240,19 @@ impl<T: DeviceCopy> DeviceSlice<T> {
 impl<T: DeviceCopy> DeviceSlice<T> {
     pub(super) fn copy_from_slice(&mut self, from: &[T]) -> CudaResult<()> {
         let bytes = self.bytes_with(from.len())?;
-        // SAFETY: so many bytes at both ends.
+        // SAFETY: both ranges have that many bytes.
         unsafe { memcpy_htod(self.as_raw_ptr(), from.as_ptr().cast(), bytes) }
     }
 
     /// # Safety
-    /// As of [`AsyncCopyDestination::async_copy_from`].
+    /// The conditions of [`AsyncCopyDestination::async_copy_from`] must hold.
     pub(super) unsafe fn copy_from_slice_async(
         &mut self,
         from: &[T],
         stream: &Stream,
     ) -> CudaResult<()> {
         let bytes = self.bytes_with(from.len())?;
-        // SAFETY: so many bytes at both ends; the rest is the contract.
+        // SAFETY: both ranges have that many bytes; the caller guarantees the rest.
         unsafe { memcpy_htod_async(self.as_raw_ptr(), from.as_ptr().cast(), bytes, stream) }
     }
 }
@@ -267,7 +267,7 @@ impl<T: DeviceCopy, I: AsRef<[T]> + AsMut<[T]> + ?Sized> CopyDestination<I> for 
     fn copy_to(&self, val: &mut I) -> CudaResult<()> {
         let to = val.as_mut();
         let bytes = self.bytes_with(to.len())?;
-        // SAFETY: so many bytes at both ends.
+        // SAFETY: both ranges have that many bytes.
         unsafe { memcpy_dtoh(to.as_mut_ptr().cast(), self.as_raw_ptr(), bytes) }
     }
 }
@@ -275,7 +275,7 @@ impl<T: DeviceCopy, I: AsRef<[T]> + AsMut<[T]> + ?Sized> CopyDestination<I> for 
 impl<T: DeviceCopy> CopyDestination<DeviceSlice<T>> for DeviceSlice<T> {
     fn copy_from(&mut self, val: &DeviceSlice<T>) -> CudaResult<()> {
         let bytes = self.bytes_with(val.len())?;
-        // SAFETY: so many bytes at both ends.
+        // SAFETY: both ranges have that many bytes.
         unsafe { memcpy_dtod(self.as_raw_ptr(), val.as_raw_ptr(), bytes) }
     }
 
@@ -299,14 +299,14 @@ impl<T: DeviceCopy, I: AsRef<[T]> + AsMut<[T]> + ?Sized> AsyncCopyDestination<I>
     for DeviceSlice<T>
 {
     unsafe fn async_copy_from(&mut self, val: &I, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.copy_from_slice_async(val.as_ref(), stream) }
     }
 
     unsafe fn async_copy_to(&self, val: &mut I, stream: &Stream) -> CudaResult<()> {
         let to = val.as_mut();
         let bytes = self.bytes_with(to.len())?;
-        // SAFETY: so many bytes at both ends; the rest is the contract.
+        // SAFETY: both ranges have that many bytes; the caller guarantees the rest.
         unsafe { memcpy_dtoh_async(to.as_mut_ptr().cast(), self.as_raw_ptr(), bytes, stream) }
     }
 }
@@ -314,25 +314,25 @@ impl<T: DeviceCopy, I: AsRef<[T]> + AsMut<[T]> + ?Sized> AsyncCopyDestination<I>
 impl<T: DeviceCopy> AsyncCopyDestination<DeviceSlice<T>> for DeviceSlice<T> {
     unsafe fn async_copy_from(&mut self, val: &DeviceSlice<T>, stream: &Stream) -> CudaResult<()> {
         let bytes = self.bytes_with(val.len())?;
-        // SAFETY: so many bytes at both ends; the rest is the contract.
+        // SAFETY: both ranges have that many bytes; the caller guarantees the rest.
         unsafe { memcpy_dtod_async(self.as_raw_ptr(), val.as_raw_ptr(), bytes, stream) }
     }
 
     unsafe fn async_copy_to(&self, val: &mut DeviceSlice<T>, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { val.async_copy_from(self, stream) }
     }
 }
 
 impl<T: DeviceCopy> AsyncCopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
     unsafe fn async_copy_from(&mut self, val: &DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.async_copy_from(val.as_slice(), stream) }
     }
 
     unsafe fn async_copy_to(&self, val: &mut DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
         let to: &mut DeviceSlice<T> = val;
-        // SAFETY: by the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { to.async_copy_from(self, stream) }
     }
 }

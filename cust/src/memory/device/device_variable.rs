@@ -1,4 +1,4 @@
-//! A value on the host and on a device.
+//! A value in host memory and in device memory.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,7 +6,7 @@ use super::{CopyDestination, DeviceBox};
 use crate::error::CudaResult;
 use crate::memory::{DeviceCopy, DevicePointer};
 
-/// A value on the host with a second one on a device; copies from the one to the other are made when they are asked for.
+/// A value in host memory with a second one in device memory. The two are only copied by explicit calls.
 #[derive(Debug)]
 pub struct DeviceVariable<T: DeviceCopy> {
     mem: DeviceBox<T>,
@@ -14,10 +14,10 @@ pub struct DeviceVariable<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> DeviceVariable<T> {
-    /// The value, on both.
+    /// Creates the variable with the value `var` on the host and on the device.
     ///
     /// # Errors
-    /// What the driver says of the allocation and the copy.
+    /// Returns the driver's error of the allocation or the copy.
     pub fn new(var: T) -> CudaResult<Self> {
         Ok(Self {
             mem: DeviceBox::new(&var)?,
@@ -25,23 +25,23 @@ impl<T: DeviceCopy> DeviceVariable<T> {
         })
     }
 
-    /// Copies the host's value to the device.
+    /// Copies the host value to the device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn copy_htod(&mut self) -> CudaResult<()> {
         self.mem.copy_from(&self.var)
     }
 
-    /// Copies the device's value to the host.
+    /// Copies the device value to the host.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn copy_dtoh(&mut self) -> CudaResult<()> {
         self.mem.copy_to(&mut self.var)
     }
 
-    /// The address of the device's value.
+    /// Returns the pointer to the device value.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         self.mem.as_device_ptr()
     }

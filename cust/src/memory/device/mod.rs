@@ -1,4 +1,4 @@
-//! Memory of a device: a value, a buffer, a slice of it.
+//! Device memory: a value, a buffer, a slice.
 
 mod device_box;
 mod device_buffer;
@@ -15,40 +15,40 @@ pub use self::slice_index::*;
 use crate::error::CudaResult;
 use crate::stream::Stream;
 
-/// What can be copied to and from, with both ends of the same length.
+/// A copy source and destination. Both ends of a copy must have the same length.
 pub trait CopyDestination<O: ?Sized>: crate::private::Sealed {
-    /// Copies from `source` to this.
+    /// Copies from `source` to `self`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`](crate::error::CudaError::InvalidValue) where the lengths differ, and what the driver
-    /// says.
+    /// Returns [`CudaError::InvalidValue`](crate::error::CudaError::InvalidValue) if the lengths differ, or the driver's
+    /// error.
     fn copy_from(&mut self, source: &O) -> CudaResult<()>;
 
-    /// Copies from this to `dest`.
+    /// Copies from `self` to `dest`.
     ///
     /// # Errors
-    /// As of [`copy_from`](Self::copy_from).
+    /// Returns the errors of [`copy_from`](Self::copy_from).
     fn copy_to(&self, dest: &mut O) -> CudaResult<()>;
 }
 
-/// What can be copied to and from in the order of a stream, with both ends of the same length.
+/// A copy source and destination of stream-ordered copies. Both ends of a copy must have the same length.
 pub trait AsyncCopyDestination<O: ?Sized>: crate::private::Sealed {
-    /// Queues a copy from `source` to this.
+    /// Queues a copy from `source` to `self`.
     ///
     /// # Errors
-    /// [`CudaError::InvalidValue`](crate::error::CudaError::InvalidValue) where the lengths differ, and what the driver
-    /// says.
+    /// Returns [`CudaError::InvalidValue`](crate::error::CudaError::InvalidValue) if the lengths differ, or the driver's
+    /// error.
     ///
     /// # Safety
-    /// Until the copy is done both are there, nothing writes to `source`, and nothing uses this.
+    /// Until the copy has finished, both ends must live, nothing may write to `source`, and nothing may use `self`.
     unsafe fn async_copy_from(&mut self, source: &O, stream: &Stream) -> CudaResult<()>;
 
-    /// Queues a copy from this to `dest`.
+    /// Queues a copy from `self` to `dest`.
     ///
     /// # Errors
-    /// As of [`async_copy_from`](Self::async_copy_from).
+    /// Returns the errors of [`async_copy_from`](Self::async_copy_from).
     ///
     /// # Safety
-    /// Until the copy is done both are there, nothing writes to this, and nothing uses `dest`.
+    /// Until the copy has finished, both ends must live, nothing may write to `self`, and nothing may use `dest`.
     unsafe fn async_copy_to(&self, dest: &mut O, stream: &Stream) -> CudaResult<()>;
 }

@@ -1,4 +1,4 @@
-//! Indices of slices on a device: one element, or a range.
+//! Indices of device slices: one element, or a range.
 
 use std::ops::{
     Index, IndexMut, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
@@ -7,57 +7,57 @@ use std::ops::{
 use super::DeviceSlice;
 use crate::memory::DeviceCopy;
 
-/// What a slice on a device can be indexed by. A number gives a slice of one element.
+/// An index of a device slice. A number selects a slice of one element.
 pub trait DeviceSliceIndex<T: DeviceCopy> {
-    /// The part, unchecked.
+    /// Returns the selected part without a bounds check.
     ///
     /// # Safety
-    /// It is inside of the slice.
+    /// The index must be within the slice.
     unsafe fn get_unchecked(self, slice: &DeviceSlice<T>) -> &DeviceSlice<T>;
 
-    /// The part.
+    /// Returns the selected part.
     ///
     /// # Panics
-    /// Where it is not inside of the slice.
+    /// Panics if the index is out of bounds.
     fn index(self, slice: &DeviceSlice<T>) -> &DeviceSlice<T>;
 
-    /// The part, to write to, unchecked.
+    /// Returns the selected part, mutably, without a bounds check.
     ///
     /// # Safety
-    /// It is inside of the slice.
+    /// The index must be within the slice.
     unsafe fn get_unchecked_mut(self, slice: &mut DeviceSlice<T>) -> &mut DeviceSlice<T>;
 
-    /// The part, to write to.
+    /// Returns the selected part, mutably.
     ///
     /// # Panics
-    /// Where it is not inside of the slice.
+    /// Panics if the index is out of bounds.
     fn index_mut(self, slice: &mut DeviceSlice<T>) -> &mut DeviceSlice<T>;
 }
 
 impl<T: DeviceCopy> DeviceSliceIndex<T> for Range<usize> {
     unsafe fn get_unchecked(self, slice: &DeviceSlice<T>) -> &DeviceSlice<T> {
         let start = slice.as_device_ptr().wrapping_add(self.start);
-        // SAFETY: inside of the slice, by the contract, and borrowed from it.
+        // SAFETY: the caller guarantees that the range is inside the slice; the result borrows from the slice.
         unsafe { DeviceSlice::from_raw_parts(start, self.end - self.start) }
     }
 
     #[track_caller]
     fn index(self, slice: &DeviceSlice<T>) -> &DeviceSlice<T> {
         check(&self, slice.len());
-        // SAFETY: inside of the slice.
+        // SAFETY: `check` found the range inside the slice.
         unsafe { self.get_unchecked(slice) }
     }
 
     unsafe fn get_unchecked_mut(self, slice: &mut DeviceSlice<T>) -> &mut DeviceSlice<T> {
         let start = slice.as_device_ptr().wrapping_add(self.start);
-        // SAFETY: inside of the slice, by the contract, and borrowed from it.
+        // SAFETY: the caller guarantees that the range is inside the slice; the result borrows from the slice.
         unsafe { DeviceSlice::from_raw_parts_mut(start, self.end - self.start) }
     }
 
     #[track_caller]
     fn index_mut(self, slice: &mut DeviceSlice<T>) -> &mut DeviceSlice<T> {
         check(&self, slice.len());
-        // SAFETY: inside of the slice.
+        // SAFETY: `check` found the range inside the slice.
         unsafe { self.get_unchecked_mut(slice) }
     }
 }
@@ -75,7 +75,7 @@ fn check(range: &Range<usize>, len: usize) {
     );
 }
 
-/// The range that an index is, of a slice of that length.
+/// Converts an index to a range of a slice of length `len`.
 trait IntoRange {
     fn range(self, len: usize) -> Range<usize>;
 }
@@ -99,7 +99,7 @@ impl IntoRange for RangeTo<usize> {
 
 impl IntoRange for RangeFrom<usize> {
     fn range(self, len: usize) -> Range<usize> {
-        // A start behind the end is told as such, not as an empty range.
+        // A start behind the end is reported as such, not as an empty range.
         self.start..len
     }
 }
@@ -117,7 +117,7 @@ impl IntoRange for RangeInclusive<usize> {
         let behind = end
             .checked_add(1)
             .expect("a slice on a device up to the largest number");
-        // One that was iterated to its end is empty.
+        // An inclusive range that was iterated to its end is empty.
         if self.is_empty() && start <= end {
             behind..behind
         } else {
@@ -138,7 +138,7 @@ macro_rules! by_range {
         impl<T: DeviceCopy> DeviceSliceIndex<T> for $index {
             unsafe fn get_unchecked(self, slice: &DeviceSlice<T>) -> &DeviceSlice<T> {
                 let range = self.range(slice.len());
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { DeviceSliceIndex::get_unchecked(range, slice) }
             }
 
@@ -149,7 +149,7 @@ macro_rules! by_range {
 
             unsafe fn get_unchecked_mut(self, slice: &mut DeviceSlice<T>) -> &mut DeviceSlice<T> {
                 let range = self.range(slice.len());
-                // SAFETY: by the contract.
+                // SAFETY: the caller upholds the contract.
                 unsafe { DeviceSliceIndex::get_unchecked_mut(range, slice) }
             }
 
@@ -192,7 +192,7 @@ mod tests {
     use crate::memory::DevicePointer;
 
     fn slice() -> &'static DeviceSlice<u32> {
-        // SAFETY: nothing is followed.
+        // SAFETY: the pointer is never dereferenced.
         unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(0x1000), 10) }
     }
 
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_slice_without_bytes_is_no_null_reference() {
-        // SAFETY: nothing is followed.
+        // SAFETY: the pointer is never dereferenced.
         let empty = unsafe { DeviceSlice::<u32>::from_raw_parts(DevicePointer::null(), 0) };
         assert!(empty.is_empty() && !empty.as_device_ptr().is_null());
         assert_eq!(size_of_val(empty), 0);

@@ -1,4 +1,4 @@
-//! A value in locked memory.
+//! A value in pinned host memory.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -7,22 +7,22 @@ use std::ptr::NonNull;
 use crate::error::CudaResult;
 use crate::memory::{DeviceCopy, cuda_free_locked, cuda_malloc_locked};
 
-/// A value in locked memory of the host, freed with this.
+/// An owned value in pinned host memory, which a drop frees.
 #[derive(Debug)]
 pub struct LockedBox<T: DeviceCopy> {
     pub(crate) ptr: *mut T,
 }
 
-// SAFETY: it owns its value, which may go to another thread.
+// SAFETY: the box owns its value, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for LockedBox<T> {}
-// SAFETY: a shared reference only reads the value.
+// SAFETY: a shared reference only allows reads of the value.
 unsafe impl<T: Sync + DeviceCopy> Sync for LockedBox<T> {}
 
 impl<T: DeviceCopy> LockedBox<T> {
-    /// Room for a value.
+    /// Allocates a box without initializing it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     ///
     /// # Safety
     /// The value must be written before it is read.
@@ -30,18 +30,18 @@ impl<T: DeviceCopy> LockedBox<T> {
         let ptr = if size_of::<T>() == 0 {
             NonNull::dangling().as_ptr()
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { cuda_malloc_locked(1) }?
         };
         Ok(Self { ptr })
     }
 
-    /// A box with this value.
+    /// Allocates a box with the value `val`.
     ///
     /// # Errors
-    /// What the driver says.
+    /// Returns the driver's error.
     pub fn new(val: &T) -> CudaResult<Self> {
-        // SAFETY: written at once.
+        // SAFETY: the memory is written before it is read.
         unsafe {
             let made = Self::uninitialized()?;
             made.ptr.write(*val);
@@ -49,20 +49,20 @@ impl<T: DeviceCopy> LockedBox<T> {
         }
     }
 
-    /// The pointer to the value, which is then the caller's to free.
+    /// Returns the pointer to the value, whose memory the caller must then free.
     pub fn into_raw(self) -> *mut T {
         ManuallyDrop::new(self).ptr
     }
 
-    /// A box of the value at a pointer.
+    /// Creates a box from a pointer.
     ///
     /// # Safety
-    /// It is one of [`into_raw`](Self::into_raw), and nobody else's.
+    /// The pointer must come from [`into_raw`](Self::into_raw), and nothing else may own it.
     pub unsafe fn from_raw(ptr: *mut T) -> Self {
         Self { ptr }
     }
 
-    /// The pointer to the value.
+    /// Returns the pointer to the value.
     pub fn as_raw(&self) -> *mut T {
         self.ptr
     }
@@ -71,7 +71,7 @@ impl<T: DeviceCopy> LockedBox<T> {
 impl<T: DeviceCopy> Drop for LockedBox<T> {
     fn drop(&mut self) {
         if size_of::<T>() != 0 {
-            // SAFETY: this value's own. There is nobody to tell of an error.
+            // SAFETY: this value owns the handle. A destructor cannot return an error.
             let _ = unsafe { cuda_free_locked(self.ptr) };
         }
     }
@@ -81,14 +81,14 @@ impl<T: DeviceCopy> Deref for LockedBox<T> {
     type Target = T;
 
     fn deref(&self) -> &Self::Target {
-        // SAFETY: a value is there.
+        // SAFETY: the pointer is to an initialized value that this box owns.
         unsafe { &*self.ptr }
     }
 }
 
 impl<T: DeviceCopy> DerefMut for LockedBox<T> {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        // SAFETY: a value is there.
+        // SAFETY: the pointer is to an initialized value that this box owns.
         unsafe { &mut *self.ptr }
     }
 }

@@ -1,4 +1,4 @@
-//! A buffer in locked memory.
+//! A buffer in pinned host memory.
 
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -8,25 +8,26 @@ use std::slice;
 use crate::error::{CudaResult, DropResult};
 use crate::memory::{DeviceCopy, cuda_free_locked, cuda_malloc_locked};
 
-/// Elements in locked memory of the host, freed with this. Copies from and to it can run beside other work.
+/// An owned buffer of elements in pinned host memory, which a drop frees. Copies from and to it can overlap with other
+/// work.
 #[derive(Debug)]
 pub struct LockedBuffer<T: DeviceCopy> {
     buf: *mut T,
     capacity: usize,
 }
 
-// SAFETY: it owns its elements, which may go to another thread.
+// SAFETY: the buffer owns its elements, and `T` is `Send`.
 unsafe impl<T: Send + DeviceCopy> Send for LockedBuffer<T> {}
-// SAFETY: a shared reference only reads the elements.
+// SAFETY: a shared reference only allows reads of the elements.
 unsafe impl<T: Sync + DeviceCopy> Sync for LockedBuffer<T> {}
 
 impl<T: DeviceCopy + Clone> LockedBuffer<T> {
-    /// `size` times a value.
+    /// Allocates a buffer of `size` elements that all have the value `value`.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     pub fn new(value: &T, size: usize) -> CudaResult<Self> {
-        // SAFETY: written at once; there is room for so many elements.
+        // SAFETY: the memory is written before it is read, and has room for all elements.
         unsafe {
             let made = Self::uninitialized(size)?;
             for index in 0..size {
@@ -36,12 +37,12 @@ impl<T: DeviceCopy + Clone> LockedBuffer<T> {
         }
     }
 
-    /// The elements of a slice.
+    /// Allocates a buffer with the elements of `slice`.
     ///
     /// # Errors
-    /// As of [`uninitialized`](Self::uninitialized).
+    /// Returns the errors of [`uninitialized`](Self::uninitialized).
     pub fn from_slice(slice: &[T]) -> CudaResult<Self> {
-        // SAFETY: written at once; there is room for so many elements.
+        // SAFETY: the memory is written before it is read, and has room for all elements.
         unsafe {
             let made = Self::uninitialized(slice.len())?;
             made.buf
@@ -52,12 +53,11 @@ impl<T: DeviceCopy + Clone> LockedBuffer<T> {
 }
 
 impl<T: DeviceCopy> LockedBuffer<T> {
-    /// Room for `size` elements.
+    /// Allocates a buffer of `size` elements without initializing it.
     ///
     /// # Errors
-    /// What the driver says, and
-    /// [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) for more bytes than can be
-    /// counted.
+    /// Returns [`CudaError::InvalidMemoryAllocation`](crate::error::CudaError::InvalidMemoryAllocation) if the size
+    /// overflows a `usize`, or the driver's error.
     ///
     /// # Safety
     /// Elements must be written before they are read.
@@ -65,7 +65,7 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         let buf = if size == 0 || size_of::<T>() == 0 {
             NonNull::dangling().as_ptr()
         } else {
-            // SAFETY: by the contract.
+            // SAFETY: the caller upholds the contract.
             unsafe { cuda_malloc_locked(size) }?
         };
         Ok(Self {
@@ -74,20 +74,20 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         })
     }
 
-    /// All elements.
+    /// Returns a slice of all elements.
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
-    /// All elements.
+    /// Returns a mutable slice of all elements.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
-    /// A buffer of the elements at a pointer.
+    /// Creates a buffer from a pointer and a number of elements.
     ///
     /// # Safety
-    /// There are so many, allocated as locked memory and nobody else's.
+    /// The pointer must be to `size` elements in pinned memory that nothing else owns.
     pub unsafe fn from_raw_parts(ptr: *mut T, size: usize) -> LockedBuffer<T> {
         Self {
             buf: ptr,
@@ -95,10 +95,10 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         }
     }
 
-    /// Frees the buffer, as dropping it does, and says what came of it.
+    /// Frees the buffer and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
-    /// What the driver says, and the buffer.
+    /// Returns the driver's error and the buffer.
     pub fn drop(buf: LockedBuffer<T>) -> DropResult<LockedBuffer<T>> {
         match buf.free() {
             Ok(()) => {
@@ -113,7 +113,7 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         if self.capacity == 0 || size_of::<T>() == 0 {
             return Ok(());
         }
-        // SAFETY: this value's own; called once, at its end.
+        // SAFETY: this value owns the resource, and this is called once, at its end.
         unsafe { cuda_free_locked(self.buf) }
     }
 }
@@ -134,21 +134,21 @@ impl<T: DeviceCopy> Deref for LockedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: there are so many elements.
+        // SAFETY: the buffer holds as many initialized elements.
         unsafe { slice::from_raw_parts(self.buf, self.capacity) }
     }
 }
 
 impl<T: DeviceCopy> DerefMut for LockedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: there are so many elements.
+        // SAFETY: the buffer holds as many initialized elements.
         unsafe { slice::from_raw_parts_mut(self.buf, self.capacity) }
     }
 }
 
 impl<T: DeviceCopy> Drop for LockedBuffer<T> {
     fn drop(&mut self) {
-        // There is nobody to tell of an error.
+        // A destructor cannot return an error.
         let _ = self.free();
     }
 }

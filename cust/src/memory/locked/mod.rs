@@ -1,4 +1,4 @@
-//! Memory of the host that is locked in place.
+//! Pinned (page-locked) host memory.
 
 mod locked_box;
 mod locked_buffer;

@@ -1,4 +1,4 @@
-//! The start, devices, contexts, streams and events.
+//! Tests of initialization, devices, contexts, streams and events.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -91,8 +91,8 @@ fn what_is_set_of_a_context_can_be_asked() {
     let range = CurrentContext::get_stream_priority_range().expect("a range");
     assert_eq!((range.least, range.greatest), (0, -5));
     CurrentContext::synchronize().expect("nothing to wait for");
-    // A driver of tomorrow may answer what has no name today.
-    // SAFETY: a number.
+    // A newer driver may return values that have no name here.
+    // SAFETY: the argument is a number.
     assert_eq!(unsafe { cust::sys::cuCtxSetCacheConfig(77) }, 0);
     assert_eq!(
         CurrentContext::get_cache_config(),
@@ -189,7 +189,7 @@ fn a_callback_is_called_once_and_its_panic_ends_there() {
     stream
         .add_callback(Box::new(|_| std::panic::resume_unwind(Box::new("a panic"))))
         .expect("queued");
-    // One that is refused is not called, and what it holds is dropped.
+    // A callback that the driver refuses is dropped without being called.
     mock.driver.arm(crate::common::Plan::Once, 1, 999);
     let refused = stream.add_callback(Box::new(move |status| other.send(status).expect("sent")));
     assert_eq!(refused, Err(CudaError::UnknownError));
@@ -213,7 +213,7 @@ fn an_event_is_ready_when_the_work_before_it_is_done() {
     let from = LockedBuffer::from_slice(&[1_u32, 2, 3]).expect("locked memory");
     let mut to = DeviceBuffer::from_slice(&[0_u32; 3]).expect("a buffer");
     start.record(&stream).expect("recorded");
-    // SAFETY: both are there until the stream is done.
+    // SAFETY: both buffers live until the stream has finished.
     unsafe { to.async_copy_from(&from, &stream) }.expect("queued");
     end.record(&stream).expect("recorded");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Graphs, by capture and node by node.
+//! Tests of graphs, by capture and node by node.
 
 use cust::error::CudaError;
 use cust::graph::{
@@ -27,7 +27,7 @@ fn what_is_captured_is_done_when_the_graph_is_launched() {
         .begin_capture(CaptureMode::ThreadLocal)
         .expect("begun");
     assert_eq!(stream.capture_status(), Ok(CaptureStatus::Active));
-    // SAFETY: all is there until the graph was launched; the kernel is not run.
+    // SAFETY: all resources live until the graph was launched; the mock driver runs no kernel.
     unsafe {
         to.set_zero_async(&stream).expect("captured");
         launch!(module.first<<<4, 64, 0, stream>>>(from.as_device_ptr())).expect("captured");
@@ -65,7 +65,7 @@ fn what_is_captured_is_done_when_the_graph_is_launched() {
     drop(graph);
     for _ in 0..2 {
         to.set_8(9).expect("set");
-        // SAFETY: all is there.
+        // SAFETY: all resources are valid.
         let (result, calls) = mock.driver.calls_of(|| unsafe { exec.launch(&stream) });
         assert_eq!(result, Ok(()));
         assert_eq!(
@@ -89,7 +89,7 @@ fn nodes_are_added_after_others_and_launched_in_order() {
         module.get_function("second").expect("a kernel"),
     );
     let mut graph = Graph::new(GraphCreationFlags::NONE).expect("a graph");
-    // SAFETY: the kernels' parameters.
+    // SAFETY: the arguments match the kernels' parameters.
     let (a, b) = unsafe {
         let invocation = kernel_invocation!(first<<<1, 32, 0>>>(0x1234_u64));
         let a = graph.add_kernel_node(invocation, []).expect("a node");
@@ -136,7 +136,7 @@ fn nodes_are_added_after_others_and_launched_in_order() {
         graph.dump_debug_dotfile("a\0b"),
         Err(CudaError::InvalidValue)
     );
-    // SAFETY: given away and taken back.
+    // SAFETY: the handle comes from `into_raw`.
     drop(unsafe { Graph::from_raw(graph.into_raw()) });
     drop((module, stream, context));
     mock.nothing_is_left();
@@ -150,7 +150,7 @@ fn an_update_takes_over_a_graph_of_the_same_form() {
     let first = module.get_function("first").expect("a kernel");
     let one_node = |address: u64| {
         let mut graph = Graph::new(GraphCreationFlags::NONE).expect("a graph");
-        // SAFETY: the kernel's parameter.
+        // SAFETY: the argument matches the kernel's parameter.
         unsafe { graph.add_kernel_node(kernel_invocation!(first<<<1, 32, 0>>>(address)), []) }
             .expect("a node");
         graph

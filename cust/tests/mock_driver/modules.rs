@@ -1,4 +1,4 @@
-//! Modules, their globals, the linker, memory of other APIs.
+//! Tests of modules, their globals, the linker, and memory of other APIs.
 
 use cust::error::CudaError;
 use cust::external::ExternalMemory;
@@ -45,7 +45,7 @@ fn a_module_has_kernels_and_globals() {
     mock.nothing_is_left();
 }
 
-/// The one line that a program shows of it.
+/// The one-line message that a program shows for this error.
 fn line(error: CudaError) -> String {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 1, "{text}");
@@ -97,7 +97,7 @@ fn an_image_that_is_none_is_a_line_with_the_errors_name() {
     for bytes in [b"".as_slice(), b"text", b"\x7fELF", &[0xff; 64]] {
         refused(Module::from_cubin(bytes, &[]), invalid);
     }
-    // An image's beginning alone: machine code's, a fat binary's.
+    // Truncated images: machine code and a fat binary.
     for bytes in [b"\x7fELF".as_slice(), b"\x50\xed\x55\xba"] {
         refused(Module::from_fatbin(bytes, &[]), invalid);
     }
@@ -214,7 +214,7 @@ fn a_linker_makes_machine_code_of_what_is_added() {
 fn memory_of_other_apis_is_taken_over() {
     let mock = mock();
     let (context, stream) = mock.open();
-    // SAFETY: the make-believe driver follows no descriptor.
+    // SAFETY: the mock driver does not use the descriptor.
     let mut memory = unsafe { ExternalMemory::import(5, 4096) }.expect("memory");
     let part = memory.mapped_buffer::<u32>(1024, 256).expect("a part");
     assert_eq!(part.as_raw(), 0x7000_0100);

@@ -1,4 +1,4 @@
-//! Memory and copies.
+//! Tests of memory and copies.
 
 use cust::DeviceCopy;
 use cust::context::Context;
@@ -17,7 +17,7 @@ use cust::util::{DeviceCopyExt, SliceExt};
 
 use crate::common::{Mock, mock};
 
-/// Runs a test with a context and a stream, after which nothing may be left.
+/// Runs a test with a context and a stream, and checks that it releases everything.
 fn with_stream(work: impl FnOnce(&Mock, &Stream)) {
     let mock = mock();
     let (context, stream) = mock.open();
@@ -63,7 +63,7 @@ fn copies_of_different_lengths_are_errors() {
         assert_eq!(buffer.copy_to(&mut [0; 4]), refused);
         assert_eq!(buffer.copy_from(&other), refused);
         assert_eq!(buffer.copy_to(&mut other), refused);
-        // SAFETY: nothing is queued.
+        // SAFETY: the copies are refused, so nothing is queued.
         unsafe {
             assert_eq!(buffer.async_copy_from(&[1, 2], stream), refused);
             assert_eq!(buffer.async_copy_to(&mut [0; 4], stream), refused);
@@ -97,7 +97,7 @@ fn without_bytes_the_driver_is_not_asked() {
         drop((unit, units, locked, unified));
         assert_eq!(mock.driver.calls(), before);
         let refused = Some(CudaError::InvalidMemoryAllocation);
-        // SAFETY: nothing is allocated.
+        // SAFETY: the calls are refused, so nothing is allocated.
         unsafe {
             assert_eq!(cuda_malloc::<u8>(0).err(), refused);
             assert_eq!(cuda_malloc_async::<()>(stream, 7).err(), refused);
@@ -122,7 +122,7 @@ fn asynchronous_copies_arrive_when_the_stream_is_done() {
     with_stream(|_, stream| {
         let from = LockedBuffer::from_slice(&[1.5_f32, 2.5]).expect("locked memory");
         let mut back = LockedBuffer::new(&0.0_f32, 2).expect("locked memory");
-        // SAFETY: all is there until the stream is done, and used by nobody else.
+        // SAFETY: all buffers live until the stream has finished, and nothing else uses them.
         unsafe {
             let mut buffer = DeviceBuffer::from_slice_async(&from, stream).expect("a buffer");
             let mut other = DeviceBuffer::<f32>::zeroed_async(2, stream).expect("a buffer");
@@ -166,7 +166,7 @@ fn fills_are_of_one_two_or_four_bytes() {
         assert_eq!(bytes[..3].set_16(1), refused, "three bytes");
         assert_eq!(bytes[1..3].set_16(1), refused, "an odd address");
         assert_eq!(bytes[..6].set_32(1), refused, "six bytes");
-        // SAFETY: nothing else uses them until the stream is done.
+        // SAFETY: nothing else uses the buffers until the stream has finished.
         unsafe {
             bytes[..4].set_16_async(0x0605, stream).expect("queued");
             bytes[4..]
@@ -224,7 +224,7 @@ fn boxes_and_variables_hold_one_value() {
             Ok(0)
         );
         let raw = DeviceBox::into_device(there);
-        // SAFETY: the value that was given away.
+        // SAFETY: the pointer comes from the box that was given away.
         let there = unsafe { DeviceBox::from_device(raw) };
         assert_eq!(GpuBox::as_device_ptr(&there), raw);
         assert!(DeviceBox::drop(there).is_ok());
@@ -269,7 +269,7 @@ fn unified_memory_is_the_hosts_too() {
         ];
         assert_eq!(calls, expected);
         let pointer = UnifiedBox::into_unified(value);
-        // SAFETY: the value that was given away.
+        // SAFETY: the pointer comes from the box that was given away.
         unsafe { cuda_free_unified(pointer) }.expect("freed");
         assert!(UnifiedBuffer::drop(buffer).is_ok());
     });
@@ -279,10 +279,10 @@ fn unified_memory_is_the_hosts_too() {
 fn locked_memory_is_given_away_and_taken_back() {
     with_stream(|_, _| {
         let raw = LockedBox::new(&3_u8).expect("a box").into_raw();
-        // SAFETY: the value that was given away.
+        // SAFETY: the pointer comes from the box that was given away.
         let taken = unsafe { LockedBox::from_raw(raw) };
         assert_eq!((*taken, taken.as_raw()), (3, raw));
-        // SAFETY: written before it is read, freed once.
+        // SAFETY: the memory is written before it is read, and freed once.
         unsafe {
             let room = cuda_malloc_locked::<u32>(4).expect("room");
             room.write(7);
@@ -298,7 +298,7 @@ fn rectangles_are_copied_row_by_row() {
     with_stream(|_, _| {
         let values: Vec<u32> = (0..12).collect();
         let mut back = [0_u32; 6];
-        // SAFETY: three rows of two elements are there at each end.
+        // SAFETY: both ends have three rows of two elements.
         unsafe {
             let (room, pitch) = cuda_malloc_pitched::<u32>(2, 3).expect("room");
             assert_eq!(pitch, 512);
@@ -326,7 +326,7 @@ fn copies_go_from_device_to_device() {
     let far = DeviceBuffer::from_slice(&[1_u8, 2, 3]).expect("a buffer");
     let (context, stream) = mock.open();
     let near = DeviceBuffer::from_slice(&[0_u8; 3]).expect("a buffer");
-    // SAFETY: three elements at each end until the stream is done.
+    // SAFETY: both ends have three elements until the stream has finished.
     unsafe {
         memcpy_peer(
             near.as_device_ptr(),
@@ -354,7 +354,7 @@ fn pools_give_memory_in_the_order_of_a_stream() {
         let pool = MemoryPool::new(device, 1000).expect("a pool");
         pool.set_release_threshold(12345).expect("set");
         assert_eq!(pool.release_threshold(), Ok(12345));
-        // SAFETY: never read; freed once each.
+        // SAFETY: the memory is never read, and each allocation is freed once.
         unsafe {
             let room = pool.malloc_async::<u32>(stream, 200).expect("room");
             assert_eq!(
@@ -364,7 +364,7 @@ fn pools_give_memory_in_the_order_of_a_stream() {
             let more = pool.malloc_async::<u32>(stream, 100);
             assert_eq!(more.err(), Some(CudaError::OutOfMemory), "the pool's limit");
             cuda_free_async(stream, room).expect("freed");
-            // SAFETY: kept below.
+            // SAFETY: the pool lives longer.
             let before = MemoryPool::current_of(device).expect("the device's own");
             device.set_memory_pool(&pool).expect("set");
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What becomes of failing calls, and of the look-up of functions.
+//! Tests of failing calls and of the look-up of functions.
 
 use cust::context::Context;
 use cust::device::Device;
@@ -27,7 +27,7 @@ fn a_code_without_a_name_is_an_error_with_its_number() {
 #[test]
 fn an_error_says_name_number_and_text() {
     let _mock = mock();
-    // The driver has a name and a text for this one, a name for that one.
+    // The driver has a name and a text for the first error, and only a name for the second.
     let shown = |error: CudaError| error.to_string();
     assert_eq!(
         shown(CudaError::LaunchFailed),
@@ -37,7 +37,7 @@ fn an_error_says_name_number_and_text() {
         shown(CudaError::OutOfMemory),
         "CUDA_ERROR_OUT_OF_MEMORY (2)"
     );
-    // This one it does not know, but it has a name here.
+    // The driver does not know this error, but the crate has a name for it.
     assert_eq!(shown(CudaError::Timeout), "CUDA_ERROR_TIMEOUT (909)");
     let own = shown(CudaError::InvalidMemoryAllocation);
     assert_eq!(
@@ -46,7 +46,7 @@ fn an_error_says_name_number_and_text() {
     );
 }
 
-/// Fails each call of `work` and of the drop of what it gives in turn. Gives how many calls there were.
+/// Makes each driver call of `work`, and of the drop of its result, fail in turn. Returns the number of calls.
 fn fail_each<T>(work: impl Fn() -> Result<T, CudaError>) -> u64 {
     let mock = mock();
     let (context, stream) = mock.open();
@@ -59,7 +59,7 @@ fn fail_each<T>(work: impl Fn() -> Result<T, CudaError>) -> u64 {
         let result = work().map(drop);
         let (_, failed) = mock.driver.disarm();
         let failed = failed.expect("one failed");
-        // A drop has nobody to tell, and the make-believe driver then keeps what was not given back.
+        // A drop cannot return an error, and the mock driver then keeps the resource.
         let gives_back = ["Free", "Destroy", "Unload", "Release"];
         let is_drop = gives_back.iter().any(|part| failed.contains(part));
         let expected = if is_drop {
@@ -96,7 +96,7 @@ fn what_cannot_be_given_back_is_given_to_the_caller() {
     let buffer = DeviceBuffer::from_slice(&[1_u32, 2, 3]).expect("a buffer");
     let address = buffer.as_device_ptr();
     mock.driver.arm(Plan::Once, 1, 9999);
-    // SAFETY: null is nothing.
+    // SAFETY: null is no allocation.
     assert_eq!(unsafe { cust::sys::cuMemFree(0) }, 9999);
     mock.driver.arm(Plan::Once, 1, 719);
     let Err((error, stream)) = Stream::drop(stream) else {
@@ -126,10 +126,10 @@ fn memory_that_the_driver_will_not_free_in_a_streams_order_stays() {
     assert_eq!(value.drop_async(&stream), Err(CudaError::LaunchFailed));
     let (_, failed) = mock.driver.disarm();
     assert_eq!(failed.as_deref(), Some("cuMemFreeAsync"));
-    // Both are there still, and can be freed by who knows that nothing uses them.
+    // Both allocations still exist. A caller who knows that nothing uses them can free them.
     assert_eq!(mock.driver.live_in_all(), before + 2);
     for address in addresses {
-        // SAFETY: allocated above, and not freed.
+        // SAFETY: the memory was allocated above and is not freed.
         unsafe { cust::memory::cuda_free(address) }.expect("freed");
     }
     drop((stream, context));
@@ -154,7 +154,7 @@ fn functions_are_looked_up_by_the_driver_in_the_form_declared_here() {
         missing, 0,
         "functions that the driver's own look-up has not in that version"
     );
-    // A driver before CUDA 11.3 has no such look-up: then the exported names are taken.
+    // A driver before CUDA 11.3 has no look-up function: the exported names are used.
     mock.driver.refuse_lookups(true);
     let all = [
         "cuMemAlloc",

@@ -1,4 +1,4 @@
-//! The crate against a make-believe driver, whose memory is the host's and which runs no kernels.
+//! Tests of the crate with the mock driver, whose device memory is host memory and which runs no kernels.
 
 #![cfg(all(unix, not(target_os = "macos")))]
 

@@ -1,4 +1,4 @@
-//! Kernels: attributes, occupancy, launches; tensor maps.
+//! Tests of kernels (attributes, occupancy, launches) and of tensor maps.
 
 use cust::context::{CacheConfig, SharedMemoryConfig};
 use cust::error::CudaError;
@@ -31,7 +31,7 @@ fn a_launch_has_its_shape_and_its_arguments() {
         x.len()
     };
     let (result, calls) = mock.driver.calls_of(|| {
-        // SAFETY: the kernel's parameters; it is not run.
+        // SAFETY: the arguments match the kernel's parameters; the mock driver runs no kernel.
         unsafe {
             launch!(saxpy<<<(2, 3), BlockSize::xyz(4, 5, 6), 128, stream>>>(
                 1.5_f32,
@@ -56,7 +56,7 @@ fn a_kernel_is_launched_by_its_modules_name_and_its_own() {
     let mock = mock();
     let (context, stream) = mock.open();
     let module = Module::from_ptx(PTX, &[]).expect("a module");
-    // SAFETY: no parameters; none is run.
+    // SAFETY: the kernels have no parameters; the mock driver runs no kernel.
     unsafe {
         assert_eq!(launch!(module.nothing<<<1, 32, 0, stream>>>()), Ok(()));
         assert_eq!(
@@ -79,7 +79,7 @@ fn shared_memory_above_the_usual_is_asked_for_first() {
         .expect("allowed");
     let most = kernel.get_attribute(FunctionAttribute::MaxDynamicSharedSizeBytes);
     assert_eq!(most, Ok(100 * 1024));
-    // SAFETY: no parameters; it is not run.
+    // SAFETY: the kernel has no parameters; the mock driver runs no kernel.
     let result = unsafe { launch!(kernel<<<1, 32, 100 * 1024, stream>>>()) };
     assert_eq!(result, Ok(()));
     assert_eq!(
@@ -173,7 +173,7 @@ fn clusters_cooperation_and_priority_are_attributes_of_a_launch() {
             parameter(&n),
             parameter(&flag),
         ];
-        // SAFETY: the kernel's parameters; it is not run.
+        // SAFETY: the arguments match the kernel's parameters; the mock driver runs no kernel.
         unsafe { stream.launch_with(&kernel, &config, &arguments) }
     });
     assert_eq!(result, Ok(()));
@@ -245,7 +245,7 @@ fn a_tensor_map_is_what_the_driver_encodes() {
 fn a_map_of_pixels_under_a_mask_is_what_the_driver_encodes() {
     let mock = mock();
     let (context, stream) = mock.open();
-    // Eight images of 32 by 24 pixels of 64 channels; the mask has three by three.
+    // Eight images of 32 by 24 pixels with 64 channels, under a mask of 3 by 3.
     let (sizes, strides) = ([64, 32, 24, 8], [256, 8192, 196_608]);
     let mut images = Im2colTensor::new(TensorDataType::F32, &sizes, &strides, 16, 128);
     images.lower_corner = &[-1, -2];
