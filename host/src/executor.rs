@@ -14,7 +14,7 @@ use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 
 use crate::{
     cpu,
-    device::{CpuOptions, Device, DeviceInfo, DeviceKind, supported},
+    device::{CpuOptions, DeviceInfo, DeviceKind, supported},
     error::{Error, Result},
     module::Module,
 };
@@ -415,21 +415,18 @@ impl Executor {
 ///
 /// Where an owner cannot be told to wait, the work is waited for here: the owner may free its memory, or
 /// overwrite it, as soon as this returns.
-pub(crate) fn ordered<T>(
+pub(crate) fn ordered<'a, T>(
     user: &Arc<Executor>,
-    owners: &[&Device],
+    owners: impl Iterator<Item = &'a Arc<Executor>> + Clone,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    let others = || {
-        let executors = owners.iter().map(|owner| &owner.executor);
-        executors.filter(|owner| !Arc::ptr_eq(owner, user))
-    };
-    for owner in others() {
+    let others = owners.filter(|owner| !Arc::ptr_eq(owner, user));
+    for owner in others.clone() {
         user.wait_for(owner)?;
     }
     let value = work();
     let mut waits = Ok(());
-    for owner in others() {
+    for owner in others {
         if let Err(error) = owner.wait_for(user) {
             // Its own error would come again with the next call.
             let _ = user.synchronize();

@@ -139,7 +139,7 @@ fn of_variant(family: &str, name: &'static str) -> Vec<(&'static str, Run)> {
             Box::new(move |device| {
                 let a = device.upload_matrix(&floats(), 30, LEN / 30)?;
                 let mut c = device.upload_matrix(&floats()[..900], 30, 30)?;
-                let request = device.gemm(&a, &a).transpose_b().beta_c(2.0, &mut c);
+                let request = device.gemm(&a, &a).transpose_b().add_to(2.0, &mut c);
                 request.variant(name).run()?;
                 read(c.as_vector())
             }),

@@ -393,7 +393,7 @@ impl<T: Real> Problem for Rectangles<T> {
             let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
             let target = place.rect_mut(ABOVE.., columns(n))?;
             let request = request.alpha(T::from_f64(ALPHA));
-            request.beta_c(T::from_f64(BETA), target).run()?;
+            request.add_to(T::from_f64(BETA), target).run()?;
             *sum = Some(place);
             Ok(())
         };

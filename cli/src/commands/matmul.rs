@@ -102,7 +102,7 @@ fn matmul<T: Element + GemmElement>(
         }
     };
     let beta = factor("--beta", options.beta.unwrap_or(1.0))?;
-    let request = request.beta_c(beta, c);
+    let request = request.add_to(beta, c);
     let mut prepared = request
         .prepare()
         .map_err(|error| failed(error).within(path.display()))?;

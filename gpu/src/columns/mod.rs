@@ -59,29 +59,31 @@ mod launch {
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
     };
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
-    pub unsafe trait Kernels: Along {
-        /// The kernel of every variant, in the catalogue's order.
-        const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()];
+    /// The kernels are the family's own: launches keep the contracts of those.
+    pub unsafe trait Kernels: Along + Sized {
+        /// Those of every variant but `best`, in the catalogue's order.
+        const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1];
+        /// `best`.
+        const BEST: EntryOf<ColumnsBest<Self>>;
         /// The last pass of `best`.
-        const FOLD: &'static KernelDescriptor;
+        const FOLD: EntryOf<ColumnsFold<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $along {
-                const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &ColumnsColumnPerThread::<$along>::DESCRIPTOR,
-                    &ColumnsFourColumnsPerThread::<$along>::DESCRIPTOR,
-                    &ColumnsBest::<$along>::DESCRIPTOR,
+                const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1] = [
+                    Entry::of::<ColumnsColumnPerThread<$along>>(),
+                    Entry::of::<ColumnsFourColumnsPerThread<$along>>(),
                 ];
-                const FOLD: &'static KernelDescriptor = &ColumnsFold::<$along>::DESCRIPTOR;
+                const BEST: EntryOf<ColumnsBest<Self>> = Entry::of::<ColumnsBest<$along>>();
+                const FOLD: EntryOf<ColumnsFold<Self>> = Entry::of::<ColumnsFold<$along>>();
             }
         )* };
     }

@@ -66,35 +66,35 @@ pub const FAMILY: Family = Family {
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use cuda_std::kernel::{ByValue, Kernel, KernelDescriptor};
+    use cuda_std::kernel::{ByValue, Entry, EntryOf};
 
     /// An element type, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Real + ByValue {
         /// The kernels in the catalogue's order, by whether A and whether B is transposed.
-        const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()];
+        const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()];
         /// Those of `best` for small tiles.
-        const SMALL: [[&'static KernelDescriptor; 2]; 2];
+        const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2];
     }
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident, $small:ident;)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $ty {
-                const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()] = [
-                    [[&GemmNaive::<$ty>::DESCRIPTOR; 2]; 2],
-                    [[&GemmTiled::<$ty>::DESCRIPTOR; 2]; 2],
+                const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()] = [
+                    [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
+                    [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
                     // A lies along k as it is, B when it is transposed.
                     [
-                        [&$best::<true, false>::DESCRIPTOR, &$best::<true, true>::DESCRIPTOR],
-                        [&$best::<false, false>::DESCRIPTOR, &$best::<false, true>::DESCRIPTOR],
+                        [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
+                        [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],
                     ],
                 ];
-                const SMALL: [[&'static KernelDescriptor; 2]; 2] = [
-                    [&$small::<true, false>::DESCRIPTOR, &$small::<true, true>::DESCRIPTOR],
-                    [&$small::<false, false>::DESCRIPTOR, &$small::<false, true>::DESCRIPTOR],
+                const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2] = [
+                    [Entry::of::<$small<true, false>>(), Entry::of::<$small<true, true>>()],
+                    [Entry::of::<$small<false, false>>(), Entry::of::<$small<false, true>>()],
                 ];
             }
         )* };

@@ -80,28 +80,29 @@ use with_binnings;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
-    /// The kernels of a binning: one per variant, in the catalogue's order; none for `serial`.
+    /// The kernels of a binning.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Binning {
-        /// The kernels.
-        const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()];
+        /// Those of `global_atomic`, `privatized` and `privatized_coarsened`.
+        const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3];
+        /// `best`.
+        const BEST: EntryOf<HistogramBest<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($binning:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $binning {
-                const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()] = [
-                    None,
-                    Some(&HistogramGlobalAtomic::<$binning>::DESCRIPTOR),
-                    Some(&HistogramPrivatized::<$binning>::DESCRIPTOR),
-                    Some(&HistogramPrivatizedCoarsened::<$binning>::DESCRIPTOR),
-                    Some(&HistogramBest::<$binning>::DESCRIPTOR),
+                const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3] = [
+                    Entry::of::<HistogramGlobalAtomic<$binning>>(),
+                    Entry::of::<HistogramPrivatized<$binning>>(),
+                    Entry::of::<HistogramPrivatizedCoarsened<$binning>>(),
                 ];
+                const BEST: EntryOf<HistogramBest<Self>> = Entry::of::<HistogramBest<$binning>>();
             }
         )* };
     }

@@ -25,7 +25,7 @@ mod wave;
 pub use best::{MapBest, map_best};
 pub use direct::{MapDirect, map_direct};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instances::{ALL as KERNELS, LibraryFn};
+pub use instances::{LibraryFn, all as kernels};
 pub use rolled::{MapRolled, map_rolled};
 pub use wave::{MAP_COUNT, MAP_PI, Wave};
 

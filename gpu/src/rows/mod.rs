@@ -58,33 +58,34 @@ mod launch {
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
     };
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
-    pub unsafe trait Kernels: Along {
-        /// The kernel of every variant, in the catalogue's order.
-        const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()];
-        /// The last pass of `chunk_atomic`.
-        const FINISH: &'static KernelDescriptor;
+    /// The kernels are the family's own: launches keep the contracts of those.
+    pub unsafe trait Kernels: Along + Sized {
+        /// `chunk_atomic`.
+        const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>>;
+        /// Its last pass.
+        const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>>;
+        /// `block_per_row`.
+        const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>>;
+        /// `best`.
+        const BEST: EntryOf<RowsBest<Self>>;
         /// `best` where blocks share rows.
-        const LONG: &'static KernelDescriptor;
+        const LONG: EntryOf<RowsBestLong<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $along {
-                const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &RowsChunkAtomic::<$along>::DESCRIPTOR,
-                    &RowsBlockPerRow::<$along>::DESCRIPTOR,
-                    &RowsBest::<$along>::DESCRIPTOR,
-                ];
-                const FINISH: &'static KernelDescriptor =
-                    &RowsChunkAtomicFinish::<$along>::DESCRIPTOR;
-                const LONG: &'static KernelDescriptor = &RowsBestLong::<$along>::DESCRIPTOR;
+                const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>> = Entry::of::<RowsChunkAtomic<$along>>();
+                const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>> = Entry::of::<RowsChunkAtomicFinish<$along>>();
+                const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>> = Entry::of::<RowsBlockPerRow<$along>>();
+                const BEST: EntryOf<RowsBest<Self>> = Entry::of::<RowsBest<$along>>();
+                const LONG: EntryOf<RowsBestLong<Self>> = Entry::of::<RowsBestLong<$along>>();
             }
         )* };
     }

@@ -75,15 +75,15 @@ fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, u
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::{policy::word_elements, *};
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Word: Copy + 'static {
         /// The kernels.
-        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()];
     }
 
     /// `padded`'s padding of a tile row in elements: one bank, or one element where that is larger.
@@ -93,13 +93,13 @@ mod launch {
 
     macro_rules! words {
         ($($word:ty),*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Word for $word {
-                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &TransposeNaive::<$word>::DESCRIPTOR,
-                    &TransposeTiled::<$word>::DESCRIPTOR,
-                    &TransposePadded::<$word, { 16 + padding(size_of::<$word>()) }>::DESCRIPTOR,
-                    &TransposeBest::<$word, { word_elements(size_of::<$word>()) }>::DESCRIPTOR,
+                const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()] = [
+                    Entry::of::<TransposeNaive<$word>>(),
+                    Entry::of::<TransposeTiled<$word>>(),
+                    Entry::of::<TransposePadded<$word, { 16 + padding(size_of::<$word>()) }>>(),
+                    Entry::of::<TransposeBest<$word, { word_elements(size_of::<$word>()) }>>(),
                 ];
             }
         )* };

@@ -19,10 +19,14 @@ pub mod gemm;
 pub mod histogram;
 mod made;
 pub mod map;
+pub(crate) mod plan;
 pub mod random;
 pub mod reduce;
+mod request;
 mod rows;
 pub mod transpose;
+
+pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};
 
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{Family, Variant};
@@ -99,18 +103,6 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
 
 /// The most blocks that a grid has along x.
 const MOST_BLOCKS: usize = 0x7fff_ffff;
-
-/// A number of blocks as a launch takes it.
-fn grid_size(family: &'static Family, choice: Choice, blocks: usize) -> Result<u32> {
-    u32::try_from(blocks)
-        .ok()
-        .filter(|blocks| *blocks as usize <= MOST_BLOCKS)
-        .ok_or_else(|| Error::NotEligible {
-            family: family.name,
-            variant: choice.variant(),
-            reason: format!("it takes {MOST_BLOCKS} blocks at most, and this needs {blocks}"),
-        })
-}
 
 /// A kernel that strides over its input, and how many blocks of it are wanted.
 struct Strided {
