@@ -27,30 +27,29 @@ pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
 pub use fold::{ColumnsFold, columns_fold};
 pub use four_columns_per_thread::{ColumnsFourColumnsPerThread, columns_four_columns_per_thread};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "columns",
     summary: "sum, mean, min and max of each column of a matrix",
-    variants: &[
-        Variant {
+    variants: [
+        ColumnPerThread {
             name: "column_per_thread",
             idea: "one thread walks down one column, one element per load",
-            kernels: &["columns_column_per_thread"],
+            kernels: ["columns_column_per_thread"],
         },
-        Variant {
+        FourColumnsPerThread {
             name: "four_columns_per_thread",
             idea: "one load of four neighbouring columns, split into four sums",
-            kernels: &["columns_four_columns_per_thread"],
+            kernels: ["columns_four_columns_per_thread"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, four rows in flight, rows split over warps and blocks, the last block finishes",
-            kernels: &["columns_best", "columns_fold"],
+            kernels: ["columns_best", "columns_fold"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {

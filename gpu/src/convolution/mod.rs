@@ -42,35 +42,34 @@ pub use constant_mask::{ConvolutionConstantMask, convolution_constant_mask};
 pub use sample::{Sample, Weight};
 pub use tiled::{ConvolutionTiled, convolution_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "convolution",
     summary: "one-dimensional convolution of a vector or of a matrix's rows, with any mask",
-    variants: &[
-        Variant {
+    variants: [
+        Basic {
             name: "basic",
             idea: "one thread per output, both ends checked for every element",
-            kernels: &["convolution_basic"],
+            kernels: ["convolution_basic"],
         },
-        Variant {
+        ConstantMask {
             name: "constant_mask",
             idea: "the mask in constant memory: one read serves a whole warp",
-            kernels: &["convolution_constant_mask"],
+            kernels: ["convolution_constant_mask"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "the input's part and its halo in shared memory: nothing to check in the loop",
-            kernels: &["convolution_tiled"],
+            kernels: ["convolution_tiled"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "twenty outputs per thread, whose window moves through registers",
-            kernels: &["convolution_best", "convolution_best_long"],
+            kernels: ["convolution_best", "convolution_best_long"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {

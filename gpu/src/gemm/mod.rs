@@ -33,27 +33,26 @@ pub use naive::{GemmNaive, gemm_naive};
 pub use problem::{Problem, Real, Strides};
 pub use tiled::{GemmTiled, gemm_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "gemm",
     summary: "matrix product: alpha * op(A) * op(B) + beta * C",
-    variants: &[
-        Variant {
+    variants: [
+        Naive {
             name: "naive",
             idea: "one thread per element of C: every operand comes from global memory",
-            kernels: &["gemm_naive"],
+            kernels: ["gemm_naive"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "32 x 32 tiles of A and B in shared memory: each is loaded once per tile of C",
-            kernels: &["gemm_tiled"],
+            kernels: ["gemm_tiled"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
-            kernels: &[
+            kernels: [
                 "gemm_best",
                 "gemm_best_double",
                 "gemm_best_small",
@@ -61,7 +60,7 @@ pub const FAMILY: Family = Family {
             ],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {

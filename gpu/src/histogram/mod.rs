@@ -28,40 +28,39 @@ pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};
 pub use privatized::{HistogramPrivatized, histogram_privatized};
 pub use privatized_coarsened::{HistogramPrivatizedCoarsened, histogram_privatized_coarsened};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "histogram",
     summary: "counts per bin: values as bin numbers, or evenly divided ranges",
-    variants: &[
-        Variant {
+    variants: [
+        Serial {
             name: "serial",
             idea: "one pass on the host: the reference",
-            kernels: &[],
+            kernels: [],
         },
-        Variant {
+        GlobalAtomic {
             name: "global_atomic",
             idea: "grid-stride loop, one global atomic per value",
-            kernels: &["histogram_global_atomic"],
+            kernels: ["histogram_global_atomic"],
         },
-        Variant {
+        Privatized {
             name: "privatized",
             idea: "a sub-histogram per block in shared memory, one chunk per block",
-            kernels: &["histogram_privatized"],
+            kernels: ["histogram_privatized"],
         },
-        Variant {
+        PrivatizedCoarsened {
             name: "privatized_coarsened",
             idea: "the same with many chunks per block: fewer merges",
-            kernels: &["histogram_privatized_coarsened"],
+            kernels: ["histogram_privatized_coarsened"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, one sub-histogram per lane of a warp: no two lanes share a bank",
-            kernels: &["histogram_best"],
+            kernels: ["histogram_best"],
         },
     ],
-};
+}
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_binnings {

@@ -42,29 +42,28 @@ pub use per_thread::{
 };
 pub use setup::{RandomSetup, random_setup};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "random",
     summary: "random words and uniform, normal, log-normal and Poisson numbers, by Philox4x32-10 or XORWOW",
-    variants: &[
-        Variant {
+    variants: [
+        PerThread {
             name: "per_thread",
             idea: "a generator per thread, one element stored at a time: a warp's store meets every fourth element",
-            kernels: &[
+            kernels: [
                 "random_setup",
                 "random_per_thread_philox",
                 "random_per_thread_xorwow",
             ],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "four words at a time and one 16-byte store: a warp's store is one stretch of memory",
-            kernels: &["random_setup", "random_best_philox", "random_best_xorwow"],
+            kernels: ["random_setup", "random_best_philox", "random_best_xorwow"],
         },
     ],
-};
+}
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_distributions {

@@ -26,30 +26,29 @@ pub use chunk_atomic::{
     RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,
 };
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "rows",
     summary: "sum, mean, min and max of each row of a matrix",
-    variants: &[
-        Variant {
+    variants: [
+        ChunkAtomic {
             name: "chunk_atomic",
             idea: "one thread adds 128 neighbouring elements, then one atomic addition per chunk",
-            kernels: &["rows_chunk_atomic", "rows_chunk_atomic_finish"],
+            kernels: ["rows_chunk_atomic", "rows_chunk_atomic_finish"],
         },
-        Variant {
+        BlockPerRow {
             name: "block_per_row",
             idea: "512 threads stride along one row, then a tree in shared memory",
-            kernels: &["rows_block_per_row"],
+            kernels: ["rows_block_per_row"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, four in flight, shuffles; short rows share a warp, long ones have several blocks",
-            kernels: &["rows_best", "rows_best_long"],
+            kernels: ["rows_best", "rows_best_long"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {

@@ -28,36 +28,35 @@ pub use naive::{TransposeNaive, transpose_naive};
 pub use padded::{TransposePadded, transpose_padded};
 pub use tiled::{TransposeTiled, transpose_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 use cuda_std::thread;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "transpose",
     summary: "transpose of a row-major matrix with elements of 1, 2, 4, 8 or 16 bytes",
-    variants: &[
-        Variant {
+    variants: [
+        Naive {
             name: "naive",
             idea: "one thread per element: reads coalesce, writes do not",
-            kernels: &["transpose_naive"],
+            kernels: ["transpose_naive"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "16 x 16 tiles in shared memory: both sides coalesce, banks conflict",
-            kernels: &["transpose_tiled"],
+            kernels: ["transpose_tiled"],
         },
-        Variant {
+        Padded {
             name: "padded",
             idea: "tile rows one bank longer: no bank conflicts",
-            kernels: &["transpose_padded"],
+            kernels: ["transpose_padded"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "words of several elements, turned in registers, through padded tiles",
-            kernels: &["transpose_best"],
+            kernels: ["transpose_best"],
         },
     ],
-};
+}
 
 /// The tile of this block: its first column and row.
 ///

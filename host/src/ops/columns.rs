@@ -1,7 +1,7 @@
 //! Reductions of columns: from a problem to launches.
 
 use warpwright_gpu::columns::{
-    Kernels,
+    Kernels, Variant,
     policy::{BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, Policy, RUNG_BLOCK, Tiling, view},
 };
 
@@ -15,9 +15,9 @@ use crate::error::Result;
 /// The launches of the variant that was chosen.
 pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
     // 64 threads with four columns each, or 256 with one.
-    let threads = match plan.choice.variant() {
-        "column_per_thread" => RUNG_BLOCK,
-        "four_columns_per_thread" => FOUR_BLOCK,
+    let threads = match Variant::ALL[plan.choice.index] {
+        Variant::ColumnPerThread => RUNG_BLOCK,
+        Variant::FourColumnsPerThread => FOUR_BLOCK,
         _ => return best::<A>(plan, matrix),
     };
     let Rows {

@@ -11,6 +11,8 @@ use warpwright_gpu::{
 
 use cuda_std::kernel::LaunchConfig;
 
+pub use warpwright_gpu::convolution::Variant;
+
 use super::{
     plan::{Constants, Place, Plan},
     request::{Destination, Make, New, Operation, Prepared, Request, Shape},
@@ -249,10 +251,10 @@ where
 {
     fn plan(&self, plan: &mut Plan<'_>) -> Result<()> {
         let len = self.mask.len();
-        let variant = plan.choice.variant();
+        let variant = Variant::ALL[plan.choice.index];
         match variant {
-            "basic" => self.basic(plan),
-            "best" => match self.copies() {
+            Variant::Basic => self.basic(plan),
+            Variant::Best => match self.copies() {
                 _ if len / T::CHUNK >= u32::MAX as usize => Err(plan.not_eligible(format!(
                     "it takes masks of fewer than {} weights, given {len}; basic takes any",
                     u32::MAX as usize * T::CHUNK,
@@ -264,7 +266,7 @@ where
                 "it takes masks of {} weights at most, given {len}; basic and best take any",
                 policy::MOST_CONSTANTS,
             ))),
-            _ => self.constant(plan, variant == "tiled"),
+            _ => self.constant(plan, variant == Variant::Tiled),
         }
     }
 

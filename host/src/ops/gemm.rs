@@ -8,6 +8,8 @@ use warpwright_gpu::{
     },
 };
 
+pub use warpwright_gpu::gemm::Variant;
+
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -192,7 +194,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
-        let best = plan.choice.variant() == "best";
+        let best = Variant::ALL[plan.choice.index] == Variant::Best;
         if best && k > BEST_MOST_K {
             return Err(plan.not_eligible(format!(
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"

@@ -9,6 +9,8 @@ use warpwright_gpu::{
     },
 };
 
+pub use warpwright_gpu::histogram::Variant;
+
 use super::{
     Strided,
     plan::{Bytes, Place, Plan},
@@ -213,8 +215,8 @@ impl<B: Rule> Operation for Counts<'_, B> {
         let rule = self.rule.clone()?;
         let input = plan.input(self.input)?;
         let counting = Counting { input, bins, rule };
-        match plan.choice.variant() {
-            "serial" => {
+        match Variant::ALL[plan.choice.index] {
+            Variant::Serial => {
                 let (device, values) = (self.input.device().clone(), self.input);
                 let (address, len) = (values.address(), values.len());
                 let make: Bytes = Box::new(move |upload| {
@@ -223,12 +225,12 @@ impl<B: Rule> Operation for Counts<'_, B> {
                 });
                 plan.upload(Place::<u64>::output(bins), make);
             }
-            "global_atomic" => counting.global(plan)?,
-            "privatized" => {
+            Variant::GlobalAtomic => counting.global(plan)?,
+            Variant::Privatized => {
                 let blocks = input.len().div_ceil(policy::CHUNK).max(1);
                 counting.privatized(plan, B::RUNGS[1], blocks)?;
             }
-            "privatized_coarsened" => {
+            Variant::PrivatizedCoarsened => {
                 let kernel = B::RUNGS[2];
                 let bytes = counting.rung_bytes();
                 let blocks = counting.strided_rung(plan, kernel, bytes)?;

@@ -14,6 +14,8 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::map::{LibraryFn, Wave, functions::*};
 
+pub use warpwright_gpu::map::Variant;
+
 use super::{
     Strided,
     plan::{Constants, Place, Plan},

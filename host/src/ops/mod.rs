@@ -34,6 +34,7 @@ use warpwright_gpu::{Family, Variant};
 use crate::{
     device::Device,
     error::{Error, Result},
+    named::named,
 };
 
 /// Traits of types whose kernels this library has: what they say of a type reaches the kernels unchecked.
@@ -48,12 +49,19 @@ mod sealed {
 }
 
 /// Who chose the variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ChosenBy {
     /// The library.
     Policy,
     /// The caller, by `.variant(…)`.
     Caller,
+}
+
+named! {
+    ChosenBy, "who chose a variant":
+    Policy = "policy",
+    Caller = "caller",
 }
 
 /// The variant that will run, and who chose it.

@@ -1,7 +1,7 @@
 //! Reductions of rows: from a problem to launches.
 
 use warpwright_gpu::rows::{
-    Kernels,
+    Kernels, Variant,
     policy::{CHUNK, Policy, ROW_BLOCK, RUNG_BLOCK},
 };
 
@@ -23,8 +23,8 @@ where
         width,
     } = matrix;
     let output = Place::output(height);
-    match plan.choice.variant() {
-        "chunk_atomic" => {
+    match Variant::ALL[plan.choice.index] {
+        Variant::ChunkAtomic => {
             let totals = plan.kept(height, move || vec![A::IDENTITY; height]);
             let chunks = width.div_ceil(CHUNK) * height;
             let config = plan.linear(chunks.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
@@ -34,7 +34,7 @@ where
             // SAFETY: a total and an output per row, and a thread; the kernel leaves the identity.
             unsafe { plan.launch(A::CHUNK_ATOMIC_FINISH, config, (totals, output, width)) };
         }
-        "block_per_row" => {
+        Variant::BlockPerRow => {
             let config = plan.linear(height.min(MOST_BLOCKS), ROW_BLOCK)?;
             // SAFETY: an output per row.
             unsafe { plan.launch(A::BLOCK_PER_ROW, config, (elements, output, width)) };

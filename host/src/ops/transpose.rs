@@ -5,6 +5,8 @@ use warpwright_gpu::{
     transpose::{FAMILY, Word, policy::cuts},
 };
 
+pub use warpwright_gpu::transpose::Variant;
+
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},

@@ -287,7 +287,7 @@ fn a_rectangle_is_what_it_says_and_its_surroundings_stay() {
     let one = device.upload_matrix(&[1.0], 1, 1).unwrap();
     let c = matrix.rect_mut(3.., 4..).unwrap();
     assert_eq!(c.as_rect().to_vec().unwrap(), [19.0]);
-    let c = device.gemm(&one, &one).into(c).run().unwrap();
+    let c = device.gemm(&one, &one).output_to(c).run().unwrap();
     assert_eq!((c.height(), c.width(), c.stride()), (1, 1, 5));
     assert_eq!(matrix.to_vec().unwrap()[..19], values[..19]);
     assert_eq!(matrix.to_vec().unwrap()[19], 1.0);
@@ -309,7 +309,7 @@ fn shapes_that_do_not_fit_are_refused_by_name() {
         let text = request.run().unwrap_err().to_string();
         assert!(text.contains("4 x 3") && text.contains("6 x 5"), "{text}");
         let c = device.zeros_matrix::<f32>(3, 4).unwrap();
-        let error = device.gemm(&a, &a).transpose_b().into(c).run().unwrap_err();
+        let error = device.gemm(&a, &a).transpose_b().output_to(c).run().unwrap_err();
         assert!(
             matches!(
                 error,

@@ -22,7 +22,11 @@ use crate::{
     device::Device,
     error::{Error, Result},
     matrix::MatrixView,
+    named::named,
 };
+
+pub use gpu_columns::Variant as ColumnsVariant;
+pub use gpu_rows::Variant as RowsVariant;
 
 /// An element that can be reduced along an axis: `u8 u16 i32 u32 f32 f64`.
 pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
@@ -54,19 +58,12 @@ pub enum AxisOperator {
     Max,
 }
 
-impl AxisOperator {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Sum, Self::Mean, Self::Min, Self::Max];
-
-    /// The operator's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
-    }
+named! {
+    AxisOperator, "operator of a reduction along an axis":
+    Sum = "sum",
+    Mean = "mean",
+    Min = "min",
+    Max = "max",
 }
 
 /// What one result belongs to.
@@ -76,6 +73,12 @@ pub enum Axis {
     Columns,
     /// A row: the reduction runs along x.
     Rows,
+}
+
+named! {
+    Axis, "axis":
+    Columns = "columns",
+    Rows = "rows",
 }
 
 impl Axis {

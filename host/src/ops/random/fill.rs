@@ -5,7 +5,7 @@ use cuda_std::{
     random::Philox4x32,
 };
 use warpwright_gpu::random::{
-    Kernels, Quad, SETUP,
+    Kernels, Quad, SETUP, Variant,
     policy::{self, Policy},
 };
 
@@ -119,7 +119,7 @@ impl RandomGenerator {
             let blocks = quads.div_ceil(least_per_block).min(most);
             linear(blocks, tuned.block).with_shared(shared_bytes)
         };
-        if choice.variant() == "best" {
+        if Variant::ALL[choice.index] == Variant::Best {
             let config = config(self.numbers(choice, D::BEST, bytes));
             let [low, high] = Philox4x32::key(self.sequence);
             let key = Philox4x32::key(self.seed);
@@ -138,7 +138,7 @@ impl RandomGenerator {
 
     /// The numbers of the variant's kernel, for elements of `bytes` bytes.
     fn numbers<P>(&self, choice: Choice, kernel: Entry<P>, bytes: usize) -> Policy {
-        if choice.variant() == "best" {
+        if Variant::ALL[choice.index] == Variant::Best {
             return self.device.policy(kernel.descriptor(), bytes);
         }
         policy::RUNG

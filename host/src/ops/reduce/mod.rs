@@ -9,9 +9,10 @@ use super::{
     plan::{Place, Plan},
     request::{Operation, Prepared, Request, Shape},
 };
-use crate::{buffer::VectorView, device::Device, error::Result};
+use crate::{buffer::VectorView, device::Device, error::Result, named::named};
 
 pub use self::element::{Partial, Reducible};
+pub use warpwright_gpu::reduce::Variant;
 
 /// What is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,30 +33,15 @@ pub enum Operator {
     Mean,
 }
 
-impl Operator {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Sum,
-        Self::Product,
-        Self::Min,
-        Self::Max,
-        Self::ArgMin,
-        Self::ArgMax,
-        Self::Mean,
-    ];
-
-    /// The operation's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Product => "product",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::ArgMin => "argmin",
-            Self::ArgMax => "argmax",
-            Self::Mean => "mean",
-        }
-    }
+named! {
+    Operator, "operator of a reduction":
+    Sum = "sum",
+    Product = "product",
+    Min = "min",
+    Max = "max",
+    ArgMin = "argmin",
+    ArgMax = "argmax",
+    Mean = "mean",
 }
 
 macro_rules! shorthands {
