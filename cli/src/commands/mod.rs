@@ -130,18 +130,11 @@ struct Done<T> {
 }
 
 impl<T> Done<T> {
-    fn chosen_by(&self) -> &'static str {
-        match self.chosen_by {
-            ChosenBy::Policy => "policy",
-            ChosenBy::Caller => "caller",
-        }
-    }
-
     /// What JSON says of every result.
     fn answer<V>(&self, device: &Device) -> Answer<V> {
         Answer {
             variant: Some(self.variant),
-            chosen_by: Some(self.chosen_by()),
+            chosen_by: Some(self.chosen_by.name()),
             device: Some(device.kind().to_string()),
             seconds: Some(self.time.as_secs_f64()),
             ..Answer::default()
