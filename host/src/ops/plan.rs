@@ -96,7 +96,8 @@ impl<T> Place<T> {
 
     /// The same bytes as elements of another type.
     pub fn cast<U>(self) -> Place<U> {
-        let bytes = self.len * size_of::<T>();
+        // An output that is more than there can be is refused when its place is claimed.
+        let bytes = self.len.saturating_mul(size_of::<T>());
         Place::new(self.base, self.offset, bytes / size_of::<U>())
     }
 }
