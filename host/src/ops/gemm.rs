@@ -224,7 +224,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             b: b_strides,
             ldc,
         };
-        let c = Place::output((m - 1) * ldc + n);
+        let c = Place::output((m - 1).saturating_mul(ldc).saturating_add(n));
         // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is
         // borrowed mutably or owned, so it overlaps neither A nor B; the kernel is the one for these
         // transposes; the grid has a block per tile.
