@@ -35,15 +35,12 @@ impl Tuning {
     /// If the module does not have their kernels.
     pub fn new(device: &Device, ptx: Option<&str>) -> Result<Self> {
         let mut all = Self { rows: Vec::new() };
-        all.add(device, ptx, kernels::histogram::candidates())?;
-        all.add(device, ptx, kernels::rows::candidates())?;
-        all.add(device, ptx, kernels::map::candidates())?;
-        all.add(device, ptx, kernels::convolution::candidates())?;
-        all.add(device, ptx, kernels::random::candidates())?;
-        all.add(device, ptx, kernels::gemm::candidates())?;
-        all.add(device, ptx, kernels::reduce::candidates())?;
-        all.add(device, ptx, kernels::transpose::candidates())?;
-        all.add(device, ptx, kernels::columns::candidates())?;
+        macro_rules! add {
+            ($family:ident) => {
+                all.add(device, ptx, kernels::$family::candidates())?
+            };
+        }
+        kernels::for_each_family!(add);
         Ok(all)
     }
 
@@ -185,15 +182,12 @@ mod tests {
                 assert_eq!(chosen.count(), 1, "{} {}", P::FAMILY, it.key);
             }
         }
-        check(kernels::histogram::candidates());
-        check(kernels::rows::candidates());
-        check(kernels::map::candidates());
-        check(kernels::convolution::candidates());
-        check(kernels::random::candidates());
-        check(kernels::gemm::candidates());
-        check(kernels::reduce::candidates());
-        check(kernels::transpose::candidates());
-        check(kernels::columns::candidates());
+        macro_rules! each {
+            ($family:ident) => {
+                check(kernels::$family::candidates())
+            };
+        }
+        kernels::for_each_family!(each);
     }
 
     #[test]

@@ -16,6 +16,22 @@ pub mod reduce;
 pub mod rows;
 pub mod transpose;
 
+/// Calls `$callback!` with the module of each family, in the order of a sweep.
+#[macro_export]
+macro_rules! for_each_family {
+    ($callback:ident) => {
+        $callback!(histogram);
+        $callback!(rows);
+        $callback!(map);
+        $callback!(convolution);
+        $callback!(random);
+        $callback!(gemm);
+        $callback!(reduce);
+        $callback!(transpose);
+        $callback!(columns);
+    };
+}
+
 #[cfg(not(target_arch = "nvptx64"))]
 mod candidate {
     use cuda_std::kernel::KernelDescriptor;
