@@ -32,10 +32,7 @@ mod shadow;
 mod stacks;
 
 use core::ffi::c_void;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::AtomicU64,
-};
+use std::sync::{Mutex, PoisonError, atomic::AtomicU64};
 
 use crate::{
     constant::ConstantValues,
@@ -43,8 +40,8 @@ use crate::{
 };
 pub use access::AccessKind;
 pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE, stack_bytes_from_env};
-pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError, WaitingLanes};
 use crew::{Crew, Positions};
+pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError, WaitingLanes};
 use order::BlockOrder;
 use progress::Progress;
 use shadow::Following;
@@ -217,7 +214,11 @@ impl Launch<'_> {
         let failure: Mutex<Option<(u64, Fault)>> = Mutex::new(None);
         // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
         let workers = stacks.workers as u64;
-        let pieces = if workers == 1 { 1 } else { blocks.min(workers * 8) };
+        let pieces = if workers == 1 {
+            1
+        } else {
+            blocks.min(workers * 8)
+        };
         let next = AtomicU64::new(0);
         let work = || {
             let positions = Positions::new(blocks, pieces, &next);

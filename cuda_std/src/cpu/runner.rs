@@ -18,12 +18,12 @@ use corosensei::{
 };
 
 use super::{
+    Launch,
     block::{BlockState, GivesUp, Waiting},
     checks::Checks,
     copies::Copies,
     fault::{Fault, FaultKind, LaneSet},
     lane::{self, Lane, LaneEnds, set_current},
-    Launch,
     order::order_lanes,
     progress::Progress,
     shadow,
@@ -158,7 +158,7 @@ impl<'a> BlockRunner<'a> {
     /// As for [`launch`](super::launch).
     unsafe fn run_lanes(&mut self, params: &[*const c_void]) -> Result<Stage, Option<Fault>> {
         self.state.comes_back();
-        self.state.wake(false);
+        self.state.wake();
         while let Some(linear) = self.start_order.get(self.started).copied() {
             self.started += 1;
             if self.started == self.start_order.len() {
@@ -173,9 +173,10 @@ impl<'a> BlockRunner<'a> {
         }
         while self.returned < self.lanes.len() {
             let Some(linear) = self.state.next_ready() else {
-                match self.state.has_parked() {
-                    true => return Ok(Stage::Waits),
-                    false => return Err(Some(self.stuck())),
+                match (self.state.wake(), self.state.has_parked()) {
+                    (true, _) => continue,
+                    (false, true) => return Ok(Stage::Waits),
+                    (false, false) => return Err(Some(self.stuck())),
                 }
             };
             let coroutine = self.coroutines[linear as usize]
@@ -304,6 +305,11 @@ impl<'a> BlockRunner<'a> {
     pub fn idle(&self) -> Fault {
         let (first, kind) = self.state.idle();
         self.fault(first.unwrap_or(0), kind)
+    }
+
+    /// Ends the block, which nobody needs any more.
+    pub fn cancel(&mut self) {
+        self.end_lanes();
     }
 
     /// Ends the lanes of a block that failed or that nobody needs: each is unwound, so that what is in its frames is

@@ -30,7 +30,25 @@ impl Waiting {
         }
     }
 
-    /// A number that changes with the first change behind a lane's turn.
+    /// A block waits: gives a number that is another one as soon as a lane changes anything.
+    pub fn begins(&self) -> u64 {
+        self.turns.set(self.turns.get().max(1));
+        self.changes.get()
+    }
+
+    /// All of the thread's blocks have waited for another round. Tells whether nobody in the launch does anything, and
+    /// has not for long enough or time does not count (`at_once`).
+    pub fn still(&self, progress: &Progress, at_once: bool) -> bool {
+        let Some((mut epoch, mut told)) = self.epoch.get() else {
+            self.epoch.set(Some((progress.block_changes(), false)));
+            return false;
+        };
+        let over = progress.still_idle(&mut epoch, &mut told, at_once);
+        self.epoch.set(Some((epoch, told)));
+        over
+    }
+
+    /// What [`begins`](Self::begins) gave, if nothing has changed since.
     pub fn changes(&self) -> u64 {
         self.changes.get()
     }
@@ -140,23 +158,29 @@ impl BlockState {
         true
     }
 
-    /// Makes those lanes ready whose words have changed, or all that wait for words.
-    pub fn wake(&self, all: bool) {
+    /// Makes those lanes ready whose words have changed; tells whether there are any.
+    pub fn wake(&self) -> bool {
         let mut parked = self.parked.borrow_mut();
-        if parked.is_empty() {
-            return;
+        let before = parked.len();
+        if before == 0 {
+            return false;
         }
         let mut released = self.released.borrow_mut();
         parked.retain(|waits| {
             // SAFETY: the lane has read it, in memory that stays as long as the launch.
-            let stays = !all && unsafe { waits.word.read() } == waits.seen;
+            let stays = unsafe { waits.word.read() } == waits.seen;
             if !stays {
                 released.push(waits.lane);
             }
             stays
         });
         drop(released);
-        self.enqueue_released();
+        let some = parked.len() < before;
+        if some {
+            self.enqueue_released();
+            self.goes_on();
+        }
+        some
     }
 
     /// Whether lanes wait for words to change.
@@ -241,15 +265,9 @@ impl BlockState {
         if turns < idle {
             return;
         }
-        let Some((mut epoch, mut told)) = self.waiting.epoch.get() else {
-            let epoch = progress.block_changes();
-            self.waiting.epoch.set(Some((epoch, false)));
-            return;
-        };
         // Turns are counted from here again, so that they do not overflow.
         self.waiting.turns.set(idle);
-        let over = progress.still_idle(&mut epoch, &mut told, followed);
-        self.waiting.epoch.set(Some((epoch, told)));
+        let over = self.waiting.still(progress, followed);
         if over {
             let (first, kind) = self.idle();
             self.record(first.map_or(lane, |first| self.lane(first)), kind);

@@ -312,7 +312,10 @@ impl Clocks {
             wide: is_wide(scope),
             warp: self.here.warps[i / 32],
             block: self.here.block,
-            known: self.here.known_differs.then(|| Box::new(self.here.known[i])),
+            known: self
+                .here
+                .known_differs
+                .then(|| Box::new(self.here.known[i])),
             acquired: self.here.acquired[i],
         };
     }
@@ -412,7 +415,8 @@ impl Clocks {
     fn release(&mut self, lane: u32, fence: &Fence, variable: usize, before: Node) -> Node {
         let own = self.clock(lane) + 1;
         let latest = self.releases.get(before);
-        if (latest.run, latest.lane, latest.event, latest.own) == (self.here.run, lane, fence.event, own)
+        if (latest.run, latest.lane, latest.event, latest.own)
+            == (self.here.run, lane, fence.event, own)
         {
             return before;
         }

@@ -332,13 +332,7 @@ impl Lists {
         }
     }
 
-    fn race(
-        &self,
-        list: Entry,
-        clocks: &mut Clocks,
-        me: &Entry,
-        address: usize,
-    ) -> Option<Entry> {
+    fn race(&self, list: Entry, clocks: &mut Clocks, me: &Entry, address: usize) -> Option<Entry> {
         for group in &self.all[list.clock as usize] {
             if group.entry.kinds() & me.conflicts(group.entry.run) == 0 {
                 continue;

@@ -19,8 +19,8 @@ use core::{
 use std::sync::Arc;
 
 use cells::{PAGE, Pages};
-use clocks::{Clocks, exchange};
 pub(super) use clocks::Touch;
+use clocks::{Clocks, exchange};
 use copies::UnderWay;
 pub(super) use copies::{copies_are_done, copy_starts};
 use entry::{Entry, Lists};
