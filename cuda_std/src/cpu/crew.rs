@@ -101,7 +101,9 @@ impl<'a> Crew<'a> {
         progress.worker_starts();
         let blocks = launch.config.blocks();
         let switches = stacks.workers == 1 && blocks > 1;
-        let waiting = Waiting::new(switches && matches!(launch.options.order, Order::Seeded(_)));
+        let switches = switches && matches!(launch.options.order, Order::Seeded(_));
+        let most = stacks.blocks_of_a_thread(blocks);
+        let waiting = Waiting::new(most * launch.config.threads() as usize, switches);
         Some(Self {
             launch,
             stacks,
@@ -109,7 +111,7 @@ impl<'a> Crew<'a> {
             waiting: Rc::new(waiting),
             positions,
             slots: Vec::new(),
-            most: stacks.blocks_of_a_thread(blocks),
+            most,
             followed,
             drawn: 0,
             rests: 0,

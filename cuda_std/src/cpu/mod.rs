@@ -73,7 +73,8 @@ pub enum Order {
 /// How to run a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The order in which blocks start, and lanes start and go on after a barrier.
+    /// The order in which blocks start, and lanes start and go on after a barrier; a pseudo-random one also says when one
+    /// block lets another run.
     pub order: Order,
     /// What is checked. With any of `MEM`, `INIT` and `RACE` one block runs at a time.
     pub checks: Checks,

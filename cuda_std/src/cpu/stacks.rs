@@ -1,8 +1,9 @@
 //! The stacks of lanes: how many lanes may have one at once, and those that no lane uses.
 //!
 //! A stack is two mappings, and Linux gives a process 65530 by default. So there is one budget for the
-//! whole process: a launch takes what it needs before its first lane runs, all of it at once, and waits
-//! its turn where others have it. Stacks that are kept for the next launch count as well, and go first.
+//! whole process: a launch takes what a block of each of its threads needs before its first lane runs, all of it at once, and
+//! waits its turn where others have it. Further blocks of a thread have room that is left, or else some that is kept for
+//! one launch at a time, which waits for nobody. Stacks that are kept for the next launch count as well, and go first.
 
 use std::{
     collections::VecDeque,

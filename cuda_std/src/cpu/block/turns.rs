@@ -18,13 +18,17 @@ pub(in crate::cpu) struct Waiting {
     epoch: Cell<Option<(u64, bool)>>,
     /// Writes are looked for, though the launch is not followed.
     watch: RefCell<Option<shadow::Watch>>,
+    /// Turns in which each of the lanes that wait has looked several times.
+    round: u32,
     /// Whether blocks let others run at atomic operations, as the order's seed says.
     pub switches_at_atomics: bool,
 }
 
 impl Waiting {
-    pub fn new(switches_at_atomics: bool) -> Self {
+    /// For a thread whose blocks have so many lanes at most.
+    pub fn new(lanes: usize, switches_at_atomics: bool) -> Self {
         Self {
+            round: (LOOKS * lanes as u32).next_power_of_two().max(256),
             switches_at_atomics,
             ..Self::default()
         }
@@ -91,13 +95,9 @@ pub(in crate::cpu) struct WaitsFor {
     seen: u64,
 }
 
-/// Turns in which each of the lanes that wait has looked several times: a thread's blocks that have started have 2048
-/// lanes at most.
-const ROUND: u32 = 1 << 13;
-/// Turns without any change after which blocks are idle, if their launch is followed.
+/// Turns without any change after which blocks are idle, if their launch is followed. Otherwise time counts, and two rounds
+/// are enough; behind the first of them plain writes are looked for too.
 const IDLE_FOLLOWED: u32 = 1 << 18;
-/// The same otherwise, where time counts as well. After half of them plain writes are looked for too.
-const IDLE: u32 = 1 << 14;
 /// Times that each lane which could run has given way before the block lets another one run.
 const LOOKS: u32 = 4;
 
@@ -131,7 +131,7 @@ impl BlockState {
         self.looks.set(self.looks.get().saturating_add(1));
         let turns = self.waiting.turns.get() + 1;
         self.waiting.turns.set(turns);
-        if turns >= ROUND || self.progress().failed().is_some() {
+        if turns >= self.waiting.round || self.progress().failed().is_some() {
             self.waits_long(lane, turns);
         }
     }
@@ -248,16 +248,16 @@ impl BlockState {
     fn waits_long(&self, lane: &Lane, turns: u32) {
         let progress = self.progress();
         if let Some(failed) = progress.failed()
-            && (failed < self.number.get() || turns >= ROUND)
+            && (failed < self.number.get() || turns >= self.waiting.round)
         {
             self.cancel(lane);
         }
-        if !turns.is_multiple_of(ROUND) {
+        if !turns.is_multiple_of(self.waiting.round) {
             return;
         }
         let (idle, followed) = match shadow::is_on() {
             true => (IDLE_FOLLOWED, true),
-            false => (IDLE, false),
+            false => (2 * self.waiting.round, false),
         };
         if turns == idle / 2 && !followed {
             self.waiting.watch.replace(Some(shadow::Watch::start()));
