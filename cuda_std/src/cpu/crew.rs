@@ -131,6 +131,7 @@ impl<'a> Crew<'a> {
             // SAFETY: the caller's contract.
             let stage = unsafe { slot.runner.run(self.launch.params) };
             let block = slot.block;
+            let by_seed = matches!(stage, Ok(Stage::GivesUp(GivesUp::Seed)));
             if !matches!(stage, Ok(Stage::Waits)) {
                 self.rests = 0;
             }
@@ -149,7 +150,7 @@ impl<'a> Crew<'a> {
                 }
             }
             // SAFETY: the caller's contract.
-            next = match unsafe { self.choose(current) } {
+            next = match unsafe { self.choose(current, by_seed) } {
                 // Blocks that nobody needs any more have made room.
                 // SAFETY: the caller's contract.
                 Ok(None) => unsafe { self.start_block() },
@@ -162,11 +163,16 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// The slot whose block runs next, behind that of `current`; none: there is no block any more.
+    /// The slot whose block runs next, behind that of `current`, which could go on but for the order's seed (`by_seed`);
+    /// none: there is no block any more.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
-    unsafe fn choose(&mut self, current: usize) -> Result<Option<usize>, (u64, Fault)> {
+    unsafe fn choose(
+        &mut self,
+        current: usize,
+        by_seed: bool,
+    ) -> Result<Option<usize>, (u64, Fault)> {
         let count = self.slots.len();
         let behind = (1..=count).map(|i| (current + i) % count);
         let started: Vec<usize> = behind.filter(|i| self.slots[*i].block.is_some()).collect();
@@ -175,14 +181,17 @@ impl<'a> Crew<'a> {
         let able: Vec<usize> = started.iter().filter(|i| !waits(i)).copied().collect();
         let starts = match (self.launch.options.order, able.len()) {
             (_, 0) => true,
-            (Order::Seeded(seed), others) => {
-                // One that could start is as good as one that has.
+            (Order::Seeded(seed), count) => {
+                // One that could start is as good as one that has, and the current one, which is the last, is not.
                 let more = started.len() < self.most && self.waiting.switches_at_atomics;
+                let more = more && self.positions.peek().is_some();
+                let all = count + usize::from(more);
+                let others = all - usize::from(by_seed && all > 1);
                 let drawn = order::draw(seed, [0; 3], u32::MAX, self.drawn);
                 self.drawn = self.drawn.wrapping_add(1);
-                match (drawn % (others as u64 + u64::from(more))) as usize {
-                    i if i < others => return Ok(Some(able[i])),
-                    _ => true,
+                match (drawn % others as u64) as usize {
+                    0 if more => true,
+                    i => return Ok(Some(able[i - usize::from(more)])),
                 }
             }
             _ => false,

@@ -260,12 +260,12 @@ macro_rules! for_each_defect {
     };
 }
 
-/// 40 tiles, the last one not whole.
+/// 60 tiles, the last one not whole.
 const SCAN: Shape = Shape {
-    grid: [40, 1],
+    grid: [60, 1],
     block: [64, 1],
-    input: 40 * 64 - 20,
-    output: 40 * 64 - 20,
+    input: 60 * 64 - 20,
+    output: 60 * 64 - 20,
     ..LINE
 };
 /// The same twice.
