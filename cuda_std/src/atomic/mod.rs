@@ -233,14 +233,14 @@ macro_rules! view_rmw {
     ($bound:ident, $view:ident, $space:ident, $scope:ident;
      $($name:ident, $name_with:ident, $op:ident, $what:literal;)*) => {
         impl<T: $bound> $view<T> { $(
-            #[doc = concat!("Sets element `i` atomically to ", $what, ", and returns the previous value. The ordering is relaxed.")]
+            #[doc = concat!("Sets element `i` to ", $what, ", and returns the previous value. The ordering is relaxed.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name(self, i: usize, value: T) -> T {
                 self.$name_with(i, value, Ordering::Relaxed, Scope::$scope)
             }
 
-            #[doc = concat!("Same as [`", stringify!($name), "`](Self::", stringify!($name), "), with an ordering and a scope.")]
+            #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), ") with an ordering and a scope.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name_with(self, i: usize, value: T, order: Ordering, scope: Scope) -> T {
