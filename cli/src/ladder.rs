@@ -117,7 +117,7 @@ fn one(
     let mut rungs = Vec::new();
     for &variant in variants {
         copies.push(copied.time(device)?);
-        let result = match input.prepare(device, variant) {
+        let result = match input.prepare(device, Some(variant)) {
             Ok(mut ready) => timed(device, &mut *ready)?,
             Err(Error::NotEligible { reason, .. }) => Problem::NotEligible(reason),
             Err(error) => return Err(error),
@@ -242,6 +242,14 @@ mod tests {
     fn a_wrong_rung_is_not_timed() {
         struct Bad;
         impl Ready for Bad {
+            fn workspace_bytes(&self) -> usize {
+                0
+            }
+
+            fn bits(&self) -> Result<Vec<u8>> {
+                Ok(Vec::new())
+            }
+
             fn enqueue(&mut self) -> Result<()> {
                 Ok(())
             }

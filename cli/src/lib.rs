@@ -16,3 +16,19 @@ pub mod progress;
 pub mod render;
 pub mod ulp;
 pub mod verify;
+
+use std::time::Duration;
+
+use warpwright::{Device, DeviceKind, Result};
+
+/// Runs work that can be queued repeatedly and tells how long the device takes for it.
+///
+/// # Errors
+/// What the work and the library report.
+pub fn timed(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<Duration> {
+    // A CUDA device's first launch loads the kernels, which is no part of the operation.
+    if device.kind() != DeviceKind::Cpu {
+        enqueue()?;
+    }
+    Ok(device.time(enqueue)?.1)
+}

@@ -186,7 +186,7 @@ mod tests {
 
     impl Problem for Ends {
         type Input = ();
-        type Answer = ();
+        type Answer = Vec<u8>;
         type Truth = ();
 
         fn family(&self) -> &'static str {
@@ -205,14 +205,19 @@ mod tests {
             Ok(())
         }
 
-        fn prepare(&self, _: &Device, (): &(), _: Option<&str>) -> Result<Prepared<'_, ()>, Error> {
+        fn prepare(
+            &self,
+            _: &Device,
+            (): &(),
+            _: Option<&str>,
+        ) -> Result<Prepared<'_, Vec<u8>>, Error> {
             let _verdict = self.1.clone()?;
-            Ok(Prepared::new((), |()| Ok(()), |()| Ok(())))
+            Ok(Prepared::new((), |()| 0, |()| Ok(()), |()| Ok(Vec::new())))
         }
 
         fn truth(&self, _: usize) {}
 
-        fn check(&self, (): &(), (): &()) -> Verdict {
+        fn check(&self, (): &(), _: &Vec<u8>) -> Verdict {
             self.1.clone().unwrap()
         }
     }

@@ -1,6 +1,6 @@
 //! What the host knows of a kernel: its name, its launch bounds, its parameters and its CPU body.
 
-use core::ffi::c_void;
+use core::{ffi::c_void, fmt, marker::PhantomData};
 
 use crate::view::{Global, GlobalMut};
 
@@ -273,6 +273,45 @@ impl KernelDescriptor {
     /// How many raw parameters the launch call takes.
     pub fn raw_params(&self) -> usize {
         self.params.iter().map(|raw| raw.len()).sum()
+    }
+}
+
+/// A kernel whose parameters are `P`, as [`Signature::Params`] has them: its descriptor, with the types of what a launch
+/// passes. Kernels that differ in all else fit one table of these.
+pub struct Entry<P> {
+    descriptor: &'static KernelDescriptor,
+    parameters: PhantomData<fn(P)>,
+}
+
+/// The [`Entry`] of kernels with the parameters of `K`.
+pub type EntryOf<K> = Entry<<K as Signature>::Params>;
+
+impl<P> Entry<P> {
+    /// That of `K`.
+    pub const fn of<K: Kernel<Params = P>>() -> Self {
+        Self {
+            descriptor: const { &K::DESCRIPTOR },
+            parameters: PhantomData,
+        }
+    }
+
+    /// The kernel, with its types erased.
+    pub const fn descriptor(self) -> &'static KernelDescriptor {
+        self.descriptor
+    }
+}
+
+impl<P> Clone for Entry<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Entry<P> {}
+
+impl<P> fmt::Debug for Entry<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.descriptor.name).finish()
     }
 }
 

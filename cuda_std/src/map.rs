@@ -151,14 +151,22 @@ unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}
 /// A function with a kernel of its own: what [`map_kernel!`](crate::map_kernel!) implements.
 ///
 /// # Safety
-/// The kernel takes a [`Passed`] function of this type, a [`Global`] of the first and one of the second
-/// elements, and a [`GlobalMut`] of the results; it writes the results within their bounds, and reads as many
-/// elements of the arrays that the function takes.
+/// The kernel writes the results within their bounds, and reads as many elements of the arrays that the function takes, and
+/// none of the others.
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait MapKernel: MapFn {
     /// The kernel.
-    const KERNEL: &'static crate::kernel::KernelDescriptor;
+    const KERNEL: crate::kernel::Entry<Parameters<Self>>;
 }
+
+/// The parameters of a map's kernel: the function, the arrays that it takes, and the results.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters<F> = (
+    Passed<F>,
+    Global<First<F>>,
+    Global<Second<F>>,
+    GlobalMut<<F as MapFn>::Out>,
+);
 
 /// Threads of a block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
@@ -341,8 +349,8 @@ macro_rules! map_kernel {
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the kernel above, whose body keeps within the output.
             unsafe impl $crate::map::MapKernel for $function {
-                const KERNEL: &'static $crate::kernel::KernelDescriptor =
-                    &<Marker as $crate::kernel::Kernel>::DESCRIPTOR;
+                const KERNEL: $crate::kernel::Entry<$crate::map::Parameters<Self>> =
+                    $crate::kernel::Entry::of::<Marker>();
             }
         };
     )+ };

@@ -139,7 +139,7 @@ pub unsafe fn behind_the_barrier(values: GlobalMut<u32>, how: u32) {
         }
     } else {
         if how != 1 && t == 0 {
-            values.atomic_load(1, Acquire, Scope::Device);
+            values.wait_until(1, Acquire, Scope::Device, |told| told == 1);
         }
         thread::sync_threads();
         values.atomic_add(0, 1);
@@ -180,7 +180,8 @@ pub unsafe fn two_before(values: GlobalMut<u32>, how: u32) {
             values.atomic_add_with(1, 1, Release, Scope::Device);
         }
         _ => {
-            values.atomic_load(1, Acquire, Scope::Device);
+            let told = if how.is_multiple_of(2) { 2 } else { 1 };
+            values.wait_until(1, Acquire, Scope::Device, |came| came == told);
             values.set(0, 1);
         }
     }
@@ -211,7 +212,8 @@ pub unsafe fn behind_the_fence(values: GlobalMut<u32>, how: u32) {
             values.atomic_add(0, 1);
         }
         values.atomic_store(1, 1, Relaxed, Scope::Device);
-    } else if values.atomic_load(1, Relaxed, Scope::Device) == 1 {
+    } else {
+        values.wait_until(1, Relaxed, Scope::Device, |flag| flag == 1);
         thread::device_fence();
         values.set(usize::from(how == 0), 1);
     }
@@ -247,8 +249,8 @@ pub unsafe fn scopes(values: GlobalMut<u32>, how: u32) {
         2 if first => add(Scope::System),
         2 => add(Scope::Block),
         3 => {
-            if thread::thread_idx_x() == 0 {
-                values.atomic_load(1, Acquire, Scope::Device);
+            if thread::thread_idx_x() == 0 && !first {
+                values.wait_until(1, Acquire, Scope::Device, |came| came == 1);
             }
             thread::sync_threads();
             add(Scope::Block);

@@ -450,7 +450,7 @@ fn an_array_that_is_too_short_for_a_map_is_an_error_of_the_maps_line() {
     let params = args.pointers();
     // SAFETY: the kernel's parameters; that one view is too short is what is wrong.
     let launched = unsafe {
-        let kernel = <Sum as cuda_std::map::MapKernel>::KERNEL;
+        let kernel = <Sum as cuda_std::map::MapKernel>::KERNEL.descriptor();
         cuda_std::cpu::launch(kernel, &block(256), &params, &Default::default())
     };
     assert_at(fault(launched).kind.places()[0], file!(), MAP_KERNEL);

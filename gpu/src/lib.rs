@@ -25,4 +25,4 @@ pub mod transpose;
 pub mod tuning;
 mod unrolled;
 
-pub use catalogue::{FAMILIES, Family, Variant, family};
+pub use catalogue::{FAMILIES, Family, NoSuchVariant, Variant, family};

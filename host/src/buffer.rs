@@ -11,7 +11,7 @@ use crate::{
     cpu,
     device::Device,
     error::{Error, Result},
-    executor::{DEVICE_ALIGN, Memory, ordered},
+    executor::{DEVICE_ALIGN, Memory},
 };
 
 /// A type that can live on a device: plain data, valid with any bits, of at least one byte.
@@ -417,22 +417,4 @@ impl Device {
         vector.view_mut().clear()?;
         Ok(vector)
     }
-}
-
-/// Copies `from` over `to`, on `to`'s stream.
-pub(crate) fn copy<T: Element>(
-    operation: &'static str,
-    from: VectorView<'_, T>,
-    to: &mut VectorViewMut<'_, T>,
-) -> Result<()> {
-    to.device.require_same(operation, from.device)?;
-    ordered(&to.device.executor, &[from.device], || {
-        // SAFETY: as many elements on both sides, checked by the caller; `to` is borrowed mutably, so the
-        // two do not overlap.
-        unsafe {
-            to.device
-                .executor
-                .copy_within(to.address, from.address, from.len * size_of::<T>())
-        }
-    })
 }

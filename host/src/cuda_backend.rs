@@ -1,23 +1,27 @@
 //! The CUDA executor behind the library's door.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     ffi::c_void,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
-use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
+use cuda_std::{
+    constant::ConstantValues,
+    kernel::{KernelDescriptor, LaunchConfig},
+};
 use warpwright_gpu::tuning;
 
 use crate::{
     code::Code,
     cuda::{
-        CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaMemory,
-        CudaModule, CudaStream, PinnedMemory,
+        CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaModule,
+        CudaStream,
     },
-    device::{DeviceInfo, DeviceKind, supported},
+    device::{DeviceInfo, DeviceKind},
     error::{Error, Result},
-    executor::{Launch, Mark},
+    executor::Launch,
     module::{self, Module},
     ptx,
 };
@@ -30,6 +34,30 @@ pub(crate) struct CudaBackend {
     stream: Arc<CudaStream>,
     /// Of the families' modules that run on the device.
     architectures: Arc<OnceLock<Vec<(&'static str, u32)>>>,
+}
+
+pub(crate) use crate::cuda::{CudaMemory, PinnedMemory, is_device_fault};
+
+/// A point in the stream of a device.
+#[derive(Debug)]
+pub(crate) struct CudaMark(CudaEvent, DeviceKind);
+
+impl CudaMark {
+    /// The time from `start` to this point; waits for both.
+    pub fn since(&self, start: &Self) -> Result<Duration> {
+        let time = self.0.elapsed_since(&start.0);
+        time.map_err(|error| driver_error("time", self.1, error))
+    }
+}
+
+/// What the drivers of devices have of a user's module, by the devices' ordinals.
+pub(crate) type LoadedModules = Mutex<HashMap<usize, Loaded>>;
+
+/// A user's module on one device.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    module: Arc<CudaModule>,
+    functions: HashMap<&'static str, Arc<CudaFunction>>,
 }
 
 /// Kernels by device and name.
@@ -54,6 +82,12 @@ fn device_info(info: &CudaDeviceInfo) -> DeviceInfo {
         shared_bytes_per_block: info.shared_bytes_per_block_optin as usize,
         l2_bytes: info.l2_bytes as u64,
     }
+}
+
+/// Whether the library's kernels run there.
+fn supported(info: &DeviceInfo) -> bool {
+    info.compute_capability
+        .is_some_and(|capability| capability >= (7, 5))
 }
 
 pub(crate) fn list() -> Vec<DeviceInfo> {
@@ -138,6 +172,19 @@ impl CudaBackend {
         })
     }
 
+    /// The device, if the library's kernels run there.
+    pub fn supported(ordinal: usize) -> Result<Self> {
+        let backend = Self::open(ordinal)?;
+        if supported(&backend.info) {
+            return Ok(backend);
+        }
+        let (major, minor) = backend.info.compute_capability.unwrap_or_default();
+        Err(Error::NoDevice {
+            device: backend.info.kind,
+            reason: format!("compute capability 7.5 or later required, it has {major}.{minor}"),
+        })
+    }
+
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -178,11 +225,11 @@ impl CudaBackend {
         self.stream.raw().cast()
     }
 
-    pub fn mark(&self) -> Result<Mark> {
+    pub fn mark(&self) -> Result<CudaMark> {
         let failed = self.error("time");
         let event = CudaEvent::new(&self.context).map_err(&failed)?;
         event.record(&self.stream).map_err(&failed)?;
-        Ok(Mark::Cuda(event, self.info.kind))
+        Ok(CudaMark(event, self.info.kind))
     }
 
     pub fn wait_for(&self, other: &Self) -> Result<()> {
@@ -273,11 +320,11 @@ impl CudaBackend {
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         let function = self.function(launch.kernel, launch.module, launch.operation)?;
-        let LaunchShape {
+        let LaunchConfig {
             grid,
             block,
             shared_bytes,
-        } = LaunchShape::of(launch);
+        } = launch.config;
         let work = || {
             // SAFETY: by the contract.
             unsafe { function.launch(grid, block, shared_bytes, &self.stream, launch.params) }
@@ -295,8 +342,7 @@ impl CudaBackend {
     }
 
     pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
-        module
-            .on_device(self)?
+        self.with_loaded(module, |loaded| Ok(loaded.module.clone()))?
             .set_constant(&self.stream, values)
             .map_err(self.error("set_constant"))
     }
@@ -308,7 +354,14 @@ impl CudaBackend {
         operation: &'static str,
     ) -> Result<Arc<CudaFunction>> {
         match module {
-            Some(module) => module.function(self, kernel, operation),
+            Some(module) => self.with_loaded(module, |loaded| {
+                if let Some(function) = loaded.functions.get(kernel.name) {
+                    return Ok(function.clone());
+                }
+                let function = self.function_of(&loaded.module, kernel.name, operation)?;
+                loaded.functions.insert(kernel.name, function.clone());
+                Ok(function)
+            }),
             None => self.own_function(kernel, operation),
         }
     }
@@ -410,28 +463,29 @@ impl CudaBackend {
             .map_err(self.error(operation))
     }
 
-    pub fn load_module(&self, module: &Module) -> Result<Arc<CudaModule>> {
-        CudaModule::from_ptx(&self.context, module.ptx()).map_err(self.error("load_module"))
+    /// Compiles a user's module now, if it was not yet.
+    pub fn load_user(&self, module: &Module) -> Result<()> {
+        self.with_loaded(module, |_| Ok(()))
     }
-}
 
-struct LaunchShape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-}
-
-impl LaunchShape {
-    fn of(launch: &Launch<'_>) -> Self {
-        let cuda_std::kernel::LaunchConfig {
-            grid,
-            block,
-            shared_bytes,
-        } = launch.config;
-        Self {
-            grid,
-            block,
-            shared_bytes,
+    /// Does something with a user's module as the driver has it, compiled if it was not yet.
+    fn with_loaded<T>(
+        &self,
+        module: &Module,
+        work: impl FnOnce(&mut Loaded) -> Result<T>,
+    ) -> Result<T> {
+        let mut loaded = module.loaded().lock();
+        let loaded = loaded
+            .as_mut()
+            .unwrap_or_else(|poisoned| poisoned.get_mut());
+        match loaded.entry(self.ordinal()) {
+            Entry::Occupied(entry) => work(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let module = CudaModule::from_ptx(&self.context, module.ptx())
+                    .map_err(self.error("load_module"))?;
+                let functions = HashMap::new();
+                work(entry.insert(Loaded { module, functions }))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Devices: a CUDA device or the CPU, and what can be asked of it.
 
-use std::{ffi::c_void, fmt, sync::Arc, time::Duration};
+use std::{ffi::c_void, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
     error::{Error, Result},
@@ -25,6 +25,26 @@ impl fmt::Display for DeviceKind {
         match self {
             Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
             Self::Cpu => f.write_str("cpu"),
+        }
+    }
+}
+
+impl FromStr for DeviceKind {
+    type Err = Error;
+
+    /// `cpu`, or `cuda:` and an ordinal.
+    fn from_str(text: &str) -> Result<Self> {
+        let ordinal = text
+            .strip_prefix("cuda:")
+            .and_then(|digits| digits.parse().ok());
+        match ordinal {
+            Some(ordinal) => Ok(Self::Cuda { ordinal }),
+            None if text == "cpu" => Ok(Self::Cpu),
+            None => Err(Error::invalid(
+                "device",
+                "cpu, or cuda:0 and on",
+                format!("`{text}`"),
+            )),
         }
     }
 }
@@ -217,10 +237,4 @@ impl CpuOptions {
         self.stack_bytes = Some(bytes);
         self
     }
-}
-
-/// Whether the library's kernels run there.
-pub(crate) fn supported(info: &DeviceInfo) -> bool {
-    info.compute_capability
-        .is_some_and(|capability| capability >= (7, 5))
 }

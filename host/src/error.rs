@@ -107,11 +107,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Whether the device's context is lost: no work goes on there.
     pub(crate) fn is_device_fault(&self) -> bool {
-        #[cfg(feature = "cuda")]
-        if let Self::Driver { code, .. } = self {
-            return crate::cuda::is_device_fault(*code);
-        }
-        false
+        matches!(self, Self::Driver { code, .. } if crate::cuda_backend::is_device_fault(*code))
     }
 
     pub(crate) fn invalid(

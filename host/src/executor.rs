@@ -14,18 +14,16 @@ use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 
 use crate::{
     cpu,
-    device::{CpuOptions, Device, DeviceInfo, DeviceKind, supported},
+    cuda_backend::{self, CudaBackend, CudaMark, CudaMemory, PinnedMemory},
+    device::{CpuOptions, DeviceInfo},
     error::{Error, Result},
     module::Module,
 };
-#[cfg(feature = "cuda")]
-use crate::{cuda, cuda_backend::CudaBackend};
 
 /// Where work is done.
 #[derive(Debug)]
 pub(crate) enum Executor {
     Cpu(cpu::CpuBackend),
-    #[cfg(feature = "cuda")]
     Cuda(CudaBackend),
 }
 
@@ -33,8 +31,7 @@ pub(crate) enum Executor {
 #[derive(Debug)]
 pub(crate) enum Memory {
     Cpu(cpu::HostMemory),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::CudaMemory),
+    Cuda(CudaMemory),
 }
 
 impl Memory {
@@ -42,7 +39,6 @@ impl Memory {
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
-            #[cfg(feature = "cuda")]
             Self::Cuda(memory) => memory.pointer(),
         }
     }
@@ -67,8 +63,7 @@ pub(crate) const PINNED_ALIGN: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Pinned {
     Cpu(cpu::HostMemory),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::PinnedMemory),
+    Cuda(PinnedMemory),
 }
 
 impl Pinned {
@@ -81,7 +76,6 @@ impl Pinned {
     pub fn pointer(&self) -> *mut u8 {
         match self {
             Self::Cpu(memory) => memory.pointer(),
-            #[cfg(feature = "cuda")]
             Self::Cuda(memory) => memory.pointer().as_ptr(),
         }
     }
@@ -91,8 +85,7 @@ impl Pinned {
 #[derive(Debug)]
 pub(crate) enum Mark {
     Cpu(Instant),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::CudaEvent, DeviceKind),
+    Cuda(CudaMark),
 }
 
 impl Mark {
@@ -100,11 +93,7 @@ impl Mark {
     pub fn since(&self, start: &Self) -> Result<Duration> {
         match (self, start) {
             (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(end, kind), Self::Cuda(start, _)) => end
-                .elapsed_since(start)
-                .map_err(|error| crate::cuda_backend::driver_error("time", *kind, error)),
-            #[cfg(feature = "cuda")]
+            (Self::Cuda(end), Self::Cuda(start)) => end.since(start),
             _ => Err(Error::invalid(
                 "time",
                 "two points of one device",
@@ -133,44 +122,17 @@ impl Executor {
         Self::Cpu(cpu::CpuBackend::new(options))
     }
 
-    #[cfg(feature = "cuda")]
     pub fn cuda(ordinal: usize) -> Result<Self> {
-        let backend = CudaBackend::open(ordinal)?;
-        if !supported(backend.info()) {
-            let (major, minor) = backend.info().compute_capability.unwrap_or_default();
-            return Err(Error::NoDevice {
-                device: DeviceKind::Cuda { ordinal },
-                reason: format!("compute capability 7.5 or later required, it has {major}.{minor}"),
-            });
-        }
-        Ok(Self::Cuda(backend))
-    }
-
-    #[cfg(not(feature = "cuda"))]
-    pub fn cuda(ordinal: usize) -> Result<Self> {
-        let _ = supported;
-        Err(Error::NoDevice {
-            device: DeviceKind::Cuda { ordinal },
-            reason: "this build has no CUDA side: it needs the feature `cuda`".to_owned(),
-        })
+        CudaBackend::supported(ordinal).map(Self::Cuda)
     }
 
     /// The first CUDA device of a supported kind.
-    #[cfg(feature = "cuda")]
     pub fn first_supported() -> Result<Option<usize>> {
-        crate::cuda_backend::first_supported()
-    }
-
-    #[cfg(not(feature = "cuda"))]
-    pub fn first_supported() -> Result<Option<usize>> {
-        Ok(None)
+        cuda_backend::first_supported()
     }
 
     pub fn list() -> Vec<DeviceInfo> {
-        #[cfg(feature = "cuda")]
-        let mut all: Vec<DeviceInfo> = crate::cuda_backend::list();
-        #[cfg(not(feature = "cuda"))]
-        let mut all = Vec::new();
+        let mut all = cuda_backend::list();
         all.push(cpu::CpuBackend::new(CpuOptions::default()).info().clone());
         all
     }
@@ -178,7 +140,6 @@ impl Executor {
     pub fn info(&self) -> &DeviceInfo {
         match self {
             Self::Cpu(backend) => backend.info(),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.info(),
         }
     }
@@ -186,7 +147,6 @@ impl Executor {
     pub fn free_memory(&self) -> Result<u64> {
         match self {
             Self::Cpu(backend) => Ok(backend.free_memory()),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.free_memory(),
         }
     }
@@ -194,7 +154,6 @@ impl Executor {
     pub fn new_stream(&self) -> Result<Self> {
         match self {
             Self::Cpu(backend) => Ok(Self::Cpu(backend.clone())),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => Ok(Self::Cuda(backend.new_stream()?)),
         }
     }
@@ -202,7 +161,6 @@ impl Executor {
     pub fn synchronize(&self) -> Result<()> {
         match self {
             Self::Cpu(_) => Ok(()),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.synchronize(),
         }
     }
@@ -210,7 +168,6 @@ impl Executor {
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
         match self {
             Self::Cpu(_) => None,
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => Some(backend.stream()),
         }
     }
@@ -218,8 +175,7 @@ impl Executor {
     pub fn mark(&self) -> Result<Mark> {
         match self {
             Self::Cpu(_) => Ok(Mark::Cpu(Instant::now())),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(backend) => backend.mark(),
+            Self::Cuda(backend) => backend.mark().map(Mark::Cuda),
         }
     }
 
@@ -227,7 +183,6 @@ impl Executor {
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Memory::Cpu),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.allocate(operation, bytes).map(Memory::Cuda),
         }
     }
@@ -236,7 +191,6 @@ impl Executor {
     pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<Pinned> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Pinned::Cpu),
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.allocate_pinned(operation, bytes).map(Pinned::Cuda),
         }
     }
@@ -252,7 +206,6 @@ impl Executor {
                 unsafe { backend.fill(to, value, bytes) };
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.fill(to, value, bytes) },
         }
@@ -270,7 +223,6 @@ impl Executor {
                 unsafe { backend.copy_in(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_in(to, from, bytes) },
         }
@@ -287,7 +239,6 @@ impl Executor {
                 unsafe { backend.copy_in(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_in_pinned(to, from, bytes) },
         }
@@ -305,7 +256,6 @@ impl Executor {
                 unsafe { backend.copy_out(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_out(to, from, bytes) },
         }
@@ -322,7 +272,6 @@ impl Executor {
                 unsafe { backend.copy_within(to, from, bytes) };
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_within(to, from, bytes) },
         }
@@ -331,7 +280,6 @@ impl Executor {
     /// Makes this handle's later work wait for what `other` has queued so far.
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         match (self, other) {
-            #[cfg(feature = "cuda")]
             (Self::Cuda(own), Self::Cuda(other)) => own.wait_for(other),
             _ => Ok(()),
         }
@@ -340,12 +288,8 @@ impl Executor {
     /// Compiles a module now.
     pub fn load(&self, module: &Module) -> Result<()> {
         match self {
-            Self::Cpu(_) => {
-                let _ = module;
-                Ok(())
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(backend) => module.on_device(backend).map(drop),
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(backend) => backend.load_user(module),
         }
     }
 
@@ -353,11 +297,9 @@ impl Executor {
     pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
         match self {
             Self::Cpu(_) => {
-                let _ = module;
                 values.set_for_cpu();
                 Ok(())
             }
-            #[cfg(feature = "cuda")]
             Self::Cuda(backend) => backend.set_constant(module, values),
         }
     }
@@ -365,11 +307,7 @@ impl Executor {
     /// The architecture that a family's kernels are compiled for which run here: 75 for compute capability 7.5.
     pub fn architecture(&self, family: &str) -> u32 {
         match self {
-            Self::Cpu(_) => {
-                let _ = family;
-                warpwright_gpu::tuning::ARCHITECTURE
-            }
-            #[cfg(feature = "cuda")]
+            Self::Cpu(_) => warpwright_gpu::tuning::ARCHITECTURE,
             Self::Cuda(backend) => backend.architecture(family),
         }
     }
@@ -384,11 +322,7 @@ impl Executor {
         shared_bytes: u32,
     ) -> Result<Option<u32>> {
         match self {
-            Self::Cpu(_) => {
-                let _ = (operation, kernel, threads, shared_bytes);
-                Ok(None)
-            }
-            #[cfg(feature = "cuda")]
+            Self::Cpu(_) => Ok(None),
             Self::Cuda(backend) => backend
                 .resident_blocks(operation, kernel, threads, shared_bytes)
                 .map(Some),
@@ -404,7 +338,6 @@ impl Executor {
         match self {
             // SAFETY: by the contract.
             Self::Cpu(backend) => unsafe { backend.launch(launch) },
-            #[cfg(feature = "cuda")]
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.launch(launch) },
         }
@@ -415,21 +348,18 @@ impl Executor {
 ///
 /// Where an owner cannot be told to wait, the work is waited for here: the owner may free its memory, or
 /// overwrite it, as soon as this returns.
-pub(crate) fn ordered<T>(
+pub(crate) fn ordered<'a, T>(
     user: &Arc<Executor>,
-    owners: &[&Device],
+    owners: impl Iterator<Item = &'a Arc<Executor>> + Clone,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    let others = || {
-        let executors = owners.iter().map(|owner| &owner.executor);
-        executors.filter(|owner| !Arc::ptr_eq(owner, user))
-    };
-    for owner in others() {
+    let others = owners.filter(|owner| !Arc::ptr_eq(owner, user));
+    for owner in others.clone() {
         user.wait_for(owner)?;
     }
     let value = work();
     let mut waits = Ok(());
-    for owner in others() {
+    for owner in others {
         if let Err(error) = owner.wait_for(user) {
             // Its own error would come again with the next call.
             let _ = user.synchronize();

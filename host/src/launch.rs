@@ -1,10 +1,10 @@
-//! Launches: raw parameters, and the typed launch of a user's kernels.
+//! Launches: arguments that fit the kernel's parameters, and their raw words.
 
-use std::ffi::c_void;
+use std::{ffi::c_void, ptr};
 
 use cuda_std::{
     Global, GlobalMut,
-    kernel::{ByValue, Kernel, KernelDescriptor, LaunchConfig, Signature},
+    kernel::{ByValue, Entry, Kernel, KernelDescriptor, LaunchConfig, Signature},
 };
 
 use crate::{
@@ -14,30 +14,38 @@ use crate::{
     executor::{Launch, ordered},
     matrix::{Matrix, MatrixView},
     module::Module,
+    ops::plan::Base,
 };
 
-/// The raw parameters of a launch, in order.
+/// What a launch gathers from its arguments: the words of its raw parameters, each of which begins a word.
+///
+/// The module is private and this name is not exported, which seals [`Arg`] and [`Args`]: no other crate can write
+/// the signature of their method.
 #[derive(Debug)]
-pub(crate) struct RawArgs {
-    words: Vec<u64>,
-    starts: Vec<usize>,
+#[doc(hidden)]
+pub struct Gathered<'a> {
+    pub(crate) words: Vec<u64>,
+    pub(crate) owners: Vec<&'a Device>,
+    /// The words that are to become addresses, and what they count from.
+    pub(crate) later: Vec<(usize, Base)>,
 }
 
-impl RawArgs {
-    /// None yet.
-    pub fn new() -> Self {
+impl<'a> Gathered<'a> {
+    pub(crate) fn of<P>(args: impl Args<'a, P>) -> Self {
         // As many as most kernels have, so that the room is asked for once.
-        const ROOM: usize = 16;
-        Self {
-            words: Vec::with_capacity(ROOM),
-            starts: Vec::with_capacity(ROOM),
-        }
+        let mut gathered = Self {
+            words: Vec::with_capacity(16),
+            owners: Vec::new(),
+            later: Vec::new(),
+        };
+        args.gather(&mut gathered);
+        gathered
     }
 
     /// Adds a parameter that is passed by value.
-    pub fn value<T: ByValue>(&mut self, value: T) -> &mut Self {
+    pub(crate) fn value<T: ByValue>(&mut self, value: T) {
         let start = self.words.len();
-        self.words.resize(start + size_of::<T>().div_ceil(8), 0);
+        self.words.resize(start + words_of(size_of::<T>()), 0);
         // SAFETY: the words just added are as large as the value; `T` may be less aligned than they are,
         // and where it is more, the readers read without alignment.
         unsafe {
@@ -46,33 +54,47 @@ impl RawArgs {
                 .cast::<T>()
                 .write_unaligned(value)
         };
-        self.starts.push(start);
-        self
     }
 
     /// Adds a view: the address of its first element, and its length.
-    pub fn view(&mut self, address: u64, len: usize) -> &mut Self {
-        self.value(address).value(len as u64)
-    }
-
-    /// One pointer per raw parameter.
-    pub fn pointers(&self) -> Vec<*const c_void> {
-        self.starts
-            .iter()
-            .map(|start| self.words[*start..].as_ptr().cast())
-            .collect()
+    pub(crate) fn view(&mut self, address: u64, len: usize) {
+        self.words.extend([address, len as u64]);
     }
 }
 
-/// What a launch gathers from its arguments.
-///
-/// The module is private and this name is not exported, which seals [`Arg`] and [`Args`]: no other crate can write
-/// the signature of their method.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct Gathered<'a> {
-    raw: RawArgs,
-    owners: Vec<&'a Device>,
+/// The words that a parameter of so many bytes takes.
+fn words_of(bytes: usize) -> usize {
+    bytes.div_ceil(8)
+}
+
+/// The raw parameters of as many arguments as a launch takes, if all of them are views.
+const MOST_PARAMS: usize = 32;
+
+/// One pointer per raw parameter of a launch.
+pub(crate) struct Pointers {
+    all: [*const c_void; MOST_PARAMS],
+    len: usize,
+}
+
+impl Pointers {
+    /// Those into the words that were gathered for a kernel; good as long as the words are.
+    pub fn new(kernel: &KernelDescriptor, words: &[u64]) -> Self {
+        let mut pointers = Self {
+            all: [ptr::null(); MOST_PARAMS],
+            len: 0,
+        };
+        let mut start = 0;
+        for raw in kernel.params.iter().copied().flatten() {
+            pointers.all[pointers.len] = words[start..].as_ptr().cast();
+            pointers.len += 1;
+            start += words_of(raw.size);
+        }
+        pointers
+    }
+
+    pub fn as_slice(&self) -> &[*const c_void] {
+        &self.all[..self.len]
+    }
 }
 
 /// A host value that can be passed for a kernel's parameter of type `P`.
@@ -91,35 +113,35 @@ impl<P: ByValue> Arg<'_, P> for P {
     fn gather(self, to: &mut Gathered<'_>) {
         // What has no size is no parameter in the PTX.
         if size_of::<P>() > 0 {
-            to.raw.value(self);
+            to.value(self);
         }
     }
 }
 
 impl<'a, T: Element> Arg<'a, Global<T>> for VectorView<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        to.raw.view(self.address(), self.len());
+        to.view(self.address(), self.len());
         to.owners.push(self.device());
     }
 }
 
 impl<'a, T: Element> Arg<'a, GlobalMut<T>> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        to.raw.view(self.address(), self.len());
+        to.view(self.address(), self.len());
         to.owners.push(self.device());
     }
 }
 
 impl<'a, T: Element> Arg<'a, *const T> for VectorView<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        to.raw.value(self.address());
+        to.value(self.address());
         to.owners.push(self.device());
     }
 }
 
 impl<'a, T: Element> Arg<'a, *mut T> for VectorViewMut<'a, T> {
     fn gather(self, to: &mut Gathered<'a>) {
-        to.raw.value(self.address());
+        to.value(self.address());
         to.owners.push(self.device());
     }
 }
@@ -187,26 +209,43 @@ args!(
 );
 
 impl Device {
-    /// Queues a launch of one of the library's kernels, in order with the work of the `owners` of its arrays.
+    /// Queues a launch of one of the library's kernels, in order with the work of those that have its arrays.
     ///
     /// # Safety
     /// As for [`Executor::launch`](crate::executor::Executor::launch).
-    pub(crate) unsafe fn queue(
+    pub(crate) unsafe fn queue<'a, P>(
         &self,
         operation: &'static str,
-        (kernel, config): (&KernelDescriptor, LaunchConfig),
-        args: &RawArgs,
-        owners: &[&Device],
+        kernel: Entry<P>,
+        config: LaunchConfig,
+        args: impl Args<'a, P>,
     ) -> Result<()> {
-        let launch = Launch {
-            operation,
-            kernel,
-            config,
-            params: &args.pointers(),
-            module: None,
-            constants: &[],
-        };
+        let gathered = Gathered::of(args);
+        // SAFETY: by the contract.
+        unsafe { self.gathered(operation, kernel.descriptor(), None, config, &gathered) }
+    }
+
+    /// # Safety
+    /// As for [`Executor::launch`](crate::executor::Executor::launch).
+    unsafe fn gathered(
+        &self,
+        operation: &'static str,
+        kernel: &KernelDescriptor,
+        module: Option<&Module>,
+        config: LaunchConfig,
+        gathered: &Gathered<'_>,
+    ) -> Result<()> {
+        let owners = gathered.owners.iter().map(|owner| &owner.executor);
+        let pointers = Pointers::new(kernel, &gathered.words);
         ordered(&self.executor, owners, || {
+            let launch = Launch {
+                operation,
+                kernel,
+                config,
+                params: pointers.as_slice(),
+                module,
+                constants: &[],
+            };
             // SAFETY: by the contract.
             unsafe { self.launch_tuned(&launch) }
         })
@@ -260,26 +299,12 @@ impl Device {
                 format!("{}", config.shared_bytes),
             ));
         }
-        let mut gathered = Gathered {
-            raw: RawArgs::new(),
-            owners: Vec::new(),
-        };
-        args.gather(&mut gathered);
+        let gathered = Gathered::of(args);
         for owner in &gathered.owners {
             self.require_same(OPERATION, owner)?;
         }
-        ordered(&self.executor, &gathered.owners, || {
-            let launch = Launch {
-                operation: OPERATION,
-                kernel,
-                config,
-                params: &gathered.raw.pointers(),
-                module: Some(module),
-                constants: &[],
-            };
-            // SAFETY: the arguments have the types of the kernel's parameters and live as long as the
-            // call, their memory until the queued work is done; the rest is the caller's promise.
-            unsafe { self.executor.launch(&launch) }
-        })
+        // SAFETY: the arguments have the types of the kernel's parameters and live as long as the
+        // call, their memory until the queued work is done; the rest is the caller's promise.
+        unsafe { self.gathered(OPERATION, kernel, Some(module), config, &gathered) }
     }
 }

@@ -28,7 +28,7 @@ mod code;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
-#[cfg(feature = "cuda")]
+#[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda_backend;
 mod device;
 mod error;
@@ -36,6 +36,7 @@ mod executor;
 mod launch;
 mod matrix;
 mod module;
+mod named;
 pub mod ops;
 mod pinned;
 mod ptx;

@@ -1,26 +1,15 @@
 //! PTX: the library's own modules, and those of a user.
 
 use std::{
-    collections::HashMap,
     env, fs,
     path::Path,
-    sync::{Arc, Mutex, OnceLock},
-};
-#[cfg(feature = "cuda")]
-use std::{
-    collections::hash_map::Entry,
-    sync::{MutexGuard, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
-#[cfg(feature = "cuda")]
 use crate::{
-    code::Code,
-    cuda::{CudaFunction, CudaModule},
-    cuda_backend::CudaBackend,
-};
-use crate::{
+    cuda_backend::LoadedModules,
     device::Device,
     error::{Error, Result},
     ptx,
@@ -52,19 +41,7 @@ pub struct Module {
 struct Inner {
     ptx: String,
     entries: Vec<ptx::Entry>,
-    #[cfg(feature = "cuda")]
-    loaded: Mutex<HashMap<usize, Loaded>>,
-    #[cfg(not(feature = "cuda"))]
-    #[allow(dead_code)]
-    loaded: Mutex<HashMap<usize, ()>>,
-}
-
-/// The module on one device.
-#[cfg(feature = "cuda")]
-#[derive(Debug)]
-struct Loaded {
-    module: Arc<CudaModule>,
-    functions: HashMap<&'static str, Arc<CudaFunction>>,
+    loaded: LoadedModules,
 }
 
 impl Module {
@@ -96,7 +73,7 @@ impl Module {
             inner: Arc::new(Inner {
                 ptx,
                 entries,
-                loaded: Mutex::default(),
+                loaded: LoadedModules::default(),
             }),
         })
     }
@@ -124,52 +101,10 @@ impl Module {
         }
     }
 
-    #[cfg(feature = "cuda")]
-    pub(crate) fn function(
-        &self,
-        backend: &CudaBackend,
-        kernel: &KernelDescriptor,
-        operation: &'static str,
-    ) -> Result<Arc<CudaFunction>> {
-        let mut loaded = self.loaded();
-        let on_device = self.loaded_on(&mut loaded, backend)?;
-        if let Some(function) = on_device.functions.get(kernel.name) {
-            return Ok(function.clone());
-        }
-        let function = backend.function_of(&on_device.module, kernel.name, operation)?;
-        on_device.functions.insert(kernel.name, function.clone());
-        Ok(function)
-    }
-
-    /// The module as the driver has it on a device, compiled there if it was not yet.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn on_device(&self, backend: &CudaBackend) -> Result<Arc<CudaModule>> {
-        let mut loaded = self.loaded();
-        Ok(self.loaded_on(&mut loaded, backend)?.module.clone())
-    }
-
-    #[cfg(feature = "cuda")]
-    fn loaded(&self) -> MutexGuard<'_, HashMap<usize, Loaded>> {
-        let loaded = self.inner.loaded.lock();
-        loaded.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(feature = "cuda")]
-    fn loaded_on<'a>(
-        &self,
-        loaded: &'a mut HashMap<usize, Loaded>,
-        backend: &CudaBackend,
-    ) -> Result<&'a mut Loaded> {
-        Ok(match loaded.entry(backend.ordinal()) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let module = backend.load_module(self)?;
-                entry.insert(Loaded {
-                    module,
-                    functions: HashMap::new(),
-                })
-            }
-        })
+    /// What the drivers of devices have of it.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn loaded(&self) -> &LoadedModules {
+        &self.inner.loaded
     }
 }
 
@@ -292,9 +227,9 @@ pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u3
 /// The machine code of one of the library's kernels for a device of this compute capability, where it has some;
 /// none where `WARPWRIGHT_PTX_DIR` names PTX to take.
 #[cfg(feature = "cuda")]
-pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<Code> {
+pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<crate::code::Code> {
     match given() {
-        None => Code::of(name, capability),
+        None => crate::code::Code::of(name, capability),
         Some(_) => None,
     }
 }

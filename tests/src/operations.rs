@@ -1,16 +1,17 @@
 //! All that the library can be asked for, each with every variant there is: for tests of what goes wrong.
 
-use std::hash::{DefaultHasher, Hasher as _};
+use std::{
+    hash::{DefaultHasher, Hasher as _},
+    sync::Arc,
+};
 
 use bytemuck::Pod;
 use warpwright::{
     Device, Generator, LaunchConfig, Module, Result, Vector,
-    ops::{
-        map::{Scale, Wave},
-        reduce::Operator,
-    },
+    ops::{map::Scale, reduce::Operator},
 };
 use warpwright_gpu::{map::MAP_PI, transpose::TransposeNaive};
+use warpwright_workloads::Workload;
 
 use crate::cases;
 
@@ -59,143 +60,23 @@ pub fn all() -> Vec<Operation> {
 
 fn families() -> Vec<Operation> {
     let mut all = Vec::new();
-    for family in warpwright::families() {
-        for variant in family.variants {
-            for (what, run) in of_variant(family.name, variant.name) {
-                all.push(Operation {
-                    name: format!("{} {} {what}", family.name, variant.name),
-                    run,
-                    is_best: variant.name == "best",
-                });
+    for family in warpwright_workloads::FAMILIES {
+        for workload in (family.operations)().into_iter().map(Arc::new) {
+            for variant in cases::variants(family.name) {
+                if !workload.wavers(variant.name) {
+                    all.push(of_variant(workload.clone(), variant.name));
+                }
             }
         }
     }
     all
 }
 
-/// What a family can be asked for.
-///
-/// # Panics
-/// If the family is new and nothing is asked of it yet.
-fn of_variant(family: &str, name: &'static str) -> Vec<(&'static str, Run)> {
-    match family {
-        "reduce" => vec![
-            (
-                "sum",
-                Box::new(move |device| {
-                    let sum = device
-                        .reduce(&device.upload(&floats())?)
-                        .variant(name)
-                        .sum()?;
-                    Ok(bits(&[sum]))
-                }),
-            ),
-            (
-                "argmin",
-                Box::new(move |device| {
-                    let least = device
-                        .reduce(&device.upload(&words())?)
-                        .variant(name)
-                        .argmin()?;
-                    Ok(least.unwrap_or(u64::MAX))
-                }),
-            ),
-        ],
-        "columns" | "rows" => {
-            let along_rows = family == "rows";
-            let request: Run = Box::new(move |device| {
-                let matrix = device.upload_matrix(&words(), 30, LEN / 30)?;
-                let request = if along_rows {
-                    device.reduce_rows(&matrix)
-                } else {
-                    device.reduce_columns(&matrix)
-                };
-                read(&request.variant(name).sum()?)
-            });
-            vec![("sums", request)]
-        }
-        "transpose" => vec![(
-            "",
-            Box::new(move |device| {
-                let matrix = device.upload_matrix(&words(), 30, LEN / 30)?;
-                let turned = device.transpose_request(&matrix).variant(name).run()?;
-                read(turned.as_vector())
-            }),
-        )],
-        "histogram" => vec![(
-            "",
-            Box::new(move |device| {
-                let values: Vec<u16> = words().iter().map(|word| *word as u16).collect();
-                let values = device.upload(&values)?;
-                let histogram = device
-                    .histogram_request(&values, 4000)
-                    .variant(name)
-                    .run()?;
-                Ok(bits(&histogram.counts) ^ histogram.outside)
-            }),
-        )],
-        "gemm" => vec![(
-            "into",
-            Box::new(move |device| {
-                let a = device.upload_matrix(&floats(), 30, LEN / 30)?;
-                let mut c = device.upload_matrix(&floats()[..900], 30, 30)?;
-                let request = device.gemm(&a, &a).transpose_b().beta_c(2.0, &mut c);
-                request.variant(name).run()?;
-                read(c.as_vector())
-            }),
-        )],
-        "convolution" => vec![(
-            "",
-            Box::new(move |device| {
-                let values = device.upload(&floats())?;
-                let request = device.convolve_request(&values, &[0.25_f32, 0.5, 0.25]);
-                read(&request.variant(name).run()?)
-            }),
-        )],
-        "map" => vec![
-            (
-                "scale",
-                Box::new(move |device| {
-                    let scale = Scale {
-                        factor: 2.0,
-                        offset: 1.0,
-                    };
-                    let values = device.upload(&floats())?;
-                    read(&device.map_request(&values, scale).variant(name).run()?)
-                }),
-            ),
-            (
-                "with constants",
-                Box::new(move |device| {
-                    read(
-                        &device
-                            .map_positions_request(LEN, Wave)
-                            .variant(name)
-                            .run()?,
-                    )
-                }),
-            ),
-        ],
-        "random" => vec![
-            (
-                "bits",
-                Box::new(move |device| {
-                    let mut random = device.generator(Generator::Philox, 7)?.variant(name);
-                    let first = read(&random.bits(LEN)?)?;
-                    // A call that failed would have used words up.
-                    Ok(first ^ random.position().unwrap_or(0))
-                }),
-            ),
-            (
-                "normal",
-                Box::new(move |device| {
-                    let mut random = device.generator(Generator::Xorwow, 7)?.variant(name);
-                    let first = read(&random.normal(LEN, 1.0_f32, 2.0)?)?;
-                    Ok(first ^ read(&random.poisson(10, 3.0)?)?.rotate_left(1))
-                }),
-            ),
-        ],
-        new => panic!("no operation of the family `{new}` is tested for faults"),
+fn of_variant(workload: Arc<Workload>, variant: &'static str) -> Operation {
+    Operation {
+        name: format!("{} {variant} {}", workload.family(), workload.name()),
+        run: Box::new(move |device| Ok(bits(&workload.bits(device, variant)?))),
+        is_best: variant == "best",
     }
 }
 

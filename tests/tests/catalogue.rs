@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use cuda_std::{bf16, f16, kernel::KernelDescriptor};
+use cuda_std::{
+    bf16, f16,
+    kernel::{Entry, KernelDescriptor},
+};
 use warpwright_gpu::{
     axis, columns, convolution, gemm, histogram, map, random, reduce, rows, transpose,
 };
@@ -43,7 +46,7 @@ fn tested() -> BTreeSet<String> {
         names.extend(kernels.iter().map(|kernel| kernel.name.to_owned()));
     };
     fn words<W: transpose::Word>() -> [&'static KernelDescriptor; 4] {
-        W::KERNELS
+        W::KERNELS.map(Entry::descriptor)
     }
     // The words of `tests/transpose.rs`, by their size.
     add(&words::<u8>());
@@ -58,9 +61,10 @@ fn tested() -> BTreeSet<String> {
         };
         ($ty:ident: $($operator:ident)*) => { $({
             type Reduction = reduce::$operator<$ty>;
-            add(&<Reduction as reduce::Kernels>::FIRST);
-            add(&<Reduction as reduce::Kernels>::FOLD);
-            add(&[<Reduction as reduce::Kernels>::FINISH]);
+            add(&<Reduction as reduce::Kernels>::RUNGS.map(Entry::descriptor));
+            add(&[<Reduction as reduce::Kernels>::BEST.descriptor()]);
+            add(&<Reduction as reduce::Kernels>::FOLD.map(Entry::descriptor));
+            add(&[<Reduction as reduce::Kernels>::FINISH.descriptor()]);
         })* };
     }
     for_each_number!(operators);
@@ -70,8 +74,19 @@ fn tested() -> BTreeSet<String> {
     operators!(i64: Mean);
 
     fn along<A: columns::Kernels + rows::Kernels>() -> Vec<&'static KernelDescriptor> {
-        let last = [A::FOLD, A::FINISH, A::LONG];
-        A::COLUMNS.into_iter().chain(A::ROWS).chain(last).collect()
+        let mut all = <A as columns::Kernels>::RUNGS
+            .map(Entry::descriptor)
+            .to_vec();
+        all.extend([
+            <A as columns::Kernels>::BEST.descriptor(),
+            A::FOLD.descriptor(),
+            A::CHUNK_ATOMIC.descriptor(),
+            A::CHUNK_ATOMIC_FINISH.descriptor(),
+            A::BLOCK_PER_ROW.descriptor(),
+            <A as rows::Kernels>::BEST.descriptor(),
+            A::LONG.descriptor(),
+        ]);
+        all
     }
     macro_rules! along_an_axis {
         ($ty:ident) => {
@@ -84,7 +99,8 @@ fn tested() -> BTreeSet<String> {
     for_each_axis_number!(along_an_axis);
 
     fn binning<B: histogram::Kernels>() -> Vec<&'static KernelDescriptor> {
-        B::KERNELS.into_iter().flatten().collect()
+        let rungs = B::RUNGS.into_iter().map(Entry::descriptor);
+        rungs.chain([B::BEST.descriptor()]).collect()
     }
     // The values of `tests/histogram.rs`.
     add(&binning::<histogram::BinNumber<u8>>());
@@ -95,27 +111,33 @@ fn tested() -> BTreeSet<String> {
 
     fn products<T: gemm::Kernels>() -> Vec<&'static KernelDescriptor> {
         let all = T::KERNELS.into_iter().chain([T::SMALL]);
-        all.flatten().flatten().collect()
+        all.flatten().flatten().map(Entry::descriptor).collect()
     }
     // The types of `tests/gemm.rs`.
     add(&products::<f32>());
     add(&products::<f64>());
     // The elements of `tests/convolution.rs`.
-    fn convolved<T: convolution::Kernels>() -> Vec<&'static KernelDescriptor> {
-        T::KERNELS.into_iter().chain([T::LONG]).collect()
+    fn convolved<T: convolution::Kernels>() -> [&'static KernelDescriptor; 5] {
+        [
+            T::BASIC.descriptor(),
+            T::CONSTANT_MASK.descriptor(),
+            T::TILED.descriptor(),
+            T::BEST.descriptor(),
+            T::LONG.descriptor(),
+        ]
     }
     add(&convolved::<u8>());
     add(&convolved::<f32>());
     add(&convolved::<f64>());
     // `tests/map.rs` has a test for every function.
-    map::KERNELS.iter().for_each(|kernels| add(kernels));
+    map::kernels().iter().for_each(|kernels| add(kernels));
 
     fn distribution<D: random::Kernels>() -> [&'static KernelDescriptor; 4] {
-        let ([a, b], [c, d]) = (D::PHILOX, D::XORWOW);
-        [a, b, c, d]
+        let [a, b] = D::XORWOW.map(Entry::descriptor);
+        [D::PER_THREAD.descriptor(), D::BEST.descriptor(), a, b]
     }
     // The distributions of `tests/random`.
-    add(&[random::SETUP]);
+    add(&[random::SETUP.descriptor()]);
     add(&distribution::<random::Bits>());
     add(&distribution::<random::Uniform<f32>>());
     add(&distribution::<random::Uniform<f64>>());

@@ -7,14 +7,30 @@
 use std::{env, process::Command};
 
 use warpwright::{
-    Device, Generator,
-    ops::{axis::Axis, map::Sqrt, reduce::Operator},
+    Device, Generator, Vector,
+    ops::{
+        axis::{Axis, AxisOperator, AxisReducible},
+        map::Sqrt,
+        reduce::Operator,
+    },
 };
 use warpwright_bench::run::{driver::Driver as BareDriver, overhead};
 use warpwright_gpu::columns::policy::view;
 use warpwright_tests::{
     cases,
     faults::{self, Behind, Driver},
+};
+use warpwright_workloads::{
+    Number, Problem, Sets, Total,
+    axis::{self, AxisReduction},
+    convolution::Convolution,
+    gemm::{self, Product},
+    histogram::Counts,
+    map::Map,
+    random::{Distribution, Draw},
+    reduce::{self, Reduction},
+    sample::Make,
+    transpose::Transpose,
 };
 
 /// The test that a child process runs.
@@ -207,39 +223,44 @@ fn names_of(calls: &[String]) -> Vec<String> {
     names(calls).into_iter().map(str::to_owned).collect()
 }
 
-/// What a prepared request takes of the device's memory.
-struct Taken {
-    /// The result's bytes.
-    output: usize,
-    /// The bytes beside it that the documentation states at most.
-    stated: usize,
-}
-
-/// Holds a request to what it may take: its output and its workspace when it is prepared, and nothing when it is queued.
-fn check<P>(
+/// Holds every variant of a problem to what it may take of the device's memory: its output of so many bytes and its workspace
+/// when it is prepared, and nothing when it is queued. `stated` gives the most bytes of the workspace by the documentation,
+/// none for a variant that cannot do the problem.
+fn check<P: Problem>(
     driver: &Driver,
-    name: &str,
-    Taken { output, stated }: Taken,
-    prepare: impl FnOnce() -> P,
-    workspace: impl FnOnce(&P) -> usize,
-    mut enqueue: impl FnMut(&mut P),
+    device: &Device,
+    problem: P,
+    output: usize,
+    stated: impl Fn(&P::Input, &str) -> Option<usize>,
 ) {
-    let before = driver.live();
-    let (mut prepared, calls) = driver.calls_of(prepare);
-    let workspace = workspace(&prepared);
-    assert_eq!(allocated(&calls), output + workspace, "{name}");
-    assert!(
-        workspace <= stated,
-        "{name}: a workspace of {workspace} bytes, stated are {stated}"
-    );
-    for turn in 0..3 {
-        let ((), calls) = driver.calls_of(|| enqueue(&mut prepared));
-        assert!(!calls.is_empty(), "{name}, turn {turn}: no work");
-        assert_eq!(allocated(&calls), 0, "{name}, turn {turn}: {calls:?}");
+    let sets = Sets::new(problem, device, 1).expect("memory");
+    let (problem, input) = (sets.problem(), &sets.inputs()[0]);
+    for variant in cases::variants(problem.family()).iter().map(|it| it.name) {
+        let name = format!("{} {variant}, {}", problem.family(), problem.name());
+        let before = driver.live();
+        let prepare = || problem.prepare(device, input, Some(variant));
+        let Some(stated) = stated(input, variant) else {
+            assert!(prepare().is_err(), "{name}");
+            continue;
+        };
+        let (prepared, calls) = driver.calls_of(prepare);
+        let mut prepared = prepared.expect(&name);
+        let workspace = prepared.workspace_bytes();
+        assert_eq!(allocated(&calls), output + workspace, "{name}");
+        assert!(
+            workspace <= stated,
+            "{name}: a workspace of {workspace} bytes, stated are {stated}"
+        );
+        for turn in 0..3 {
+            let (queued, calls) = driver.calls_of(|| prepared.enqueue());
+            queued.expect(&name);
+            assert!(!calls.is_empty(), "{name}, turn {turn}: no work");
+            assert_eq!(allocated(&calls), 0, "{name}, turn {turn}: {calls:?}");
+        }
+        drop(prepared);
+        // Contexts, streams and events, memory: what is loaded stays.
+        assert_eq!(driver.live()[..5], before[..5], "{name}: left behind");
     }
-    drop(prepared);
-    // Contexts, streams and events, memory: what is loaded stays.
-    assert_eq!(driver.live()[..5], before[..5], "{name}: left behind");
 }
 
 /// The multiprocessors of the make-believe device.
@@ -247,205 +268,100 @@ const MULTIPROCESSORS: usize = 4;
 
 fn memory(driver: &Driver, device: &Device) {
     const LEN: usize = 1 << 20;
-    let values = device.upload(&vec![1.0_f32; LEN]).expect("memory");
-    let bytes = device.upload(&vec![1_u8; LEN]).expect("memory");
-    for variant in cases::variants("reduce") {
-        for operator in Operator::ALL {
-            let stated = match variant.name {
+    for operator in Operator::ALL {
+        let problem = Reduction::<f32>::new(operator, LEN, reduce::Data::Exact);
+        check(driver, device, problem, 0, |_, variant| {
+            Some(match variant {
                 // A partial result for each of two blocks per multiprocessor; the result and the ticket.
                 "best" => 16 * 2 * MULTIPROCESSORS + 32,
                 // Half of the elements, then half of those, ...; or a block's share for each.
                 "folding" => 16 * LEN + 16 * 64,
                 _ => 16 * LEN / 128,
-            };
-            let name = format!("reduce {} {}", variant.name, operator.name());
-            check(
-                driver,
-                &name,
-                Taken { output: 0, stated },
-                || {
-                    let request = device.reduce(&values).variant(variant.name);
-                    request.prepare(operator).expect(&name)
-                },
-                |prepared| prepared.workspace_bytes(),
-                |prepared| prepared.enqueue().expect(&name),
-            );
-        }
+            })
+        });
     }
-    for (height, width) in [
+    for shape in [
         (1, LEN),
         (LEN, 1),
         (1024, 1024),
         (3, 349_525),
         (LEN / 24, 24),
     ] {
-        along(driver, device, &values, Axis::Columns, [height, width]);
-        along(driver, device, &bytes, Axis::Columns, [height, width]);
-        along(driver, device, &values, Axis::Rows, [height, width]);
-        along(driver, device, &bytes, Axis::Rows, [height, width]);
+        for axis in [Axis::Columns, Axis::Rows] {
+            along::<f32>(driver, device, axis, shape);
+            along::<u8>(driver, device, axis, shape);
+        }
     }
     others(driver, device);
 }
 
-fn along<T: warpwright::ops::axis::AxisReducible>(
+fn along<T: Number + AxisReducible<Sum: Total>>(
     driver: &Driver,
     device: &Device,
-    values: &warpwright::Vector<T>,
     axis: Axis,
-    [height, width]: [usize; 2],
+    (height, width): (usize, usize),
 ) {
-    let part = values.slice(..height * width).expect("a part");
-    let matrix = warpwright::MatrixView::from_vector(part, height, width).expect("a matrix");
-    for variant in axis.family().variants {
-        let (results, row) = match axis {
-            Axis::Columns => (width, width * size_of::<T>()),
-            Axis::Rows => (height, width * size_of::<T>()),
-        };
-        let stated = match (axis, variant.name) {
-            (Axis::Columns, "best") => {
-                // How the matrix is cut: the period is a row, or as many as end at 16 bytes and fill the blocks.
-                let seen = view(part.device_pointer(), height, width, size_of::<T>());
-                let tile = 512 / size_of::<T>();
-                let tiles = seen.period.div_ceil(tile);
-                let blocks = (2 * MULTIPROCESSORS).max(tiles * seen.rows.div_ceil(4096));
-                let period = if seen.fold { seen.period } else { 0 };
-                // A sixteenth for the tree above the blocks, and its tickets.
-                let totals = 8 * tile * (blocks + blocks / 16) + 4 * (blocks + tiles);
-                if seen.rows > 0 {
-                    totals + 8 * period + 48
-                } else {
-                    0
-                }
+    let (results, row) = match axis {
+        Axis::Columns => (width, width * size_of::<T>()),
+        Axis::Rows => (height, width * size_of::<T>()),
+    };
+    let stated = |input: &Vector<T>, variant: &str| match (axis, variant) {
+        (Axis::Columns, "best") => {
+            // How the matrix is cut: the period is a row, or as many as end at 16 bytes and fill the blocks.
+            let pointer = input.view().device_pointer();
+            let seen = view(pointer, height, width, size_of::<T>());
+            let tile = 512 / size_of::<T>();
+            let tiles = seen.period.div_ceil(tile);
+            let blocks = (2 * MULTIPROCESSORS).max(tiles * seen.rows.div_ceil(4096));
+            let period = if seen.fold { seen.period } else { 0 };
+            // A sixteenth for the tree above the blocks, and its tickets.
+            let totals = 8 * tile * (blocks + blocks / 16) + 4 * (blocks + tiles);
+            if seen.rows > 0 {
+                totals + 8 * period + 48
+            } else {
+                0
             }
-            (Axis::Rows, "best") if row >= 32 << 10 => (8 * (row >> 15) + 4) * height + 32,
-            (Axis::Rows, "chunk_atomic") => 8 * height + 16,
-            _ => 0,
-        };
-        let bytes = size_of::<T>();
-        let name = format!("{axis:?} {} {height} x {width} of {bytes}", variant.name);
-        check(
-            driver,
-            &name,
-            Taken {
-                output: results * size_of::<T::Sum>(),
-                stated,
-            },
-            || {
-                let request = device.reduce_axis(matrix, axis).variant(variant.name);
-                request.prepare_sum().expect(&name)
-            },
-            |prepared| prepared.workspace_bytes(),
-            |prepared| prepared.enqueue().expect(&name),
-        );
-    }
+        }
+        (Axis::Rows, "best") if row >= 32 << 10 => (8 * (row >> 15) + 4) * height + 32,
+        (Axis::Rows, "chunk_atomic") => 8 * height + 16,
+        _ => 0,
+    };
+    let (sum, data) = (AxisOperator::Sum, axis::Data::Exact);
+    let problem = AxisReduction::<T>::new(axis, sum, (height, width), data);
+    let output = results * size_of::<T::Sum>();
+    check(driver, device, problem, output, |input, variant| {
+        Some(stated(input, variant))
+    });
 }
 
 fn others(driver: &Driver, device: &Device) {
     const SIDE: usize = 200;
     const LEN: usize = SIDE * SIDE;
-    let floats = device.upload(&vec![1.0_f32; LEN]).expect("memory");
-    let words = device.upload(&vec![1_u16; LEN]).expect("memory");
-    let matrix = device
-        .upload_matrix(&vec![1.0_f32; LEN], SIDE, SIDE)
-        .expect("memory");
-    let output = |stated| Taken {
-        output: 4 * LEN,
-        stated,
-    };
-    for variant in cases::variants("transpose") {
-        check(
-            driver,
-            variant.name,
-            output(0),
-            || {
-                let request = device.transpose_request(&matrix).variant(variant.name);
-                request.prepare().expect("a request")
-            },
-            |prepared| prepared.workspace_bytes(),
-            |prepared| prepared.enqueue().expect("queued"),
-        );
+    let turned = Transpose::new((SIDE, SIDE), "f32", |hash| hash as u32);
+    check(driver, device, turned, 4 * LEN, |_, _| Some(0));
+    for bins in [1, 256, 5000, 100_000] {
+        let counts = Counts::numbers(LEN, bins, "u16", Make::hashed(|hash| hash as u16));
+        // The counts; their copy on the host is the result.
+        check(driver, device, counts, 0, |_, _| Some(8 * bins));
     }
-    for variant in cases::variants("histogram") {
-        for bins in [1, 256, 5000, 100_000] {
-            // The counts; their copy on the host is the result.
-            let taken = Taken {
-                output: 0,
-                stated: 8 * bins,
-            };
-            let request = device.histogram_request(&words, bins).variant(variant.name);
-            check(
-                driver,
-                variant.name,
-                taken,
-                || request.prepare().expect("a request"),
-                |prepared| prepared.workspace_bytes(),
-                |prepared| prepared.enqueue().expect("queued"),
-            );
-        }
-    }
-    for variant in cases::variants("gemm") {
-        check(
-            driver,
-            variant.name,
-            output(0),
-            || {
-                let request = device.gemm(&matrix, &matrix).variant(variant.name);
-                request.prepare().expect("a request")
-            },
-            |prepared| prepared.workspace_bytes(),
-            |prepared| prepared.enqueue().expect("queued"),
-        );
-    }
-    for variant in cases::variants("convolution") {
-        for width in [1, 3, 127, 3000] {
-            let mask = vec![0.5_f32; width];
-            let request = device
-                .convolve_request(&floats, &mask)
-                .variant(variant.name);
-            let long = variant.name == "basic" || width > 1000;
-            if long && !["basic", "best"].contains(&variant.name) {
-                assert!(request.prepare().is_err(), "{}", variant.name);
-                continue;
+    let product = Product::<f32>::new([SIDE; 3], gemm::Data::Whole);
+    check(driver, device, product, 4 * LEN, |_, _| Some(0));
+    for width in [1, 3, 127, 3000] {
+        let problem = Convolution::<f32>::new(LEN, width);
+        check(driver, device, problem, 4 * LEN, |_, variant| {
+            let long = variant == "basic" || width > 1000;
+            match variant {
+                "basic" | "best" => Some(if long { 4 * width } else { 0 }),
+                _ => (!long).then_some(0),
             }
-            check(
-                driver,
-                variant.name,
-                output(if long { 4 * width } else { 0 }),
-                || request.prepare().expect("a request"),
-                |prepared| prepared.workspace_bytes(),
-                |prepared| prepared.enqueue().expect("queued"),
-            );
-        }
+        });
     }
-    for variant in cases::variants("map") {
-        check(
-            driver,
-            variant.name,
-            output(0),
-            || {
-                let request = device.map_request(&floats, Sqrt).variant(variant.name);
-                request.prepare().expect("a request")
-            },
-            |prepared| prepared.workspace_bytes(),
-            |prepared| prepared.enqueue().expect("queued"),
-        );
-    }
-    let mut room = device.zeros::<f32>(LEN).expect("memory");
-    for variant in cases::variants("random") {
-        // The states of 65536 sequences, 24 bytes each.
-        for (generator, stated) in [(Generator::Philox, 0), (Generator::Xorwow, 24 << 16)] {
-            check(
-                driver,
-                variant.name,
-                Taken { output: 0, stated },
-                || {
-                    let generator = device.generator(generator, 1).expect("a generator");
-                    generator.variant(variant.name)
-                },
-                |generator| generator.workspace_bytes(),
-                |generator| generator.fill_uniform(room.view_mut()).expect("queued"),
-            );
-        }
+    let roots = Map::one(LEN, "sqrt", Sqrt, |_, _| Ok(()));
+    check(driver, device, roots, 4 * LEN, |_, _| Some(0));
+    // The states of 65536 sequences, 24 bytes each.
+    for (generator, states) in [(Generator::Philox, 0), (Generator::Xorwow, 24 << 16)] {
+        let numbers = Draw::<f32>::new(generator, Distribution::Uniform, LEN);
+        check(driver, device, numbers, 4 * LEN, |_, _| Some(states));
     }
     // The table of a distribution is made at its first call, and stays.
     let mut generator = device.generator(Generator::Philox, 1).expect("a generator");

@@ -433,7 +433,7 @@ fn functions_of_a_user() {
             unsafe { module.map_function($function) }
         };
     }
-    assert_eq!(Halve::KERNEL.name, "map_halve");
+    assert_eq!(Halve::KERNEL.descriptor().name, "map_halve");
     for device in devices::all() {
         for (len, offset) in [
             (0, 0),

@@ -3,147 +3,116 @@
 use std::{fmt::Debug, sync::Arc};
 
 use warpwright::{
-    Boundary, Candidate, Device, Element, Generator, Matrix, MatrixView, Vector,
+    Boundary, Candidate, Element, Generator,
     ops::{
-        axis::{Axis, AxisReducible},
+        axis::{Axis, AxisOperator, AxisReducible},
         map::{Sin, Sqrt},
-        reduce::{ReduceRequest, Reducible},
+        reduce::{Operator, Reducible},
     },
 };
 use warpwright_gpu::tuning::{self, ARCHITECTURE, Choice, SHIPPED, chosen, row};
 use warpwright_tests::devices;
+use warpwright_workloads::{
+    Number, Total, Workload,
+    axis::{self, AxisReduction},
+    convolution::Convolution,
+    gemm::{Data, Product},
+    histogram::Counts,
+    map::{Map, to_ulps},
+    random::{Distribution, Draw},
+    reduce::{self, Reduction},
+    sample::Make,
+    transpose::Transpose,
+};
 
-/// Calls `check` with each row's key and a handle that takes the row, whose kernels have to be launched.
-fn each(family: &str, check: impl Fn(&str, &Device)) {
+/// Asserts that with each row `best` gives the bits that `rung` gives, and that those are right, for the problems of the
+/// row's key.
+fn each(family: &str, rung: &str, problems: impl Fn(&str) -> Vec<Workload>) {
     let candidates = tuning::candidates().into_iter();
-    let of_family: Vec<_> = candidates.filter(|it| it.family == family).collect();
-    assert!(!of_family.is_empty());
-    for it in of_family {
+    let candidates: Vec<_> = candidates.filter(|it| it.family == family).collect();
+    assert!(!candidates.is_empty());
+    for it in candidates {
         let (key, label) = (it.key, it.label.clone());
         let candidate = Arc::new(Candidate::new(it, None).unwrap());
-        check(key, &devices::cpu().with_candidate(candidate.clone()));
+        let device = devices::cpu().with_candidate(candidate.clone());
+        for problem in problems(key) {
+            let name = problem.name();
+            let input = problem.input(&device).unwrap();
+            let [expected, found] = [rung, "best"].map(|variant| {
+                let mut ready = input.prepare(&device, Some(variant)).unwrap();
+                ready.enqueue().unwrap();
+                assert_eq!(ready.check().unwrap(), Ok(()), "{name}: {device:?}");
+                ready.bits().unwrap()
+            });
+            assert!(expected == found, "{name}: {device:?}");
+        }
         assert!(candidate.launches() > 0, "{key} {label}");
     }
 }
 
-#[track_caller]
-fn same<T: PartialEq + Debug>(device: &Device, what: &str, expected: &[T], found: &[T]) {
-    assert_eq!(expected.len(), found.len(), "{what}: {device:?}");
-    let wrong = expected.iter().zip(found).position(|(a, b)| a != b);
-    if let Some(at) = wrong {
-        panic!(
-            "{what}, at {at}: expected {:?}, found {:?}: {device:?}",
-            expected[at], found[at]
-        );
-    }
-}
-
-fn bits(values: Vec<f32>) -> Vec<u32> {
-    values.into_iter().map(f32::to_bits).collect()
-}
-
-fn floats(len: usize) -> Vec<f32> {
-    (0..len)
-        .map(|i| ((i * 7919) % 2003) as f32 / 16.0)
-        .collect()
+/// Positive numbers with digits behind the point.
+fn floats() -> Make<f32> {
+    Make::by(|at, _, _| ((at * 7919) % 2003) as f32 / 16.0)
 }
 
 #[test]
 fn maps() {
-    each("map", |key, device| {
-        for len in [1, 5, 1024, 2049, 6007] {
-            for offset in [0, 1] {
-                let x = device.upload(&floats(len + offset)).unwrap();
-                let x = x.slice(offset..).unwrap();
-                let by = |variant: &str| -> Vector<f32> {
-                    match key {
-                        "sin" => device.map_request(x, Sin).variant(variant).run(),
-                        _ => device.map_request(x, Sqrt).variant(variant).run(),
-                    }
-                    .unwrap()
-                };
-                let [expected, found] =
-                    ["direct", "best"].map(|name| bits(by(name).to_vec().unwrap()));
-                same(
-                    device,
-                    &format!("{key} of {len} at {offset}"),
-                    &expected,
-                    &found,
-                );
-            }
-        }
+    each("map", "direct", |key| {
+        let of = |len, offset| {
+            let right = |exact: fn(f64) -> f64| {
+                move |x: f32, found| to_ulps(found, exact(f64::from(x)), 1.0)
+            };
+            let map = match key {
+                "sin" => Map::one(len, key, Sin, right(f64::sin)),
+                _ => Map::one(len, key, Sqrt, right(f64::sqrt)),
+            };
+            Workload::new(map.of(floats()).behind(offset))
+        };
+        let lengths = [1, 5, 1024, 2049, 6007].into_iter();
+        lengths.flat_map(|len| [of(len, 0), of(len, 1)]).collect()
     });
 }
 
 #[test]
 fn histograms() {
-    each("histogram", |key, device| {
-        for (len, bins) in [(1, 1), (37, 256), (4099, 10), (30_011, 256), (9000, 20_000)] {
-            let by = |variant: &str| match key {
-                "u8" => {
-                    let values: Vec<u8> = (0..len).map(|i| (i * i / 3) as u8).collect();
-                    let values = device.upload(&values[len.min(3) - 1..]).unwrap();
-                    device
-                        .histogram_request(&values, bins)
-                        .variant(variant)
-                        .run()
-                }
-                _ => {
-                    let values = device.upload(&floats(len)[len.min(3) - 1..]).unwrap();
-                    device
-                        .histogram_range_request(&values, bins, 3.0, 100.0)
-                        .variant(variant)
-                        .run()
-                }
-            };
-            let [expected, found] = ["serial", "best"].map(|name| by(name).unwrap());
-            let what = format!("{key}, {len} in {bins} bins");
-            same(device, &what, &expected.counts, &found.counts);
-            assert_eq!(expected.outside, found.outside, "{what}");
-        }
+    each("histogram", "serial", |key| {
+        let of = |(len, bins)| match key {
+            "u8" => {
+                let bytes = Make::by(|at, _, _| (at * at / 3) as u8);
+                Workload::new(Counts::numbers(len, bins, key, bytes))
+            }
+            _ => Workload::new(Counts::range(len, bins, [3.0, 100.0], key, floats())),
+        };
+        let problems = [(1, 1), (37, 256), (4099, 10), (30_011, 256), (9000, 20_000)];
+        problems.map(of).into()
     });
 }
 
-/// Sums along an axis of matrices of these heights and widths, aligned and not, by a rung and by `best`.
-fn sums_along(axis: Axis, rung: &str, shapes: &[(usize, usize)], key: &str, device: &Device) {
-    fn of<T: AxisReducible + From<u8>>(
-        device: &Device,
-        (height, width): (usize, usize),
-        offset: usize,
-        result: impl Fn(MatrixView<'_, T>) -> Vec<u64>,
-    ) -> Vec<u64> {
-        // Whole numbers, whose sums are exact in any order.
-        let number = |i: usize| T::from((i * 31 % 17) as u8);
-        let values: Vec<T> = (0..height * width + offset).map(number).collect();
-        let values = device.upload(&values).unwrap();
-        let view = values.slice(offset..).unwrap();
-        result(MatrixView::from_vector(view, height, width).unwrap())
+/// Sums along an axis of matrices of these heights and widths, aligned and not.
+fn sums_along(axis: Axis, shapes: &[(usize, usize)], key: &str) -> Vec<Workload> {
+    fn of<T: Number + AxisReducible<Sum: Total>>(
+        axis: Axis,
+        shape: (usize, usize),
+    ) -> [Workload; 2] {
+        [0, 1].map(|offset| {
+            // Whole numbers, whose sums are exact in any order.
+            let data = axis::Data::Exact;
+            let sums = AxisReduction::<T>::new(axis, AxisOperator::Sum, shape, data);
+            Workload::new(sums.behind(offset))
+        })
     }
-    for &shape in shapes {
-        for offset in [0, 1] {
-            let by = |variant: &str| match key {
-                "u8" => of::<u8>(device, shape, offset, |view| {
-                    let request = device.reduce_axis(view, axis).variant(variant);
-                    request.sum().unwrap().to_vec().unwrap()
-                }),
-                _ => of::<f32>(device, shape, offset, |view| {
-                    let request = device.reduce_axis(view, axis).variant(variant);
-                    let sums = request.sum().unwrap().to_vec().unwrap();
-                    sums.into_iter().map(|sum| sum as u64).collect()
-                }),
-            };
-            let [expected, found] = [rung, "best"].map(by);
-            let what = format!("{axis:?} of {key}, {shape:?} at {offset}");
-            same(device, &what, &expected, &found);
-        }
-    }
+    let both = |&shape: &_| match key {
+        "u8" => of::<u8>(axis, shape),
+        _ => of::<f32>(axis, shape),
+    };
+    shapes.iter().flat_map(both).collect()
 }
 
 #[test]
 fn sums_of_rows() {
     let shapes = [(1, 1), (3, 5), (70, 33), (5, 1030), (2, 70_001)];
-    each("rows", |key, device| {
-        sums_along(Axis::Rows, "block_per_row", &shapes, key, device);
+    each("rows", "block_per_row", |key| {
+        sums_along(Axis::Rows, &shapes, key)
     });
 }
 
@@ -158,146 +127,98 @@ fn sums_of_columns() {
         (20_003, 16),
         (9001, 128),
     ];
-    each("columns", |key, device| {
-        sums_along(Axis::Columns, "column_per_thread", &shapes, key, device);
+    each("columns", "column_per_thread", |key| {
+        sums_along(Axis::Columns, &shapes, key)
     });
 }
 
 #[test]
 fn convolutions() {
-    each("convolution", |_, device| {
-        for (len, width) in [
+    each("convolution", "basic", |_| {
+        let of = |(len, weights)| {
+            let problem = Convolution::<f32>::new(len, weights);
+            Workload::new(problem.boundary(Boundary::Clamp))
+        };
+        let problems = [
             (1, 1),
             (100, 3),
             (1537, 8),
             (3100, 31),
             (6151, 63),
             (3000, 1500),
-        ] {
-            let input = device.upload(&floats(len)).unwrap();
-            let mask = floats(width);
-            let by = |variant: &str| {
-                let request = device.convolve_request(&input, &mask);
-                let request = request.boundary(Boundary::Clamp).variant(variant);
-                bits(request.run().unwrap().to_vec().unwrap())
-            };
-            let [expected, found] = ["basic", "best"].map(by);
-            same(device, &format!("{len} with {width}"), &expected, &found);
-        }
+        ];
+        problems.map(of).into()
     });
 }
 
 #[test]
 fn random_numbers() {
-    each("random", |key, device| {
-        for generator in [Generator::Philox, Generator::Xorwow] {
-            let by = |variant: &str| {
-                let mut random = device.generator(generator, 5).unwrap().variant(variant);
-                [1, 4099, 70_001].map(|len| {
-                    let numbers: Vector<f32> = match key {
-                        "uniform" => random.uniform(len).unwrap(),
-                        _ => random.normal(len, 1.0, 2.0).unwrap(),
-                    };
-                    bits(numbers.to_vec().unwrap())
-                })
-            };
-            let [expected, found] = ["per_thread", "best"].map(by);
-            for (expected, found) in expected.iter().zip(&found) {
-                same(device, &format!("{key}, {generator:?}"), expected, found);
-            }
-        }
+    each("random", "per_thread", |key| {
+        let distribution = match key {
+            "uniform" => Distribution::Uniform,
+            _ => Distribution::Normal(1.0, 2.0),
+        };
+        let of = |generator| {
+            [(1, 0), (4099, 1), (70_001, 4100)].map(|(len, first)| {
+                Workload::new(Draw::<f32>::new(generator, distribution, len).starting_at(first))
+            })
+        };
+        let generators = [Generator::Philox, Generator::Xorwow];
+        generators.into_iter().flat_map(of).collect()
     });
 }
 
 #[test]
 fn products() {
-    each("gemm", |key, device| {
-        for (m, n, k) in [(1, 1, 1), (33, 17, 9), (128, 256, 32), (130, 132, 44)] {
-            let by = |variant: &str| {
-                let values = |len: usize| floats(len);
-                if key == "f32" {
-                    let a = device.upload_matrix(&values(m * k), m, k).unwrap();
-                    let b = device.upload_matrix(&values(k * n), k, n).unwrap();
-                    let c: Matrix<f32> = device.gemm(&a, &b).variant(variant).run().unwrap();
-                    let c = c.to_vec().unwrap().into_iter();
-                    c.map(|value| u64::from(value.to_bits()))
-                        .collect::<Vec<_>>()
-                } else {
-                    let wide =
-                        |len| -> Vec<f64> { values(len).into_iter().map(f64::from).collect() };
-                    let a = device.upload_matrix(&wide(m * k), m, k).unwrap();
-                    let b = device.upload_matrix(&wide(k * n), k, n).unwrap();
-                    let c: Matrix<f64> = device.gemm(&a, &b).variant(variant).run().unwrap();
-                    c.to_vec().unwrap().into_iter().map(f64::to_bits).collect()
-                }
-            };
-            let [expected, found] = ["naive", "best"].map(by);
-            same(
-                device,
-                &format!("{key}, {m} x {n} x {k}"),
-                &expected,
-                &found,
-            );
-        }
+    each("gemm", "naive", |key| {
+        let of = |shape| match key {
+            "f32" => Workload::new(Product::<f32>::new(shape, Data::Fractions)),
+            _ => Workload::new(Product::<f64>::new(shape, Data::Fractions)),
+        };
+        let shapes = [[1, 1, 1], [33, 17, 9], [128, 256, 32], [130, 132, 44]];
+        shapes.map(of).into()
     });
 }
 
 #[test]
 fn reductions() {
-    fn of<T: Reducible + From<u8>>(
-        device: &Device,
-        values: &[u8],
-        result: impl Fn(ReduceRequest<'_, T>) -> u64,
-    ) -> [u64; 2] {
-        let values: Vec<T> = values.iter().copied().map(T::from).collect();
-        let values = device.upload(&values).unwrap();
-        let values = values.slice(1..).unwrap();
-        ["cascaded", "best"].map(|variant| result(device.reduce(values).variant(variant)))
+    fn of<T: Number + Reducible<Sum: Total>>(operator: Operator, len: usize) -> Workload {
+        // Whole numbers, whose sums are exact in any order, and a greatest one.
+        let make = |at: usize, len: usize, _| match at == 1 + 2 * (len - 1) / 3 {
+            true => T::from_f64(13.0),
+            false => T::from_f64((at * 31 % 13) as f64),
+        };
+        let problem = Reduction::new(operator, len, reduce::Data::Exact);
+        Workload::new(problem.of(Make::by(make)).behind(1))
     }
-    each("reduce", |key, device| {
+    each("reduce", "cascaded", |key| {
+        let of = |len| match key {
+            "sum_u8" => of::<u8>(Operator::Sum, len),
+            "sum_f32" => of::<f32>(Operator::Sum, len),
+            "sum_f64" => of::<f64>(Operator::Sum, len),
+            "argmax_u8" => of::<u8>(Operator::ArgMax, len),
+            _ => of::<f32>(Operator::ArgMax, len),
+        };
         // The last one's elements of eight bytes are a large input for the rows whose limit is not beyond all others'.
-        for len in [1, 5, 1023, 4099, 70_001, (1 << 20) + 7] {
-            // Whole numbers, whose sums are exact in any order, and a greatest one.
-            let number = |i: usize| {
-                if i == 1 + 2 * len / 3 {
-                    13
-                } else {
-                    (i * 31 % 13) as u8
-                }
-            };
-            let values: Vec<u8> = (0..=len).map(number).collect();
-            let [expected, found] = match key {
-                "sum_u8" => of::<u8>(device, &values, |it| it.sum().unwrap()),
-                "sum_f32" => of::<f32>(device, &values, |it| it.sum().unwrap() as u64),
-                "sum_f64" => of::<f64>(device, &values, |it| it.sum().unwrap() as u64),
-                "argmax_u8" => of::<u8>(device, &values, |it| it.argmax().unwrap().unwrap()),
-                _ => of::<f32>(device, &values, |it| it.argmax().unwrap().unwrap()),
-            };
-            assert_eq!(expected, found, "{key} of {len}: {device:?}");
-        }
+        let lengths = [1, 5, 1023, 4099, 70_001, (1 << 20) + 7];
+        lengths.map(of).into()
     });
 }
 
 #[test]
 fn transposes() {
-    fn of<T: Element + PartialEq + Debug>(device: &Device, number: impl Fn(usize) -> T) {
+    fn of<T: Element + PartialEq + Debug>(from_hash: fn(u64) -> T) -> Vec<Workload> {
         // Aligned and not, and more tiles one below the other than a band has.
-        for (height, width) in [(3, 5), (64, 96), (129, 1101), (4400, 40)] {
-            let values: Vec<T> = (0..height * width).map(&number).collect();
-            let matrix = device.upload_matrix(&values, height, width).unwrap();
-            let [expected, found] = ["naive", "best"].map(|variant| {
-                let request = device.transpose_request(&matrix).variant(variant);
-                request.run().unwrap().to_vec().unwrap()
-            });
-            same(device, &format!("{height} x {width}"), &expected, &found);
-        }
+        let shapes = [(3, 5), (64, 96), (129, 1101), (4400, 40)];
+        let of = |shape| Workload::new(Transpose::new(shape, "elements", from_hash));
+        shapes.map(of).into()
     }
-    each("transpose", |key, device| match key {
-        "u8" => of(device, |i| (i * 7 % 251) as u8),
-        "u16" => of(device, |i| (i * 7 % 65_521) as u16),
-        "f32" => of(device, |i| i as u32),
-        "f64" => of(device, |i| (i as u64) << 32 | !i as u64 >> 32),
-        _ => of(device, |i| (i as u128) << 64 | !i as u128),
+    each("transpose", "naive", |key| match key {
+        "u8" => of(|hash| hash as u8),
+        "u16" => of(|hash| hash as u16),
+        "f32" => of(|hash| hash as u32),
+        "f64" => of(|hash| hash),
+        _ => of(|hash| u128::from(hash) << 64 | u128::from(!hash)),
     });
 }
 

@@ -3,15 +3,15 @@
 //! Sums are checked on whole numbers, so that floats must be exact too and a value that was left out or taken
 //! twice is always seen. The rounding of float sums is checked on fractions, against its bound.
 
-use std::marker::PhantomData;
-
 use rayon::prelude::*;
 use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
-use warpwright::{Device, Matrix, Result};
+use warpwright::{Device, MatrixView, Result, Vector};
 
 use crate::compare::each;
+use crate::sample::{Make, spread};
 use crate::{
-    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+    Bits, Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared,
+    with_variant, within,
 };
 
 /// Heights and widths around the sides of tiles and chunks, unaligned ones, and none.
@@ -64,13 +64,13 @@ pub struct AxisReduction<T> {
     operator: AxisOperator,
     height: usize,
     width: usize,
-    /// Rows of the matrix above those.
-    above: usize,
+    /// Elements before the matrix.
+    before: usize,
     data: Data,
-    what: PhantomData<fn(T)>,
+    make: Make<T>,
 }
 
-impl<T> AxisReduction<T> {
+impl<T: Number> AxisReduction<T> {
     /// One of a whole matrix.
     pub fn new(
         axis: Axis,
@@ -78,15 +78,39 @@ impl<T> AxisReduction<T> {
         (height, width): (usize, usize),
         data: Data,
     ) -> Self {
+        let from_hash = match (data, operator) {
+            // Multiples of a power of two, of which a million add up without an error in f64.
+            (Data::Fractions, _) => {
+                |hash: u64| T::from_f64((hash % 65_537) as f64 / 65_536.0 - 0.25)
+            }
+            (Data::Exact, AxisOperator::Sum | AxisOperator::Mean) => T::whole,
+            (Data::Exact, _) => |hash: u64| match T::NAN {
+                Some(nan) if hash >> 32 & 0xfff == 4 => nan,
+                _ => T::any(hash),
+            },
+        };
         Self {
             axis,
             operator,
             height,
             width,
-            above: 0,
+            before: 0,
             data,
-            what: PhantomData,
+            make: Make::hashed(from_hash),
         }
+    }
+
+    /// The same of other values, which are what the data says.
+    #[must_use]
+    pub fn of(self, make: Make<T>) -> Self {
+        Self { make, ..self }
+    }
+
+    /// The same of a matrix behind so many elements.
+    #[must_use]
+    pub fn behind(self, elements: usize) -> Self {
+        let before = elements;
+        Self { before, ..self }
     }
 }
 
@@ -101,12 +125,22 @@ pub enum Answer<T: AxisReducible> {
     Elements(Vec<T>),
 }
 
+impl<T: AxisReducible> Bits for Answer<T> {
+    fn bits(&self) -> Vec<u8> {
+        match self {
+            Self::Sums(sums) => sums.bits(),
+            Self::Means(means) => means.bits(),
+            Self::Elements(elements) => elements.bits(),
+        }
+    }
+}
+
 /// What the oracle says of each result.
 #[derive(Debug)]
 pub enum Truth {
     /// Sums that are exact, but for integers that wrap.
     Whole(Vec<i128>),
-    /// Sums of fractions, and the most that a result may be away.
+    /// Sums or means of fractions, and the most that a result may be away.
     Real(Vec<(f64, f64)>),
     /// Means that are exact but for the division.
     Means(Vec<f64>),
@@ -116,19 +150,8 @@ pub enum Truth {
 
 impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
     fn values(&self, set: usize) -> Vec<T> {
-        let from_hash = match (self.data, self.operator) {
-            // Multiples of a power of two, of which a million add up without an error in f64.
-            (Data::Fractions, _) => {
-                |hash: u64| T::from_f64((hash % 65_537) as f64 / 65_536.0 - 0.25)
-            }
-            (Data::Exact, AxisOperator::Sum | AxisOperator::Mean) => T::whole,
-            (Data::Exact, _) => |hash: u64| match T::NAN {
-                Some(nan) if hash >> 32 & 0xfff == 4 => nan,
-                _ => T::any(hash),
-            },
-        };
-        let len = (self.height + self.above) * self.width;
-        sample::values(len, sample::stream(12, set), from_hash)
+        let len = self.before + self.height * self.width;
+        self.make.values(len, 12, set)
     }
 
     /// The elements of one result.
@@ -163,6 +186,10 @@ impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
                 within(found.as_f64(), sum, bound).err()
             }),
             (Truth::Means(means), Answer::Means(found)) => crate::equal(found, means),
+            (Truth::Real(means), Answer::Means(found)) => each(found, means.len(), |at, found| {
+                let (mean, bound) = means[at];
+                within(*found, mean, bound).err()
+            }),
             (Truth::Ranks(ranks), Answer::Elements(found)) => {
                 each(found, ranks.len(), |at, found| {
                     let wrong = found.rank() != ranks[at];
@@ -175,7 +202,7 @@ impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
 }
 
 impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
-    type Input = Matrix<T>;
+    type Input = Vector<T>;
     type Answer = Answer<T>;
     type Truth = Truth;
 
@@ -188,14 +215,14 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
             Data::Fractions => "rounding of the ",
             Data::Exact => "",
         };
-        let below = match self.above {
+        let behind = match self.before {
             0 => String::new(),
-            above => format!(" below {above} rows"),
+            elements => format!(" behind {elements} elements"),
         };
         let (operator, family) = (self.operator.name(), Problem::family(self));
         let (height, width) = (self.height, self.width);
         format!(
-            "{what}{operator} of each of the {family} of {height} x {width} {}{below}",
+            "{what}{operator} of each of the {family} of {height} x {width} {}{behind}",
             T::NAME
         )
     }
@@ -204,33 +231,38 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
         self.height * self.width * size_of::<T>()
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<Matrix<T>> {
-        device.upload_matrix(&self.values(set), self.height + self.above, self.width)
+    fn input(&self, device: &Device, set: usize) -> Result<Vector<T>> {
+        device.upload(&self.values(set))
     }
 
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        input: &'a Matrix<T>,
+        input: &'a Vector<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Answer<T>>> {
-        let request = device.reduce_axis(input.rows(self.above..)?, self.axis);
+        let matrix = input.slice(self.before..)?;
+        let matrix = MatrixView::from_vector(matrix, self.height, self.width)?;
+        let request = device.reduce_axis(matrix, self.axis);
         let request = with_variant!(request, variant);
-        macro_rules! prepared {
+        macro_rules! of {
             ($prepare:ident, $kind:ident) => {
-                Prepared::new(
-                    request.$prepare()?,
-                    |prepared| prepared.enqueue(),
-                    |prepared| Ok(Answer::$kind(prepared.output()?.to_vec()?)),
-                )
+                prepared!(request.$prepare()?, |it| Ok(Answer::$kind(
+                    it.output()?.to_vec()?
+                )))
             };
         }
         Ok(match self.operator {
-            AxisOperator::Sum => prepared!(prepare_sum, Sums),
-            AxisOperator::Mean => prepared!(prepare_mean, Means),
-            AxisOperator::Min => prepared!(prepare_min, Elements),
-            AxisOperator::Max => prepared!(prepare_max, Elements),
+            AxisOperator::Sum => of!(prepare_sum, Sums),
+            AxisOperator::Mean => of!(prepare_mean, Means),
+            AxisOperator::Min => of!(prepare_min, Elements),
+            AxisOperator::Max => of!(prepare_max, Elements),
         })
+    }
+
+    fn wavers(&self, variant: &str) -> bool {
+        let adds = matches!(self.operator, AxisOperator::Sum | AxisOperator::Mean);
+        variant == "chunk_atomic" && adds && T::Sum::ROUNDING.is_some()
     }
 
     fn truth(&self, set: usize) -> Truth {
@@ -240,7 +272,7 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
             Axis::Rows => self.height,
         };
         let matrix = Values {
-            values: &values[self.above * self.width..],
+            values: &values[self.before..],
             width: self.width,
             axis: self.axis,
             results,
@@ -249,19 +281,20 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
         let better = |a: Option<i128>, b: Option<i128>| a.max(b);
         match (self.operator, self.data) {
             (AxisOperator::Sum, Data::Exact) => Truth::Whole(sums()),
-            (AxisOperator::Sum, Data::Fractions) => {
+            (AxisOperator::Sum | AxisOperator::Mean, Data::Fractions) => {
                 let add = |(sum, size): (f64, f64), value: T| {
                     (sum + value.real(), size + value.real().abs())
                 };
                 let sums = matrix.fold((0.0, 0.0), add, |a, b| (a.0 + b.0, a.1 + b.1));
                 let unit = self.roundings() * T::Sum::ROUNDING.unwrap_or_default();
-                Truth::Real(
-                    sums.into_iter()
-                        .map(|(sum, size)| (sum, unit * size))
-                        .collect(),
-                )
+                let over = match self.operator {
+                    AxisOperator::Mean => self.along() as f64,
+                    _ => 1.0,
+                };
+                let result = |(sum, size): (f64, f64)| (sum / over, unit * size / over);
+                Truth::Real(sums.into_iter().map(result).collect())
             }
-            (AxisOperator::Mean, _) => {
+            (AxisOperator::Mean, Data::Exact) => {
                 let mean = |sum: i128| sum as f64 / self.along() as f64;
                 Truth::Means(sums().into_iter().map(mean).collect())
             }
@@ -330,8 +363,29 @@ impl<T: Copy + Sync> Values<'_, T> {
     }
 }
 
+/// What there is to reduce along columns.
+pub const COLUMNS: Family = Family {
+    name: "columns",
+    checks: |scale| checks(Axis::Columns, scale),
+    timings: |size| timings(Axis::Columns, size),
+    sizes: [18, 26],
+    first: || first(Axis::Columns),
+    operations: || operations(Axis::Columns),
+    same_everywhere: false,
+};
+
+/// What there is to reduce along rows.
+pub const ROWS: Family = Family {
+    name: "rows",
+    checks: |scale| checks(Axis::Rows, scale),
+    timings: |size| timings(Axis::Rows, size),
+    first: || first(Axis::Rows),
+    operations: || operations(Axis::Rows),
+    ..COLUMNS
+};
+
 /// What the variants are checked with.
-pub fn checks(axis: Axis, scale: Scale) -> Vec<Workload> {
+fn checks(axis: Axis, scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, axis, scale);
     of_type::<u16>(&mut all, axis, scale);
@@ -349,15 +403,15 @@ fn of_type<T: Number + AxisReducible<Sum: Total>>(
 ) {
     let mut shapes: Vec<_> = SHAPES.map(|shape| (shape, 0)).to_vec();
     // The first element is not aligned for wide loads.
-    shapes.extend([((40, 131), 1), ((1300, 7), 3)]);
+    shapes.extend([((40, 131), 131), ((1300, 7), 21)]);
     shapes.extend(scale.pick(&[][..], &LARGE).iter().map(|shape| (*shape, 0)));
-    for (shape, above) in shapes {
+    for (shape, before) in shapes {
         let mut add = |operator, data| {
             let problem = AxisReduction::<T>::new(axis, operator, shape, data);
             // No elements have a sum and nothing else.
             let any = problem.along() > 0;
             if any || (operator, data) == (AxisOperator::Sum, Data::Exact) {
-                all.push(Workload::new(AxisReduction { above, ..problem }));
+                all.push(Workload::new(problem.behind(before)));
             }
         };
         for operator in AxisOperator::ALL {
@@ -371,7 +425,7 @@ fn of_type<T: Number + AxisReducible<Sum: Total>>(
 
 /// What the variants are timed with: sums of `u8` of a square matrix, and of `f32` of a square one, a tall one and
 /// a wide one.
-pub fn timings(axis: Axis, size: usize) -> Vec<Workload> {
+fn timings(axis: Axis, size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
     let (square, long, short) = ((side, side), side * 8, (side / 16).max(1));
     let sum = AxisOperator::Sum;
@@ -385,6 +439,30 @@ pub fn timings(axis: Axis, size: usize) -> Vec<Workload> {
         let problem = AxisReduction::<f32>::new(axis, sum, shape, Data::Exact);
         all.push(Workload::new(problem));
     }
+    all
+}
+
+fn first(axis: Axis) -> Workload {
+    let (sum, data) = (AxisOperator::Sum, Data::Exact);
+    Workload::new(AxisReduction::<f32>::new(axis, sum, (8, 8), data))
+}
+
+fn operations(axis: Axis) -> Vec<Workload> {
+    let mut all = Vec::new();
+    let (sum, shape) = (AxisOperator::Sum, (37, 83));
+    for operator in AxisOperator::ALL {
+        let data = match operator {
+            AxisOperator::Sum | AxisOperator::Mean => Data::Fractions,
+            _ => Data::Exact,
+        };
+        let problem = AxisReduction::new(axis, operator, shape, data);
+        all.push(Workload::new(
+            problem.of(Make::hashed(|hash| spread(hash) as f32)),
+        ));
+    }
+    let doubles = AxisReduction::new(axis, sum, shape, Data::Fractions).of(Make::hashed(spread));
+    let words = AxisReduction::<u32>::new(axis, sum, (30, 100), Data::Exact);
+    all.extend([Workload::new(doubles), Workload::new(words)]);
     all
 }
 

@@ -1,13 +1,14 @@
 //! Convolutions: to the bit, in the order that the library promises.
 
-use std::fmt::Debug;
-
 use rayon::prelude::*;
 use warpwright::ops::convolution::Convolvable;
 use warpwright::{Boundary, Device, Matrix, Result};
 
 use crate::compare::each;
-use crate::{Prepared, Problem, Scale, Verdict, Workload, sample, with_variant};
+use crate::sample::{self, Make, Part, spread};
+use crate::{
+    Family, Number, Prepared, Problem, Scale, Verdict, Workload, equal, prepared, with_variant,
+};
 
 /// Heights and widths: none, around a warp's and a block's outputs, and prime.
 const SHAPES: [(usize, usize); 14] = [
@@ -40,11 +41,7 @@ const BOUNDARIES: [(Boundary, &str); 3] = [
 ];
 
 /// A type of elements.
-pub trait Value: Convolvable + PartialEq + Debug {
-    /// Its name.
-    const NAME: &'static str;
-    /// A value, mostly with digits behind the point where the type has them.
-    fn value(hash: u64) -> Self;
+pub trait Value: Convolvable + Number {
     /// A weight of a mask of this width.
     fn weight(hash: u64, width: usize) -> Self::Mask;
     /// The output for these pairs of weights and values, of which those outside may be none.
@@ -57,14 +54,8 @@ fn fraction(hash: u64) -> f64 {
 }
 
 macro_rules! values {
-    ($($type:ident: $mask:ident, $value:expr, $output:expr;)*) => { $(
+    ($($type:ident: $mask:ident, $output:expr;)*) => { $(
         impl Value for $type {
-            const NAME: &'static str = stringify!($type);
-
-            fn value(hash: u64) -> Self {
-                $value(hash)
-            }
-
             fn weight(hash: u64, width: usize) -> $mask {
                 ((fraction(hash) + 0.3) / (width as f64).sqrt()) as $mask
             }
@@ -79,9 +70,9 @@ macro_rules! values {
     )* };
 }
 values! {
-    u8: f32, |hash| hash as u8, |sum: f32| sum.round_ties_even() as u8;
-    f32: f32, |hash| fraction(hash) as f32, |sum| sum;
-    f64: f64, fraction, |sum| sum;
+    u8: f32, |sum: f32| sum.round_ties_even() as u8;
+    f32: f32, |sum| sum;
+    f64: f64, |sum| sum;
 }
 
 /// A convolution of each of some rows of a matrix, or of a vector.
@@ -90,10 +81,20 @@ pub struct Convolution<T: Value> {
     /// None for a vector.
     height: Option<usize>,
     width: usize,
-    /// Rows of the matrix above and below those.
-    around: [usize; 2],
+    part: Part,
     mask: Vec<T::Mask>,
     boundary: Boundary,
+    make: Make<T>,
+    /// Whether each element is compared, however many there are.
+    all: bool,
+}
+
+/// What the oracle knows of a convolution.
+pub struct Truth<T> {
+    /// The values that are convolved.
+    pub values: Vec<T>,
+    /// All elements; without them some are computed when they are compared.
+    expected: Option<Vec<T>>,
 }
 
 impl<T: Value> Convolution<T> {
@@ -102,10 +103,60 @@ impl<T: Value> Convolution<T> {
         Self {
             height: None,
             width: len,
-            around: [0; 2],
+            part: Part::WHOLE,
             mask: sample::values(weights, 10, |hash| T::weight(hash, weights)),
             boundary: Boundary::Zero,
+            make: Make::hashed(T::fraction),
+            all: false,
         }
+    }
+
+    /// One of each row of a matrix with a mask. Each element is compared, however many there are.
+    pub fn rows(
+        (height, width): (usize, usize),
+        mask: Vec<T::Mask>,
+        boundary: Boundary,
+        make: Make<T>,
+    ) -> Self {
+        Self {
+            height: Some(height),
+            width,
+            part: Part::WHOLE,
+            mask,
+            boundary,
+            make,
+            all: true,
+        }
+    }
+
+    /// One element, by a loop in the order that the library promises.
+    fn element(&self, values: &[T], index: usize) -> T {
+        let width = self.width;
+        let row = &values[index / width * width..][..width];
+        let last = width as i64 - 1;
+        let start = (index % width) as i64 - (self.mask.len() / 2) as i64;
+        T::sum(self.mask.iter().enumerate().map(|(j, weight)| {
+            let at = start + j as i64;
+            let value = match self.boundary {
+                _ if (0..=last).contains(&at) => Some(row[at as usize]),
+                Boundary::Zero => None,
+                Boundary::Clamp => Some(row[at.clamp(0, last) as usize]),
+                Boundary::Wrap => Some(row[at.rem_euclid(last + 1) as usize]),
+            };
+            (*weight, value)
+        }))
+    }
+
+    /// All elements.
+    fn elements(&self, values: &[T]) -> Vec<T> {
+        let all = (0..values.len()).into_par_iter().with_min_len(1 << 10);
+        all.map(|index| self.element(values, index)).collect()
+    }
+
+    /// The same with what the boundary says outside.
+    #[must_use]
+    pub fn boundary(self, boundary: Boundary) -> Self {
+        Self { boundary, ..self }
     }
 
     /// The mask.
@@ -115,34 +166,28 @@ impl<T: Value> Convolution<T> {
 
     /// The values of a set, those around the convolved rows too.
     pub fn values(&self, set: usize) -> Vec<T> {
-        sample::values(self.rows() * self.width, sample::stream(8, set), T::value)
+        self.make.values(self.all_rows() * self.width, 8, set)
     }
 
     /// Rows of the matrix.
-    fn rows(&self) -> usize {
-        self.height.unwrap_or(1) + self.around.iter().sum::<usize>()
+    fn all_rows(&self) -> usize {
+        self.part.total(self.height.unwrap_or(1))
     }
 }
 
 impl<T: Value> Problem for Convolution<T> {
     type Input = Matrix<T>;
     type Answer = Vec<T>;
-    type Truth = Vec<T>;
+    type Truth = Truth<T>;
 
     fn family(&self) -> &'static str {
         "convolution"
     }
 
     fn name(&self) -> String {
-        let [above, below] = self.around;
-        let rows = match self.height {
-            None => String::new(),
-            Some(height) if above + below == 0 => format!("{height} x "),
-            Some(height) => {
-                let total = height + above + below;
-                format!("rows {above} to {} of {total} x ", above + height)
-            }
-        };
+        let rows = self.height.map_or_else(String::new, |height| {
+            format!("{} x ", self.part.name("rows", height))
+        });
         let outside = BOUNDARIES
             .iter()
             .find(|(boundary, _)| *boundary == self.boundary);
@@ -159,7 +204,7 @@ impl<T: Value> Problem for Convolution<T> {
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Matrix<T>> {
-        device.upload_matrix(&self.values(set), self.rows(), self.width)
+        device.upload_matrix(&self.values(set), self.all_rows(), self.width)
     }
 
     fn prepare<'a>(
@@ -168,90 +213,66 @@ impl<T: Value> Problem for Convolution<T> {
         input: &'a Matrix<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T>>> {
-        macro_rules! prepared {
+        macro_rules! of {
             ($request:expr) => {{
-                let request = $request.boundary(self.boundary);
-                Ok(Prepared::new(
-                    with_variant!(request, variant).prepare()?,
-                    |prepared| prepared.enqueue(),
-                    |prepared| prepared.output()?.to_vec(),
-                ))
+                let request = with_variant!($request.boundary(self.boundary), variant);
+                Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
             }};
         }
-        let above = self.around[0];
         match self.height {
-            None => prepared!(device.convolve_request(input.as_vector(), &self.mask)),
+            None => of!(device.convolve_request(input.as_vector(), &self.mask)),
             Some(height) => {
-                let rows = input.rows(above..above + height)?;
-                prepared!(device.convolve_rows_request(rows, &self.mask))
+                let rows = input.rows(self.part.range(height))?;
+                of!(device.convolve_rows_request(rows, &self.mask))
             }
         }
     }
 
-    fn truth(&self, set: usize) -> Vec<T> {
-        let [above, below] = self.around.map(|rows| rows * self.width);
-        let mut values = self.values(set);
-        values.truncate(values.len() - below);
-        values.drain(..above);
-        values
+    fn truth(&self, set: usize) -> Truth<T> {
+        /// Products up to which every element is computed.
+        const MOST: usize = 1 << 32;
+        let height = self.height.unwrap_or(1);
+        let values = self.part.of(self.values(set), height, self.width);
+        let all = self.all || values.len().saturating_mul(self.mask.len()) <= MOST;
+        Truth {
+            expected: all.then(|| self.elements(&values)),
+            values,
+        }
     }
 
-    fn check(&self, truth: &Vec<T>, answer: &Vec<T>) -> Verdict {
-        /// Products up to which every element is computed; of more, a part in so many.
-        const MOST: usize = 1 << 32;
+    fn check(&self, truth: &Truth<T>, answer: &Vec<T>) -> Verdict {
+        /// Of elements that are computed here one part in so many is compared.
         const PARTS: usize = 61;
         const PART: usize = 4096;
-        let all = truth.len().saturating_mul(self.mask.len()) <= MOST;
-        let last = truth.len().saturating_sub(1) / PART;
-        each(answer, truth.len(), |at, found| {
+        let values = &truth.values;
+        if let Some(expected) = &truth.expected {
+            return equal(answer, expected);
+        }
+        let last = values.len().saturating_sub(1) / PART;
+        each(answer, values.len(), |at, found| {
             let part = at / PART;
-            if !all && !part.is_multiple_of(PARTS) && part != last {
+            if !part.is_multiple_of(PARTS) && part != last {
                 return None;
             }
-            let expected = convolved_at(truth, self.width, &self.mask, self.boundary, at);
+            let expected = self.element(values, at);
             (*found != expected).then(|| format!("expected {expected:?}, found {found:?}"))
         })
     }
 }
 
-/// One element of the convolution of each row of `width` elements, by a loop in the order that the library
-/// promises.
-fn convolved_at<T: Value>(
-    values: &[T],
-    width: usize,
-    mask: &[T::Mask],
-    boundary: Boundary,
-    index: usize,
-) -> T {
-    let row = &values[index / width * width..][..width];
-    let last = width as i64 - 1;
-    let start = (index % width) as i64 - (mask.len() / 2) as i64;
-    T::sum(mask.iter().enumerate().map(|(j, weight)| {
-        let at = start + j as i64;
-        let value = match boundary {
-            _ if (0..=last).contains(&at) => Some(row[at as usize]),
-            Boundary::Zero => None,
-            Boundary::Clamp => Some(row[at.clamp(0, last) as usize]),
-            Boundary::Wrap => Some(row[at.rem_euclid(last + 1) as usize]),
-        };
-        (*weight, value)
-    }))
-}
-
-/// The convolution of each row of `width` elements, as the library promises it.
-pub fn convolved<T: Value>(
-    values: &[T],
-    width: usize,
-    mask: &[T::Mask],
-    boundary: Boundary,
-) -> Vec<T> {
-    let all = (0..values.len()).into_par_iter().with_min_len(1 << 10);
-    all.map(|index| convolved_at(values, width, mask, boundary, index))
-        .collect()
-}
+/// What there is to convolve.
+pub const FAMILY: Family = Family {
+    name: "convolution",
+    checks,
+    timings,
+    sizes: [18, 26],
+    first: || Workload::new(Convolution::<f32>::new(64, 3)),
+    operations,
+    same_everywhere: true,
+};
 
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, scale);
     of_type::<f32>(&mut all, scale);
@@ -275,7 +296,7 @@ fn of_type<T: Value>(all: &mut Vec<Workload>, scale: Scale) {
         // The first element is not aligned for wide loads.
         all.push(Workload::new(Convolution::<T> {
             height: Some(5),
-            around: [1, 1],
+            part: Part([1, 1]),
             boundary,
             ..Convolution::new(1001, 6)
         }));
@@ -284,9 +305,20 @@ fn of_type<T: Value>(all: &mut Vec<Workload>, scale: Scale) {
 
 /// What the variants are timed with: a vector of `f32` with a narrow mask, for which the memory is the limit, and with
 /// a wide one, for which the arithmetic is near.
-pub fn timings(size: usize) -> Vec<Workload> {
+fn timings(size: usize) -> Vec<Workload> {
     let of = |weights| Workload::new(Convolution::<f32>::new(size, weights));
     vec![of(5), of(63)]
+}
+
+fn operations() -> Vec<Workload> {
+    let make = Make::hashed(|hash| spread(hash) as f32);
+    let mask = vec![0.1, 0.7, -0.3, 1e3, 0.1];
+    let rows = Convolution::rows((37, 83), mask, Boundary::Zero, make.clone());
+    let vector = Convolution {
+        make,
+        ..Convolution::new(3071, 5)
+    };
+    vec![Workload::new(vector), Workload::new(rows)]
 }
 
 #[cfg(test)]
@@ -295,27 +327,51 @@ mod tests {
 
     #[test]
     fn the_oracle_is_right() {
+        fn of<T: Value>(
+            values: &[T],
+            width: usize,
+            mask: &[T::Mask],
+            boundary: Boundary,
+        ) -> Vec<T> {
+            let (shape, make) = ((values.len() / width, width), Make::given(values));
+            let problem = Convolution::rows(shape, mask.to_vec(), boundary, make);
+            problem.truth(0).expected.unwrap()
+        }
         let values = [1.0_f32, 2.0, 3.0, 4.0];
-        let of = |width, mask: &[f32], boundary| convolved(&values, width, mask, boundary);
         let three = [1.0, 0.0, -1.0];
-        assert_eq!(of(4, &three, Boundary::Zero), [-2.0, -2.0, -2.0, 3.0]);
-        assert_eq!(of(2, &three, Boundary::Clamp), [-1.0, -1.0, -1.0, -1.0]);
-        assert_eq!(of(4, &[1.0, 2.0], Boundary::Wrap), [6.0, 5.0, 8.0, 11.0]);
-        let bytes = convolved(&[3_u8, 200], 2, &[0.5, 1.5], Boundary::Zero);
+        assert_eq!(
+            of(&values, 4, &three, Boundary::Zero),
+            [-2.0, -2.0, -2.0, 3.0]
+        );
+        assert_eq!(
+            of(&values, 2, &three, Boundary::Clamp),
+            [-1.0, -1.0, -1.0, -1.0]
+        );
+        assert_eq!(
+            of(&values, 4, &[1.0, 2.0], Boundary::Wrap),
+            [6.0, 5.0, 8.0, 11.0]
+        );
+        let bytes = of(&[3_u8, 200], 2, &[0.5, 1.5], Boundary::Zero);
         assert_eq!(bytes, [4, 255]);
     }
 
     #[test]
     fn a_wrong_sum_is_noticed() {
         let problem = Convolution::<f32>::new(1000, 5);
-        let truth = problem.truth(0);
-        let right = convolved(&truth, 1000, problem.mask(), Boundary::Zero);
-        assert_eq!(problem.check(&truth, &right), Ok(()));
-        for (at, value) in [(0, f32::NAN), (500, right[500] + 1e-5), (999, 0.0)] {
-            let mut found = right.clone();
-            found[at] = value;
-            assert!(problem.check(&truth, &found).is_err(), "{at}");
+        let all = problem.truth(0);
+        let some = Truth {
+            values: all.values.clone(),
+            expected: None,
+        };
+        let right = problem.elements(&all.values);
+        for truth in [all, some] {
+            assert_eq!(problem.check(&truth, &right), Ok(()));
+            for (at, value) in [(0, f32::NAN), (500, right[500] + 1e-5), (999, 0.0)] {
+                let mut found = right.clone();
+                found[at] = value;
+                assert!(problem.check(&truth, &found).is_err(), "{at}");
+            }
+            assert!(problem.check(&truth, &Vec::new()).is_err());
         }
-        assert!(problem.check(&truth, &Vec::new()).is_err());
     }
 }

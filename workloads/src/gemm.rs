@@ -5,8 +5,10 @@ use warpwright::ops::gemm::GemmElement;
 use warpwright::{Device, Matrix, Result};
 
 use crate::compare::each;
+use crate::sample::{self, Make, spread};
 use crate::{
-    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+    Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared, with_variant,
+    within,
 };
 
 /// Rows of A, columns of B, and what they share: none, one, around the sides of tiles, and as many large tiles as the
@@ -55,18 +57,28 @@ pub struct Product<T> {
     /// Whether A and B are transposed.
     transposed: [bool; 2],
     data: Data,
-    what: std::marker::PhantomData<fn(T)>,
+    make: [Make<T>; 2],
 }
 
-impl<T> Product<T> {
+impl<T: Real> Product<T> {
     /// The product of two matrices of these sides: rows of A, columns of B, and what they share.
     pub fn new(shape: [usize; 3], data: Data) -> Self {
+        let make = Make::hashed(match data {
+            Data::Whole => |hash: u64| T::from_f64((hash % 9) as f64 - 4.0),
+            Data::Fractions => T::fraction,
+        });
         Self {
             shape,
             transposed: [false; 2],
             data,
-            what: std::marker::PhantomData,
+            make: [make.clone(), make],
         }
+    }
+
+    /// The same of other matrices, whose values are what the data says.
+    #[must_use]
+    pub fn of(self, make: [Make<T>; 2]) -> Self {
+        Self { make, ..self }
     }
 }
 
@@ -112,15 +124,9 @@ impl<T: Real> Product<T> {
     }
 
     fn values(&self, set: usize) -> [Vec<T>; 2] {
-        let from_hash = match self.data {
-            Data::Whole => |hash: u64| T::from_f64((hash % 9) as f64 - 4.0),
-            Data::Fractions => T::fraction,
-        };
-        let mut stream = 0;
-        self.sides().map(|[height, width]| {
-            stream += 1;
-            sample::values(height * width, sample::stream(stream, set), from_hash)
-        })
+        let [of_a, of_b] = self.sides().map(|[height, width]| height * width);
+        let [a, b] = &self.make;
+        [a.values(of_a, 1, set), b.values(of_b, 2, set)]
     }
 
     fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [Values<'a, T>; 2] {
@@ -214,11 +220,7 @@ impl<T: Real> Problem for Product<T> {
         if self.transposed[1] {
             request = request.transpose_b();
         }
-        Ok(Prepared::new(
-            request.prepare()?,
-            |prepared| prepared.enqueue(),
-            |prepared| prepared.output()?.to_vec(),
-        ))
+        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
     }
 
     fn truth(&self, set: usize) -> Truth<T> {
@@ -393,12 +395,12 @@ impl<T: Real> Problem for Rectangles<T> {
             let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
             let target = place.rect_mut(ABOVE.., columns(n))?;
             let request = request.alpha(T::from_f64(ALPHA));
-            request.beta_c(T::from_f64(BETA), target).run()?;
+            request.add_to(T::from_f64(BETA), target).run()?;
             *sum = Some(place);
             Ok(())
         };
         let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
-        Ok(Prepared::new(None, enqueue, read))
+        Ok(Prepared::new(None, |_| 0, enqueue, read))
     }
 
     fn truth(&self, set: usize) -> [Vec<T>; 3] {
@@ -445,8 +447,19 @@ impl<T: Real> Problem for Rectangles<T> {
     }
 }
 
+/// What there is to multiply.
+pub const FAMILY: Family = Family {
+    name: "gemm",
+    checks,
+    timings,
+    sizes: [16, 24],
+    first: || Workload::new(Product::<f32>::new([8; 3], Data::Whole)),
+    operations,
+    same_everywhere: true,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<f32>(&mut all, scale);
     of_type::<f64>(&mut all, scale);
@@ -469,10 +482,26 @@ fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
 }
 
 /// What the variants are timed with: square matrices of `f32`.
-pub fn timings(size: usize) -> Vec<Workload> {
+fn timings(size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
     let product = Product::<f32>::new([side; 3], Data::Whole);
     vec![Workload::new(product)]
+}
+
+fn operations() -> Vec<Workload> {
+    fn product<T: Real>(shape: [usize; 3], transposed: [bool; 2]) -> Product<T> {
+        let make = Make::hashed(|hash| T::from_f64(spread(hash)));
+        let problem = Product::new(shape, Data::Fractions).of([make.clone(), make]);
+        Product {
+            transposed,
+            ..problem
+        }
+    }
+    vec![
+        Workload::new(product::<f32>([37, 37, 83], [false, true])),
+        Workload::new(product::<f64>([83, 83, 37], [true, false])),
+        Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
+    ]
 }
 
 #[cfg(test)]

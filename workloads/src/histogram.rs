@@ -1,12 +1,12 @@
 //! Histograms: counts are exact, so they must be equal.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpwright::{Device, Element, Histogram, Result, Vector, VectorView};
 
-use crate::{Prepared, Problem, Scale, Verdict, Workload, equal, sample, with_variant};
+use crate::sample::{Make, Part, spread};
+use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, equal, prepared, with_variant};
 
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 257, 1000, 4099, 20_011];
 const LARGE: [usize; 2] = [1 << 20, 5_000_011];
@@ -29,16 +29,6 @@ pub trait Value: Element + Debug {
     fn bin(self, bins: usize, range: Option<[Self; 2]>) -> Option<usize>;
 }
 
-macro_rules! prepared {
-    ($request:expr, $variant:expr) => {
-        Ok(Prepared::new(
-            with_variant!($request, $variant).prepare()?,
-            |prepared| prepared.enqueue(),
-            |prepared| prepared.finish(),
-        ))
-    };
-}
-
 macro_rules! numbers {
     ($($type:ident)*) => { $(
         impl Value for $type {
@@ -49,7 +39,9 @@ macro_rules! numbers {
                 _: Option<[Self; 2]>,
                 variant: Option<&str>,
             ) -> Result<Prepared<'a, Histogram>> {
-                prepared!(device.histogram_request(values, bins), variant)
+                let request = device.histogram_request(values, bins);
+                let prepared = with_variant!(request, variant).prepare()?;
+                Ok(prepared!(prepared, |it| it.finish()))
             }
 
             fn bin(self, bins: usize, _: Option<[Self; 2]>) -> Option<usize> {
@@ -71,7 +63,9 @@ macro_rules! floats {
                 variant: Option<&str>,
             ) -> Result<Prepared<'a, Histogram>> {
                 let [low, high] = range.unwrap_or([0.0, 1.0]);
-                prepared!(device.histogram_range_request(values, bins, low, high), variant)
+                let request = device.histogram_range_request(values, bins, low, high);
+                let prepared = with_variant!(request, variant).prepare()?;
+                Ok(prepared!(prepared, |it| it.finish()))
             }
 
             fn bin(self, bins: usize, range: Option<[Self; 2]>) -> Option<usize> {
@@ -87,47 +81,32 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// Makes the value at a position of so many from a hash of the position.
-type Make<T> = Arc<dyn Fn(usize, usize, u64) -> T + Send + Sync>;
-
 /// A histogram.
 #[derive(Clone)]
 pub struct Counts<T> {
     len: usize,
     bins: usize,
     range: Option<[T; 2]>,
-    /// Elements of the array before and behind those that are counted.
-    around: [usize; 2],
+    part: Part,
     what: String,
     make: Make<T>,
 }
 
 impl<T: Value> Counts<T> {
     /// One of values that are numbers of bins. `what` says what they are, such as `u8`.
-    pub fn numbers(
-        len: usize,
-        bins: usize,
-        what: &str,
-        make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static,
-    ) -> Self {
+    pub fn numbers(len: usize, bins: usize, what: &str, make: Make<T>) -> Self {
         Self {
             len,
             bins,
             range: None,
-            around: [0; 2],
+            part: Part::WHOLE,
             what: what.to_owned(),
-            make: Arc::new(make),
+            make,
         }
     }
 
     /// One of values of a range, which the bins divide evenly.
-    pub fn range(
-        len: usize,
-        bins: usize,
-        range: [T; 2],
-        what: &str,
-        make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static,
-    ) -> Self {
+    pub fn range(len: usize, bins: usize, range: [T; 2], what: &str, make: Make<T>) -> Self {
         Self {
             range: Some(range),
             ..Self::numbers(len, bins, what, make)
@@ -135,10 +114,7 @@ impl<T: Value> Counts<T> {
     }
 
     fn values(&self, set: usize) -> Vec<T> {
-        let len = self.len + self.around.iter().sum::<usize>();
-        sample::indexed(len, sample::stream(4, set), |at, hash| {
-            (self.make)(at, len, hash)
-        })
+        self.make.values(self.part.total(self.len), 4, set)
     }
 }
 
@@ -176,11 +152,7 @@ impl<T: Value> Problem for Counts<T> {
     }
 
     fn name(&self) -> String {
-        let ([before, behind], len) = (self.around, self.len);
-        let elements = match before + behind {
-            0 => len.to_string(),
-            more => format!("elements {before} to {} of {}", before + len, len + more),
-        };
+        let elements = self.part.name("elements", self.len);
         let range = self.range.map_or_else(String::new, |[low, high]| {
             format!(" from {low:?} to {high:?}")
         });
@@ -201,13 +173,12 @@ impl<T: Value> Problem for Counts<T> {
         input: &'a Vector<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Histogram>> {
-        let before = self.around[0];
-        let values = input.slice(before..before + self.len)?;
+        let values = input.slice(self.part.range(self.len))?;
         T::prepare(device, values, self.bins, self.range, variant)
     }
 
     fn truth(&self, set: usize) -> Truth {
-        let (values, before) = (self.values(set), self.around[0]);
+        let values = self.values(set);
         let none = || (vec![0_u64; self.bins], 0_u64);
         let count = |(mut counts, mut outside): (Vec<u64>, u64), value: &T| {
             match value
@@ -223,7 +194,7 @@ impl<T: Value> Problem for Counts<T> {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
             (a, outside + more)
         };
-        let values = values[before..before + self.len].par_iter();
+        let values = values[self.part.range(self.len)].par_iter();
         let (counts, outside) = values
             .with_min_len(1 << 22)
             .fold(none, count)
@@ -236,21 +207,35 @@ impl<T: Value> Problem for Counts<T> {
     }
 }
 
+/// What there is to count.
+pub const FAMILY: Family = Family {
+    name: "histogram",
+    checks,
+    timings,
+    sizes: [20, 30],
+    first: || {
+        let numbers = Make::hashed(|hash| u32::from(hash as u8));
+        Workload::new(Counts::numbers(64, 256, "u32", numbers))
+    },
+    operations,
+    same_everywhere: true,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     for len in scale.all(&LENGTHS, &LARGE) {
         for bins in [1, 2, 100, 256, 300] {
-            let make = |_, _, hash| hash as u8;
+            let make = Make::hashed(|hash| hash as u8);
             all.push(Workload::new(Counts::numbers(len, bins, "u8", make)));
         }
         for bins in [1, 1000, 65_536] {
-            let make = |_, _, hash| hash as u16;
+            let make = Make::hashed(|hash| hash as u16);
             all.push(Workload::new(Counts::numbers(len, bins, "u16", make)));
         }
         for bins in [1, 17, 4096, 20_000, 100_000] {
             // About one value in nine lies outside.
-            let make = move |_, _, hash| (hash % (bins as u64 * 9 / 8 + 1)) as u32;
+            let make = Make::hashed(move |hash| (hash % (bins as u64 * 9 / 8 + 1)) as u32);
             all.push(Workload::new(Counts::numbers(len, bins, "u32", make)));
         }
         for (bins, range) in [
@@ -260,19 +245,19 @@ pub fn checks(scale: Scale) -> Vec<Workload> {
             (30_000, [1e6, 1e7]),
         ] {
             let single = range.map(|end: f64| end as f32);
-            let make = move |_, _, hash| ranged(hash, single.map(f64::from)) as f32;
+            let make = Make::hashed(move |hash| ranged(hash, single.map(f64::from)) as f32);
             all.push(Workload::new(Counts::range(len, bins, single, "f32", make)));
-            let make = move |_, _, hash| ranged(hash, range);
+            let make = Make::hashed(move |hash| ranged(hash, range));
             all.push(Workload::new(Counts::range(len, bins, range, "f64", make)));
         }
     }
     // All in one bin, where atomics meet.
-    let equal = Counts::numbers(10_000, 256, "equal u8", |_, _, _| 200_u8);
-    let outside = Counts::numbers(10_000, 3, "u32 outside", |_, _, _| u32::MAX);
+    let equal = Counts::numbers(10_000, 256, "equal u8", Make::hashed(|_| 200_u8));
+    let outside = Counts::numbers(10_000, 3, "u32 outside", Make::hashed(|_| u32::MAX));
     // The first element is not aligned for wide loads.
     let part = Counts {
-        around: [1, 1],
-        ..Counts::numbers(4998, 256, "u8", |_, _, hash| hash as u8)
+        part: Part([1, 1]),
+        ..Counts::numbers(4998, 256, "u8", Make::hashed(|hash| hash as u8))
     };
     all.extend([
         Workload::new(equal),
@@ -301,9 +286,16 @@ fn ranged(hash: u64, [low, high]: [f64; 2]) -> f64 {
 }
 
 /// What the variants are timed with: bytes in 256 bins.
-pub fn timings(size: usize) -> Vec<Workload> {
-    let bytes = Counts::numbers(size, 256, "u8", |_, _, hash| hash as u8);
+fn timings(size: usize) -> Vec<Workload> {
+    let bytes = Counts::numbers(size, 256, "u8", Make::hashed(|hash| hash as u8));
     vec![Workload::new(bytes)]
+}
+
+fn operations() -> Vec<Workload> {
+    let floats = Make::hashed(|hash| spread(hash) as f32);
+    let floats = Counts::range(3071, 777, [-500.0, 500.0], "f32", floats);
+    let words = Counts::numbers(3000, 4000, "u16", Make::hashed(|hash| hash as u16));
+    vec![Workload::new(floats), Workload::new(words)]
 }
 
 #[cfg(test)]
@@ -319,14 +311,14 @@ mod tests {
         assert_eq!(1.5_f32.bin(4, unit), None);
         assert_eq!(f64::NAN.bin(4, Some([0.0, 1.0])), None);
         assert_eq!((7_u8.bin(8, None), 8_u8.bin(8, None)), (Some(7), None));
-        let problem = Counts::numbers(10, 4, "u8", |at, _, _| at as u8);
+        let problem = Counts::numbers(10, 4, "u8", Make::by(|at, _, _| at as u8));
         let truth = problem.truth(0);
         assert_eq!((&truth.counts[..], truth.outside), (&[1; 4][..], 6));
     }
 
     #[test]
     fn the_values_meet_every_kind() {
-        let values = sample::values(4096, 5, |hash| ranged(hash, [-1.0, 1.0]));
+        let values = crate::sample::values(4096, 5, |hash| ranged(hash, [-1.0, 1.0]));
         assert!(values.iter().any(|value| value.is_nan()));
         assert!(values.contains(&1.0) && values.contains(&-1.0));
         assert!(values.iter().any(|value| *value > 1.0));

@@ -12,7 +12,10 @@ use warpwright::ops::map::{
 use warpwright::{Device, Result, Vector};
 
 use crate::compare::each;
-use crate::{Prepared, Problem, Scale, Unit, Verdict, Workload, sample, with_variant, within};
+use crate::sample::{Make, Part};
+use crate::{
+    Family, Prepared, Problem, Scale, Unit, Verdict, Workload, prepared, with_variant, within,
+};
 
 const LENGTHS: [usize; 11] = [0, 1, 3, 4, 5, 31, 255, 257, 1000, 4099, 20_011];
 const LARGE: [usize; 2] = [1 << 20, 5_000_011];
@@ -35,23 +38,19 @@ type Right = dyn Fn(usize, [f32; 2], f32) -> Verdict + Send + Sync;
 pub struct Map {
     name: String,
     len: usize,
-    /// Elements of the arguments before and behind those.
-    around: [usize; 2],
+    part: Part,
     /// How many arguments the function has: two at most.
     arguments: usize,
-    argument: fn(u64) -> f32,
+    make: Make<f32>,
     prepare: Arc<Prepare>,
     right: Arc<Right>,
 }
 
-macro_rules! prepared {
-    ($request:expr, $variant:expr) => {
-        Ok(Prepared::new(
-            with_variant!($request, $variant).prepare()?,
-            |prepared| prepared.enqueue(),
-            |prepared| prepared.output()?.to_vec(),
-        ))
-    };
+macro_rules! of {
+    ($request:expr, $variant:expr) => {{
+        let request = with_variant!($request, $variant);
+        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
+    }};
 }
 
 impl Map {
@@ -68,12 +67,12 @@ impl Map {
         Self {
             name: format!("{name} of {len} f32"),
             len,
-            around: [0; 2],
+            part: Part::WHOLE,
             arguments: 1,
-            argument: any,
+            make: Make::hashed(any),
             prepare: Arc::new(move |device, values, part, variant| {
                 let values = values[0].slice(part)?;
-                prepared!(device.map_request(values, function.clone()), variant)
+                of!(device.map_request(values, function.clone()), variant)
             }),
             right: Arc::new(move |_, [x, _], found| right(x, found)),
         }
@@ -92,12 +91,12 @@ impl Map {
         Self {
             name: format!("{name} of {len} pairs of f32"),
             len,
-            around: [0; 2],
+            part: Part::WHOLE,
             arguments: 2,
-            argument: any,
+            make: Make::hashed(any),
             prepare: Arc::new(move |device, values, part, variant| {
                 let (a, b) = (values[0].slice(part.clone())?, values[1].slice(part)?);
-                prepared!(device.map_pairs_request(a, b, function.clone()), variant)
+                of!(device.map_pairs_request(a, b, function.clone()), variant)
             }),
             right: Arc::new(move |_, [x, y], found| right(x, y, found)),
         }
@@ -108,20 +107,38 @@ impl Map {
         Self {
             name: format!("wave of {len} f32, which are only written"),
             len,
-            around: [0; 2],
+            part: Part::WHOLE,
             arguments: 0,
-            argument: any,
+            make: Make::hashed(any),
             prepare: Arc::new(|device, _, part, variant| {
-                prepared!(device.map_positions_request(part.len(), Wave), variant)
+                of!(device.map_positions_request(part.len(), Wave), variant)
             }),
             right: Arc::new(move |at, _, found| within(found.into(), wave(at, len), 1e-6)),
         }
     }
 
-    /// The same map of arguments that are made by another function of a hash.
+    /// The sine, whose bits are the same on every device; `warpwright ulp` has the error of the function.
+    pub fn sine(len: usize) -> Self {
+        Self::one(len, "sin", Sin, |x, found| {
+            let expected = accurate::sin(x);
+            match found.to_bits() == expected.to_bits() {
+                true => Ok(()),
+                false => Err(format!("expected {expected:e}, found {found:e}")),
+            }
+        })
+    }
+
+    /// The same map of other arguments.
     #[must_use]
-    pub fn arguments(self, argument: fn(u64) -> f32) -> Self {
-        Self { argument, ..self }
+    pub fn of(self, make: Make<f32>) -> Self {
+        Self { make, ..self }
+    }
+
+    /// The same map of the elements behind so many others.
+    #[must_use]
+    pub fn behind(self, elements: usize) -> Self {
+        let part = Part([elements, 0]);
+        Self { part, ..self }
     }
 }
 
@@ -136,13 +153,9 @@ impl Problem for Map {
     }
 
     fn name(&self) -> String {
-        let [before, behind] = self.around;
-        match before + behind {
-            0 => self.name.clone(),
-            more => {
-                let (end, total) = (before + self.len, self.len + more);
-                format!("{}, elements {before} to {end} of {total}", self.name)
-            }
+        match self.part {
+            Part::WHOLE => self.name.clone(),
+            part => format!("{}, {}", self.name, part.name("elements", self.len)),
         }
     }
 
@@ -161,20 +174,18 @@ impl Problem for Map {
         input: &'a Vec<Vector<f32>>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<f32>>> {
-        let before = self.around[0];
-        (self.prepare)(device, input, before..before + self.len, variant)
+        (self.prepare)(device, input, self.part.range(self.len), variant)
     }
 
     fn truth(&self, set: usize) -> Vec<Vec<f32>> {
-        let len = self.len + self.around.iter().sum::<usize>();
+        let len = self.part.total(self.len);
         let streams = 31..31 + self.arguments as u64;
-        streams
-            .map(|stream| sample::values(len, sample::stream(stream, set), self.argument))
-            .collect()
+        let arguments = streams.map(|stream| self.make.values(len, stream, set));
+        arguments.collect()
     }
 
     fn check(&self, truth: &Vec<Vec<f32>>, answer: &Vec<f32>) -> Verdict {
-        let before = self.around[0];
+        let before = self.part.range(self.len).start;
         each(answer, self.len, |at, found| {
             let argument =
                 |number: usize| truth.get(number).map_or(0.0, |values| values[before + at]);
@@ -212,13 +223,27 @@ fn any(hash: u64) -> f32 {
 }
 
 /// The wave at position `i` of `count`, in `f64`.
-fn wave(i: usize, count: usize) -> f64 {
+pub fn wave(i: usize, count: usize) -> f64 {
     let a = (i as f64 - (count / 2) as f64) * std::f64::consts::PI / count as f64;
     1.0 - a.cos()
 }
 
+/// What there is to map.
+pub const FAMILY: Family = Family {
+    name: "map",
+    checks,
+    timings,
+    sizes: [20, 28],
+    first: || {
+        let right = |x: f32, found| to_ulps(found, f64::from(x).sqrt(), ROUNDED);
+        Workload::new(Map::one(64, "sqrt", Sqrt, right))
+    },
+    operations,
+    same_everywhere: false,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     for len in scale.all(&LENGTHS, &LARGE) {
         macro_rules! one {
@@ -264,7 +289,7 @@ pub fn checks(scale: Scale) -> Vec<Workload> {
     // The first element is not aligned for wide accesses.
     let right = |x: f32, found| to_ulps(found, f64::from(x).sin(), 1.0);
     all.push(Workload::new(Map {
-        around: [1, 1],
+        part: Part([1, 1]),
         ..Map::one(4998, "sin", Sin, right)
     }));
     all
@@ -277,9 +302,8 @@ fn approximations(all: &mut Vec<Workload>, len: usize) {
         ($name:literal, $function:expr, $exact:expr, $low:literal..$high:literal) => {{
             let right = |x: f32, found| near(found, $exact(f64::from(x)));
             let map = Map::one(len, concat!("approximate ", $name), $function, right);
-            all.push(Workload::new(
-                map.arguments(|hash| between(hash, $low, $high)),
-            ));
+            let make = Make::hashed(|hash| between(hash, $low, $high));
+            all.push(Workload::new(map.of(make)));
         }};
     }
     approximate!("sin", approx::Sin, f64::sin, -6.0..6.0);
@@ -299,7 +323,8 @@ fn approximations(all: &mut Vec<Workload>, len: usize) {
     approximate!("recip", approx::Recip, f64::recip, 0.01..100.0);
     let right = |x: f32, y: f32, found| near(found, f64::from(x) / f64::from(y));
     let map = Map::pairs(len, "approximate x / y", approx::Div, right);
-    all.push(Workload::new(map.arguments(|hash| between(hash, 0.5, 9.0))));
+    let make = Make::hashed(|hash| between(hash, 0.5, 9.0));
+    all.push(Workload::new(map.of(make)));
 }
 
 /// A number from `low` to `high`.
@@ -308,20 +333,24 @@ fn between(hash: u64, low: f32, high: f32) -> f32 {
 }
 
 /// What the variants are timed with: the sine of numbers from -1000 to 1000, and the wave.
-pub fn timings(size: usize) -> Vec<Workload> {
-    // The bits are the same on every device; `warpwright ulp` has the error of the function.
-    let right = |x: f32, found: f32| {
-        let expected = accurate::sin(x);
-        match found.to_bits() == expected.to_bits() {
-            true => Ok(()),
-            false => Err(format!("expected {expected:e}, found {found:e}")),
-        }
-    };
-    let sine = Map::one(size, "sin", Sin, right);
+fn timings(size: usize) -> Vec<Workload> {
     let angle = |hash| (hash as i32) as f32 * (1000.0 / (1_u32 << 31) as f32);
     vec![
-        Workload::new(sine.arguments(angle)),
+        Workload::new(Map::sine(size).of(Make::hashed(angle))),
         Workload::new(Map::wave(size)),
+    ]
+}
+
+fn operations() -> Vec<Workload> {
+    let double = ScaleFn {
+        factor: 2.0,
+        offset: 1.0,
+    };
+    let right = |x: f32, found| to_ulps(found, f64::from(x).mul_add(2.0, 1.0), ROUNDED);
+    vec![
+        Workload::new(Map::sine(3071)),
+        Workload::new(Map::one(3000, "scale:2,1", double, right)),
+        Workload::new(Map::wave(3001)),
     ]
 }
 
@@ -337,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_values_meet_every_kind() {
-        let values = sample::values(1 << 16, 30, any);
+        let values = crate::sample::values(1 << 16, 30, any);
         assert!(values.iter().any(|x| x.is_nan()));
         assert!(values.iter().any(|x| x.abs() > 1e30));
         assert!(values.iter().any(|x| *x != 0.0 && x.abs() < 1e-30));
@@ -357,7 +386,7 @@ mod tests {
     #[test]
     fn a_wrong_element_is_noticed() {
         let problem = Map {
-            around: [1, 1],
+            part: Part([1, 1]),
             ..Map::one(100, "neg", Neg, |x, found| {
                 to_ulps(found, -f64::from(x), 0.0)
             })

@@ -1,7 +1,7 @@
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use warpwright::{Device, Result};
+use warpwright::{Device, Element, Histogram, Result};
 
 use crate::Verdict;
 
@@ -10,7 +10,7 @@ pub trait Problem: Send + Sync + 'static {
     /// What lies on a device, of one set.
     type Input;
     /// What comes out, read to the host.
-    type Answer;
+    type Answer: Bits;
     /// What the oracle knows of a set.
     type Truth;
 
@@ -46,6 +46,11 @@ pub trait Problem: Send + Sync + 'static {
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Self::Answer>>;
 
+    /// Whether a variant may give other bits from run to run, as its page says.
+    fn wavers(&self, _variant: &str) -> bool {
+        false
+    }
+
     /// What a set's answer is held against.
     fn truth(&self, set: usize) -> Self::Truth;
 
@@ -56,25 +61,52 @@ pub trait Problem: Send + Sync + 'static {
     fn check(&self, truth: &Self::Truth, answer: &Self::Answer) -> Verdict;
 }
 
+/// An answer, all of whose bits can be compared.
+pub trait Bits {
+    /// The bits, as bytes.
+    fn bits(&self) -> Vec<u8>;
+}
+
+impl<T: Element> Bits for Vec<T> {
+    fn bits(&self) -> Vec<u8> {
+        bytemuck::cast_slice(self).to_vec()
+    }
+}
+
+impl Bits for Histogram {
+    fn bits(&self) -> Vec<u8> {
+        let mut bits = self.counts.bits();
+        bits.extend(self.outside.to_ne_bytes());
+        bits
+    }
+}
+
 /// Work of which a variant is chosen and whose memory is in place.
 pub struct Prepared<'a, A>(Box<dyn Work<A> + 'a>);
 
 trait Work<A> {
+    fn workspace_bytes(&self) -> usize;
     fn enqueue(&mut self) -> Result<()>;
     fn answer(&self) -> Result<A>;
 }
 
-struct Local<P, E, R> {
+struct Local<P, W, E, R> {
     prepared: P,
+    workspace: W,
     enqueue: E,
     read: R,
 }
 
-impl<A, P, E, R> Work<A> for Local<P, E, R>
+impl<A, P, W, E, R> Work<A> for Local<P, W, E, R>
 where
+    W: Fn(&P) -> usize,
     E: FnMut(&mut P) -> Result<()>,
     R: Fn(&P) -> Result<A>,
 {
+    fn workspace_bytes(&self) -> usize {
+        (self.workspace)(&self.prepared)
+    }
+
     fn enqueue(&mut self) -> Result<()> {
         (self.enqueue)(&mut self.prepared)
     }
@@ -85,17 +117,25 @@ where
 }
 
 impl<'a, A> Prepared<'a, A> {
-    /// Work of the library's: what was prepared, how it is queued, and how its answer is read.
+    /// Work of the library's: what was prepared, the bytes of its workspace, how it is queued, and how its answer
+    /// is read.
     pub fn new<P: 'a>(
         prepared: P,
+        workspace: impl Fn(&P) -> usize + 'a,
         enqueue: impl FnMut(&mut P) -> Result<()> + 'a,
         read: impl Fn(&P) -> Result<A> + 'a,
     ) -> Self {
         Self(Box::new(Local {
             prepared,
+            workspace,
             enqueue,
             read,
         }))
+    }
+
+    /// The memory on the device beside input and output, in bytes.
+    pub fn workspace_bytes(&self) -> usize {
+        self.0.workspace_bytes()
     }
 
     /// Queues the work.
@@ -196,3 +236,16 @@ macro_rules! with_variant {
     };
 }
 pub(crate) use with_variant;
+
+/// Work of a prepared form of the library's, whose answer is what `$read` makes of it.
+macro_rules! prepared {
+    ($prepared:expr, |$it:ident| $read:expr) => {
+        $crate::Prepared::new(
+            $prepared,
+            |prepared| prepared.workspace_bytes(),
+            |prepared| prepared.enqueue(),
+            |$it| $read,
+        )
+    };
+}
+pub(crate) use prepared;

@@ -9,9 +9,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use warpwright::cuda_std::random::{PoissonTable, Xorwow};
-use warpwright::{Device, Element, Generator, RandomGenerator, Result, Vector};
+use warpwright::{Device, Generator, RandomGenerator, Result, Vector};
 
-use crate::{Prepared, Problem, Scale, Verdict, Workload, with_variant, within};
+use crate::{
+    Bits, Family, Number, Prepared, Problem, Scale, Verdict, Workload, with_variant, within,
+};
 
 /// Numbers of elements, and of the first.
 const SHAPES: [(usize, u64); 8] = [
@@ -29,9 +31,6 @@ const LARGE: [(usize, u64); 3] = [(1 << 22, 0), (1_000_003, 5), (300_000, 1 << 3
 
 /// The sequences of XORWOW that make one stream.
 const SEQUENCES: u64 = 65_536;
-
-const SEED: u64 = 0x1234_5678_9abc_def0;
-const SEQUENCE: u64 = 3;
 
 /// A distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,9 +60,7 @@ impl Distribution {
 }
 
 /// A type of random numbers.
-pub trait Random: Element + std::fmt::Debug + Into<f64> {
-    /// Its name.
-    const NAME: &'static str;
+pub trait Random: Number {
     /// Elements that a quad of words makes.
     const PER_QUAD: u64;
 
@@ -86,7 +83,6 @@ pub trait Random: Element + std::fmt::Debug + Into<f64> {
 macro_rules! floats {
     ($($type:ident: $per_quad:literal, $uniform:ident, $normal:ident, $bound:literal;)*) => { $(
         impl Random for $type {
-            const NAME: &'static str = stringify!($type);
             const PER_QUAD: u64 = $per_quad;
 
             fn fill(
@@ -122,7 +118,6 @@ floats! {
 }
 
 impl Random for u32 {
-    const NAME: &'static str = "u32";
     const PER_QUAD: u64 = 4;
 
     fn fill(
@@ -153,6 +148,8 @@ pub struct Draw<T> {
     len: usize,
     /// The number of the first element in the stream.
     first: u64,
+    /// Seed and sequence.
+    stream: [u64; 2],
     what: PhantomData<fn(T)>,
 }
 
@@ -164,13 +161,36 @@ impl<T> Draw<T> {
             distribution,
             len,
             first: 0,
+            stream: [0x1234_5678_9abc_def0, 3],
             what: PhantomData,
         }
+    }
+
+    /// The same from a later element of the stream on.
+    #[must_use]
+    pub fn starting_at(self, first: u64) -> Self {
+        Self { first, ..self }
+    }
+
+    /// The same of the first sequence of another seed.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        let stream = [seed, 0];
+        Self { stream, ..self }
     }
 }
 
 /// The numbers that were drawn, and the place in the stream, in words, from which on.
 pub type Answer<T> = (Option<u64>, Vec<T>);
+
+impl<T: Random> Bits for Answer<T> {
+    fn bits(&self) -> Vec<u8> {
+        let (place, numbers) = self;
+        let mut bits = place.unwrap_or(u64::MAX).to_ne_bytes().to_vec();
+        bits.extend(numbers.bits());
+        bits
+    }
+}
 
 impl<T: Random> Problem for Draw<T> {
     type Input = ();
@@ -205,11 +225,13 @@ impl<T: Random> Problem for Draw<T> {
         (): &'a (),
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Answer<T>>> {
-        let random = device.generator(self.generator, SEED)?.sequence(SEQUENCE);
+        let [seed, sequence] = self.stream;
+        let random = device.generator(self.generator, seed)?.sequence(sequence);
         let random = random.offset(self.first * 4 / T::PER_QUAD);
         let output = device.zeros::<T>(self.len)?;
         Ok(Prepared::new(
             (with_variant!(random, variant), output, None),
+            |(random, ..)| random.workspace_bytes(),
             |(random, output, place)| {
                 *place = random.position();
                 T::fill(random, self.distribution, output)
@@ -227,7 +249,7 @@ impl<T: Random> Problem for Draw<T> {
 
     fn check(&self, table: &Option<PoissonTable>, (place, found): &Answer<T>) -> Verdict {
         /// Elements up to which each is looked at; of more, so many at either end.
-        const MOST: usize = 1 << 24;
+        const MOST: usize = 1 << 27;
         const END: u64 = 1 << 22;
         if found.len() != self.len {
             let (expected, found) = (self.len, found.len());
@@ -246,7 +268,7 @@ impl<T: Random> Problem for Draw<T> {
                 .zip(quad * T::PER_QUAD..)
                 .find_map(|((i, expected), number)| {
                     let index = number.checked_sub(first)? as usize;
-                    let found: f64 = (*found.get(index)?).into();
+                    let found = found.get(index)?.real();
                     let wrong = within(found, expected, bound[i]).err();
                     wrong.map(|text| format!("at {index}: {text}"))
                 })
@@ -258,9 +280,7 @@ impl<T: Random> Problem for Draw<T> {
                 end - END / T::PER_QUAD..end,
             ],
         };
-        let wrong = parts
-            .into_iter()
-            .find_map(|quads| find(self.generator, quads, &wrong));
+        let wrong = parts.into_iter().find_map(|quads| self.find(quads, &wrong));
         wrong.map_or(Ok(()), Err)
     }
 }
@@ -288,29 +308,28 @@ impl<T: Random> Draw<T> {
             }
         }
     }
-}
 
-/// The first that `wrong` finds in some quads of words of the stream.
-fn find(
-    generator: Generator,
-    mut quads: Range<u64>,
-    wrong: &(impl Fn(u64, [u32; 4]) -> Option<String> + Sync),
-) -> Option<String> {
-    if generator == Generator::Philox {
-        let quads = quads.into_par_iter();
-        return quads.find_map_first(|quad| wrong(quad, philox(quad, SEQUENCE, SEED)));
+    /// The first that `wrong` finds in some quads of words of the stream.
+    fn find(
+        &self,
+        quads: Range<u64>,
+        wrong: &(impl Fn(u64, [u32; 4]) -> Option<String> + Sync),
+    ) -> Option<String> {
+        let [seed, stream] = self.stream;
+        if self.generator == Generator::Philox {
+            let quads = quads.into_par_iter();
+            return quads.find_map_first(|quad| wrong(quad, philox(quad, stream, seed)));
+        }
+        // By quads of one sequence after the other, as XORWOW can only step.
+        let starts = quads.start..quads.end.min(quads.start + SEQUENCES);
+        starts.into_par_iter().find_map_first(|start| {
+            let (sequence, round) = (start % SEQUENCES, start / SEQUENCES);
+            let mut random = Xorwow::new(seed, stream * SEQUENCES + sequence, 4 * round);
+            (start..quads.end)
+                .step_by(SEQUENCES as usize)
+                .find_map(|quad| wrong(quad, std::array::from_fn(|_| random.next_word())))
+        })
     }
-    // By quads of one sequence after the other, as XORWOW can only step.
-    let starts = quads.start..quads.end.min(quads.start + SEQUENCES);
-    let end = quads.end;
-    quads.end = starts.end;
-    quads.into_par_iter().find_map_first(|start| {
-        let (sequence, round) = (start % SEQUENCES, start / SEQUENCES);
-        let mut random = Xorwow::new(SEED, SEQUENCE * SEQUENCES + sequence, 4 * round);
-        (start..end)
-            .step_by(SEQUENCES as usize)
-            .find_map(|quad| wrong(quad, std::array::from_fn(|_| random.next_word())))
-    })
 }
 
 /// A block of Philox4x32-10, as its paper draws it: ten rounds of two products and a permutation.
@@ -377,8 +396,22 @@ fn normal_pair(quad: [u32; 4]) -> [f64; 4] {
     [a, b, f64::NAN, f64::NAN]
 }
 
+/// What there is to draw.
+pub const FAMILY: Family = Family {
+    name: "random",
+    checks,
+    timings,
+    sizes: [20, 28],
+    first: || {
+        let (generator, numbers) = (Generator::Philox, Distribution::Uniform);
+        Workload::new(Draw::<f32>::new(generator, numbers, 64))
+    },
+    operations,
+    same_everywhere: true,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let (normal, log_normal) = (
         Distribution::Normal(2.0, 0.5),
         Distribution::LogNormal(0.0, 0.5),
@@ -414,7 +447,7 @@ fn of_type<T: Random>(
 
 /// What the variants are timed with: uniform and normal `f32` by Philox, uniform `f32` by XORWOW. They are written
 /// and not read.
-pub fn timings(size: usize) -> Vec<Workload> {
+fn timings(size: usize) -> Vec<Workload> {
     [
         (Generator::Philox, Distribution::Uniform),
         (Generator::Philox, Distribution::Normal(0.0, 1.0)),
@@ -422,6 +455,22 @@ pub fn timings(size: usize) -> Vec<Workload> {
     ]
     .map(|(generator, numbers)| Workload::new(Draw::<f32>::new(generator, numbers, size)))
     .into()
+}
+
+fn operations() -> Vec<Workload> {
+    let (normal, poisson) = (Distribution::Normal(1.0, 2.0), Distribution::Poisson(3.5));
+    let of = |generator| {
+        [
+            Workload::new(Draw::<u32>::new(generator, Distribution::Words, 3001)),
+            Workload::new(Draw::<f64>::new(generator, Distribution::Uniform, 501)),
+            Workload::new(Draw::<f32>::new(generator, normal, 3001)),
+            Workload::new(Draw::<u32>::new(generator, poisson, 501)),
+        ]
+    };
+    [Generator::Philox, Generator::Xorwow]
+        .into_iter()
+        .flat_map(of)
+        .collect()
 }
 
 #[cfg(test)]
@@ -444,7 +493,7 @@ mod tests {
     fn a_wrong_number_is_noticed_in_every_place() {
         let problem = Draw::<u32>::new(Generator::Philox, Distribution::Words, 10);
         let words: Vec<u32> = (0..4)
-            .flat_map(|quad| philox(quad, SEQUENCE, SEED))
+            .flat_map(|quad| philox(quad, problem.stream[1], problem.stream[0]))
             .collect();
         let right = (Some(3), words[3..13].to_vec());
         assert_eq!(problem.check(&None, &right), Ok(()));

@@ -9,8 +9,10 @@ use rayon::prelude::*;
 use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright::{Device, Result, Vector};
 
+use crate::sample::{Make, Part, spread};
 use crate::{
-    Number, Prepared, Problem, Scale, Total, Verdict, Workload, sample, with_variant, within,
+    Bits, Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared,
+    with_variant, within,
 };
 
 const LENGTHS: [usize; 13] = [0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 4097, 9001, 20_011];
@@ -25,7 +27,8 @@ pub enum Data {
     Equal,
     /// Values of every kind, and NaN at these positions.
     NanAt(&'static [usize]),
-    /// Fractions, of which a sum may be wrong by the roundings of a chain of at most so many additions.
+    /// Fractions, of which a sum, mean or product may be wrong by the roundings of a chain of at most so many
+    /// operations.
     Fractions(usize),
 }
 
@@ -34,21 +37,53 @@ pub enum Data {
 pub struct Reduction<T> {
     operator: Operator,
     len: usize,
-    /// Elements of the array before and behind those.
-    around: [usize; 2],
+    part: Part,
     data: Data,
-    what: std::marker::PhantomData<fn(T)>,
+    make: Make<T>,
 }
 
-impl<T> Reduction<T> {
+impl<T: Number> Reduction<T> {
     /// One of `len` elements.
     pub fn new(operator: Operator, len: usize, data: Data) -> Self {
+        let from_hash = match (data, operator) {
+            (Data::Equal, _) => |_| T::whole(3),
+            (Data::Fractions(_), _) => T::fraction,
+            (Data::NanAt(_), _) => T::any,
+            (Data::Exact, Operator::Sum | Operator::Mean) => T::whole,
+            (Data::Exact, Operator::Product) => T::factor,
+            (Data::Exact, _) => T::any,
+        };
         Self {
             operator,
             len,
-            around: [0; 2],
+            part: Part::WHOLE,
             data,
-            what: std::marker::PhantomData,
+            make: Make::hashed(from_hash),
+        }
+    }
+
+    /// The same of other values, which are what the data says.
+    #[must_use]
+    pub fn of(self, make: Make<T>) -> Self {
+        Self { make, ..self }
+    }
+
+    /// The same of the elements behind so many others.
+    #[must_use]
+    pub fn behind(self, elements: usize) -> Self {
+        let part = Part([elements, 0]);
+        Self { part, ..self }
+    }
+}
+
+impl<T: Reducible> Bits for Option<Value<T>> {
+    fn bits(&self) -> Vec<u8> {
+        match self {
+            None => Vec::new(),
+            Some(Value::Sum(sum)) => bytemuck::bytes_of(sum).to_vec(),
+            Some(Value::Element(element)) => bytemuck::bytes_of(element).to_vec(),
+            Some(Value::Index(index)) => index.to_ne_bytes().to_vec(),
+            Some(Value::Mean(mean)) => mean.to_ne_bytes().to_vec(),
         }
     }
 }
@@ -70,16 +105,7 @@ pub enum Truth {
 
 impl<T: Number + Reducible<Sum: Total>> Reduction<T> {
     fn values(&self, set: usize) -> Vec<T> {
-        let len = self.len + self.around.iter().sum::<usize>();
-        let from_hash = match (self.data, self.operator) {
-            (Data::Equal, _) => |_| T::whole(3),
-            (Data::Fractions(_), _) => T::fraction,
-            (Data::NanAt(_), _) => T::any,
-            (Data::Exact, Operator::Sum | Operator::Mean) => T::whole,
-            (Data::Exact, Operator::Product) => T::factor,
-            (Data::Exact, _) => T::any,
-        };
-        let mut values = sample::values(len, sample::stream(6, set), from_hash);
+        let mut values = self.make.values(self.part.total(self.len), 6, set);
         if let (Data::NanAt(places), Some(nan)) = (self.data, T::NAN) {
             places.iter().for_each(|&place| values[place] = nan);
         }
@@ -121,16 +147,14 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
     }
 
     fn name(&self) -> String {
-        let ([before, behind], len) = (self.around, self.len);
-        let elements = match (before + behind, self.data) {
-            (0, Data::Equal) => format!("{len} equal"),
-            (0, _) => len.to_string(),
-            (more, _) => format!("elements {before} to {} of {}", before + len, len + more),
-        };
+        let mut elements = self.part.name("elements", self.len);
+        if let Data::Equal = self.data {
+            elements.push_str(" equal");
+        }
         let name = format!("{} of {elements} {}", self.operator.name(), T::NAME);
         match self.data {
             Data::NanAt(places) => format!("{name}, NaN at {places:?}"),
-            Data::Fractions(_) => format!("{name} between -1 and 1"),
+            Data::Fractions(_) => format!("{name}, rounded"),
             _ => name,
         }
     }
@@ -149,14 +173,10 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
         input: &'a Vector<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Option<Value<T>>>> {
-        let before = self.around[0];
-        let values = input.slice(before..before + self.len)?;
+        let values = input.slice(self.part.range(self.len))?;
         let request = with_variant!(device.reduce(values), variant);
-        Ok(Prepared::new(
-            request.prepare(self.operator)?,
-            |prepared| prepared.enqueue(),
-            |prepared| prepared.finish(),
-        ))
+        let prepared = request.prepare(self.operator)?;
+        Ok(prepared!(prepared, |it| it.finish()))
     }
 
     fn truth(&self, set: usize) -> Truth {
@@ -165,8 +185,7 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
             Data::Fractions(chain) if T::Sum::ROUNDING.is_some() => Some(chain),
             _ => None,
         };
-        let before = self.around[0];
-        truth(self.operator, &values[before..before + self.len], chain)
+        truth(self.operator, &values[self.part.range(self.len)], chain)
     }
 
     fn check(&self, truth: &Truth, answer: &Option<Value<T>>) -> Verdict {
@@ -174,7 +193,7 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
     }
 }
 
-/// The result by loops over the values; that of a sum of fractions where the length of the longest chain of its
+/// The result by loops over the values; that of sums and products of fractions where the length of the longest chain of its
 /// additions is given.
 fn truth<T: Number + Reducible<Sum: Total>>(
     operator: Operator,
@@ -211,17 +230,32 @@ fn truth<T: Number + Reducible<Sum: Total>>(
             // As i64 the same bits are the same number modulo 2^64.
             Truth::Whole((parts().map(part).reduce(|| 1, u64::wrapping_mul) as i64).into())
         }
-        (Operator::Product, _) => {
+        (Operator::Product, chain) => {
             let part = |part: &[T]| part.iter().map(|value| value.real()).product::<f64>();
-            Truth::Real(parts().map(part).product(), 0.0)
+            let product: f64 = parts().map(part).product();
+            let chain = chain.unwrap_or(0).min(values.len()) as f64;
+            Truth::Real(
+                product,
+                chain * T::Sum::ROUNDING.unwrap_or_default() * product.abs(),
+            )
         }
         (Operator::Min, _) => extreme(true),
         (Operator::Max, _) => extreme(false),
         (Operator::ArgMin, _) => index(true),
         (Operator::ArgMax, _) => index(false),
         (Operator::Mean, _) if values.is_empty() => Truth::None,
-        (Operator::Mean, _) => {
+        (Operator::Mean, Some(_)) => match truth(Operator::Sum, values, chain) {
+            Truth::Real(sum, bound) => {
+                let (mean, len) = (sum / values.len() as f64, values.len() as f64);
+                Truth::Real(mean, bound / len + f64::EPSILON * mean.abs())
+            }
+            other => other,
+        },
+        (Operator::Mean, None) => {
             let (sum, len) = (sum(), values.len() as i128);
+            if sum.abs() < 1 << f64::MANTISSA_DIGITS {
+                return Truth::Real(sum as f64 / len as f64, 0.0);
+            }
             let mean = (sum / len) as f64 + (sum % len) as f64 / len as f64;
             Truth::Real(mean, 2.0 * f64::EPSILON * mean.abs())
         }
@@ -269,8 +303,19 @@ fn compensated<T: Number>(values: &[T]) -> (f64, f64) {
     (sum + correction, parts.iter().map(|part| part.1).sum())
 }
 
+/// What there is to reduce.
+pub const FAMILY: Family = Family {
+    name: "reduce",
+    checks,
+    timings,
+    sizes: [20, 28],
+    first: || Workload::new(Reduction::<f32>::new(Operator::Sum, 64, Data::Equal)),
+    operations,
+    same_everywhere: false,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, scale);
     of_type::<u16>(&mut all, scale);
@@ -307,7 +352,7 @@ fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Sc
         }
         // The first element is not aligned for wide loads.
         add(Reduction {
-            around: [1, 2],
+            part: Part([1, 2]),
             ..Reduction::new(operator, 4998, Data::Exact)
         });
     }
@@ -328,9 +373,25 @@ fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Sc
 }
 
 /// What the variants are timed with: the sum of `f32`.
-pub fn timings(size: usize) -> Vec<Workload> {
+fn timings(size: usize) -> Vec<Workload> {
     let sum = Reduction::<f32>::new(Operator::Sum, size, Data::Exact);
     vec![Workload::new(sum)]
+}
+
+fn operations() -> Vec<Workload> {
+    let floats = |operator| {
+        let make = match operator {
+            // Of which a long product neither vanishes nor overflows.
+            Operator::Product => |hash| 1.0 + spread(hash) as f32 / 4096.0,
+            _ => |hash| spread(hash) as f32,
+        };
+        let problem = Reduction::new(operator, 3071, Data::Fractions(usize::MAX));
+        Workload::new(problem.of(Make::hashed(make)))
+    };
+    let mut all: Vec<_> = Operator::ALL.map(floats).into();
+    let words = Reduction::<u32>::new(Operator::ArgMin, 3000, Data::Exact);
+    all.push(Workload::new(words));
+    all
 }
 
 #[cfg(test)]

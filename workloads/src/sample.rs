@@ -1,5 +1,8 @@
 //! Test data: numbers from a counter, the same in every run and on every machine.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 /// A hash of 64 bits; every bit of the input reaches every bit of the output. The rounds are those of
@@ -18,12 +21,16 @@ pub fn values<T: Send>(len: usize, stream: u64, from_hash: impl Fn(u64) -> T + S
 
 /// `len` values, each made from its position and its own hash.
 pub fn indexed<T: Send>(len: usize, stream: u64, make: impl Fn(usize, u64) -> T + Sync) -> Vec<T> {
+    /// As many as are worth another thread.
+    const PART: usize = 1 << 14;
     let start = hash(stream);
-    (0..len)
-        .into_par_iter()
-        .with_min_len(1 << 14)
-        .map(|index| make(index, hash(start.wrapping_add(index as u64))))
-        .collect()
+    let one = |index| make(index, hash(start.wrapping_add(index as u64)));
+    // A process that makes a few values starts no threads.
+    if len <= PART {
+        return (0..len).map(one).collect();
+    }
+    let all = (0..len).into_par_iter().with_min_len(PART);
+    all.map(one).collect()
 }
 
 /// The stream of a set's values, where a problem has several sets.
@@ -31,9 +38,90 @@ pub(crate) fn stream(stream: u64, set: usize) -> u64 {
     stream | (set as u64) << 32
 }
 
+type MakeOne<T> = dyn Fn(usize, usize, u64) -> T + Send + Sync;
+
+/// What makes the values of a problem, each by itself.
+pub struct Make<T>(Arc<MakeOne<T>>);
+
+impl<T> Clone for Make<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Send + 'static> Make<T> {
+    /// A function of the position, of the number of values, and of a hash.
+    pub fn by(make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// A function of a hash.
+    pub fn hashed(from_hash: impl Fn(u64) -> T + Send + Sync + 'static) -> Self {
+        Self::by(move |_, _, hash| from_hash(hash))
+    }
+
+    /// These values, as many as the problem has.
+    pub fn given(values: impl Into<Arc<[T]>>) -> Self
+    where
+        T: Copy + Sync,
+    {
+        let values = values.into();
+        Self::by(move |at, _, _| values[at])
+    }
+
+    /// A set's values.
+    pub(crate) fn values(&self, len: usize, stream: u64, set: usize) -> Vec<T> {
+        indexed(len, self::stream(stream, set), |at, hash| {
+            (self.0)(at, len, hash)
+        })
+    }
+}
+
+/// A part of an array or of the rows of a matrix, as the elements or rows before and behind it say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part(pub [usize; 2]);
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Self = Self([0; 2]);
+
+    /// How many there are in all where the part has `len`.
+    pub fn total(self, len: usize) -> usize {
+        self.0[0] + len + self.0[1]
+    }
+
+    /// Where the part lies.
+    pub fn range(self, len: usize) -> Range<usize> {
+        self.0[0]..self.0[0] + len
+    }
+
+    /// `33`, or `elements 1 to 34 of 36` of these `units`.
+    pub fn name(self, units: &str, len: usize) -> String {
+        let Range { start, end } = self.range(len);
+        match self.total(len) {
+            total if total == len => len.to_string(),
+            total => format!("{units} {start} to {end} of {total}"),
+        }
+    }
+
+    /// What of all values the part has, where each of the `len` has `width` values.
+    pub fn of<T>(self, mut values: Vec<T>, len: usize, width: usize) -> Vec<T> {
+        let Range { start, end } = self.range(len);
+        values.truncate(end * width);
+        values.drain(..start * width);
+        values
+    }
+}
+
 /// Between -1 and 1, in steps that `f32` has.
 pub fn unit(hash: u64) -> f64 {
     f64::from((hash as i32) >> 8) / f64::from(1 << 23)
+}
+
+/// Of many magnitudes and of either sign, up to 512: another order of additions gives other last bits.
+pub fn spread(hash: u64) -> f64 {
+    let part = (hash >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+    part * f64::from(1_u32 << (hash % 20)) / 1024.0
 }
 
 #[cfg(test)]
@@ -47,5 +135,33 @@ mod tests {
         assert_ne!(first, values(100, 2, |hash| hash));
         assert_ne!(first, values(100, stream(1, 1), |hash| hash));
         assert!(values(0, 1, |hash| hash).is_empty());
+    }
+
+    #[test]
+    fn made_values_are_those_of_their_positions() {
+        assert_eq!(Make::given(vec![3, 1, 2]).values(3, 1, 5), [3, 1, 2]);
+        let ends = Make::by(|at, len, _| (at, len));
+        assert_eq!(ends.values(2, 1, 0), [(0, 2), (1, 2)]);
+        let hashed = Make::hashed(|hash| hash);
+        assert_eq!(hashed.values(9, 1, 2), values(9, stream(1, 2), |hash| hash));
+    }
+
+    #[test]
+    fn the_order_of_additions_matters_for_what_is_spread() {
+        let numbers = values(3071, 6, |hash| spread(hash) as f32);
+        let forwards: f32 = numbers.iter().sum();
+        let backwards: f32 = numbers.iter().rev().sum();
+        assert_ne!(forwards.to_bits(), backwards.to_bits());
+        let numbers = values(83, 12, spread);
+        assert_ne!(numbers.iter().sum::<f64>(), numbers.iter().rev().sum());
+    }
+
+    #[test]
+    fn a_part_is_what_lies_between() {
+        let part = Part([1, 2]);
+        assert_eq!((part.total(3), part.range(3)), (6, 1..4));
+        assert_eq!(part.name("rows", 3), "rows 1 to 4 of 6");
+        assert_eq!(part.of((0..12).collect(), 3, 2), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(Part::WHOLE.name("rows", 3), "3");
     }
 }

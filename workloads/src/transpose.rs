@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use rayon::prelude::*;
 use warpwright::{Device, Element, Matrix, Result};
 
-use crate::{Prepared, Problem, Scale, Verdict, Workload, sample, with_variant};
+use crate::sample::{Make, Part};
+use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
 
 /// Heights and widths around the sides of tiles, and none.
 const SHAPES: [(usize, usize); 14] = [
@@ -39,26 +40,31 @@ const LARGE: [(usize, usize); 5] = [
 pub struct Transpose<T> {
     height: usize,
     width: usize,
-    /// Rows of the matrix above and below those.
-    around: [usize; 2],
+    part: Part,
     element: &'static str,
-    from_hash: fn(u64) -> T,
+    make: Make<T>,
 }
 
-impl<T> Transpose<T> {
+impl<T: Element> Transpose<T> {
     /// That of a whole matrix of elements that have this name.
     pub fn new(
         (height, width): (usize, usize),
         element: &'static str,
-        from_hash: fn(u64) -> T,
+        from_hash: impl Fn(u64) -> T + Send + Sync + 'static,
     ) -> Self {
         Self {
             height,
             width,
-            around: [0; 2],
+            part: Part::WHOLE,
             element,
-            from_hash,
+            make: Make::hashed(from_hash),
         }
+    }
+
+    /// The same of other values.
+    #[must_use]
+    pub fn of(self, make: Make<T>) -> Self {
+        Self { make, ..self }
     }
 }
 
@@ -72,11 +78,7 @@ impl<T: Element + PartialEq + Debug> Problem for Transpose<T> {
     }
 
     fn name(&self) -> String {
-        let (height, [above, below]) = (self.height, self.around);
-        let rows = match above + below {
-            0 => height.to_string(),
-            more => format!("rows {above} to {} of {}", above + height, height + more),
-        };
+        let rows = self.part.name("rows", self.height);
         format!("{rows} x {} {}", self.width, self.element)
     }
 
@@ -85,8 +87,7 @@ impl<T: Element + PartialEq + Debug> Problem for Transpose<T> {
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Matrix<T>> {
-        let height = self.height + self.around.iter().sum::<usize>();
-        device.upload_matrix(&self.values(set), height, self.width)
+        device.upload_matrix(&self.values(set), self.part.total(self.height), self.width)
     }
 
     fn prepare<'a>(
@@ -95,22 +96,13 @@ impl<T: Element + PartialEq + Debug> Problem for Transpose<T> {
         input: &'a Matrix<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T>>> {
-        let above = self.around[0];
-        let rows = input.rows(above..above + self.height)?;
+        let rows = input.rows(self.part.range(self.height))?;
         let request = with_variant!(device.transpose_request(rows), variant);
-        Ok(Prepared::new(
-            request.prepare()?,
-            |prepared| prepared.enqueue(),
-            |prepared| prepared.output()?.to_vec(),
-        ))
+        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
     }
 
     fn truth(&self, set: usize) -> Vec<T> {
-        let [above, below] = self.around.map(|rows| rows * self.width);
-        let mut values = self.values(set);
-        values.truncate(values.len() - below);
-        values.drain(..above);
-        values
+        self.part.of(self.values(set), self.height, self.width)
     }
 
     fn check(&self, truth: &Vec<T>, answer: &Vec<T>) -> Verdict {
@@ -120,8 +112,8 @@ impl<T: Element + PartialEq + Debug> Problem for Transpose<T> {
 
 impl<T: Element> Transpose<T> {
     fn values(&self, set: usize) -> Vec<T> {
-        let height = self.height + self.around.iter().sum::<usize>();
-        sample::values(height * self.width, sample::stream(1, set), self.from_hash)
+        let height = self.part.total(self.height);
+        self.make.values(height * self.width, 1, set)
     }
 }
 
@@ -158,8 +150,19 @@ pub fn transposed<T: Element + PartialEq + Debug>(
     wrong.map_or(Ok(()), Err)
 }
 
+/// What there is to transpose.
+pub const FAMILY: Family = Family {
+    name: "transpose",
+    checks,
+    timings,
+    sizes: [20, 28],
+    first: || Workload::new(Transpose::new((8, 8), "f32", |hash| hash as u32)),
+    operations,
+    same_everywhere: true,
+};
+
 /// What the variants are checked with.
-pub fn checks(scale: Scale) -> Vec<Workload> {
+fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     elements(&mut all, scale, "u8", |hash| hash as u8);
     elements(&mut all, scale, "u16", |hash| hash as u16);
@@ -180,17 +183,22 @@ fn elements<T: Element + PartialEq + Debug>(
     }
     // The first element is not aligned for wide loads.
     all.push(Workload::new(Transpose {
-        around: [1, 5],
+        part: Part([1, 5]),
         ..Transpose::new((41, 35), element, from_hash)
     }));
 }
 
 /// What the variants are timed with: a square matrix of `f32`.
-pub fn timings(size: usize) -> Vec<Workload> {
+fn timings(size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
     // Whole numbers below 2^24, all exact in f32.
-    let whole = |hash| (hash >> 40) as f32;
+    let whole = |hash: u64| (hash >> 40) as f32;
     vec![Workload::new(Transpose::new((side, side), "f32", whole))]
+}
+
+fn operations() -> Vec<Workload> {
+    let words = Transpose::new((37, 83), "u32", |hash| hash as u32);
+    vec![Workload::new(words)]
 }
 
 #[cfg(test)]
@@ -210,7 +218,7 @@ mod tests {
     #[test]
     fn the_truth_is_the_part_that_is_asked_for() {
         let part = Transpose {
-            around: [1, 5],
+            part: Part([1, 5]),
             ..Transpose::new((41, 35), "u64", |hash| hash)
         };
         let whole = Transpose::new((47, 35), "u64", |hash| hash);

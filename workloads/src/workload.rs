@@ -1,6 +1,6 @@
 use warpwright::{Device, Result};
 
-use crate::{Prepared, Problem, Sets, Verdict};
+use crate::{Bits, Prepared, Problem, Sets, Verdict};
 
 /// A problem of any family.
 pub struct Workload(Box<dyn Hidden>);
@@ -45,28 +45,53 @@ impl Workload {
     /// What the library reports.
     pub fn check(&self, device: &Device, variant: &str) -> Result<Verdict> {
         let input = self.input(device)?;
-        let mut ready = input.prepare(device, variant)?;
+        let mut ready = input.prepare(device, Some(variant))?;
         ready.enqueue()?;
         ready.check()
+    }
+
+    /// Computes it once by a variant, and gives all bits of the answer.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub fn bits(&self, device: &Device, variant: &str) -> Result<Vec<u8>> {
+        let input = self.input(device)?;
+        let mut ready = input.prepare(device, Some(variant))?;
+        ready.enqueue()?;
+        ready.bits()
+    }
+
+    /// Whether a variant may give other bits from run to run, as its page says.
+    pub fn wavers(&self, variant: &str) -> bool {
+        self.0.wavers(variant)
     }
 }
 
 /// The input of a workload, on a device.
 pub trait Input {
-    /// Makes a variant ready.
+    /// Makes a variant ready, or the one that the library chooses.
     ///
     /// # Errors
     /// What the library reports.
-    fn prepare(&self, device: &Device, variant: &str) -> Result<Box<dyn Ready + '_>>;
+    fn prepare(&self, device: &Device, variant: Option<&str>) -> Result<Box<dyn Ready + '_>>;
 }
 
 /// A variant that is ready to work.
 pub trait Ready {
+    /// The memory on the device beside input and output, in bytes.
+    fn workspace_bytes(&self) -> usize;
+
     /// Queues the work.
     ///
     /// # Errors
     /// What the library reports.
     fn enqueue(&mut self) -> Result<()>;
+
+    /// All bits of the answer of the work queued last.
+    ///
+    /// # Errors
+    /// What the library reports.
+    fn bits(&self) -> Result<Vec<u8>>;
 
     /// Whether the answer of the work queued last is right.
     ///
@@ -80,6 +105,7 @@ trait Hidden: Send + Sync {
     fn name(&self) -> String;
     fn bytes(&self) -> usize;
     fn operations(&self) -> Option<u64>;
+    fn wavers(&self, variant: &str) -> bool;
     fn input(&self, device: &Device) -> Result<Box<dyn Input>>;
 }
 
@@ -100,15 +126,19 @@ impl<P: Problem + Clone> Hidden for P {
         Problem::operations(self)
     }
 
+    fn wavers(&self, variant: &str) -> bool {
+        Problem::wavers(self, variant)
+    }
+
     fn input(&self, device: &Device) -> Result<Box<dyn Input>> {
         Ok(Box::new(Sets::new(self.clone(), device, 1)?))
     }
 }
 
 impl<P: Problem> Input for Sets<P> {
-    fn prepare(&self, device: &Device, variant: &str) -> Result<Box<dyn Ready + '_>> {
+    fn prepare(&self, device: &Device, variant: Option<&str>) -> Result<Box<dyn Ready + '_>> {
         let (sets, input) = (self, &self.inputs()[0]);
-        let prepared = self.problem().prepare(device, input, Some(variant))?;
+        let prepared = self.problem().prepare(device, input, variant)?;
         Ok(Box::new(Single { sets, prepared }))
     }
 }
@@ -119,8 +149,16 @@ struct Single<'a, P: Problem> {
 }
 
 impl<P: Problem> Ready for Single<'_, P> {
+    fn workspace_bytes(&self) -> usize {
+        self.prepared.workspace_bytes()
+    }
+
     fn enqueue(&mut self) -> Result<()> {
         self.prepared.enqueue()
+    }
+
+    fn bits(&self) -> Result<Vec<u8>> {
+        Ok(self.prepared.answer()?.bits())
     }
 
     fn check(&self) -> Result<Verdict> {

@@ -115,25 +115,11 @@ impl Work<'_> {
             .device
             .upload_matrix(data.values(), height, width)
             .map_err(failed)?;
-        let mut request = self
-            .device
-            .convolve_rows_request(&matrix, &mask)
-            .boundary(self.boundary);
-        if let Some(name) = self.variant {
-            request = request.variant(name);
-        }
-        let mut prepared = request.prepare().map_err(failed)?;
-        let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
-        let values = prepared
-            .output()
-            .and_then(|output| output.to_vec())
-            .map_err(failed)?;
-        let data = shaped(shape, values)?;
-        Ok(Done {
-            value: T::into_array(data),
-            variant: prepared.variant(),
-            chosen_by: prepared.chosen_by(),
-            time,
-        })
+        let request = self.device.convolve_rows_request(&matrix, &mask);
+        let request = request.boundary(self.boundary);
+        let done = done!(self.device, request, self.variant, prepare(), |it| {
+            it.output().and_then(|output| output.to_vec())
+        });
+        done.map(|values| shaped(shape, values))
     }
 }

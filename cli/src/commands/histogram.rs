@@ -132,19 +132,7 @@ fn histogram(
     macro_rules! count {
         ($data:expr, |$vector:ident| $request:expr) => {{
             let $vector = device.upload($data.values()).map_err(failed)?;
-            let mut request = $request;
-            if let Some(name) = variant {
-                request = request.variant(name);
-            }
-            let mut prepared = request.prepare().map_err(failed)?;
-            let time = timed(device, || prepared.enqueue()).map_err(failed)?;
-            let value = prepared.finish().map_err(failed)?;
-            Ok(Done {
-                value,
-                variant: prepared.variant(),
-                chosen_by: prepared.chosen_by(),
-                time,
-            })
+            Ok(done!(device, $request, variant, prepare(), |it| it.finish()))
         }};
     }
     let dtype = input.dtype();

@@ -58,21 +58,9 @@ where
     F::Map: MapFn<In = f32, Out = f32>,
 {
     let vector = device.upload(data.values()).map_err(failed)?;
-    let mut request = device.map_request(&vector, function);
-    if let Some(name) = variant {
-        request = request.variant(name);
-    }
-    let mut prepared = request.prepare().map_err(failed)?;
-    let time = timed(device, || prepared.enqueue()).map_err(failed)?;
-    let values = prepared
-        .output()
-        .and_then(|output| output.to_vec())
-        .map_err(failed)?;
-    let data = shaped(data.shape(), values)?;
-    Ok(Done {
-        value: Array::F32(data),
-        variant: prepared.variant(),
-        chosen_by: prepared.chosen_by(),
-        time,
-    })
+    let request = device.map_request(&vector, function);
+    let done = done!(device, request, variant, prepare(), |it| {
+        it.output().and_then(|output| output.to_vec())
+    });
+    done.map(|values| shaped(data.shape(), values))
 }

@@ -84,25 +84,18 @@ fn matmul<T: Element + GemmElement>(
     if options.transpose_b {
         request = request.transpose_b();
     }
+    let (Some(c), Some(path)) = (&inputs.c, &options.c) else {
+        let done = done!(device, request, variant, prepare(), |it| it
+            .output()
+            .map(array));
+        return done.map(|product| product);
+    };
+    let c = upload(device, same_type::<T>(c, path)?, path)?;
     if let Some(name) = variant {
         request = request.variant(name);
     }
-    let (c, path) = match (&inputs.c, &options.c) {
-        (Some(c), Some(path)) => (upload(device, same_type::<T>(c, path)?, path)?, path),
-        _ => {
-            let mut prepared = request.prepare().map_err(failed)?;
-            let time = timed(device, || prepared.enqueue()).map_err(failed)?;
-            let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
-            return Ok(Done {
-                value: array(&prepared.into_output().map_err(failed)?)?,
-                variant,
-                chosen_by,
-                time,
-            });
-        }
-    };
     let beta = factor("--beta", options.beta.unwrap_or(1.0))?;
-    let request = request.beta_c(beta, c);
+    let request = request.add_to(beta, c);
     let mut prepared = request
         .prepare()
         .map_err(|error| failed(error).within(path.display()))?;
@@ -122,6 +115,5 @@ fn array<T: Element + GemmElement>(matrix: &Matrix<T>) -> Result<Array> {
         height: matrix.height(),
         width: matrix.width(),
     };
-    let values = matrix.to_vec().map_err(failed)?;
-    shaped(shape, values).map(T::into_array)
+    shaped(shape, matrix.to_vec().map_err(failed)?)
 }

@@ -1,5 +1,24 @@
 //! The commands: one file each.
 
+/// What comes of a request by the variant that is asked for, if one is: it is prepared, done, and read.
+macro_rules! done {
+    ($device:expr, $request:expr, $variant:expr, $prepare:ident($($argument:expr)?), |$it:ident| $read:expr) => {{
+        let mut request = $request;
+        if let Some(name) = $variant {
+            request = request.variant(name);
+        }
+        let mut prepared = request.$prepare($($argument)?).map_err(failed)?;
+        let time = timed($device, || prepared.enqueue()).map_err(failed)?;
+        let $it = &prepared;
+        Done {
+            value: $read.map_err(failed)?,
+            variant: prepared.variant(),
+            chosen_by: prepared.chosen_by(),
+            time,
+        }
+    }};
+}
+
 mod convolve;
 mod devices;
 mod histogram;
@@ -17,11 +36,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use warpwright::ops::ChosenBy;
-use warpwright::{Device, DeviceKind, Family};
+use warpwright::{Device, Family};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result, one_line};
-use warpwright_cli::input;
 use warpwright_cli::output::Target;
+use warpwright_cli::{input, timed};
 
 use crate::args::{Args, Command, DeviceChoice, Global};
 use crate::report::{self, Answer};
@@ -130,18 +149,21 @@ struct Done<T> {
 }
 
 impl<T> Done<T> {
-    fn chosen_by(&self) -> &'static str {
-        match self.chosen_by {
-            ChosenBy::Policy => "policy",
-            ChosenBy::Caller => "caller",
-        }
+    /// The same with what is made of the result.
+    fn map<U>(self, make: impl FnOnce(T) -> Result<U>) -> Result<Done<U>> {
+        Ok(Done {
+            value: make(self.value)?,
+            variant: self.variant,
+            chosen_by: self.chosen_by,
+            time: self.time,
+        })
     }
 
     /// What JSON says of every result.
     fn answer<V>(&self, device: &Device) -> Answer<V> {
         Answer {
             variant: Some(self.variant),
-            chosen_by: Some(self.chosen_by()),
+            chosen_by: Some(self.chosen_by.name()),
             device: Some(device.kind().to_string()),
             seconds: Some(self.time.as_secs_f64()),
             ..Answer::default()
@@ -181,9 +203,9 @@ impl Done<Array> {
 }
 
 /// What came from the device, as an array of this shape.
-fn shaped<T: Element>(shape: Shape, values: Vec<T>) -> Result<Data<T>> {
-    Data::new(shape, values)
-        .ok_or_else(|| Error::failed("the result has another number of elements"))
+fn shaped<T: Element>(shape: Shape, values: Vec<T>) -> Result<Array> {
+    let data = Data::new(shape, values).map(T::into_array);
+    data.ok_or_else(|| Error::failed("the result has another number of elements"))
 }
 
 /// A number of the command line as `f32`, rounded; one that becomes infinite is refused.
@@ -196,18 +218,6 @@ fn single(what: &str, number: f64) -> Result<f32> {
         )));
     }
     Ok(rounded)
-}
-
-/// Runs work that can be queued repeatedly and tells how long the device takes for it.
-fn timed(
-    device: &Device,
-    mut enqueue: impl FnMut() -> warpwright::Result<()>,
-) -> warpwright::Result<Duration> {
-    // A CUDA device's first launch loads the kernels, which is no part of the operation.
-    if device.kind() != DeviceKind::Cpu {
-        enqueue()?;
-    }
-    Ok(device.time(enqueue)?.1)
 }
 
 /// A path as JSON and remarks show it.

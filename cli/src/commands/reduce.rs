@@ -2,8 +2,8 @@
 
 use warpwright::Device;
 use warpwright::ops::reduce::{Operator, Reducible, Value};
-use warpwright_cli::array::Array;
 use warpwright_cli::error::{Error, Result};
+use warpwright_cli::with_data;
 
 use super::{Done, check_variant, failed, families, open, read, reduce_axis, timed};
 use crate::args::{Global, Op, Reduce};
@@ -37,8 +37,8 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = reduce(&device, &input, options.op, variant)
-        .map_err(|e| e.within(options.input.display()))?;
+    let done = with_data!(&input, data => values(&device, data.values(), options.op, variant));
+    let done = done.map_err(|error| error.within(options.input.display()))?;
     if global.json {
         return report::json(&Answer {
             value: Some(done.value),
@@ -56,18 +56,6 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
     Ok(())
 }
 
-fn reduce(device: &Device, input: &Array, op: Op, variant: Option<&str>) -> Result<Done<Number>> {
-    match input {
-        Array::U8(data) => values(device, data.values(), op, variant),
-        Array::U16(data) => values(device, data.values(), op, variant),
-        Array::U32(data) => values(device, data.values(), op, variant),
-        Array::I32(data) => values(device, data.values(), op, variant),
-        Array::I64(data) => values(device, data.values(), op, variant),
-        Array::F32(data) => values(device, data.values(), op, variant),
-        Array::F64(data) => values(device, data.values(), op, variant),
-    }
-}
-
 fn values<T: Reducible>(
     device: &Device,
     values: &[T],
@@ -78,29 +66,17 @@ where
     Number: From<T> + From<T::Sum>,
 {
     let vector = device.upload(values).map_err(failed)?;
-    let mut request = device.reduce(&vector);
-    if let Some(name) = variant {
-        request = request.variant(name);
-    }
-    let mut prepared = request.prepare(op.operator()).map_err(failed)?;
-    let time = timed(device, || prepared.enqueue()).map_err(failed)?;
-    let value = match prepared.finish().map_err(failed)? {
-        Some(Value::Sum(sum)) => Some(Number::from(sum)),
-        Some(Value::Element(element)) => Some(Number::from(element)),
-        Some(Value::Index(index)) => Some(Number::Unsigned(index)),
-        Some(Value::Mean(mean)) => Some(Number::Double(mean)),
-        None => None,
-    };
-    let value = value.ok_or_else(|| {
-        Error::failed(format!(
+    let (request, operator) = (device.reduce(&vector), op.operator());
+    let done = done!(device, request, variant, prepare(operator), |it| it
+        .finish());
+    done.map(|value| match value {
+        Some(Value::Sum(sum)) => Ok(Number::from(sum)),
+        Some(Value::Element(element)) => Ok(Number::from(element)),
+        Some(Value::Index(index)) => Ok(Number::Unsigned(index)),
+        Some(Value::Mean(mean)) => Ok(Number::Double(mean)),
+        None => Err(Error::failed(format!(
             "{} needs at least one element and the array has none: give another file",
             op.name()
-        ))
-    })?;
-    Ok(Done {
-        value,
-        variant: prepared.variant(),
-        chosen_by: prepared.chosen_by(),
-        time,
+        ))),
     })
 }

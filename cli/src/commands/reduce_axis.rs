@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible, AxisRequest, PreparedAxis};
-use warpwright::{Device, Vector};
+use warpwright::Device;
+use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
@@ -135,35 +135,21 @@ impl Work<'_> {
             .device
             .upload_matrix(data.values(), height, width)
             .map_err(failed)?;
-        let mut request = self.device.reduce_axis(&matrix, self.axis);
-        if let Some(name) = self.variant {
-            request = request.variant(name);
+        let request = self.device.reduce_axis(&matrix, self.axis);
+        macro_rules! along {
+            ($prepare:ident, $written:expr) => {{
+                let done = done!(self.device, request, self.variant, $prepare(), |it| {
+                    it.output().and_then(|output| output.to_vec())
+                });
+                done.map(|values| Ok(Element::into_array(Data::vector($written(values)?))))
+            }};
         }
-        let request: AxisRequest<'_, T> = request;
         match self.operator {
-            AxisOperator::Sum => self.queue(request.prepare_sum(), written),
-            AxisOperator::Mean => self.queue(request.prepare_mean(), Ok),
-            AxisOperator::Min => self.queue(request.prepare_min(), Ok),
-            AxisOperator::Max => self.queue(request.prepare_max(), Ok),
+            AxisOperator::Sum => along!(prepare_sum, written),
+            AxisOperator::Mean => along!(prepare_mean, Ok::<_, Error>),
+            AxisOperator::Min => along!(prepare_min, Ok::<_, Error>),
+            AxisOperator::Max => along!(prepare_max, Ok::<_, Error>),
         }
-    }
-
-    fn queue<T: AxisReducible, O: warpwright::Element, S: Element>(
-        &self,
-        prepared: warpwright::Result<PreparedAxis<'_, T, O>>,
-        written: impl Fn(Vec<O>) -> Result<Vec<S>>,
-    ) -> Result<Done<Array>> {
-        let mut prepared = prepared.map_err(failed)?;
-        let time = timed(self.device, || prepared.enqueue()).map_err(failed)?;
-        let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
-        let values: Vector<O> = prepared.into_output().map_err(failed)?;
-        let values = written(values.to_vec().map_err(failed)?)?;
-        Ok(Done {
-            value: S::into_array(Data::vector(values)),
-            variant,
-            chosen_by,
-            time,
-        })
     }
 }
 

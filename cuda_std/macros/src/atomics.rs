@@ -43,7 +43,7 @@ const OPERATIONS: [Operation; 8] = [
         "sub",
         &TYPES,
         "Add",
-        "itself less `val` (integers wrap around)",
+        "itself minus `val` (integers wrap around)",
     ),
     operation("min", &INTEGERS, "Min", "the lesser of itself and `val`"),
     operation("max", &INTEGERS, "Max", "the greater of itself and `val`"),
@@ -118,7 +118,7 @@ pub fn intrinsics() -> TokenStream {
                 let order = ident(order);
                 let how = how(variant, &quote!(Ordering::#order));
                 all.extend(function(
-                    &format!("The {name} load of {width} bits, {scope} scope."),
+                    &format!("Loads {width} bits with {name} ordering and {scope} scope."),
                     &format_ident!("atomic_load_{name}_{width}_{scope}"),
                     &quote!(ptr: *const #ty),
                     &quote!(-> #ty),
@@ -133,7 +133,7 @@ pub fn intrinsics() -> TokenStream {
                 let order = ident(order);
                 let how = how(variant, &quote!(Ordering::#order));
                 all.extend(function(
-                    &format!("The {name} store of {width} bits, {scope} scope."),
+                    &format!("Stores {width} bits with {name} ordering and {scope} scope."),
                     &format_ident!("atomic_store_{name}_{width}_{scope}"),
                     &quote!(ptr: *mut #ty, val: #ty),
                     &quote!(),
@@ -150,7 +150,7 @@ pub fn intrinsics() -> TokenStream {
                     let (operand, t) = (operation.operand(ty), ident(ty));
                     all.extend(function(
                         &format!(
-                            "Makes the value {}, and gives back what it was; {order}, {scope} scope.",
+                            "Sets the value to {} and returns the previous value ({order}, {scope} scope).",
                             operation.what
                         ),
                         &format_ident!("atomic_fetch_{name}_{order}_{ty}_{scope}"),
@@ -163,11 +163,11 @@ pub fn intrinsics() -> TokenStream {
             for ty in INTEGERS {
                 let t = ident(ty);
                 for (name, what, step) in [
-                    ("inc", "one more", quote!(1)),
-                    ("dec", "one less", quote!(!0)),
+                    ("inc", "Increments", quote!(1)),
+                    ("dec", "Decrements", quote!(!0)),
                 ] {
                     all.extend(function(
-                        &format!("Makes the value {what}, around its ends, and gives back what it was; {order}, {scope} scope."),
+                        &format!("{what} the value, wrapping around, and returns the previous value ({order}, {scope} scope)."),
                         &format_ident!("atomic_fetch_{name}_{order}_{ty}_{scope}"),
                         &quote!(ptr: *mut #t),
                         &quote!(-> #t),
@@ -179,7 +179,7 @@ pub fn intrinsics() -> TokenStream {
                 let t = ident(ty);
                 all.extend(function(
                     &format!(
-                        "Makes the value `second_val` where its bits are those of `first_val`, and gives back what it was; {order}, {scope} scope."
+                        "Sets the value to `second_val` if its bits equal those of `first_val`. Returns the previous value ({order}, {scope} scope)."
                     ),
                     &format_ident!("atomic_fetch_cas_{order}_{ty}_{scope}"),
                     &quote!(ptr: *mut #t, first_val: #t, second_val: #t),
@@ -205,14 +205,14 @@ pub fn mid() -> TokenStream {
         for width in ["32", "64"] {
             let ty = format_ident!("u{width}");
             all.extend(function(
-                &format!("The load of {width} bits, {scope} scope.\n\n# Panics\nWith `Release` and `AcqRel`."),
+                &format!("Loads {width} bits with {scope} scope.\n\n# Panics\nPanics for `Release` and `AcqRel`."),
                 &format_ident!("atomic_load_{width}_{scope}"),
                 &quote!(ptr: *mut #ty, ordering: Ordering),
                 &quote!(-> #ty),
                 &quote!(<#ty as Atomic>::load(ptr, #how)),
             ));
             all.extend(function(
-                &format!("The store of {width} bits, {scope} scope.\n\n# Panics\nWith `Acquire` and `AcqRel`."),
+                &format!("Stores {width} bits with {scope} scope.\n\n# Panics\nPanics for `Acquire` and `AcqRel`."),
                 &format_ident!("atomic_store_{width}_{scope}"),
                 &quote!(ptr: *mut #ty, ordering: Ordering, val: #ty),
                 &quote!(),
@@ -225,7 +225,7 @@ pub fn mid() -> TokenStream {
                 let (operand, t) = (operation.operand(ty), ident(ty));
                 all.extend(function(
                     &format!(
-                        "Makes the value {}, and gives back what it was; {scope} scope.",
+                        "Sets the value to {} and returns the previous value ({scope} scope).",
                         operation.what
                     ),
                     &format_ident!("atomic_fetch_{name}_{ty}_{scope}"),
@@ -239,7 +239,7 @@ pub fn mid() -> TokenStream {
             let t = ident(ty);
             all.extend(function(
                 &format!(
-                    "Makes the value `new` where its bits are those of `current`, and gives back what it was; {scope} scope."
+                    "Sets the value to `new` if its bits equal those of `current`. Returns the previous value ({scope} scope)."
                 ),
                 &format_ident!("atomic_compare_and_swap_{ty}_{scope}"),
                 &quote!(ptr: *mut #t, current: #t, new: #t, ordering: Ordering),

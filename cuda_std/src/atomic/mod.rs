@@ -7,6 +7,20 @@
 //! On the GPU each operation is one instruction of its state space (`red.global`, `atom.shared`, …), with fences around it
 //! where the ordering requires them. The hardware only has integer atomics of 32 and 64 bits, hence the types.
 //!
+//! # Waiting
+//! `flags.wait_until(i, Ordering::Acquire, Scope::Device, |flag| flag != 0)` waits until another lane has made element
+//! `i` such that the closure says yes, and gives the element. It is an atomic load of the ordering and scope given,
+//! repeated: with `Acquire`, what the lane that stored the value with `Release` did before is seen from here on. With
+//! `Relaxed` nothing but the element is: enough where the value is in the word itself.
+//!
+//! - The closure must depend on its argument alone. A value that was there for a moment may be missed.
+//! - A lane that has started goes on at some time; a block starts in no promised order, and perhaps only when another one
+//!   has ended. So a lane may wait for blocks that took a number of one counter before its own block did (a ticket, by
+//!   `atomic_add`), never for a block by its index.
+//! - Lanes of one warp may wait for each other, and each for a word of its own; a vote or shuffle behind it makes them meet.
+//! - On the GPU the lane loads, and sleeps as [`Backoff`] says. On the CPU executor it is suspended until the word has
+//!   changed. Where all lanes that could go on wait so, the launch ends with an error that names them.
+//!
 //! # Floating point
 //! - Addition is native. The order of the additions is not fixed, and neither is the rounding: float sums may differ in the
 //!   last bits from run to run. On the GPU, `f32` additions in global memory flush subnormal operands and results to zero
@@ -130,14 +144,63 @@ pub trait Atomic: crate::Plain + sealed::Sealed {
     unsafe fn store(ptr: *mut Self, value: Self, how: How);
 }
 
-/// A type with atomic bitwise operations: `u32 i32 u64 i64`.
-pub trait AtomicInt: Atomic {}
+/// A type with atomic bitwise operations, and words that a lane can wait for: `u32 i32 u64 i64`.
+pub trait AtomicInt: Atomic {
+    /// # Safety
+    /// As for [`rmw`](Atomic::rmw).
+    #[doc(hidden)]
+    unsafe fn wait(
+        ptr: *mut Self,
+        how: How,
+        backoff: Backoff,
+        ready: impl Fn(Self) -> bool,
+    ) -> Self;
+}
+
+/// How long a lane of a GPU sleeps, by `nanosleep`, when it has looked at what it waits for: `first` nanoseconds, and each
+/// further time twice as long, up to `most`. The CPU executor has no use for it.
+///
+/// A sleeping lane leaves the memory to those that work, and sees later what it waits for. Which is better depends on
+/// the kernel, so it is a matter of measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// Nanoseconds of the first sleep; 0: none at all.
+    pub first: u32,
+    /// Nanoseconds of the longest sleep, at most a million.
+    pub most: u32,
+}
+
+impl Backoff {
+    /// The lane looks again and again.
+    pub const NONE: Self = Self { first: 0, most: 0 };
+}
+
+impl Default for Backoff {
+    /// 32 nanoseconds up to 256.
+    fn default() -> Self {
+        Self {
+            first: 32,
+            most: 256,
+        }
+    }
+}
 
 macro_rules! atomic_int {
     ($($ty:ident),*) => { $(
         impl sealed::Sealed for $ty {}
 
-        impl AtomicInt for $ty {}
+        impl AtomicInt for $ty {
+            #[inline(always)]
+            unsafe fn wait(
+                ptr: *mut Self,
+                how: How,
+                backoff: Backoff,
+                ready: impl Fn(Self) -> bool,
+            ) -> Self {
+                // SAFETY: by the contract.
+                unsafe { imp::atomic::$ty::wait(ptr, how, backoff, ready) }
+            }
+        }
 
         impl Atomic for $ty {
             #[inline(always)]
@@ -233,14 +296,14 @@ macro_rules! view_rmw {
     ($bound:ident, $view:ident, $space:ident, $scope:ident;
      $($name:ident, $name_with:ident, $op:ident, $what:literal;)*) => {
         impl<T: $bound> $view<T> { $(
-            #[doc = concat!("Sets element `i` atomically to ", $what, ", and returns the previous value. The ordering is relaxed.")]
+            #[doc = concat!("Sets element `i` to ", $what, ", and returns the previous value. The ordering is relaxed.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name(self, i: usize, value: T) -> T {
                 self.$name_with(i, value, Ordering::Relaxed, Scope::$scope)
             }
 
-            #[doc = concat!("Same as [`", stringify!($name), "`](Self::", stringify!($name), "), with an ordering and a scope.")]
+            #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), ") with an ordering and a scope.")]
             #[inline(always)]
             #[track_caller]
             pub fn $name_with(self, i: usize, value: T, order: Ordering, scope: Scope) -> T {
@@ -329,6 +392,49 @@ macro_rules! view_atomics {
                 };
                 // SAFETY: the element is within the view, whose constructor's caller guarantees it.
                 unsafe { T::store(self.atomic_ptr(i), value, how) }
+            }
+        }
+
+        impl<T: AtomicInt> $view<T> {
+            /// Waits until `ready` says so of element `i`, and gives what it was then: see
+            /// [waiting](crate::atomic#waiting).
+            ///
+            /// # Panics
+            /// With the orderings `Release` and `AcqRel`, which a load cannot have.
+            #[inline(always)]
+            #[track_caller]
+            pub fn wait_until(
+                self,
+                i: usize,
+                order: Ordering,
+                scope: Scope,
+                ready: impl Fn(T) -> bool,
+            ) -> T {
+                self.wait_until_with(i, order, scope, Backoff::default(), ready)
+            }
+
+            /// [`wait_until`](Self::wait_until) with the lane's sleeps between two looks.
+            ///
+            /// # Panics
+            /// As [`wait_until`](Self::wait_until).
+            #[inline(always)]
+            #[track_caller]
+            pub fn wait_until_with(
+                self,
+                i: usize,
+                order: Ordering,
+                scope: Scope,
+                backoff: Backoff,
+                ready: impl Fn(T) -> bool,
+            ) -> T {
+                let how = How {
+                    space: Space::$space,
+                    order,
+                    scope,
+                    place: Place::here(),
+                };
+                // SAFETY: an element of the view, which the constructor's caller vouched for.
+                unsafe { T::wait(self.atomic_ptr(i), how, backoff, ready) }
             }
         }
     };

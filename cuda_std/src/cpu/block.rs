@@ -8,21 +8,21 @@ use core::{
     panic::Location,
     sync::atomic::{AtomicBool, Ordering},
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, rc::Rc};
 
 mod shared;
 mod turns;
 mod warp;
 
-use turns::Waiting;
+pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
 use warp::Warp;
 
 use super::{
-    Options,
+    Launch, Options,
     checks::Checks,
     copies::AsyncCopy,
-    fault::{Bytes, Fault, FaultKind, LaneSet},
+    fault::{Bytes, Fault, FaultKind, LaneSet, WaitingLanes},
     lane::Lane,
     memory, mutate,
     order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
@@ -62,7 +62,7 @@ struct StaticArray {
     site: *const u8,
     type_name: &'static str,
     bytes: usize,
-    memory: Vec<u128>,
+    memory: Vec<Line>,
     /// The source line.
     at: &'static Location<'static>,
     /// How often each lane has come to it, where that is checked.
@@ -85,6 +85,8 @@ pub(super) struct BlockState {
     constants: *const [ConstantValues<'static>],
     /// The launch, which outlives the state.
     progress: *const Progress,
+    /// Which of the thread's blocks that have started it is, from 0 on.
+    pub slot: u32,
     /// The block's number in the grid.
     pub number: Cell<u64>,
     pub block_idx: Cell<[u32; 3]>,
@@ -104,39 +106,62 @@ pub(super) struct BlockState {
     /// Lanes on their way into `ready`; kept for its memory.
     released: RefCell<Vec<u32>>,
     statics: RefCell<Vec<StaticArray>>,
-    dynamic: RefCell<Vec<u128>>,
+    dynamic: RefCell<Vec<Line>>,
     fault: RefCell<Option<Fault>>,
     /// The block has failed, or nobody needs it any more: its lanes end where they would wait.
     ending: Cell<bool>,
-    waiting: Waiting,
+    /// What is known of the thread's blocks in all.
+    waiting: Rc<Waiting>,
+    /// Lanes that wait for words to change.
+    parked: RefCell<Vec<WaitsFor>>,
+    /// Times that lanes have given way since the block began to run, or a lane of it has changed anything.
+    looks: Cell<u32>,
+    /// The block lets another one run.
+    pub gives_up: Cell<Option<GivesUp>>,
+    /// Atomic operations that other blocks see, where the order's seed says which of them let another block run.
+    atomics: Cell<Option<u32>>,
     pub options: Options,
     /// The lanes, for results: they live in the runner, whose vector never moves.
     lane_table: Cell<*const Lane>,
 }
 
-fn words(bytes: usize) -> usize {
-    bytes.div_ceil(size_of::<u128>())
+/// A piece of shared memory: no two blocks' arrays have bytes of the same 64, of which the sanitizer knows one block.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "kernels reach it by pointers")] [u128; 4]);
+
+fn lines(bytes: usize) -> Vec<Line> {
+    vec![POISON; bytes.div_ceil(size_of::<Line>())]
 }
 
 /// Shared memory starts undefined; this pattern makes a kernel that counts on zeros fail.
-const POISON: u128 = u128::from_ne_bytes([0xA5; 16]);
+const POISON: Line = Line([u128::from_ne_bytes([0xA5; 16]); 4]);
 
 impl BlockState {
+    /// The state for one of the slots of a thread, of whose blocks `waiting` tells.
+    ///
     /// # Safety
-    /// The values of the tables and the launch's progress outlive the state.
+    /// The launch and its progress outlive the state.
     pub unsafe fn new(
-        kernel: &KernelDescriptor,
-        config: &LaunchConfig,
-        constants: &[ConstantValues<'_>],
-        options: &Options,
+        launch: &Launch<'_>,
         progress: &Progress,
+        slot: u32,
+        waiting: Rc<Waiting>,
     ) -> Self {
+        let Launch {
+            kernel,
+            config,
+            constants,
+            options,
+            ..
+        } = *launch;
         let lanes = config.threads() as u32;
         Self {
             kernel: *kernel,
             config: *config,
             constants: core::ptr::slice_from_raw_parts(constants.as_ptr().cast(), constants.len()),
             progress,
+            slot,
             number: Cell::new(0),
             block_idx: Cell::new([0; 3]),
             params: RefCell::new(Vec::new()),
@@ -151,10 +176,14 @@ impl BlockState {
             all_started: Cell::new(false),
             released: RefCell::new(Vec::with_capacity(lanes as usize)),
             statics: RefCell::new(Vec::new()),
-            dynamic: RefCell::new(vec![POISON; words(config.shared_bytes as usize)]),
+            dynamic: RefCell::new(lines(config.shared_bytes as usize)),
             fault: RefCell::new(None),
             ending: Cell::new(false),
-            waiting: Waiting::default(),
+            waiting,
+            parked: RefCell::new(Vec::new()),
+            looks: Cell::new(0),
+            gives_up: Cell::new(None),
+            atomics: Cell::new(None),
             options: *options,
             lane_table: Cell::new(core::ptr::null()),
         }
@@ -162,7 +191,7 @@ impl BlockState {
 
     /// The constant tables that the launch has values for.
     pub fn constants(&self) -> &[ConstantValues<'_>] {
-        // SAFETY: they outlive the state, by `new`'s contract.
+        // SAFETY: the launch's, which outlives the state by `new`'s contract.
         unsafe { &*self.constants }
     }
 
@@ -197,9 +226,14 @@ impl BlockState {
         self.votes.set(0);
         self.fault.borrow_mut().take();
         self.ending.set(false);
+        self.parked.borrow_mut().clear();
+        self.looks.set(0);
+        self.gives_up.set(None);
+        let counts = self.waiting.switches_at_atomics;
+        self.atomics.set(counts.then_some(0));
         self.waits_no_more();
         shadow::with(|tracker| tracker.start_block(self.lanes as usize));
-        mutate::start_block(self.lanes);
+        mutate::start_block(self.slot, self.lanes);
     }
 
     /// The next lane to go on.
@@ -307,8 +341,8 @@ impl BlockState {
     }
 
     /// The lanes that wait at the barrier or in a warp operation, by what they wait for.
-    pub fn waiting_groups(&self) -> Vec<(LaneSet, &'static str, &'static Location<'static>)> {
-        let mut groups: Vec<(LaneSet, &'static str, &'static Location<'static>)> = Vec::new();
+    pub fn waiting_groups(&self) -> Vec<WaitingLanes> {
+        let mut groups: Vec<WaitingLanes> = Vec::new();
         let mut add =
             |first: u32, mask: u32, name: &'static str, at: &'static Location<'static>| {
                 if mask == 0 {

@@ -139,24 +139,26 @@ pub enum FaultKind {
         /// The source line that starts it.
         at: &'static Location<'static>,
     },
-    /// Lanes wait in a loop for memory to change, and nobody changes it.
+    /// Lanes wait for memory to change, and nobody changes it.
     Idle {
-        /// Who waits where: first those in the loop, then those that wait for them.
-        waiting: Vec<(LaneSet, &'static str, &'static Location<'static>)>,
+        /// Who of the block waits where: first those that look at memory, then those that wait for them.
+        waiting: Vec<WaitingLanes>,
+        /// The same of other blocks of the thread that wait, by the block's index.
+        others: Vec<([u32; 3], Vec<WaitingLanes>)>,
         /// Blocks of the launch that have not started.
         not_started: u64,
     },
     /// Lanes wait at a barrier or a warp operation for lanes that never come.
     Stuck {
         /// Who waits where.
-        waiting: Vec<(LaneSet, &'static str, &'static Location<'static>)>,
+        waiting: Vec<WaitingLanes>,
         /// The lanes that have returned from the kernel.
         returned: LaneSet,
     },
     /// Lanes meet at different barriers.
     Diverged {
         /// What the other lanes wait at, and where.
-        others: (LaneSet, &'static str, &'static Location<'static>),
+        others: WaitingLanes,
         /// What this lane came to.
         operation: &'static str,
         /// The source line that this lane came to.
@@ -265,13 +267,20 @@ impl FaultKind {
             Self::Race { at, other_at, .. } => vec![at, other_at],
             Self::SharedAgain { at, site, .. } => vec![at, site],
             Self::Diverged { at, others, .. } => vec![at, others.2],
-            Self::Stuck { waiting, .. } | Self::Idle { waiting, .. } => {
-                waiting.iter().map(|(_, _, at)| *at).collect()
+            Self::Stuck { waiting, .. } => waiting.iter().map(|(_, _, at)| *at).collect(),
+            Self::Idle {
+                waiting, others, ..
+            } => {
+                let others = others.iter().flat_map(|(_, waiting)| waiting);
+                waiting.iter().chain(others).map(|(_, _, at)| *at).collect()
             }
             Self::Panic { .. } => Vec::new(),
         }
     }
 }
+
+/// Lanes that wait, by what, and at which line.
+pub type WaitingLanes = (LaneSet, &'static str, &'static Location<'static>);
 
 /// A set of lanes of a block, by their linear index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! Every lane of a block is a stackful coroutine; the lanes of a block take turns on one thread, and
 //! blocks run in parallel on several threads. A barrier, a warp vote or a shuffle suspends a lane until
-//! its partners have come. A lane that waits for partners that never come is an error that names the
-//! lanes and the lines, never a hang; an access outside a view is an error that names kernel, block,
-//! lane, index and line.
+//! its partners have come; a block whose lanes all wait for another block's lets that run. A lane that waits for what
+//! never comes is an error that names the lanes and the lines, never a hang; an access outside a view is an error that names
+//! kernel, block, lane, index and line.
 //!
 //! The order of lanes and blocks is a choice ([`Options::order`]), and so are checks that follow every
 //! access ([`Options::checks`]): for reads of what nobody wrote, for races, for memory that is not there.
@@ -14,6 +14,7 @@ mod block;
 mod checks;
 pub(crate) mod constant;
 mod copies;
+mod crew;
 mod fault;
 pub(crate) mod imp;
 mod lane;
@@ -31,10 +32,7 @@ mod shadow;
 mod stacks;
 
 use core::ffi::c_void;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Mutex, PoisonError, atomic::AtomicU64};
 
 use crate::{
     constant::ConstantValues,
@@ -42,10 +40,10 @@ use crate::{
 };
 pub use access::AccessKind;
 pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE, stack_bytes_from_env};
-pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError};
+use crew::{Crew, Positions};
+pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError, WaitingLanes};
 use order::BlockOrder;
 use progress::Progress;
-use runner::BlockRunner;
 use shadow::Following;
 use stacks::Stacks;
 pub use stacks::{DEFAULT_STACK_BYTES, STACK_BYTES};
@@ -75,9 +73,10 @@ pub enum Order {
 /// How to run a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The order in which blocks start, and lanes start and go on after a barrier.
+    /// The order in which blocks start, and lanes start and go on after a barrier; a pseudo-random one also says when one
+    /// block lets another run.
     pub order: Order,
-    /// What is checked. With any of `MEM`, `INIT` and `RACE` the blocks run one after the other.
+    /// What is checked. With any of `MEM`, `INIT` and `RACE` one block runs at a time.
     pub checks: Checks,
     /// The bytes of a lane's stack. On Unix a lane that needs more ends the program with a line that names it.
     pub stack_bytes: usize,
@@ -204,99 +203,53 @@ impl Launch<'_> {
         );
         let stacks = stacks.map_err(|what| self.invalid(what))?;
         let progress = Progress::new(blocks, stacks.workers);
-        if followed {
-            // SAFETY: the caller's contract.
-            return unsafe { self.follow(&stacks, &progress) };
-        }
-        let _unfollowed = shadow::Pause::start();
+        let _followed = match followed {
+            true => {
+                // SAFETY: the caller's contract.
+                let views = unsafe { runner::views(self.kernel, self.params) };
+                let views: Vec<usize> = views.into_iter().map(|(_, address)| address).collect();
+                Followed::Yes(Following::start(self.options.checks, blocks, &views))
+            }
+            false => Followed::No(shadow::Pause::start()),
+        };
         let failure: Mutex<Option<(u64, Fault)>> = Mutex::new(None);
         // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
         let workers = stacks.workers as u64;
-        let pieces = blocks.min(workers * 8);
+        let pieces = if workers == 1 {
+            1
+        } else {
+            blocks.min(workers * 8)
+        };
         let next = AtomicU64::new(0);
-        let run_pieces = || {
-            let take =
-                || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|piece| *piece < pieces);
-            let Some(mut piece) = take() else {
+        let work = || {
+            let positions = Positions::new(blocks, pieces, &next);
+            let Some(crew) = Crew::new(self, &stacks, &progress, positions, followed) else {
                 return progress.worker_has_nothing();
             };
-            // SAFETY: the runner does not outlive the launch.
-            let mut runner = unsafe { self.runner(&stacks, &progress) };
-            loop {
-                let first = (u128::from(blocks) * u128::from(piece) / u128::from(pieces)) as u64;
-                let last = (u128::from(blocks) * u128::from(piece + 1) / u128::from(pieces)) as u64;
-                for block in (first..last).map(|position| self.order.block(position)) {
-                    // The lowest block that failed counts: later ones need not run, earlier ones must.
-                    if progress.failed().is_some_and(|lowest| block > lowest) {
-                        continue;
-                    }
-                    // SAFETY: the caller's contract.
-                    if let Err(fault) = unsafe { runner.run(block, self.params) } {
-                        if let Some(fault) = fault {
-                            progress.fails(block);
-                            let mut failure =
-                                failure.lock().unwrap_or_else(PoisonError::into_inner);
-                            if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
-                                *failure = Some((block, fault));
-                            }
-                        }
-                        break;
-                    }
+            let fails = |block, fault| {
+                progress.fails(block);
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                if failure.as_ref().is_none_or(|(earlier, _)| block < *earlier) {
+                    *failure = Some((block, fault));
                 }
-                match take() {
-                    Some(another) => piece = another,
-                    None => return,
-                }
-            }
+                !followed
+            };
+            // SAFETY: the caller's contract.
+            unsafe { crew.run(fails) };
         };
-        pool::with_helpers(stacks.workers - 1, &run_pieces);
+        pool::with_helpers(stacks.workers - 1, &work);
         let failure = failure.into_inner();
         match failure.unwrap_or_else(PoisonError::into_inner) {
             Some((_, fault)) => Err(LaunchError::Fault(Box::new(fault))),
             None => Ok(()),
         }
     }
+}
 
-    /// # Safety
-    /// The runner does not outlive the launch.
-    unsafe fn runner<'a>(&self, stacks: &'a Stacks, progress: &'a Progress) -> BlockRunner<'a> {
-        // SAFETY: by the contract.
-        unsafe {
-            BlockRunner::new(
-                self.kernel,
-                self.config,
-                self.constants,
-                self.options,
-                stacks,
-                progress,
-            )
-        }
-    }
-
-    /// Runs the launch block by block, on this thread, and follows its accesses.
-    ///
-    /// # Safety
-    /// As for [`launch`].
-    unsafe fn follow(&self, stacks: &Stacks, progress: &Progress) -> Result<(), LaunchError> {
-        let blocks = self.config.blocks();
-        // SAFETY: the caller's contract.
-        let views: Vec<usize> = unsafe { runner::views(self.kernel, self.params) }
-            .into_iter()
-            .map(|(_, address)| address)
-            .collect();
-        let _following = Following::start(self.options.checks, blocks, &views);
-        // SAFETY: the runner does not outlive the launch.
-        let mut runner = unsafe { self.runner(stacks, progress) };
-        for position in 0..blocks {
-            // SAFETY: the caller's contract.
-            let done = unsafe { runner.run(self.order.block(position), self.params) };
-            if let Err(fault) = done {
-                let fault = fault.expect("only another block's fault ends a block without one");
-                return Err(LaunchError::Fault(Box::new(fault)));
-            }
-        }
-        Ok(())
-    }
+/// Whether the launches of this thread are followed, while it lives.
+enum Followed {
+    Yes(#[expect(dead_code, reason = "it is kept until it is dropped")] Following),
+    No(#[expect(dead_code, reason = "it is kept until it is dropped")] shadow::Pause),
 }
 
 fn check_shape(

@@ -203,7 +203,7 @@ enum Doing {
     Recording(Recorded, BTreeMap<Site, Vec<u32>>),
     Mutating {
         mutation: Mutation,
-        /// How often each lane of the block has come by the site.
+        /// How often each lane of the blocks has come by the site, slot by slot.
         times: Vec<u32>,
         applied: u64,
         /// Synchronising operations that are left to the work.
@@ -276,17 +276,22 @@ pub(super) fn is_on() -> bool {
     ACTIVE.load(Ordering::Relaxed) != 0 && DOING.with_borrow(Option::is_some)
 }
 
-/// A block of so many lanes starts.
-pub(super) fn start_block(lanes: u32) {
+/// A block of so many lanes starts in a slot of the thread.
+pub(super) fn start_block(slot: u32, lanes: u32) {
     if ACTIVE.load(Ordering::Relaxed) == 0 {
         return;
     }
+    let first = (slot * lanes) as usize;
+    let begin = |times: &mut Vec<u32>| {
+        let own = times.iter_mut().skip(first).take(lanes as usize);
+        own.for_each(|times| *times = 0);
+    };
     DOING.with_borrow_mut(|doing| match doing {
         Some(Doing::Recording(recorded, times)) => {
             recorded.steps += u64::from(lanes);
-            times.values_mut().for_each(|times| times.fill(0));
+            times.values_mut().for_each(begin);
         }
-        Some(Doing::Mutating { times, .. }) => times.fill(0),
+        Some(Doing::Mutating { times, .. }) => begin(times),
         None => {}
     });
 }
@@ -301,8 +306,9 @@ fn change(operation: impl FnOnce() -> Operation, at: &'static Location<'static>)
 }
 
 /// Counts, and gives back how often it was before.
-fn count(times: &mut Vec<u32>, lane: u32) -> u32 {
-    let lane = lane as usize;
+fn count(times: &mut Vec<u32>, lane: &Lane) -> u32 {
+    let block = lane.block();
+    let lane = block.slot as usize * block.config.threads() as usize + lane.linear as usize;
     if times.len() <= lane {
         times.resize(lane + 1, 0);
     }
@@ -318,7 +324,7 @@ fn come_by(operation: Operation, at: &'static Location<'static>) -> Option<Chang
         None => Ok(None),
         Some(Doing::Recording(recorded, times)) => {
             recorded.steps += 1;
-            let before = count(times.entry(site).or_default(), lane.linear);
+            let before = count(times.entry(site).or_default(), lane);
             let most = recorded.sites.entry(site).or_default();
             *most = (*most).max(before + 1);
             Ok(None)
@@ -333,7 +339,7 @@ fn come_by(operation: Operation, at: &'static Location<'static>) -> Option<Chang
             if mutation.site != site {
                 return Ok(None);
             }
-            let before = count(times, lane.linear);
+            let before = count(times, lane);
             let now = mutation.time.is_none_or(|time| time == before);
             *applied += u64::from(now);
             Ok(now.then_some(mutation.change))
@@ -350,6 +356,7 @@ fn come_by(operation: Operation, at: &'static Location<'static>) -> Option<Chang
             lane,
             FaultKind::Idle {
                 waiting,
+                others: Vec::new(),
                 not_started,
             },
         )

@@ -101,10 +101,10 @@ impl Progress {
         self.change(|workers| workers.epoch)
     }
 
-    /// A block was idle for another round, in which each of its lanes has looked at what it waits for;
-    /// `epoch` is the one in which the round began. Tells whether all blocks have been so for long enough: where the
-    /// launch is followed it has to give the same report each time, so time does not count.
-    pub fn still_idle(&self, epoch: &mut u64, told: &mut bool, followed: bool) -> bool {
+    /// A worker's blocks were idle for another round, in which each of their lanes has looked at what it waits for;
+    /// `epoch` is the one in which the round began. Tells whether all blocks have been so for long enough, or at all
+    /// (`at_once`): where the launch is followed it has to give the same report each time, so time does not count.
+    pub fn still_idle(&self, epoch: &mut u64, told: &mut bool, at_once: bool) -> bool {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if *epoch != workers.epoch {
             // Something has changed since the round began: it takes another one.
@@ -120,6 +120,6 @@ impl Progress {
             0 => PATIENCE,
             _ => LONG_PATIENCE,
         };
-        workers.idle >= workers.running && (followed || workers.since.elapsed() >= patience)
+        workers.idle >= workers.running && (at_once || workers.since.elapsed() >= patience)
     }
 }

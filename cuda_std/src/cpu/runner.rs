@@ -1,4 +1,4 @@
-//! The scheduler: runs the lanes of a block as coroutines, one at a time.
+//! Runs the lanes of a block as coroutines, one at a time, until all have returned or the block lets another one run.
 // A fault ends the launch: it is made once, and passed up a few calls.
 #![allow(clippy::result_large_err)]
 
@@ -7,7 +7,10 @@ use core::{
     cell::{Cell, RefCell},
     ffi::c_void,
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+};
 
 use corosensei::{
     Coroutine, CoroutineResult,
@@ -15,20 +18,18 @@ use corosensei::{
 };
 
 use super::{
-    Options,
-    block::BlockState,
+    Launch,
+    block::{BlockState, GivesUp, Waiting},
     checks::Checks,
     copies::Copies,
     fault::{Fault, FaultKind, LaneSet},
     lane::{self, Lane, LaneEnds, set_current},
     order::order_lanes,
     progress::Progress,
+    shadow,
     stacks::Stacks,
 };
-use crate::{
-    constant::ConstantValues,
-    kernel::{KernelDescriptor, LaunchConfig},
-};
+use crate::kernel::KernelDescriptor;
 
 type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
 
@@ -40,37 +41,52 @@ enum Step {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Runs blocks of one launch, one after the other, on one thread.
+/// How far a block has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// All lanes have returned.
+    Done,
+    /// It lets another block run.
+    GivesUp(GivesUp),
+    /// Its lanes wait for words to change, or for lanes that do.
+    Waits,
+}
+
+/// Runs blocks of one launch, one after the other, on one thread; others may run meanwhile.
 pub(super) struct BlockRunner<'a> {
     /// Where the stacks come from. Making one takes two system calls and its first use two page faults, far
     /// more than a short lane's work.
     pool: &'a Stacks,
-    progress: &'a Progress,
     /// Stacks of lanes that did not end.
     leaked: usize,
-    state: Box<BlockState>,
+    pub state: Box<BlockState>,
     lanes: Vec<Lane>,
     coroutines: Vec<Option<LaneCoroutine>>,
     stacks: Vec<DefaultStack>,
+    /// The lanes in the order in which they start, and how many have started and returned.
     start_order: Vec<u32>,
+    started: usize,
+    returned: usize,
 }
 
 impl<'a> BlockRunner<'a> {
+    /// A runner for one of the slots of a thread.
+    ///
     /// # Safety
-    /// The values of the tables outlive the runner.
+    /// The runner does not outlive the launch.
     pub unsafe fn new(
-        kernel: &KernelDescriptor,
-        config: &LaunchConfig,
-        constants: &[ConstantValues<'_>],
-        options: &Options,
+        launch: &Launch<'_>,
         pool: &'a Stacks,
         progress: &'a Progress,
+        slot: u32,
+        waiting: Rc<Waiting>,
     ) -> Self {
         #[cfg(unix)]
         super::overflow::watch();
+        let config = launch.config;
         let count = config.threads() as u32;
         // SAFETY: by the contract; the progress outlives the runner and its state.
-        let state = unsafe { BlockState::new(kernel, config, constants, options, progress) };
+        let state = unsafe { BlockState::new(launch, progress, slot, waiting) };
         let state = Box::new(state);
         let lanes: Vec<Lane> = (0..count)
             .map(|linear| Lane {
@@ -87,71 +103,24 @@ impl<'a> BlockRunner<'a> {
                 block: &raw const *state,
             })
             .collect();
-        progress.worker_starts();
         Self {
             pool,
-            progress,
             leaked: 0,
             state,
             lanes,
             coroutines: (0..count).map(|_| None).collect(),
             stacks: pool.for_worker(count as usize),
             start_order: (0..count).collect(),
+            started: 0,
+            returned: 0,
         }
     }
 
-    /// Runs one block. An error without a fault: nobody needs the block any more.
+    /// Makes everything ready for a block.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
-    pub unsafe fn run(
-        &mut self,
-        block: u64,
-        params: &[*const c_void],
-    ) -> Result<(), Option<Fault>> {
-        // SAFETY: the caller's contract.
-        let done = unsafe { self.run_lanes(block, params) };
-        if done.is_err() {
-            self.end_lanes();
-        }
-        self.state.waits_no_more();
-        done
-    }
-
-    /// # Safety
-    /// As for [`launch`](super::launch).
-    unsafe fn run_lanes(
-        &mut self,
-        block: u64,
-        params: &[*const c_void],
-    ) -> Result<(), Option<Fault>> {
-        // SAFETY: the caller's contract.
-        unsafe { self.prepare(block, params) };
-        let mut done = 0;
-        for i in 0..self.start_order.len() {
-            let linear = self.start_order[i];
-            if i + 1 == self.start_order.len() {
-                self.state.all_started.set(true);
-            }
-            // SAFETY: the caller's contract.
-            let coroutine = unsafe { self.start(linear, params) }.map_err(Some)?;
-            done += self.resume(linear, coroutine)?;
-        }
-        while done < self.lanes.len() {
-            let Some(linear) = self.state.next_ready() else {
-                return Err(Some(self.stuck()));
-            };
-            let coroutine = self.coroutines[linear as usize]
-                .take()
-                .expect("a ready lane is suspended");
-            done += self.resume(linear, coroutine)?;
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    /// As for [`launch`](super::launch).
-    unsafe fn prepare(&mut self, block: u64, params: &[*const c_void]) {
+    pub unsafe fn prepare(&mut self, block: u64, params: &[*const c_void]) {
         let state = &self.state;
         state.start(block, self.lanes.as_ptr());
         if state.params.borrow().is_empty() {
@@ -165,6 +134,60 @@ impl<'a> BlockRunner<'a> {
         }
         let block_idx = state.block_idx.get();
         order_lanes(&mut self.start_order, state.options.order, block_idx);
+        (self.started, self.returned) = (0, 0);
+    }
+
+    /// Runs the block until it is done or lets another one run. An error without a fault: nobody needs the block any
+    /// more. Behind an error all of its lanes have ended.
+    ///
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    pub unsafe fn run(&mut self, params: &[*const c_void]) -> Result<Stage, Option<Fault>> {
+        // SAFETY: the caller's contract.
+        let stage = unsafe { self.run_lanes(params) };
+        if stage.is_err() {
+            self.end_lanes();
+        }
+        if matches!(stage, Err(_) | Ok(Stage::Done)) {
+            self.state.waits_no_more();
+        }
+        stage
+    }
+
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    unsafe fn run_lanes(&mut self, params: &[*const c_void]) -> Result<Stage, Option<Fault>> {
+        self.state.comes_back();
+        self.state.wake();
+        while let Some(linear) = self.start_order.get(self.started).copied() {
+            self.started += 1;
+            if self.started == self.start_order.len() {
+                self.state.all_started.set(true);
+            }
+            // SAFETY: the caller's contract.
+            let coroutine = unsafe { self.start(linear, params) }.map_err(Some)?;
+            self.returned += self.resume(linear, coroutine)?;
+            if let Some(why) = self.state.gives_up.take() {
+                return Ok(Stage::GivesUp(why));
+            }
+        }
+        while self.returned < self.lanes.len() {
+            let Some(linear) = self.state.next_ready() else {
+                match (self.state.wake(), self.state.has_parked()) {
+                    (true, _) => continue,
+                    (false, true) => return Ok(Stage::Waits),
+                    (false, false) => return Err(Some(self.stuck())),
+                }
+            };
+            let coroutine = self.coroutines[linear as usize]
+                .take()
+                .expect("a ready lane is suspended");
+            self.returned += self.resume(linear, coroutine)?;
+            if let Some(why) = self.state.gives_up.take() {
+                return Ok(Stage::GivesUp(why));
+            }
+        }
+        Ok(Stage::Done)
     }
 
     /// # Safety
@@ -278,9 +301,22 @@ impl<'a> BlockRunner<'a> {
         )
     }
 
-    /// Ends the lanes of a block that failed: each is unwound, so that what is in its frames is dropped.
+    /// Its lanes wait for what nobody does.
+    pub fn idle(&self) -> Fault {
+        let (first, kind) = self.state.idle();
+        self.fault(first.unwrap_or(0), kind)
+    }
+
+    /// Ends the block, which nobody needs any more.
+    pub fn cancel(&mut self) {
+        self.end_lanes();
+    }
+
+    /// Ends the lanes of a block that failed or that nobody needs: each is unwound, so that what is in its frames is
+    /// dropped.
     fn end_lanes(&mut self) {
         self.state.ends();
+        shadow::with(|tracker| tracker.switch_to(self.state.slot as usize));
         for linear in 0..self.coroutines.len() {
             let Some(coroutine) = self.coroutines[linear].take() else {
                 continue;
@@ -326,6 +362,5 @@ impl Drop for BlockRunner<'_> {
     fn drop(&mut self) {
         self.end_lanes();
         self.pool.give_back(&mut self.stacks, self.leaked);
-        self.progress.worker_ends();
     }
 }

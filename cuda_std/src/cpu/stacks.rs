@@ -1,8 +1,9 @@
 //! The stacks of lanes: how many lanes may have one at once, and those that no lane uses.
 //!
 //! A stack is two mappings, and Linux gives a process 65530 by default. So there is one budget for the
-//! whole process: a launch takes what it needs before its first lane runs, all of it at once, and waits
-//! its turn where others have it. Stacks that are kept for the next launch count as well, and go first.
+//! whole process: a launch takes what a block of each of its threads needs before its first lane runs, all of it at once, and
+//! waits its turn where others have it. Further blocks of a thread have room that is left, or else some that is kept for
+//! one launch at a time, which waits for nobody. Stacks that are kept for the next launch count as well, and go first.
 
 use std::{
     collections::VecDeque,
@@ -27,6 +28,10 @@ const MOST: usize = 24 * BLOCK;
 /// Blocks of the budget that launches by lanes take from, one launch at each depth of nesting: those cannot
 /// wait for launches that wait for them.
 const DEPTHS: usize = 4;
+/// Lanes of the blocks that a thread has started, at most, as on a multiprocessor of most GPUs; two blocks at least.
+const RESIDENT: usize = 2 * BLOCK;
+/// Blocks that a thread has started, at most.
+const RESIDENT_BLOCKS: usize = 8;
 /// Stacks that are kept while no lane uses them.
 const KEPT: usize = 12 * BLOCK;
 /// How long a launch waits before it takes what is there for a launch by a lane: what it waits for may be
@@ -39,6 +44,9 @@ struct Budget {
     taken: usize,
     /// Whether a launch by a lane runs at this depth.
     nested: [bool; DEPTHS],
+    /// Whether a launch has the lanes that are kept for further blocks of a thread: such a launch waits for nobody, so
+    /// that all come by in turn.
+    resident: bool,
     /// Stacks whose lanes could not be ended: they stay for ever.
     leaked: usize,
     /// Stacks that no lane uses, by their size.
@@ -51,6 +59,7 @@ struct Budget {
 static BUDGET: Mutex<Budget> = Mutex::new(Budget {
     taken: 0,
     nested: [false; DEPTHS],
+    resident: false,
     leaked: 0,
     idle: Vec::new(),
     queue: VecDeque::new(),
@@ -72,14 +81,23 @@ fn most() -> usize {
         let allowed: usize = allowed.unwrap_or(usize::MAX);
         (allowed / 8)
             .saturating_mul(3)
-            .clamp((DEPTHS + 1) * BLOCK, MOST)
+            .clamp((DEPTHS + 1) * BLOCK + RESIDENT, MOST)
     })
 }
 
 impl Budget {
     /// Lanes that launches from outside of kernels may have in all.
     fn ordinary(&self) -> usize {
-        (most() - DEPTHS * BLOCK).saturating_sub(self.leaked)
+        (most() - DEPTHS * BLOCK - RESIDENT).saturating_sub(self.leaked)
+    }
+
+    /// Gives lanes back, if they are ordinary ones.
+    fn give_back(&mut self, source: Source, lanes: usize) {
+        match source {
+            Source::Ordinary => self.taken -= lanes,
+            Source::Resident => self.resident = false,
+            Source::Nested(place) => self.nested[place] = false,
+        }
     }
 
     fn idle(&self) -> usize {
@@ -112,6 +130,8 @@ impl Budget {
 #[derive(Clone, Copy)]
 enum Source {
     Ordinary,
+    /// From those that are kept for further blocks of a thread.
+    Resident,
     /// By a lane, at this depth of nesting.
     Nested(usize),
 }
@@ -121,7 +141,8 @@ pub(super) struct Stacks {
     /// The launch's blocks that run at once.
     pub workers: usize,
     bytes: usize,
-    lanes: usize,
+    /// Lanes of a block.
+    threads: usize,
     source: Source,
     free: Mutex<Free>,
 }
@@ -130,6 +151,8 @@ pub(super) struct Stacks {
 struct Free {
     stacks: Vec<DefaultStack>,
     leaked: usize,
+    /// What was taken for further blocks of the threads, and how many of these there are.
+    further: Vec<(Source, usize)>,
 }
 
 impl Stacks {
@@ -155,7 +178,7 @@ impl Stacks {
                 budget.taken += workers * threads;
                 workers
             }
-            Source::Nested(_) => 1,
+            Source::Resident | Source::Nested(_) => 1,
         };
         let stacks = budget.reuse(bytes, workers * threads);
         // What is kept makes room for what may be made now.
@@ -166,14 +189,61 @@ impl Stacks {
         Ok(Self {
             workers,
             bytes,
-            lanes: workers * threads,
+            threads,
             source,
-            free: Mutex::new(Free { stacks, leaked: 0 }),
+            free: Mutex::new(Free {
+                stacks,
+                leaked: 0,
+                further: Vec::new(),
+            }),
         })
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many blocks of a launch of so many each thread may have started.
+    pub fn blocks_of_a_thread(&self, blocks: u64) -> usize {
+        let most = match self.source {
+            Source::Ordinary | Source::Resident => (RESIDENT / self.threads).max(2),
+            Source::Nested(_) => BLOCK / self.threads,
+        };
+        most.clamp(1, RESIDENT_BLOCKS)
+            .min(usize::try_from(blocks).unwrap_or(usize::MAX))
+    }
+
+    /// Makes room for another block of a thread, which has `most` at most. Where a launch is to be the same each time
+    /// (`waits`) there is room for all of them, though it may have to wait for it; otherwise there may be none.
+    pub fn make_room(&self, most: usize, waits: bool) -> bool {
+        if matches!(self.source, Source::Nested(_)) {
+            return true;
+        }
+        let mut free = self.free();
+        if waits && !free.further.is_empty() {
+            return true;
+        }
+        let lanes = match waits {
+            true => (most - 1) * self.threads,
+            false => self.threads,
+        };
+        let mut budget = budget();
+        let source = loop {
+            if budget.ordinary().saturating_sub(budget.taken) >= lanes {
+                budget.taken += lanes;
+                break Source::Ordinary;
+            }
+            if !waits {
+                return false;
+            }
+            if !budget.resident {
+                budget.resident = true;
+                break Source::Resident;
+            }
+            budget = TURN.wait(budget).unwrap_or_else(PoisonError::into_inner);
+        };
+        free.further.push((source, lanes));
+        true
     }
 
     /// Some of the stacks that there are, for a worker of so many lanes.
@@ -212,9 +282,9 @@ impl Drop for Stacks {
         let mut stacks = std::mem::take(&mut free.stacks);
         let leaked = free.leaked;
         let mut budget = budget();
-        match self.source {
-            Source::Ordinary => budget.taken -= self.lanes,
-            Source::Nested(place) => budget.nested[place] = false,
+        budget.give_back(self.source, self.workers * self.threads);
+        for (source, lanes) in free.further.drain(..) {
+            budget.give_back(source, lanes);
         }
         budget.leaked += leaked;
         match budget.idle.iter_mut().find(|(size, _)| *size == self.bytes) {

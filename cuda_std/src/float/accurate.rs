@@ -5,6 +5,18 @@
 //! the same bits (except that the bits of a NaN may differ). Subnormal arguments and results, infinities, NaN and signed
 //! zeros behave as in C.
 //!
+//! ```text
+//! exp2(h + l):  n = round(h), r = (h - n) + l               2^n * (1 + r P(r)), |r| <= 1/2
+//! exp(x):       h + l = x * log2(e) in two floats           exp2(h + l)
+//! ln(x):        x = m * 2^e, f = m - 1                      e * ln(2) + f - f^2 / 2 + f^3 P(f), m in [sqrt(1/2), sqrt(2))
+//! sin(x):       |x| = n * pi/2 + r, |r| <= about pi/4       sine or cosine of r by n mod 2, the sign by n mod 4 and x
+//! tanh(x):      below 0.625                                 x + x^3 P(x^2)
+//!               above                                       1 - 2 / (e^2x + 1)
+//! pow(x, y):    h + l = y * log2(|x|) in two floats         exp2(h + l)
+//! ```
+//!
+//! `P` is a polynomial of its own in each.
+//!
 //! Each error is below one unit in the last place of the result, which is 2^-149 for a subnormal result. `warpwright ulp
 //! --full` has tried every argument, and 2^28 pairs of [`pow`], on the CPU and on an H100. The repository's `docs/ULP.md`
 //! lists the largest error of each function.

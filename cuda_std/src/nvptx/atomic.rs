@@ -9,7 +9,7 @@ use core::{
     sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering},
 };
 
-use crate::atomic::{How, Rmw, Scope, Space};
+use crate::atomic::{Backoff, How, Rmw, Scope, Space};
 
 unsafe extern "C" {
     // LLVM treats these two as `atomicrmw fadd`, which Rust cannot express.
@@ -207,6 +207,41 @@ macro_rules! integer {
                             in_space_and_scope!(how, load, ".relaxed" $bits $reg ptr)
                         }
                         _ => in_space_and_scope!(how, load, ".acquire" $bits $reg ptr),
+                    }
+                }
+            }
+
+            #[inline(always)]
+            pub unsafe fn wait(
+                ptr: *mut $ty,
+                how: How,
+                backoff: Backoff,
+                ready: impl Fn($ty) -> bool,
+            ) -> $ty {
+                let order = match how.order {
+                    Ordering::Release | Ordering::AcqRel => {
+                        panic!("an atomic load cannot have this ordering")
+                    }
+                    order => order,
+                };
+                if order == Ordering::SeqCst {
+                    fence(Ordering::SeqCst, how.scope);
+                }
+                // The loads that find nothing order nothing: one fence behind the last is enough.
+                let look = How { order: Ordering::Relaxed, ..how };
+                let mut nanos = backoff.first;
+                loop {
+                    // SAFETY: by the contract.
+                    let value = unsafe { load(ptr, look) };
+                    if ready(value) {
+                        if order != Ordering::Relaxed {
+                            fence(Ordering::Acquire, how.scope);
+                        }
+                        return value;
+                    }
+                    if nanos > 0 {
+                        super::super::nanosleep(nanos);
+                        nanos = nanos.saturating_mul(2).min(backoff.most);
                     }
                 }
             }

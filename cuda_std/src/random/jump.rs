@@ -4,6 +4,12 @@
 //! so `A^n = p(A)`, where `p = x^n mod c` has at most 160 terms (Haramoto, Matsumoto, Nishimura, Panneton, L'Ecuyer,
 //! "Efficient jump ahead for F2-linear random number generators", 2008). A distance is stored as its `p`: five words, where
 //! the matrix has 800. The compiler computes the polynomials of the powers of two here, from the recurrence alone.
+//!
+//! ```text
+//! jump(register, n):      for each set bit i of n:     register = apply(register, x^(2^i) mod c)
+//! apply(register, p):     for i = 0 .. 159:            if x^i is in p: result ^= register
+//!                                                      register = step(register)
+//! ```
 
 /// A polynomial of degree below 160: bit `i` of word `w` is the coefficient of `x^(32 w + i)`.
 type Polynomial = [u32; 5];

@@ -107,7 +107,7 @@ pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
 
 macro_rules! named_shuffles {
     ($($name:ident: $plain:ident, $argument:ident, |$lane:ident, $last:ident| $within:expr;)*) => { $(
-        #[doc = concat!("Returns the result of [`", stringify!($plain), "`], and whether the source lane is in the segment of `width` lanes.")]
+        #[doc = concat!("Returns [`", stringify!($plain), "`], and whether the source lane is within the segment of `width`.")]
         ///
         /// # Safety
         /// The conditions of [`sync_warp`] must hold.

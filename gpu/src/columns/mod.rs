@@ -25,62 +25,62 @@ pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
 pub use fold::{ColumnsFold, columns_fold};
 pub use four_columns_per_thread::{ColumnsFourColumnsPerThread, columns_four_columns_per_thread};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "columns",
     summary: "sum, mean, min and max of each column of a matrix",
-    variants: &[
-        Variant {
+    variants: [
+        ColumnPerThread {
             name: "column_per_thread",
             idea: "one thread walks down one column, one element per load",
-            kernels: &["columns_column_per_thread"],
+            kernels: ["columns_column_per_thread"],
         },
-        Variant {
+        FourColumnsPerThread {
             name: "four_columns_per_thread",
             idea: "one load of four neighbouring columns, split into four sums",
-            kernels: &["columns_four_columns_per_thread"],
+            kernels: ["columns_four_columns_per_thread"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, four rows in flight, rows split over warps and blocks, the last block finishes",
-            kernels: &["columns_best", "columns_fold"],
+            kernels: ["columns_best", "columns_fold"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
     use crate::{
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
     };
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
-    pub unsafe trait Kernels: Along {
-        /// The kernel of every variant, in the catalogue's order.
-        const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()];
+    /// The kernels are the family's own: launches keep the contracts of those.
+    pub unsafe trait Kernels: Along + Sized {
+        /// Those of every variant but `best`, in the catalogue's order.
+        const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1];
+        /// `best`.
+        const BEST: EntryOf<ColumnsBest<Self>>;
         /// The last pass of `best`.
-        const FOLD: &'static KernelDescriptor;
+        const FOLD: EntryOf<ColumnsFold<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $along {
-                const COLUMNS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &ColumnsColumnPerThread::<$along>::DESCRIPTOR,
-                    &ColumnsFourColumnsPerThread::<$along>::DESCRIPTOR,
-                    &ColumnsBest::<$along, SHIPPED>::DESCRIPTOR,
+                const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1] = [
+                    Entry::of::<ColumnsColumnPerThread<$along>>(),
+                    Entry::of::<ColumnsFourColumnsPerThread<$along>>(),
                 ];
-                const FOLD: &'static KernelDescriptor = &ColumnsFold::<$along>::DESCRIPTOR;
+                const BEST: EntryOf<ColumnsBest<Self>> = Entry::of::<ColumnsBest<$along>>();
+                const FOLD: EntryOf<ColumnsFold<Self>> = Entry::of::<ColumnsFold<$along>>();
             }
         )* };
     }

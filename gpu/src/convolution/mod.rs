@@ -42,68 +42,72 @@ pub use constant_mask::{ConvolutionConstantMask, convolution_constant_mask};
 pub use sample::{Sample, Weight};
 pub use tiled::{ConvolutionTiled, convolution_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "convolution",
     summary: "one-dimensional convolution of a vector or of a matrix's rows, with any mask",
-    variants: &[
-        Variant {
+    variants: [
+        Basic {
             name: "basic",
             idea: "one thread per output, both ends checked for every element",
-            kernels: &["convolution_basic"],
+            kernels: ["convolution_basic"],
         },
-        Variant {
+        ConstantMask {
             name: "constant_mask",
             idea: "the mask in constant memory: one read serves a whole warp",
-            kernels: &["convolution_constant_mask"],
+            kernels: ["convolution_constant_mask"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "the input's part and its halo in shared memory: nothing to check in the loop",
-            kernels: &["convolution_tiled"],
+            kernels: ["convolution_tiled"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "twenty outputs per thread, whose window moves through registers",
-            kernels: &["convolution_best", "convolution_best_long"],
+            kernels: ["convolution_best", "convolution_best_long"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernels of an element type.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Sample {
         /// Elements that take 16 bytes when they are as wide as a sum.
         const CHUNK: usize;
-        /// One per variant, in the catalogue's order.
-        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// `basic`.
+        const BASIC: EntryOf<ConvolutionBasic<Self>>;
+        /// `constant_mask`.
+        const CONSTANT_MASK: EntryOf<ConvolutionTiled<Self>>;
+        /// `tiled`.
+        const TILED: EntryOf<ConvolutionTiled<Self>>;
+        /// `best`.
+        const BEST: EntryOf<ConvolutionBest<Self, 1, 1>>;
         /// `best`'s for a mask that is not in constant memory.
-        const LONG: &'static KernelDescriptor;
+        const LONG: EntryOf<ConvolutionBasic<Self>>;
     }
 
     macro_rules! kernels {
         ($($ty:ident: $chunk:literal;)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $ty {
                 const CHUNK: usize = $chunk;
-                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &ConvolutionBasic::<$ty>::DESCRIPTOR,
-                    &ConvolutionConstantMask::<$ty>::DESCRIPTOR,
-                    &ConvolutionTiled::<$ty>::DESCRIPTOR,
-                    &ConvolutionBest::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }, SHIPPED>::DESCRIPTOR,
-                ];
-                const LONG: &'static KernelDescriptor =
-                    &ConvolutionBestLong::<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }, SHIPPED>::DESCRIPTOR;
+                const BASIC: EntryOf<ConvolutionBasic<Self>> = Entry::of::<ConvolutionBasic<$ty>>();
+                const CONSTANT_MASK: EntryOf<ConvolutionTiled<Self>> =
+                    Entry::of::<ConvolutionConstantMask<$ty>>();
+                const TILED: EntryOf<ConvolutionTiled<Self>> = Entry::of::<ConvolutionTiled<$ty>>();
+                const BEST: EntryOf<ConvolutionBest<Self, 1, 1>> =
+                    Entry::of::<ConvolutionBest<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>>();
+                const LONG: EntryOf<ConvolutionBasic<Self>> =
+                    Entry::of::<ConvolutionBestLong<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>>();
             }
         )* };
     }

@@ -31,27 +31,26 @@ pub use naive::{GemmNaive, gemm_naive};
 pub use problem::{Problem, Real, Strides};
 pub use tiled::{GemmTiled, gemm_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "gemm",
     summary: "matrix product: alpha * op(A) * op(B) + beta * C",
-    variants: &[
-        Variant {
+    variants: [
+        Naive {
             name: "naive",
             idea: "one thread per element of C: every operand comes from global memory",
-            kernels: &["gemm_naive"],
+            kernels: ["gemm_naive"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "32 x 32 tiles of A and B in shared memory: each is loaded once per tile of C",
-            kernels: &["gemm_tiled"],
+            kernels: ["gemm_tiled"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
-            kernels: &[
+            kernels: [
                 "gemm_best",
                 "gemm_best_double",
                 "gemm_best_small",
@@ -59,41 +58,40 @@ pub const FAMILY: Family = Family {
             ],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
-    use cuda_std::kernel::{ByValue, Kernel, KernelDescriptor};
+    use cuda_std::kernel::{ByValue, Entry, EntryOf};
 
     /// An element type, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Real + ByValue {
         /// The kernels in the catalogue's order, by whether A and whether B is transposed.
-        const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()];
+        const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()];
         /// Those of `best` for small tiles.
-        const SMALL: [[&'static KernelDescriptor; 2]; 2];
+        const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2];
     }
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident, $small:ident;)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $ty {
-                const KERNELS: [[[&'static KernelDescriptor; 2]; 2]; FAMILY.variants.len()] = [
-                    [[&GemmNaive::<$ty>::DESCRIPTOR; 2]; 2],
-                    [[&GemmTiled::<$ty>::DESCRIPTOR; 2]; 2],
+                const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()] = [
+                    [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
+                    [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
                     // A lies along k as it is, B when it is transposed.
                     [
-                        [&$best::<true, false, SHIPPED>::DESCRIPTOR, &$best::<true, true, SHIPPED>::DESCRIPTOR],
-                        [&$best::<false, false, SHIPPED>::DESCRIPTOR, &$best::<false, true, SHIPPED>::DESCRIPTOR],
+                        [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
+                        [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],
                     ],
                 ];
-                const SMALL: [[&'static KernelDescriptor; 2]; 2] = [
-                    [&$small::<true, false, SHIPPED>::DESCRIPTOR, &$small::<true, true, SHIPPED>::DESCRIPTOR],
-                    [&$small::<false, false, SHIPPED>::DESCRIPTOR, &$small::<false, true, SHIPPED>::DESCRIPTOR],
+                const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2] = [
+                    [Entry::of::<$small<true, false>>(), Entry::of::<$small<true, true>>()],
+                    [Entry::of::<$small<false, false>>(), Entry::of::<$small<false, true>>()],
                 ];
             }
         )* };

@@ -26,40 +26,39 @@ pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};
 pub use privatized::{HistogramPrivatized, histogram_privatized};
 pub use privatized_coarsened::{HistogramPrivatizedCoarsened, histogram_privatized_coarsened};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "histogram",
     summary: "counts per bin: values as bin numbers, or evenly divided ranges",
-    variants: &[
-        Variant {
+    variants: [
+        Serial {
             name: "serial",
             idea: "one pass on the host: the reference",
-            kernels: &[],
+            kernels: [],
         },
-        Variant {
+        GlobalAtomic {
             name: "global_atomic",
             idea: "grid-stride loop, one global atomic per value",
-            kernels: &["histogram_global_atomic"],
+            kernels: ["histogram_global_atomic"],
         },
-        Variant {
+        Privatized {
             name: "privatized",
             idea: "a sub-histogram per block in shared memory, one chunk per block",
-            kernels: &["histogram_privatized"],
+            kernels: ["histogram_privatized"],
         },
-        Variant {
+        PrivatizedCoarsened {
             name: "privatized_coarsened",
             idea: "the same with many chunks per block: fewer merges",
-            kernels: &["histogram_privatized_coarsened"],
+            kernels: ["histogram_privatized_coarsened"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, one sub-histogram per lane of a warp: no two lanes share a bank",
-            kernels: &["histogram_best"],
+            kernels: ["histogram_best"],
         },
     ],
-};
+}
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_binnings {
@@ -78,29 +77,29 @@ use with_binnings;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
-    /// The kernels of a binning: one per variant, in the catalogue's order; none for `serial`.
+    /// The kernels of a binning.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Binning {
-        /// The kernels.
-        const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()];
+        /// Those of `global_atomic`, `privatized` and `privatized_coarsened`.
+        const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3];
+        /// `best`.
+        const BEST: EntryOf<HistogramBest<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($binning:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $binning {
-                const KERNELS: [Option<&'static KernelDescriptor>; FAMILY.variants.len()] = [
-                    None,
-                    Some(&HistogramGlobalAtomic::<$binning>::DESCRIPTOR),
-                    Some(&HistogramPrivatized::<$binning>::DESCRIPTOR),
-                    Some(&HistogramPrivatizedCoarsened::<$binning>::DESCRIPTOR),
-                    Some(&HistogramBest::<$binning, SHIPPED>::DESCRIPTOR),
+                const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3] = [
+                    Entry::of::<HistogramGlobalAtomic<$binning>>(),
+                    Entry::of::<HistogramPrivatized<$binning>>(),
+                    Entry::of::<HistogramPrivatizedCoarsened<$binning>>(),
                 ];
+                const BEST: EntryOf<HistogramBest<Self>> = Entry::of::<HistogramBest<$binning>>();
             }
         )* };
     }

@@ -37,11 +37,10 @@ pub(crate) use with_functions;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
-    use crate::tuning::SHIPPED;
     use cuda_std::{
         constant::ConstantValues,
-        kernel::{Kernel, KernelDescriptor},
-        map::MapFn,
+        kernel::{Entry, KernelDescriptor},
+        map::{MapFn, Parameters},
     };
 
     use crate::map::{
@@ -51,10 +50,10 @@ mod launch {
     /// A function of the library, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait LibraryFn: MapFn {
         /// The kernels, in the catalogue's order.
-        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()];
 
         /// Calls `launch` with what a launch for `len` elements must find in constant memory.
         fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
@@ -73,12 +72,12 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($function:ty),)*) => {
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             $(unsafe impl LibraryFn for $function {
-                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &MapDirect::<$function>::DESCRIPTOR,
-                    &MapRolled::<$function>::DESCRIPTOR,
-                    &MapBest::<$function, SHIPPED>::DESCRIPTOR,
+                const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()] = [
+                    Entry::of::<MapDirect<$function>>(),
+                    Entry::of::<MapRolled<$function>>(),
+                    Entry::of::<MapBest<$function>>(),
                 ];
 
                 fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {
@@ -87,11 +86,12 @@ mod launch {
             })*
 
             /// The kernels of every function.
-            pub const ALL: &[[&KernelDescriptor; FAMILY.variants.len()]] =
-                &[$(<$function as LibraryFn>::KERNELS),*];
+            pub fn all() -> Vec<[&'static KernelDescriptor; FAMILY.variants.len()]> {
+                vec![$(<$function as LibraryFn>::KERNELS.map(Entry::descriptor)),*]
+            }
         };
     }
     super::with_functions!(kernels);
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{ALL, LibraryFn};
+pub use launch::{LibraryFn, all};

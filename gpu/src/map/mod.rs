@@ -25,31 +25,30 @@ mod wave;
 pub use best::{MapBest, map_best};
 pub use direct::{MapDirect, map_direct};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instances::{ALL as KERNELS, LibraryFn};
+pub use instances::{LibraryFn, all as kernels};
 pub use rolled::{MapRolled, map_rolled};
 pub use wave::{MAP_COUNT, MAP_PI, Wave};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "map",
     summary: "a function of every element: sin cos exp ln tanh pow and others, and a user's own",
-    variants: &[
-        Variant {
+    variants: [
+        Direct {
             name: "direct",
             idea: "one thread per element: wrong as soon as the launch is smaller than the work",
-            kernels: &["map_direct"],
+            kernels: ["map_direct"],
         },
-        Variant {
+        Rolled {
             name: "rolled",
             idea: "a loop whose stride is the whole grid: any launch shape gives the same result",
-            kernels: &["map_rolled"],
+            kernels: ["map_rolled"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads and stores, a thread for each",
-            kernels: &["map_best"],
+            kernels: ["map_best"],
         },
     ],
-};
+}

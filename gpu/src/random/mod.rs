@@ -42,29 +42,28 @@ pub use per_thread::{
 };
 pub use setup::{RandomSetup, random_setup};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "random",
     summary: "random words and uniform, normal, log-normal and Poisson numbers, by Philox4x32-10 or XORWOW",
-    variants: &[
-        Variant {
+    variants: [
+        PerThread {
             name: "per_thread",
             idea: "a generator per thread, one element stored at a time: a warp's store meets every fourth element",
-            kernels: &[
+            kernels: [
                 "random_setup",
                 "random_per_thread_philox",
                 "random_per_thread_xorwow",
             ],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "four words at a time and one 16-byte store: a warp's store is one stretch of memory",
-            kernels: &["random_setup", "random_best_philox", "random_best_xorwow"],
+            kernels: ["random_setup", "random_best_philox", "random_best_xorwow"],
         },
     ],
-};
+}
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_distributions {
@@ -86,34 +85,35 @@ use with_distributions;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernel that makes the states of XORWOW.
-    pub const SETUP: &KernelDescriptor = &RandomSetup::DESCRIPTOR;
+    pub const SETUP: EntryOf<RandomSetup> = Entry::of::<RandomSetup>();
 
-    /// The kernels of a distribution: one per variant, in the catalogue's order.
+    /// The kernels of a distribution.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Kernels: Distribution {
-        /// By Philox4x32-10.
-        const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()];
-        /// By XORWOW.
-        const XORWOW: [&'static KernelDescriptor; FAMILY.variants.len()];
+        /// `per_thread` by Philox4x32-10.
+        const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>>;
+        /// `best` by Philox4x32-10.
+        const BEST: EntryOf<RandomBestPhilox<Self>>;
+        /// By XORWOW, one per variant, in the catalogue's order.
+        const XORWOW: [EntryOf<RandomBestXorwow<Self>>; FAMILY.variants.len()];
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($distribution:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $distribution {
-                const PHILOX: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &RandomPerThreadPhilox::<$distribution>::DESCRIPTOR,
-                    &RandomBestPhilox::<$distribution, SHIPPED>::DESCRIPTOR,
-                ];
-                const XORWOW: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &RandomPerThreadXorwow::<$distribution>::DESCRIPTOR,
-                    &RandomBestXorwow::<$distribution, SHIPPED>::DESCRIPTOR,
+                const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>> =
+                    Entry::of::<RandomPerThreadPhilox<$distribution>>();
+                const BEST: EntryOf<RandomBestPhilox<Self>> =
+                    Entry::of::<RandomBestPhilox<$distribution>>();
+                const XORWOW: [EntryOf<RandomBestXorwow<Self>>; FAMILY.variants.len()] = [
+                    Entry::of::<RandomPerThreadXorwow<$distribution>>(),
+                    Entry::of::<RandomBestXorwow<$distribution>>(),
                 ];
             }
         )* };

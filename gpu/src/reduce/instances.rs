@@ -75,10 +75,9 @@ pub(super) use with_reductions;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
-    use crate::tuning::SHIPPED;
     use cuda_std::{
         bf16, f16,
-        kernel::{Kernel, KernelDescriptor},
+        kernel::{Entry, EntryOf},
     };
 
     use crate::reduce::*;
@@ -86,39 +85,41 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
-    pub unsafe trait Kernels: Reduction {
-        /// The first pass of every variant, in the catalogue's order.
-        const FIRST: [&'static KernelDescriptor; FAMILY.variants.len()];
+    /// The kernels are the family's own: launches keep the contracts of those.
+    pub unsafe trait Kernels: Reduction + Sized {
+        /// The first pass of every variant but `best`, in the catalogue's order.
+        const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1];
+        /// `best`.
+        const BEST: EntryOf<ReduceBest<Self>>;
         /// The later passes of `folding` and `folding_shared`.
-        const FOLD: [&'static KernelDescriptor; 2];
+        const FOLD: [EntryOf<ReduceFolding<Self>>; 2];
         /// The last pass of the others.
-        const FINISH: &'static KernelDescriptor;
+        const FINISH: EntryOf<ReduceFinish<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($reduction:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $reduction {
-                const FIRST: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &ReduceInterleavedDivergent::<$reduction>::DESCRIPTOR,
-                    &ReduceInterleavedStrided::<$reduction>::DESCRIPTOR,
-                    &ReduceSequential::<$reduction>::DESCRIPTOR,
-                    &ReduceAddOnLoad::<$reduction>::DESCRIPTOR,
-                    &ReduceLastWarpUnrolled::<$reduction>::DESCRIPTOR,
-                    &ReduceFullyUnrolled::<$reduction>::DESCRIPTOR,
-                    &ReduceCascaded::<$reduction>::DESCRIPTOR,
-                    &ReduceWarpShuffle::<$reduction>::DESCRIPTOR,
-                    &ReduceCoarsened::<$reduction>::DESCRIPTOR,
-                    &ReduceFoldingFirst::<$reduction>::DESCRIPTOR,
-                    &ReduceFoldingSharedFirst::<$reduction>::DESCRIPTOR,
-                    &ReduceBest::<$reduction, SHIPPED>::DESCRIPTOR,
+                const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1] = [
+                    Entry::of::<ReduceInterleavedDivergent<$reduction>>(),
+                    Entry::of::<ReduceInterleavedStrided<$reduction>>(),
+                    Entry::of::<ReduceSequential<$reduction>>(),
+                    Entry::of::<ReduceAddOnLoad<$reduction>>(),
+                    Entry::of::<ReduceLastWarpUnrolled<$reduction>>(),
+                    Entry::of::<ReduceFullyUnrolled<$reduction>>(),
+                    Entry::of::<ReduceCascaded<$reduction>>(),
+                    Entry::of::<ReduceWarpShuffle<$reduction>>(),
+                    Entry::of::<ReduceCoarsened<$reduction>>(),
+                    Entry::of::<ReduceFoldingFirst<$reduction>>(),
+                    Entry::of::<ReduceFoldingSharedFirst<$reduction>>(),
                 ];
-                const FOLD: [&'static KernelDescriptor; 2] = [
-                    &ReduceFolding::<$reduction>::DESCRIPTOR,
-                    &ReduceFoldingShared::<$reduction>::DESCRIPTOR,
+                const BEST: EntryOf<ReduceBest<Self>> = Entry::of::<ReduceBest<$reduction>>();
+                const FOLD: [EntryOf<ReduceFolding<Self>>; 2] = [
+                    Entry::of::<ReduceFolding<$reduction>>(),
+                    Entry::of::<ReduceFoldingShared<$reduction>>(),
                 ];
-                const FINISH: &'static KernelDescriptor = &ReduceFinish::<$reduction>::DESCRIPTOR;
+                const FINISH: EntryOf<ReduceFinish<Self>> = Entry::of::<ReduceFinish<$reduction>>();
             }
         )* };
     }

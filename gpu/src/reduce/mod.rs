@@ -66,72 +66,71 @@ pub use ops::{
 pub use sequential::{ReduceSequential, reduce_sequential};
 pub use warp_shuffle::{ReduceWarpShuffle, reduce_warp_shuffle};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "reduce",
     summary: "sum, product, min, max, argmin, argmax and mean of an array",
-    variants: &[
-        Variant {
+    variants: [
+        InterleavedDivergent {
             name: "interleaved_divergent",
             idea: "stride doubles, thread % (2 * stride): lanes of every warp diverge",
-            kernels: &["reduce_interleaved_divergent", "reduce_finish"],
+            kernels: ["reduce_interleaved_divergent", "reduce_finish"],
         },
-        Variant {
+        InterleavedStrided {
             name: "interleaved_strided",
             idea: "no modulo, neighbouring threads: strided shared index, banks conflict",
-            kernels: &["reduce_interleaved_strided", "reduce_finish"],
+            kernels: ["reduce_interleaved_strided", "reduce_finish"],
         },
-        Variant {
+        Sequential {
             name: "sequential",
             idea: "stride halves, neighbours add: no conflicts, half the threads idle from the start",
-            kernels: &["reduce_sequential", "reduce_finish"],
+            kernels: ["reduce_sequential", "reduce_finish"],
         },
-        Variant {
+        AddOnLoad {
             name: "add_on_load",
             idea: "two elements per thread, added while loading",
-            kernels: &["reduce_add_on_load", "reduce_finish"],
+            kernels: ["reduce_add_on_load", "reduce_finish"],
         },
-        Variant {
+        LastWarpUnrolled {
             name: "last_warp_unrolled",
             idea: "the last 32 lanes synchronise their warp, not the block",
-            kernels: &["reduce_last_warp_unrolled", "reduce_finish"],
+            kernels: ["reduce_last_warp_unrolled", "reduce_finish"],
         },
-        Variant {
+        FullyUnrolled {
             name: "fully_unrolled",
             idea: "constant block size, every step unrolled",
-            kernels: &["reduce_fully_unrolled", "reduce_finish"],
+            kernels: ["reduce_fully_unrolled", "reduce_finish"],
         },
-        Variant {
+        Cascaded {
             name: "cascaded",
             idea: "a grid-stride loop adds many elements per thread before the unrolled tree",
-            kernels: &["reduce_cascaded", "reduce_finish"],
+            kernels: ["reduce_cascaded", "reduce_finish"],
         },
-        Variant {
+        WarpShuffle {
             name: "warp_shuffle",
             idea: "shared-memory tree down to one warp, then shuffles",
-            kernels: &["reduce_warp_shuffle", "reduce_finish"],
+            kernels: ["reduce_warp_shuffle", "reduce_finish"],
         },
-        Variant {
+        Coarsened {
             name: "coarsened",
             idea: "grid-stride accumulation in a register, then the tree",
-            kernels: &["reduce_coarsened", "reduce_finish"],
+            kernels: ["reduce_coarsened", "reduce_finish"],
         },
-        Variant {
+        Folding {
             name: "folding",
             idea: "two buffers in turn: the back half is added onto the front half until one is left",
-            kernels: &["reduce_folding_first", "reduce_folding"],
+            kernels: ["reduce_folding_first", "reduce_folding"],
         },
-        Variant {
+        FoldingShared {
             name: "folding_shared",
             idea: "folding with the inner folds in shared memory",
-            kernels: &["reduce_folding_shared_first", "reduce_folding_shared"],
+            kernels: ["reduce_folding_shared_first", "reduce_folding_shared"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, several in flight per thread, shuffles, the last block finishes",
-            kernels: &["reduce_best"],
+            kernels: ["reduce_best"],
         },
     ],
-};
+}

@@ -24,66 +24,65 @@ pub use chunk_atomic::{
     RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,
 };
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "rows",
     summary: "sum, mean, min and max of each row of a matrix",
-    variants: &[
-        Variant {
+    variants: [
+        ChunkAtomic {
             name: "chunk_atomic",
             idea: "one thread adds 128 neighbouring elements, then one atomic addition per chunk",
-            kernels: &["rows_chunk_atomic", "rows_chunk_atomic_finish"],
+            kernels: ["rows_chunk_atomic", "rows_chunk_atomic_finish"],
         },
-        Variant {
+        BlockPerRow {
             name: "block_per_row",
             idea: "512 threads stride along one row, then a tree in shared memory",
-            kernels: &["rows_block_per_row"],
+            kernels: ["rows_block_per_row"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "16-byte loads, four in flight, shuffles; short rows share a warp, long ones have several blocks",
-            kernels: &["rows_best", "rows_best_long"],
+            kernels: ["rows_best", "rows_best_long"],
         },
     ],
-};
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::tuning::SHIPPED;
     use crate::{
         axis::{Along, Mean, Sum, with_axis_reductions},
         reduce::{Max, Min},
     };
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
-    pub unsafe trait Kernels: Along {
-        /// The kernel of every variant, in the catalogue's order.
-        const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()];
-        /// The last pass of `chunk_atomic`.
-        const FINISH: &'static KernelDescriptor;
+    /// The kernels are the family's own: launches keep the contracts of those.
+    pub unsafe trait Kernels: Along + Sized {
+        /// `chunk_atomic`.
+        const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>>;
+        /// Its last pass.
+        const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>>;
+        /// `block_per_row`.
+        const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>>;
+        /// `best`.
+        const BEST: EntryOf<RowsBest<Self>>;
         /// `best` where blocks share rows.
-        const LONG: &'static KernelDescriptor;
+        const LONG: EntryOf<RowsBestLong<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Kernels for $along {
-                const ROWS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &RowsChunkAtomic::<$along>::DESCRIPTOR,
-                    &RowsBlockPerRow::<$along>::DESCRIPTOR,
-                    &RowsBest::<$along, SHIPPED>::DESCRIPTOR,
-                ];
-                const FINISH: &'static KernelDescriptor =
-                    &RowsChunkAtomicFinish::<$along>::DESCRIPTOR;
-                const LONG: &'static KernelDescriptor = &RowsBestLong::<$along, SHIPPED>::DESCRIPTOR;
+                const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>> = Entry::of::<RowsChunkAtomic<$along>>();
+                const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>> = Entry::of::<RowsChunkAtomicFinish<$along>>();
+                const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>> = Entry::of::<RowsBlockPerRow<$along>>();
+                const BEST: EntryOf<RowsBest<Self>> = Entry::of::<RowsBest<$along>>();
+                const LONG: EntryOf<RowsBestLong<Self>> = Entry::of::<RowsBestLong<$along>>();
             }
         )* };
     }

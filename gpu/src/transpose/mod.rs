@@ -26,36 +26,35 @@ pub use naive::{TransposeNaive, transpose_naive};
 pub use padded::{TransposePadded, transpose_padded};
 pub use tiled::{TransposeTiled, transpose_tiled};
 
-use crate::{Family, Variant};
+use crate::catalogue::declare_family;
 use cuda_std::thread;
 
-/// The family's row in the catalogue.
-pub const FAMILY: Family = Family {
+declare_family! {
     name: "transpose",
     summary: "transpose of a row-major matrix with elements of 1, 2, 4, 8 or 16 bytes",
-    variants: &[
-        Variant {
+    variants: [
+        Naive {
             name: "naive",
             idea: "one thread per element: reads coalesce, writes do not",
-            kernels: &["transpose_naive"],
+            kernels: ["transpose_naive"],
         },
-        Variant {
+        Tiled {
             name: "tiled",
             idea: "16 x 16 tiles in shared memory: both sides coalesce, banks conflict",
-            kernels: &["transpose_tiled"],
+            kernels: ["transpose_tiled"],
         },
-        Variant {
+        Padded {
             name: "padded",
             idea: "tile rows one bank longer: no bank conflicts",
-            kernels: &["transpose_padded"],
+            kernels: ["transpose_padded"],
         },
-        Variant {
+        Best {
             name: "best",
             idea: "words of several elements, turned in registers, through padded tiles",
-            kernels: &["transpose_best"],
+            kernels: ["transpose_best"],
         },
     ],
-};
+}
 
 /// The tile of this block: its first column and row.
 ///
@@ -73,16 +72,15 @@ fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, u
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::{policy::word_elements, *};
-    use crate::tuning::SHIPPED;
-    use cuda_std::kernel::{Kernel, KernelDescriptor};
+    use cuda_std::kernel::{Entry, EntryOf};
 
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
     ///
     /// # Safety
-    /// The kernels are the instances for this type: launches pass them its parameters, unchecked.
+    /// The kernels are the family's own: launches keep the contracts of those.
     pub unsafe trait Word: Copy + 'static {
         /// The kernels.
-        const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()];
+        const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()];
     }
 
     /// `padded`'s padding of a tile row in elements: one bank, or one element where that is larger.
@@ -92,13 +90,13 @@ mod launch {
 
     macro_rules! words {
         ($($word:ty),*) => { $(
-            // SAFETY: instances for this type.
+            // SAFETY: the family's own.
             unsafe impl Word for $word {
-                const KERNELS: [&'static KernelDescriptor; FAMILY.variants.len()] = [
-                    &TransposeNaive::<$word>::DESCRIPTOR,
-                    &TransposeTiled::<$word>::DESCRIPTOR,
-                    &TransposePadded::<$word, { 16 + padding(size_of::<$word>()) }>::DESCRIPTOR,
-                    &TransposeBest::<$word, { word_elements(size_of::<$word>()) }, SHIPPED>::DESCRIPTOR,
+                const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()] = [
+                    Entry::of::<TransposeNaive<$word>>(),
+                    Entry::of::<TransposeTiled<$word>>(),
+                    Entry::of::<TransposePadded<$word, { 16 + padding(size_of::<$word>()) }>>(),
+                    Entry::of::<TransposeBest<$word, { word_elements(size_of::<$word>()) }>>(),
                 ];
             }
         )* };

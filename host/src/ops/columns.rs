@@ -1,110 +1,97 @@
 //! Reductions of columns: from a problem to launches.
 
 use warpwright_gpu::columns::{
-    FAMILY,
+    Kernels, Variant,
     policy::{BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, Policy, RUNG_BLOCK, Tiling, view},
 };
 
 use super::{
     Strided,
-    axis::{
-        Argument::{Input, Nothing, Number, Output, Word, Workspace},
-        Plan, Problem,
-    },
+    axis::Rows,
+    plan::{Place, Plan},
 };
 use crate::error::Result;
 
 /// The launches of the variant that was chosen.
-pub(super) fn plan(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
-    let &Problem { height, width, .. } = problem;
-    let kernel = problem.kernels.columns[problem.choice.index];
-    let rung = |plan: &mut Plan, threads: usize| {
-        let arguments = vec![Input, Output, Number(width), Number(height)];
-        // 64 threads with four columns each, or 256 with one.
-        let blocks = width.div_ceil(RUNG_BLOCK);
-        plan.push(problem, kernel, blocks, [threads as u32, 1], 0, arguments)
+pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
+    // 64 threads with four columns each, or 256 with one.
+    let threads = match Variant::ALL[plan.choice.index] {
+        Variant::ColumnPerThread => RUNG_BLOCK,
+        Variant::FourColumnsPerThread => FOUR_BLOCK,
+        _ => return best::<A>(plan, matrix),
     };
-    match problem.choice.variant() {
-        "column_per_thread" => rung(plan, RUNG_BLOCK),
-        "four_columns_per_thread" => rung(plan, FOUR_BLOCK),
-        _ => best(problem, plan),
-    }
-}
-
-fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
-    let &Problem {
+    let Rows {
+        elements,
         height,
         width,
-        kernels,
-        ..
-    } = problem;
-    let kernel = kernels.columns[problem.choice.index];
-    let seen = view(problem.address, height, width, kernels.element_bytes);
-    let mut folded = Nothing;
+    } = matrix;
+    let kernel = A::RUNGS[plan.choice.index];
+    let config = plan.linear(width.div_ceil(RUNG_BLOCK), threads)?;
+    let args = (elements, Place::output(width), width, height);
+    // SAFETY: an output per column, and blocks for all of them.
+    unsafe { plan.launch(kernel, config, args) };
+    Ok(())
+}
+
+fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
+    let Rows {
+        elements,
+        height,
+        width,
+    } = matrix;
+    let output = Place::<A::Out>::output(width);
+    let (size, total_bytes) = (size_of::<A::In>(), size_of::<A::Acc>());
+    let seen = view(elements.offset(), height, width, size);
+    let mut folded = Place::output(0);
     if seen.rows > 0 {
-        let size = kernels.element_bytes;
-        let policy: Policy = problem.device.policy(kernel, size);
-        let shared_bytes = BEST_BLOCK * (kernels.total_bytes + 16 / size * kernels.part_bytes);
+        let policy: Policy = plan.policy(A::BEST, size);
+        let shared_bytes = BEST_BLOCK * (total_bytes + 16 / size * size_of::<A::Part>());
         let filling = Strided {
-            kernel,
+            kernel: A::BEST.descriptor(),
             threads: BEST_BLOCK as u32,
             shared_bytes: shared_bytes as u32,
             blocks_per_multiprocessor: policy.blocks,
             least_per_block: 1,
         };
-        let filling = filling.blocks(problem.device, FAMILY.name, usize::MAX)?;
+        let filling = filling.blocks(plan.device, plan.family.name, usize::MAX)?;
         let tiling = Tiling::choose(&policy, &seen, size, filling);
         let (totals, tickets) = tiling.tree();
-        let totals = totals * tiling.tiles * tiling.columns;
-        let totals = plan.room(totals, kernels.total_bytes);
-        let tickets = plan.tickets(tickets * tiling.tiles);
+        let totals = plan.room(totals * tiling.tiles * tiling.columns);
+        let tickets = plan.zeros(tickets * tiling.tiles);
         let output = if seen.fold {
-            folded = Workspace(plan.room(seen.period, kernels.total_bytes));
-            Nothing
+            folded = plan.room(seen.period);
+            Place::output(0)
         } else {
-            Output
+            output
         };
-        let arguments = vec![
-            Input,
-            Number(seen.head),
-            Number(seen.period),
-            Number(seen.rows),
-            Number(tiling.rows_per_block),
-            Word(tiling.lanes_log2),
-            Workspace(totals),
-            Workspace(tickets),
+        let blocks = tiling.blocks.saturating_mul(tiling.tiles);
+        let config = plan.linear(blocks, BEST_BLOCK)?;
+        let args = (
+            elements,
+            seen.head,
+            seen.period,
+            seen.rows,
+            tiling.rows_per_block,
+            tiling.lanes_log2,
+            totals,
+            tickets,
             folded,
             output,
-            Number(height),
-        ];
-        let threads = [BEST_BLOCK as u32, 1];
-        plan.push(
-            problem,
-            kernel,
-            tiling.blocks.saturating_mul(tiling.tiles),
-            threads,
-            shared_bytes,
-            arguments,
-        )?;
+            height,
+        );
+        // SAFETY: the rooms are those of the tiling and do not overlap; the tickets are 0, and the kernel leaves them so.
+        unsafe { plan.launch(A::BEST, config.with_shared(shared_bytes as u32), args) };
     }
     if seen.fold {
-        let arguments = vec![
-            Input,
-            Number(seen.head),
-            Number(seen.head + seen.rows * seen.period),
-            folded,
-            Output,
-            Number(width),
-            Number(height),
-        ];
-        plan.push(
-            problem,
-            kernels.fold,
+        let config = plan.tiles(
             width.div_ceil(FOLD_COLUMNS),
             [FOLD_COLUMNS as u32, FOLD_ROWS as u32],
-            FOLD_COLUMNS * FOLD_ROWS * kernels.total_bytes,
-            arguments,
         )?;
+        let shared_bytes = FOLD_COLUMNS * FOLD_ROWS * total_bytes;
+        let tail = seen.head + seen.rows * seen.period;
+        let args = (elements, seen.head, tail, folded, output, width, height);
+        // SAFETY: the pass before left a total for each element of the period; blocks for all columns.
+        unsafe { plan.launch(A::FOLD, config.with_shared(shared_bytes as u32), args) };
     }
     Ok(())
 }

@@ -1,19 +1,27 @@
 //! One-dimensional convolution of a vector, or of each row of a matrix.
 
-use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 pub use warpwright_gpu::convolution::Boundary;
-use warpwright_gpu::convolution::{
-    FAMILY, Kernels, Sample, Weight,
-    policy::{self, Policy},
+use warpwright_gpu::{
+    Family,
+    convolution::{
+        FAMILY, Kernels, Weight,
+        policy::{self, Policy},
+    },
 };
 
-use super::{Choice, ChosenBy, choose, grid_size, made::Made, sealed::Sealed};
+use cuda_std::kernel::LaunchConfig;
+
+pub use warpwright_gpu::convolution::Variant;
+
+use super::{
+    plan::{Constants, Place, Plan},
+    request::{Destination, Make, New, Operation, Prepared, Request, Shape},
+    sealed::Sealed,
+};
 use crate::{
-    buffer::{Element, Vector, VectorView, VectorViewMut},
+    buffer::{Element, Vector, VectorView},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
-    launch::RawArgs,
     matrix::{Matrix, MatrixView},
 };
 
@@ -23,14 +31,17 @@ pub trait Convolvable: Element + Sealed {
     /// `f64`.
     type Mask: Element + Weight + std::fmt::Debug;
     #[doc(hidden)]
-    type Sample: Kernels + Sample<Sum = Self::Mask>;
+    fn plan(plan: &mut Plan<'_>, problem: &Problem<'_, Self, Self::Mask>) -> Result<()>;
 }
 
 macro_rules! convolvable {
     ($($ty:ident: $mask:ident;)*) => { $(
         impl Convolvable for $ty {
             type Mask = $mask;
-            type Sample = $ty;
+
+            fn plan(plan: &mut Plan<'_>, problem: &Problem<'_, $ty, $mask>) -> Result<()> {
+                problem.plan(plan)
+            }
         }
     )* };
 }
@@ -45,14 +56,13 @@ pub trait Signal<'a>: Copy + Sealed {
     /// The elements.
     type Element: Convolvable;
     /// The result: a vector or a matrix of the same shape.
-    type Output;
+    type Output: Make;
 
+    /// The elements, rows and columns.
     #[doc(hidden)]
     fn parts(self) -> (VectorView<'a, Self::Element>, usize, usize);
     #[doc(hidden)]
-    fn output(self, device: &Device) -> Result<Self::Output>;
-    #[doc(hidden)]
-    fn elements(output: &mut Self::Output) -> VectorViewMut<'_, Self::Element>;
+    fn shape(self) -> Shape;
 }
 
 impl<T> Sealed for VectorView<'_, T> {}
@@ -66,12 +76,8 @@ impl<'a, T: Convolvable> Signal<'a> for VectorView<'a, T> {
         (self, 1, self.len())
     }
 
-    fn output(self, device: &Device) -> Result<Vector<T>> {
-        Vector::uninit(device, OPERATION, self.len())
-    }
-
-    fn elements(output: &mut Vector<T>) -> VectorViewMut<'_, T> {
-        output.view_mut()
+    fn shape(self) -> Shape {
+        Shape::Vector(self.len())
     }
 }
 
@@ -83,12 +89,8 @@ impl<'a, T: Convolvable> Signal<'a> for MatrixView<'a, T> {
         (self.as_vector(), self.height(), self.width())
     }
 
-    fn output(self, device: &Device) -> Result<Matrix<T>> {
-        Matrix::uninit(device, OPERATION, self.height(), self.width())
-    }
-
-    fn elements(output: &mut Matrix<T>) -> VectorViewMut<'_, T> {
-        output.as_vector_mut()
+    fn shape(self) -> Shape {
+        Shape::Matrix(self.height(), self.width())
     }
 }
 
@@ -129,7 +131,7 @@ impl Device {
         values: impl Into<VectorView<'a, T>>,
         mask: &[T::Mask],
     ) -> ConvolveRequest<'a, VectorView<'a, T>> {
-        ConvolveRequest::new(self, values.into(), mask)
+        Convolve::request(self, values.into(), mask)
     }
 
     /// The convolution of each row of `matrix` with `mask`, as [`convolve`](Self::convolve) does it for the
@@ -151,379 +153,247 @@ impl Device {
         matrix: impl Into<MatrixView<'a, T>>,
         mask: &[T::Mask],
     ) -> ConvolveRequest<'a, MatrixView<'a, T>> {
-        ConvolveRequest::new(self, matrix.into(), mask)
+        Convolve::request(self, matrix.into(), mask)
     }
 }
 
-/// A convolution that is to be done.
+/// A convolution of a signal. Its workspace has the mask, where constant memory has no room for it or the variant does not
+/// look there.
 #[derive(Debug, Clone)]
-#[must_use = "a request does nothing until it is run"]
-pub struct ConvolveRequest<'a, S: Signal<'a>> {
-    device: Device,
+pub struct Convolve<'a, S: Signal<'a>> {
     input: S,
     mask: Vec<MaskOf<'a, S>>,
     boundary: Boundary,
-    variant: Option<String>,
 }
 
-impl<'a, S: Signal<'a>> ConvolveRequest<'a, S> {
-    fn new(device: &Device, input: S, mask: &[MaskOf<'a, S>]) -> Self {
-        Self {
-            device: device.clone(),
-            input,
-            mask: mask.to_vec(),
-            boundary: Boundary::default(),
-            variant: None,
-        }
-    }
+/// A convolution that is to be done.
+pub type ConvolveRequest<'a, S, D = New> = Request<Convolve<'a, S>, D>;
+/// A convolution whose variant is chosen and whose result has its place.
+pub type PreparedConvolve<'a, S, R = <S as Signal<'a>>::Output> = Prepared<Convolve<'a, S>, R>;
 
+impl<'a, S: Signal<'a>> Convolve<'a, S> {
+    fn request(device: &Device, input: S, mask: &[MaskOf<'a, S>]) -> ConvolveRequest<'a, S> {
+        let (mask, boundary) = (mask.to_vec(), Boundary::default());
+        let convolve = Self {
+            input,
+            mask,
+            boundary,
+        };
+        Request::new(device, convolve)
+    }
+}
+
+impl<'a, S: Signal<'a>, D> ConvolveRequest<'a, S, D> {
     /// What lies outside of the values, or of a row; zeros by default.
     pub fn boundary(mut self, boundary: Boundary) -> Self {
-        self.boundary = boundary;
-        self
-    }
-
-    /// Uses the variant called `name`: `basic`, `constant_mask`, `tiled` or `best`.
-    pub fn variant(mut self, name: impl Into<String>) -> Self {
-        self.variant = Some(name.into());
+        self.op.boundary = boundary;
         self
     }
 
     /// Does it.
     ///
     /// # Errors
-    /// As for [`Device::convolve`]; [`Error::UnknownVariant`] and [`Error::NotEligible`] too.
-    pub fn run(self) -> Result<S::Output> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        prepared.into_output()
+    /// As for [`Device::convolve`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<D::Claimed>
+    where
+        D: Destination<S::Output>,
+    {
+        self.prepare()?.made()
+    }
+}
+
+impl<'a, S: Signal<'a>> Operation for Convolve<'a, S> {
+    type Output = S::Output;
+
+    fn name(&self) -> &'static str {
+        OPERATION
     }
 
-    /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    pub fn prepare(self) -> Result<PreparedConvolve<'a, S>> {
-        let Self {
-            device,
-            input,
-            mask,
-            boundary,
-            variant,
-        } = self;
-        if mask.is_empty() {
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        if self.mask.is_empty() {
             return Err(Error::invalid(
                 OPERATION,
                 "a mask of 1 weight or more",
                 "none",
             ));
         }
-        let (view, height, width) = input.parts();
-        device.require_same(OPERATION, view.device())?;
-        let choice = choose(&FAMILY, variant.as_deref())?;
-        let plan = plan::<<S::Element as Convolvable>::Sample>(
-            &device,
-            choice,
-            Problem {
-                address: view.address() as usize,
-                height,
-                width,
-                mask: &mask,
-            },
-        )?;
-        let output = input.output(&device)?;
-        let weights = match plan.weights {
-            Weights::Constants { values, apart } => Placed::Constants { values, apart },
-            Weights::Global => Placed::Global(device.upload(&mask)?),
+        let (view, height, width) = self.input.parts();
+        let problem = Problem {
+            input: plan.input(view)?,
+            height,
+            width,
+            mask: &self.mask,
+            boundary: self.boundary,
         };
-        Ok(PreparedConvolve {
-            device,
-            input,
-            output: Made::at(OPERATION, output),
-            mask_width: mask.len(),
-            boundary,
-            choice,
-            launch: plan.launch,
-            weights,
-            tiles: plan.tiles,
-        })
+        <S::Element as Convolvable>::plan(plan, &problem)?;
+        Ok(self.input.shape())
     }
 }
 
 /// What is to be convolved with what.
-struct Problem<'a, W> {
-    /// Of the first element, in bytes.
-    address: usize,
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Problem<'a, T, W> {
+    input: Place<T>,
     height: usize,
     width: usize,
     mask: &'a [W],
-}
-
-struct Plan<W> {
-    /// None where there are no elements.
-    launch: Option<(&'static KernelDescriptor, LaunchConfig)>,
-    weights: Weights<W>,
-    /// How many a block goes through; `best` wants to know.
-    tiles: Option<u32>,
-}
-
-/// How a kernel gets the mask.
-enum Weights<W> {
-    /// As a view of global memory.
-    Global,
-    /// In its table in constant memory: what that has to hold. `best` wants to know how far the copies in
-    /// it are apart.
-    Constants {
-        values: Vec<W>,
-        apart: Option<usize>,
-    },
-}
-
-/// A mask in its place.
-#[derive(Debug)]
-enum Placed<W> {
-    Global(Vector<W>),
-    Constants {
-        values: Vec<W>,
-        apart: Option<usize>,
-    },
-}
-
-fn plan<T: Kernels>(
-    device: &Device,
-    choice: Choice,
-    problem: Problem<'_, T::Sum>,
-) -> Result<Plan<T::Sum>> {
-    let Problem {
-        height,
-        width,
-        mask,
-        ..
-    } = problem;
-    let mut kernel = T::KERNELS[choice.index];
-    let (mut threads, mut span) = (policy::RUNG_BLOCK, policy::RUNG_BLOCK);
-    let mut shared_bytes = 0;
-    let mut tiles = None;
-    let weights = match choice.variant() {
-        "basic" => Weights::Global,
-        "best" => {
-            let weights = copies::<T>(&problem);
-            let long = matches!(weights, Weights::Global);
-            if mask.len() / T::CHUNK >= u32::MAX as usize {
-                return Err(Error::NotEligible {
-                    family: FAMILY.name,
-                    variant: "best",
-                    reason: format!(
-                        "it takes masks of fewer than {} weights, given {}; basic takes any",
-                        u32::MAX as usize * T::CHUNK,
-                        mask.len()
-                    ),
-                });
-            }
-            if long {
-                kernel = T::LONG;
-            }
-            let tuned: Policy = device.policy(kernel, size_of::<T>());
-            threads = policy::BEST_BLOCK;
-            shared_bytes = policy::best_shared_bytes(mask.len(), T::CHUNK, long);
-            let mut each = if long {
-                1
-            } else {
-                tuned.most_tiles(mask.len(), width, T::CHUNK)
-            };
-            if each > 1
-                && let Some(resident) = device.resident_blocks(
-                    OPERATION,
-                    kernel,
-                    threads as u32,
-                    shared_bytes as u32,
-                )?
-            {
-                let resident = resident as usize * device.info().multiprocessors.max(1) as usize;
-                let blocks = width.div_ceil(policy::best_span(T::CHUNK));
-                each = policy::filling_tiles(each, blocks.saturating_mul(height), resident);
-            }
-            span = policy::best_span(T::CHUNK) * each as usize;
-            tiles = (!long).then_some(each);
-            weights
-        }
-        variant => {
-            if mask.len() > policy::MOST_CONSTANTS {
-                return Err(Error::NotEligible {
-                    family: FAMILY.name,
-                    variant,
-                    reason: format!(
-                        "it takes masks of {} weights at most, given {}; basic and best take any",
-                        policy::MOST_CONSTANTS,
-                        mask.len()
-                    ),
-                });
-            }
-            if variant == "tiled" {
-                shared_bytes = (policy::RUNG_BLOCK - 1 + mask.len()) * size_of::<T>();
-            }
-            let values = mask.to_vec();
-            Weights::Constants {
-                values,
-                apart: None,
-            }
-        }
-    };
-    let launch = if height == 0 || width == 0 {
-        None
-    } else {
-        let blocks = width.div_ceil(span).saturating_mul(height);
-        let config = LaunchConfig {
-            grid: [grid_size(&FAMILY, choice, blocks)?, 1, 1],
-            block: [threads as u32, 1, 1],
-            shared_bytes: shared_bytes as u32,
-        };
-        Some((kernel, config))
-    };
-    Ok(Plan {
-        launch,
-        weights,
-        tiles,
-    })
-}
-
-/// The mask as `best` wants it in constant memory: behind as many weights that are none as the aligned
-/// address lies before a block's first window. Where that differs between rows, a copy for each case.
-fn copies<T: Kernels>(problem: &Problem<'_, T::Sum>) -> Weights<T::Sum> {
-    let Problem {
-        address,
-        height,
-        width,
-        mask,
-    } = *problem;
-    let len = mask.len();
-    let same = height <= 1 || width.is_multiple_of(T::CHUNK);
-    let (skips, apart) = if same {
-        let skip = (address / size_of::<T>()).wrapping_sub(len / 2) % T::CHUNK;
-        (skip..skip + 1, 0)
-    } else {
-        (0..T::CHUNK, (T::CHUNK - 1 + len).next_multiple_of(T::CHUNK))
-    };
-    let mut values = Vec::new();
-    for skip in skips {
-        if values.len() + skip + len > policy::MOST_CONSTANTS {
-            return Weights::Global;
-        }
-        values.extend(std::iter::repeat_n(T::Sum::ZERO, skip));
-        values.extend_from_slice(mask);
-        let full = (values.len())
-            .next_multiple_of(T::CHUNK)
-            .max(skip * apart + apart);
-        values.resize(full, T::Sum::ZERO);
-    }
-    if values.len() > policy::MOST_CONSTANTS {
-        return Weights::Global;
-    }
-    Weights::Constants {
-        values,
-        apart: Some(apart),
-    }
-}
-
-/// A convolution whose variant is chosen and whose result has its place.
-#[derive(Debug)]
-pub struct PreparedConvolve<'a, S: Signal<'a>> {
-    device: Device,
-    input: S,
-    output: Made<S::Output>,
-    mask_width: usize,
     boundary: Boundary,
-    choice: Choice,
-    launch: Option<(&'static KernelDescriptor, LaunchConfig)>,
-    weights: Placed<MaskOf<'a, S>>,
-    tiles: Option<u32>,
 }
 
-impl<'a, S: Signal<'a>> PreparedConvolve<'a, S> {
-    /// The variant that runs.
-    pub fn variant(&self) -> &'static str {
-        self.choice.variant()
-    }
-
-    /// Who chose it.
-    pub fn chosen_by(&self) -> ChosenBy {
-        self.choice.chosen_by()
-    }
-
-    /// Bytes of device memory that it takes beside the result: the mask's, where constant memory has no room for it or the
-    /// variant does not look there; else none.
-    pub fn workspace_bytes(&self) -> usize {
-        match &self.weights {
-            Placed::Global(mask) => mask.len() * size_of::<MaskOf<'a, S>>(),
-            Placed::Constants { .. } => 0,
+impl<T: Kernels> Problem<'_, T, T::Sum>
+where
+    T::Sum: Element,
+{
+    fn plan(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let len = self.mask.len();
+        let variant = Variant::ALL[plan.choice.index];
+        match variant {
+            Variant::Basic => self.basic(plan),
+            Variant::Best => match self.copies() {
+                _ if len / T::CHUNK >= u32::MAX as usize => Err(plan.not_eligible(format!(
+                    "it takes masks of fewer than {} weights, given {len}; basic takes any",
+                    u32::MAX as usize * T::CHUNK,
+                ))),
+                Some((values, apart)) => self.best(plan, values, apart),
+                None => self.long(plan),
+            },
+            _ if len > policy::MOST_CONSTANTS => Err(plan.not_eligible(format!(
+                "it takes masks of {} weights at most, given {len}; basic and best take any",
+                policy::MOST_CONSTANTS,
+            ))),
+            _ => self.constant(plan, variant == Variant::Tiled),
         }
     }
 
-    /// Queues the work.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn enqueue(&mut self) -> Result<()> {
-        self.output.by(|output| {
-            let Some((kernel, config)) = self.launch else {
-                return Ok(());
-            };
-            let (input, _, width) = self.input.parts();
-            let output = S::elements(output);
-            let mut args = RawArgs::new();
-            args.view(input.address(), input.len());
-            let constants = match &self.weights {
-                Placed::Global(mask) => {
-                    args.view(mask.view().address(), mask.len())
-                        .view(output.address(), output.len())
-                        .value(width);
-                    None
-                }
-                Placed::Constants { values, apart } => {
-                    args.view(output.address(), output.len())
-                        .value(width)
-                        .value(self.mask_width);
-                    if let Some(apart) = apart {
-                        args.value(*apart);
-                    }
-                    Some(MaskOf::<'a, S>::table().with(values))
-                }
-            };
-            if let Some(tiles) = self.tiles {
-                args.value(tiles);
+    fn basic(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let Some(config) = self.config(plan, policy::RUNG_BLOCK, policy::RUNG_BLOCK)? else {
+            return Ok(());
+        };
+        let mask = self.in_workspace(plan);
+        let args = (self.input, mask, self.output(), self.width, self.boundary);
+        // SAFETY: see `config`; the mask is in a room of its own.
+        unsafe { plan.launch(T::BASIC, config, args) };
+        Ok(())
+    }
+
+    /// A mask as it is in constant memory.
+    fn constant(&self, plan: &mut Plan<'_>, tiled: bool) -> Result<()> {
+        let Some(config) = self.config(plan, policy::RUNG_BLOCK, policy::RUNG_BLOCK)? else {
+            return Ok(());
+        };
+        let len = self.mask.len();
+        let (kernel, shared_bytes) = if tiled {
+            (T::TILED, (policy::RUNG_BLOCK - 1 + len) * size_of::<T>())
+        } else {
+            (T::CONSTANT_MASK, 0)
+        };
+        let config = config.with_shared(shared_bytes as u32);
+        let args = (self.input, self.output(), self.width, len, self.boundary);
+        // SAFETY: see `config`; the table holds the mask.
+        let launch = unsafe { plan.launch(kernel, config, args) };
+        launch.constants = Some(in_table::<T::Sum>(self.mask.to_vec()));
+        Ok(())
+    }
+
+    fn best(&self, plan: &mut Plan<'_>, values: Vec<T::Sum>, apart: usize) -> Result<()> {
+        let tuned: Policy = plan.policy(T::BEST, size_of::<T>());
+        let len = self.mask.len();
+        let shared_bytes = policy::best_shared_bytes(len, T::CHUNK, false) as u32;
+        let span = policy::best_span(T::CHUNK);
+        let mut tiles = tuned.most_tiles(len, self.width, T::CHUNK);
+        if tiles > 1
+            && let Some(resident) = plan.device.resident_blocks(
+                OPERATION,
+                T::BEST.descriptor(),
+                policy::BEST_BLOCK as u32,
+                shared_bytes,
+            )?
+        {
+            let resident = resident as usize * plan.device.info().multiprocessors.max(1) as usize;
+            let blocks = self.width.div_ceil(span).saturating_mul(self.height);
+            tiles = policy::filling_tiles(tiles, blocks, resident);
+        }
+        let Some(config) = self.config(plan, policy::BEST_BLOCK, span * tiles as usize)? else {
+            return Ok(());
+        };
+        let (width, output) = (self.width, self.output());
+        let args = (self.input, output, width, len, apart, tiles, self.boundary);
+        // SAFETY: see `config`; the table holds the mask's copies, `apart` from each other.
+        let launch = unsafe { plan.launch(T::BEST, config.with_shared(shared_bytes), args) };
+        launch.constants = Some(in_table::<T::Sum>(values));
+        Ok(())
+    }
+
+    fn long(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let span = policy::best_span(T::CHUNK);
+        let Some(config) = self.config(plan, policy::BEST_BLOCK, span)? else {
+            return Ok(());
+        };
+        let bytes = policy::best_shared_bytes(self.mask.len(), T::CHUNK, true);
+        let config = config.with_shared(bytes as u32);
+        let mask = self.in_workspace(plan);
+        let args = (self.input, mask, self.output(), self.width, self.boundary);
+        // SAFETY: see `config`; the mask is in a room of its own, and has fewer chunks than 2^32.
+        unsafe { plan.launch(T::LONG, config, args) };
+        Ok(())
+    }
+
+    /// The launch: none where there are no elements; else `width` is not 0, the output has as many elements as the input, and
+    /// there is a block per `span` elements of a row.
+    fn config(&self, plan: &Plan<'_>, threads: usize, span: usize) -> Result<Option<LaunchConfig>> {
+        if self.height == 0 || self.width == 0 {
+            return Ok(None);
+        }
+        let blocks = self.width.div_ceil(span).saturating_mul(self.height);
+        plan.linear(blocks, threads).map(Some)
+    }
+
+    fn output(&self) -> Place<T> {
+        Place::output(self.input.len())
+    }
+
+    fn in_workspace(&self, plan: &mut Plan<'_>) -> Place<T::Sum> {
+        let mask = self.mask.to_vec();
+        plan.kept(mask.len(), move || mask.clone())
+    }
+
+    /// The mask as `best` wants it in constant memory: behind as many weights that are none as the aligned
+    /// address lies before a block's first window. Where that differs between rows, a copy for each case.
+    fn copies(&self) -> Option<(Vec<T::Sum>, usize)> {
+        let (address, mask) = (self.input.offset() as usize, self.mask);
+        let len = mask.len();
+        let same = self.height <= 1 || self.width.is_multiple_of(T::CHUNK);
+        let (skips, apart) = if same {
+            let skip = (address / size_of::<T>()).wrapping_sub(len / 2) % T::CHUNK;
+            (skip..skip + 1, 0)
+        } else {
+            (0..T::CHUNK, (T::CHUNK - 1 + len).next_multiple_of(T::CHUNK))
+        };
+        let mut values = Vec::new();
+        for skip in skips {
+            if values.len() + skip + len > policy::MOST_CONSTANTS {
+                return None;
             }
-            args.value(self.boundary);
-            let params = args.pointers();
-            let launch = Launch {
-                operation: OPERATION,
-                kernel,
-                config,
-                params: &params,
-                module: None,
-                constants: constants.as_slice(),
-            };
-            ordered(&self.device.executor, &[input.device()], || {
-                // SAFETY: the output is a new allocation with as many elements as the input, a multiple of the
-                // row's width, which is not 0; the grid has a block per part of a row; the table holds the mask
-                // as the kernel wants it, and the mask in global memory is this request's own.
-                unsafe { self.device.launch_tuned(&launch) }
-            })
-        })
+            values.extend(std::iter::repeat_n(T::Sum::ZERO, skip));
+            values.extend_from_slice(mask);
+            let full = (values.len())
+                .next_multiple_of(T::CHUNK)
+                .max(skip * apart + apart);
+            values.resize(full, T::Sum::ZERO);
+        }
+        if values.len() > policy::MOST_CONSTANTS {
+            return None;
+        }
+        Some((values, apart))
     }
+}
 
-    /// The result of the work queued last.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if no work was queued, or the last could not be.
-    pub fn output(&self) -> Result<&S::Output> {
-        self.output.get()
-    }
-
-    /// The result of the work queued last, to keep.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
-    pub fn into_output(self) -> Result<S::Output> {
-        self.output.take()
-    }
+/// The values in the table of their type.
+fn in_table<W: Weight + Element>(values: Vec<W>) -> Constants {
+    Box::new(move |launch| launch(&[W::table().with(&values)]))
 }

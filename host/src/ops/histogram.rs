@@ -1,17 +1,26 @@
 //! Histogram: how many values fall into each bin.
 
-use cuda_std::kernel::{ByValue, KernelDescriptor, LaunchConfig};
-use warpwright_gpu::histogram::{
-    BinNumber, Binning, EvenRange, FAMILY, Kernels,
-    policy::{self, Policy},
+use cuda_std::kernel::{EntryOf, LaunchConfig};
+use warpwright_gpu::{
+    Family,
+    histogram::{
+        BinNumber, Binning, EvenRange, FAMILY, HistogramGlobalAtomic, Kernels,
+        policy::{self, Policy},
+    },
 };
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size, made::Made, sealed::Sealed};
+pub use warpwright_gpu::histogram::Variant;
+
+use super::{
+    Strided,
+    plan::{Bytes, Place, Plan},
+    request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
+    sealed::Sealed,
+};
 use crate::{
     buffer::{Element, Vector, VectorView, host_vec},
     device::Device,
     error::{Error, Result},
-    launch::RawArgs,
 };
 
 /// The most bins that a histogram has: 2^32 - 2. One number more stands for the values that fall into none.
@@ -34,10 +43,15 @@ impl Histogram {
     }
 }
 
+/// A rule from values to bins, with its kernels.
+#[doc(hidden)]
+pub trait Rule: Kernels<In: Element> + Send + Sync {}
+impl<B: Kernels<In: Element> + Send + Sync> Rule for B {}
+
 /// A value that is a bin's number: `u8`, `u16`, `u32`.
 pub trait BinValue: Element + Sealed {
     #[doc(hidden)]
-    type Rule: Kernels<In = Self> + ByValue;
+    type Rule: Rule<In = Self>;
     #[doc(hidden)]
     fn rule() -> Self::Rule;
 }
@@ -45,7 +59,7 @@ pub trait BinValue: Element + Sealed {
 /// A value of a range that bins divide: `f32`, `f64`.
 pub trait RangeValue: Element + PartialOrd + std::fmt::Display + Sealed {
     #[doc(hidden)]
-    type Rule: Kernels<In = Self> + ByValue;
+    type Rule: Rule<In = Self>;
     #[doc(hidden)]
     fn rule(low: Self, high: Self, bins: u32) -> Option<Self::Rule>;
 }
@@ -94,13 +108,8 @@ impl Device {
         values: impl Into<VectorView<'a, T>>,
         bins: usize,
     ) -> HistogramRequest<'a, T::Rule> {
-        HistogramRequest {
-            device: self.clone(),
-            input: values.into(),
-            bins,
-            rule: Ok(T::rule()),
-            variant: None,
-        }
+        let (input, rule) = (values.into(), Ok(T::rule()));
+        Request::new(self, Counts { input, bins, rule })
     }
 
     /// Counts how many of `values` fall into each of `bins` equal parts of `low ..= high`.
@@ -138,268 +147,210 @@ impl Device {
                 format!("{low} to {high}"),
             )
         });
-        HistogramRequest {
-            device: self.clone(),
-            input: values.into(),
-            bins,
-            rule,
-            variant: None,
-        }
+        let input = values.into();
+        Request::new(self, Counts { input, bins, rule })
     }
 }
 
-/// A histogram that is to be made.
+/// The counts of a histogram, a `u64` per bin; no workspace.
 #[derive(Debug, Clone)]
-#[must_use = "a request does nothing until it is run"]
-pub struct HistogramRequest<'a, B: Binning> {
-    device: Device,
+pub struct Counts<'a, B: Binning> {
     input: VectorView<'a, B::In>,
     bins: usize,
     rule: Result<B>,
-    variant: Option<String>,
 }
 
-impl<'a, B: Kernels + ByValue> HistogramRequest<'a, B>
-where
-    B::In: Element,
-{
-    /// Uses the variant called `name`: `serial`, `global_atomic`, `privatized`, `privatized_coarsened` or
-    /// `best`.
-    pub fn variant(mut self, name: impl Into<String>) -> Self {
-        self.variant = Some(name.into());
-        self
-    }
+/// A histogram that is to be made. Its prepared form has the counts on the device.
+pub type HistogramRequest<'a, B, D = New> = Request<Counts<'a, B>, D>;
+/// A histogram whose variant is chosen and whose counts have their place.
+pub type PreparedHistogram<'a, B, R = Vector<u64>> = Prepared<Counts<'a, B>, R>;
 
+impl<B: Rule, D> HistogramRequest<'_, B, D>
+where
+    D: Destination<Vector<u64>, Claimed: Writable<Vector<u64>>>,
+{
     /// Does it, and waits for the result.
     ///
     /// # Errors
-    /// As for [`Device::histogram`]; [`Error::UnknownVariant`] and [`Error::NotEligible`] too.
+    /// As for [`Device::histogram`], and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<Histogram> {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
         prepared.finish()
     }
-
-    /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    pub fn prepare(self) -> Result<PreparedHistogram<'a, B>> {
-        let Self {
-            device,
-            input,
-            bins,
-            rule,
-            variant,
-        } = self;
-        if bins == 0 || bins > MOST_BINS {
-            return Err(Error::invalid(
-                "histogram",
-                format!("1 to {MOST_BINS} bins"),
-                format!("{bins}"),
-            ));
-        }
-        let rule = rule?;
-        device.require_same("histogram", input.device())?;
-        let choice = choose(&FAMILY, variant.as_deref())?;
-        let work = plan::<B>(&device, choice, input.len(), bins)?;
-        // Of noughts until the work is queued; so the first time they need not be cleared.
-        let counts = device.zeros(bins)?;
-        Ok(PreparedHistogram {
-            device,
-            input,
-            bins,
-            rule,
-            choice,
-            work,
-            counts: Made::at("histogram", counts),
-            cleared: true,
-        })
-    }
 }
 
-#[derive(Debug)]
-enum Work {
-    Host,
-    Launch {
-        kernel: &'static KernelDescriptor,
-        config: LaunchConfig,
-        /// Of `best`: the logarithm of the copies, and the bins of a slice.
-        best: Option<[u32; 2]>,
-    },
-}
-
-fn plan<B: Kernels>(device: &Device, choice: Choice, len: usize, bins: usize) -> Result<Work> {
-    let Some(kernel) = B::KERNELS[choice.index] else {
-        return Ok(Work::Host);
-    };
-    let rung = policy::RUNG_BLOCK as u32;
-    let tuned: Policy = device.policy(kernel, size_of::<B::In>());
-    let slices_of = |slice: usize, most: usize| match bins.div_ceil(slice) {
-        slices if slices <= most => Ok(slices as u32),
-        _ => Err(Error::NotEligible {
-            family: FAMILY.name,
-            variant: choice.variant(),
-            reason: format!(
-                "it counts {} bins at most, given {bins}; global_atomic counts any number",
-                slice * most
-            ),
-        }),
-    };
-    let strided = |kernel, threads, shared_bytes, blocks_per_multiprocessor, least_per_thread| {
-        let least_per_block = threads as usize * least_per_thread;
-        let strided = Strided {
-            kernel,
-            threads,
-            shared_bytes,
-            blocks_per_multiprocessor,
-            least_per_block,
-        };
-        let blocks = strided.blocks(device, FAMILY.name, len)?;
-        Ok::<_, Error>(blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK)))
-    };
-    let work = |kernel, blocks, slices, threads, shared_bytes, best| {
-        let grid = [grid_size(&FAMILY, choice, blocks)?, slices, 1];
-        let config = LaunchConfig {
-            grid,
-            block: [threads, 1, 1],
-            shared_bytes,
-        };
-        Ok(Work::Launch {
-            kernel,
-            config,
-            best,
-        })
-    };
-    let global = |kernel| {
-        let blocks = strided(
-            kernel,
-            rung,
-            0,
-            policy::RUNG_BLOCKS_PER_MULTIPROCESSOR,
-            policy::LEAST_PER_THREAD,
-        )?;
-        work(kernel, blocks, 1, rung, 0, None)
-    };
-    let rung_bytes = (bins.min(policy::RUNG_SLICE) * 4) as u32;
-    let slice = tuned.slice(bins, device.info().shared_bytes_per_block);
-    match choice.variant() {
-        "global_atomic" => global(kernel),
-        "privatized" => {
-            let slices = slices_of(policy::RUNG_SLICE, policy::MOST_SLICES)?;
-            work(
-                kernel,
-                len.div_ceil(policy::CHUNK).max(1),
-                slices,
-                rung,
-                rung_bytes,
-                None,
-            )
-        }
-        "privatized_coarsened" => {
-            let slices = slices_of(policy::RUNG_SLICE, policy::MOST_SLICES)?;
-            let per_multiprocessor = policy::RUNG_BLOCKS_PER_MULTIPROCESSOR;
-            let least = policy::LEAST_PER_THREAD;
-            let blocks = strided(kernel, rung, rung_bytes, per_multiprocessor, least)?;
-            work(kernel, blocks, slices, rung, rung_bytes, None)
-        }
-        _ => match (
-            slices_of(slice, policy::BEST_MOST_SLICES),
-            B::KERNELS[GLOBAL_ATOMIC],
-        ) {
-            (Ok(slices), _) => {
-                let copies = tuned.copies_for(bins);
-                let bytes = policy::best_shared_bytes(slice, copies) as u32;
-                let (threads, least) = (tuned.block_for(slice) as u32, tuned.least_per_thread);
-                let blocks = strided(kernel, threads, bytes, tuned.resident, least)?;
-                let of_best = [copies.ilog2(), slice as u32];
-                work(kernel, blocks, slices, threads, bytes, Some(of_best))
-            }
-            // More bins than slices pay for: the values go straight to global memory.
-            (Err(_), Some(kernel)) => global(kernel),
-            (Err(error), None) => Err(error),
-        },
-    }
-}
-
-/// The position of `global_atomic` in the catalogue.
-const GLOBAL_ATOMIC: usize = 1;
-
-/// A histogram whose variant is chosen and whose counts have their place.
-#[derive(Debug)]
-pub struct PreparedHistogram<'a, B: Binning> {
-    device: Device,
-    input: VectorView<'a, B::In>,
-    bins: usize,
-    rule: B,
-    choice: Choice,
-    work: Work,
-    counts: Made<Vector<u64>>,
-    /// Whether the counts are 0.
-    cleared: bool,
-}
-
-impl<B: Kernels + ByValue> PreparedHistogram<'_, B>
-where
-    B::In: Element,
-{
-    /// The variant that runs.
-    pub fn variant(&self) -> &'static str {
-        self.choice.variant()
-    }
-
-    /// Who chose it.
-    pub fn chosen_by(&self) -> ChosenBy {
-        self.choice.chosen_by()
-    }
-
-    /// Bytes of device memory that it takes: the counts, 8 per bin, whose copy on the host is the result.
-    pub fn workspace_bytes(&self) -> usize {
-        self.bins * size_of::<u64>()
-    }
-
-    /// Queues the work: clears the counts and counts. `serial` does its work here, on the host.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn enqueue(&mut self) -> Result<()> {
-        self.counts.by(|counts| match self.work {
-            Work::Host => {
-                self.cleared = false;
-                counts.upload(&serial(self.rule, &self.input.to_vec()?, self.bins)?)
-            }
-            Work::Launch {
-                kernel,
-                config,
-                best,
-            } => {
-                if !self.cleared {
-                    counts.view_mut().clear()?;
-                }
-                self.cleared = false;
-                let mut args = RawArgs::new();
-                args.view(self.input.address(), self.input.len())
-                    .view(counts.view().address(), self.bins)
-                    .value(self.rule);
-                if let Some([copies_log2, slice]) = best {
-                    args.value(copies_log2).value(slice);
-                }
-                let (launch, owners) = ((kernel, config), [self.input.device()]);
-                // SAFETY: the counts are this request's own, one per bin; the plan keeps to the kernel's
-                // shared memory and to 2^32 values per block.
-                unsafe { self.device.queue("histogram", launch, &args, &owners) }
-            }
-        })
-    }
-
+impl<B: Rule, R: Writable<Vector<u64>>> PreparedHistogram<'_, B, R> {
     /// Waits for the work queued last and gives its result.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no work was queued, or the last could not be; and what the device reports.
     pub fn finish(&self) -> Result<Histogram> {
-        let counts = self.counts.get()?.to_vec()?;
-        let outside = (self.input.len() as u64).saturating_sub(counts.iter().sum());
+        let counts = self.output()?.target().to_vec()?;
+        let outside = (self.op.input.len() as u64).saturating_sub(counts.iter().sum());
         Ok(Histogram { counts, outside })
+    }
+}
+
+impl<B: Rule> Operation for Counts<'_, B> {
+    type Output = Vector<u64>;
+
+    fn name(&self) -> &'static str {
+        FAMILY.name
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let bins = self.bins;
+        if bins == 0 || bins > MOST_BINS {
+            return Err(Error::invalid(
+                plan.operation,
+                format!("1 to {MOST_BINS} bins"),
+                format!("{bins}"),
+            ));
+        }
+        let rule = self.rule.clone()?;
+        let input = plan.input(self.input)?;
+        let counting = Counting { input, bins, rule };
+        match Variant::ALL[plan.choice.index] {
+            Variant::Serial => {
+                let (device, values) = (self.input.device().clone(), self.input);
+                let (address, len) = (values.address(), values.len());
+                let make: Bytes = Box::new(move |upload| {
+                    let values = VectorView::from_parts(address, len, &device).to_vec()?;
+                    upload(bytemuck::cast_slice(&serial(rule, &values, bins)?))
+                });
+                plan.upload(Place::<u64>::output(bins), make);
+            }
+            Variant::GlobalAtomic => counting.global(plan)?,
+            Variant::Privatized => {
+                let blocks = input.len().div_ceil(policy::CHUNK).max(1);
+                counting.privatized(plan, B::RUNGS[1], blocks)?;
+            }
+            Variant::PrivatizedCoarsened => {
+                let kernel = B::RUNGS[2];
+                let bytes = counting.rung_bytes();
+                let blocks = counting.strided_rung(plan, kernel, bytes)?;
+                counting.privatized(plan, kernel, blocks)?;
+            }
+            _ => counting.best(plan)?,
+        }
+        Ok(Shape::Vector(bins))
+    }
+}
+
+/// A kernel of a rung.
+type Rung<B> = EntryOf<HistogramGlobalAtomic<B>>;
+
+/// What is counted.
+struct Counting<B: Binning> {
+    input: Place<B::In>,
+    bins: usize,
+    rule: B,
+}
+
+impl<B: Rule> Counting<B> {
+    /// Straight into global memory.
+    fn global(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let kernel = B::RUNGS[0];
+        let config = plan.linear(self.strided_rung(plan, kernel, 0)?, policy::RUNG_BLOCK)?;
+        self.rung(plan, kernel, config);
+        Ok(())
+    }
+
+    /// Into counts of each block's own, a slice of the bins at a time.
+    fn privatized(&self, plan: &mut Plan<'_>, kernel: Rung<B>, blocks: usize) -> Result<()> {
+        let slices = self.slices(plan, policy::RUNG_SLICE, policy::MOST_SLICES)?;
+        let config = plan.linear(blocks, policy::RUNG_BLOCK)?;
+        let config = config.with_shared(self.rung_bytes());
+        self.rung(plan, kernel, sliced(config, slices));
+        Ok(())
+    }
+
+    fn rung(&self, plan: &mut Plan<'_>, kernel: Rung<B>, config: LaunchConfig) {
+        let counts = self.cleared(plan);
+        // SAFETY: a count per bin, all 0; a slice's counts fit the shared memory, and a block takes no more than 2^32 values.
+        unsafe { plan.launch(kernel, config, (self.input, counts, self.rule)) };
+    }
+
+    fn best(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let tuned: Policy = plan.policy(B::BEST, size_of::<B::In>());
+        let slice = tuned.slice(self.bins, plan.device.info().shared_bytes_per_block);
+        let Ok(slices) = self.slices(plan, slice, policy::BEST_MOST_SLICES) else {
+            // More bins than slices pay for.
+            return self.global(plan);
+        };
+        let copies = tuned.copies_for(self.bins);
+        let threads = tuned.block_for(slice);
+        let strided = Strided {
+            kernel: B::BEST.descriptor(),
+            threads: threads as u32,
+            shared_bytes: policy::best_shared_bytes(slice, copies) as u32,
+            blocks_per_multiprocessor: tuned.resident,
+            least_per_block: threads * tuned.least_per_thread,
+        };
+        let config = plan.linear(self.blocks(plan, &strided)?, threads)?;
+        let config = sliced(config.with_shared(strided.shared_bytes), slices);
+        let counts = self.cleared(plan);
+        let args = (self.input, counts, self.rule, copies.ilog2(), slice as u32);
+        // SAFETY: as for a rung; the copies of a slice fit the shared memory.
+        unsafe { plan.launch(B::BEST, config, args) };
+        Ok(())
+    }
+
+    /// The counts, set to 0 each time.
+    fn cleared(&self, plan: &mut Plan<'_>) -> Place<u64> {
+        let counts = Place::output(self.bins);
+        plan.clear(counts);
+        counts
+    }
+
+    /// Bytes of a rung's slice.
+    fn rung_bytes(&self) -> u32 {
+        (self.bins.min(policy::RUNG_SLICE) * size_of::<u32>()) as u32
+    }
+
+    /// Slices of so many bins, if they are not more than that.
+    fn slices(&self, plan: &Plan<'_>, slice: usize, most: usize) -> Result<u32> {
+        match self.bins.div_ceil(slice) {
+            slices if slices <= most => Ok(slices as u32),
+            _ => Err(plan.not_eligible(format!(
+                "it counts {} bins at most, given {}; global_atomic counts any number",
+                slice * most,
+                self.bins
+            ))),
+        }
+    }
+
+    /// Blocks of a rung that strides.
+    fn strided_rung(&self, plan: &Plan<'_>, kernel: Rung<B>, shared_bytes: u32) -> Result<usize> {
+        let strided = Strided {
+            kernel: kernel.descriptor(),
+            threads: policy::RUNG_BLOCK as u32,
+            shared_bytes,
+            blocks_per_multiprocessor: policy::RUNG_BLOCKS_PER_MULTIPROCESSOR,
+            least_per_block: policy::RUNG_BLOCK * policy::LEAST_PER_THREAD,
+        };
+        self.blocks(plan, &strided)
+    }
+
+    /// Blocks, each of which counts no more values than its counts hold.
+    fn blocks(&self, plan: &Plan<'_>, strided: &Strided) -> Result<usize> {
+        let len = self.input.len();
+        let blocks = strided.blocks(plan.device, plan.family.name, len)?;
+        Ok(blocks.max(len.div_ceil(policy::MOST_VALUES_PER_BLOCK)))
+    }
+}
+
+/// The launch, with so many blocks along y.
+fn sliced(config: LaunchConfig, slices: u32) -> LaunchConfig {
+    let [blocks, ..] = config.grid;
+    LaunchConfig {
+        grid: [blocks, slices, 1],
+        ..config
     }
 }
 

@@ -1,26 +1,30 @@
 //! Elementwise maps: a function of every element.
 
-use std::fmt;
-
 use cuda_std::{
-    constant::ConstantValues,
-    kernel::{KernelDescriptor, LaunchConfig},
-    map::{MapFn, MapInput, MapKernel, Passed, chunk_len},
+    kernel::{Entry, LaunchConfig},
+    map::{First, MapFn, MapInput, MapKernel, Parameters, Passed, Second, chunk_len},
 };
-use warpwright_gpu::map::{
-    FAMILY,
-    policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, CUTS, Cut, Policy},
+use warpwright_gpu::{
+    Family,
+    map::{
+        FAMILY,
+        policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, CUTS, Cut, Policy},
+    },
 };
 
 pub use warpwright_gpu::map::{LibraryFn, Wave, functions::*};
 
-use super::{Choice, ChosenBy, Strided, choose, grid_size, made::Made};
+pub use warpwright_gpu::map::Variant;
+
+use super::{
+    Strided,
+    plan::{Constants, Place, Plan},
+    request::{Destination, New, Operation, Prepared, Request, Shape},
+};
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
     error::{Error, Result},
-    executor::{Launch, ordered},
-    launch::RawArgs,
     module::Module,
 };
 
@@ -32,13 +36,14 @@ pub trait Function: Clone + sealed::Sealed {
 
     #[doc(hidden)]
     fn map(&self) -> Self::Map;
-    /// The kernels in the catalogue's order; none for a variant that was not compiled.
+    /// The kernel of the variant with this number in the catalogue; none where it was not compiled.
     #[doc(hidden)]
-    fn kernels(&self) -> [Option<&'static KernelDescriptor>; FAMILY.variants.len()];
+    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<Self::Map>>>;
     #[doc(hidden)]
     fn module(&self) -> Option<&Module>;
+    /// What a launch for `len` elements must find in constant memory.
     #[doc(hidden)]
-    fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
+    fn constants(&self, len: usize) -> Option<Constants>;
 }
 
 mod sealed {
@@ -55,16 +60,16 @@ impl<F: LibraryFn> Function for F {
         *self
     }
 
-    fn kernels(&self) -> [Option<&'static KernelDescriptor>; FAMILY.variants.len()] {
-        F::KERNELS.map(Some)
+    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<F>>> {
+        F::KERNELS.get(variant).copied()
     }
 
     fn module(&self) -> Option<&Module> {
         None
     }
 
-    fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {
-        <F as LibraryFn>::with_constants(len, launch)
+    fn constants(&self, len: usize) -> Option<Constants> {
+        Some(Box::new(move |launch| F::with_constants(len, launch)))
     }
 }
 
@@ -103,18 +108,16 @@ impl<F: MapKernel> Function for ModuleFunction<F> {
         self.function
     }
 
-    fn kernels(&self) -> [Option<&'static KernelDescriptor>; FAMILY.variants.len()] {
-        let mut kernels = [None; FAMILY.variants.len()];
-        kernels[FAMILY.variants.len() - 1] = Some(F::KERNEL);
-        kernels
+    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<F>>> {
+        (variant == FAMILY.variants.len() - 1).then_some(F::KERNEL)
     }
 
     fn module(&self) -> Option<&Module> {
         Some(&self.module)
     }
 
-    fn with_constants<R>(_: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {
-        launch(&[])
+    fn constants(&self, _: usize) -> Option<Constants> {
+        None
     }
 }
 
@@ -164,7 +167,7 @@ impl Device {
         F::Map: MapFn<In = T>,
     {
         let values = values.into();
-        MapRequest::new(self, values.len(), [Some(values.into()), None], function)
+        MapRequest::of(self, values.len(), input(values), None, function)
     }
 
     /// `function` of every pair of elements of `a` and `b` at the same position; otherwise as
@@ -195,9 +198,8 @@ impl Device {
     where
         F::Map: MapFn<In = (A, B)>,
     {
-        let a = a.into();
-        let inputs = [Some(a.into()), Some(b.into().into())];
-        MapRequest::new(self, a.len(), inputs, function)
+        let (a, b) = (a.into(), b.into());
+        MapRequest::of(self, a.len(), input(a), input(b), function)
     }
 
     /// `function` of every position from 0 to `len`; otherwise as [`map`](Self::map).
@@ -221,284 +223,178 @@ impl Device {
     where
         F::Map: MapFn<In = ()>,
     {
-        MapRequest::new(self, len, [None, None], function)
+        MapRequest::of(self, len, None, None, function)
     }
 }
 
-/// An input, whatever its elements are.
-#[derive(Debug, Clone, Copy)]
-struct Input<'a> {
-    address: u64,
-    len: usize,
-    device: &'a Device,
+/// An array that a function takes, and who has it.
+type Input<'a, T> = (Place<T>, &'a Device);
+
+fn input<T: Element>(view: VectorView<'_, T>) -> Option<Input<'_, T>> {
+    Some((Place::of(view), view.device()))
 }
 
-impl<'a, T: Element> From<VectorView<'a, T>> for Input<'a> {
-    fn from(view: VectorView<'a, T>) -> Self {
-        Self {
-            address: view.address(),
-            len: view.len(),
-            device: view.device(),
-        }
+/// The elements, as many as there are positions; a function that does not take the array does not touch it.
+fn planned<T>(input: Option<Input<'_, T>>, plan: &mut Plan<'_>, len: usize) -> Result<Place<T>> {
+    let Some((elements, device)) = input else {
+        return Ok(Place::none());
+    };
+    plan.uses(device)?;
+    if elements.len() != len {
+        return Err(Error::invalid(
+            plan.operation,
+            "two arrays of the same length",
+            format!("{len} and {} elements", elements.len()),
+        ));
     }
+    Ok(elements)
 }
 
-/// A map that is to be done.
+/// A map of a function over arrays; it takes no workspace.
 #[derive(Debug, Clone)]
-#[must_use = "a request does nothing until it is run"]
-pub struct MapRequest<'a, F: Function> {
-    device: Device,
+pub struct Map<'a, F: Function> {
     len: usize,
-    inputs: [Option<Input<'a>>; 2],
+    first: Option<Input<'a, First<F::Map>>>,
+    second: Option<Input<'a, Second<F::Map>>>,
     function: F,
-    variant: Option<String>,
     shape: Option<(u32, u32)>,
 }
 
+/// A map that is to be done.
+pub type MapRequest<'a, F, D = New> = Request<Map<'a, F>, D>;
+/// A map whose variant is chosen and whose result has its place.
+pub type PreparedMap<'a, F, R = Vector<Out<F>>> = Prepared<Map<'a, F>, R>;
+
 impl<'a, F: Function> MapRequest<'a, F> {
-    fn new(device: &Device, len: usize, inputs: [Option<Input<'a>>; 2], function: F) -> Self {
-        Self {
-            device: device.clone(),
+    fn of(
+        device: &Device,
+        len: usize,
+        first: Option<Input<'a, First<F::Map>>>,
+        second: Option<Input<'a, Second<F::Map>>>,
+        function: F,
+    ) -> Self {
+        let map = Map {
             len,
-            inputs,
+            first,
+            second,
             function,
-            variant: None,
             shape: None,
-        }
+        };
+        Self::new(device, map)
     }
+}
 
-    /// Uses the variant called `name`: `direct`, `rolled` or `best`. A user's function has `best` alone.
-    pub fn variant(mut self, name: impl Into<String>) -> Self {
-        self.variant = Some(name.into());
-        self
-    }
-
+impl<F: Function, D> MapRequest<'_, F, D> {
     /// Launches so many blocks of so many threads, in the place of what the library would choose. `direct`
     /// needs a thread per element; for the others any shape gives the same result.
     pub fn shape(mut self, blocks: u32, threads: u32) -> Self {
-        self.shape = Some((blocks, threads));
+        self.op.shape = Some((blocks, threads));
         self
     }
 
     /// Does it.
     ///
     /// # Errors
-    /// As for [`Device::map`]; [`Error::UnknownVariant`] and [`Error::NotEligible`] too, and
-    /// [`Error::Invalid`] for a shape that the kernel cannot have.
-    pub fn run(self) -> Result<Vector<Out<F>>>
+    /// As for [`Device::map`], and those of [`prepare`](Self::prepare); [`Error::Invalid`] for a shape that the kernel cannot
+    /// have.
+    pub fn run(self) -> Result<D::Claimed>
     where
+        D: Destination<Vector<Out<F>>>,
         Out<F>: Element,
     {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        prepared.into_output()
+        self.prepare()?.made()
+    }
+}
+
+impl<F: Function> Operation for Map<'_, F>
+where
+    Out<F>: Element,
+{
+    type Output = Vector<Out<F>>;
+
+    fn name(&self) -> &'static str {
+        FAMILY.name
     }
 
-    /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    pub fn prepare(self) -> Result<PreparedMap<'a, F>>
-    where
-        Out<F>: Element,
-    {
-        let Self {
-            device,
-            len,
-            inputs,
-            function,
-            variant,
-            shape,
-        } = self;
-        for input in inputs.iter().flatten() {
-            device.require_same("map", input.device)?;
-            if input.len != len {
-                return Err(Error::invalid(
-                    "map",
-                    "two arrays of the same length",
-                    format!("{len} and {} elements", input.len),
-                ));
-            }
-        }
-        let choice = choose(&FAMILY, variant.as_deref())?;
-        let kernel = function.kernels()[choice.index].ok_or_else(|| Error::NotEligible {
-            family: FAMILY.name,
-            variant: choice.variant(),
-            reason: "a function of a user's module has a kernel for `best` alone".to_owned(),
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let len = self.len;
+        let first = planned(self.first, plan, len)?;
+        let second = planned(self.second, plan, len)?;
+        let kernel = self.function.kernel(plan.choice.index).ok_or_else(|| {
+            plan.not_eligible(
+                "a function of a user's module has a kernel for `best` alone".to_owned(),
+            )
         })?;
-        if let Some(module) = function.module() {
-            module.require(kernel, "map")?;
+        let module = self.function.module();
+        if let Some(module) = module {
+            module.require(kernel.descriptor(), plan.operation)?;
         }
-        let config = match shape {
-            _ if len == 0 => LaunchConfig::linear(0, 0),
-            Some((blocks, threads)) => given_shape(choice, blocks, threads, len)?,
+        if len == 0 {
+            return Ok(Shape::Vector(0));
+        }
+        let config = match self.shape {
+            Some((blocks, threads)) => given_shape(plan, blocks, threads, len)?,
             None => {
-                let threads = match function.module() {
+                let threads = match module {
                     // What `map_kernel!` compiles.
                     Some(_) => BLOCK,
-                    None => device.policy::<Policy>(kernel, size_of::<Out<F>>()).block,
+                    None => plan.policy::<Policy, _>(kernel, size_of::<Out<F>>()).block,
                 };
                 let tile = (threads, chunk_len::<F::Map>());
-                own_shape(&device, choice, kernel, tile, len)?
+                own_shape(plan, kernel, tile, len)?
             }
         };
-        let output = Vector::uninit(&device, "map", len)?;
-        Ok(PreparedMap {
-            device,
-            inputs,
-            function,
-            choice,
-            kernel,
-            config,
-            output: Made::at("map", output),
-        })
+        let function = Passed::new(self.function.map());
+        let args = (function, first, second, Place::output(len));
+        // SAFETY: the inputs that the function takes have `len` elements, as the output has, which no input overlaps;
+        // the kernel touches no other input.
+        let launch = unsafe { plan.launch(kernel, config, args) };
+        launch.module = module.cloned();
+        launch.constants = self.function.constants(len);
+        Ok(Shape::Vector(len))
     }
 }
 
 /// The launch that the caller asks for, if the variant can do the work with it.
-fn given_shape(choice: Choice, blocks: u32, threads: u32, len: usize) -> Result<LaunchConfig> {
+fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result<LaunchConfig> {
     if blocks == 0 || threads == 0 || blocks > i32::MAX as u32 || threads as usize > BLOCK {
         return Err(Error::invalid(
-            "map",
+            plan.operation,
             format!("1 to {} blocks of 1 to {BLOCK} threads", i32::MAX),
             format!("{blocks} blocks of {threads} threads"),
         ));
     }
     let there = blocks as usize * threads as usize;
-    if CUTS[choice.index] == Cut::PerThread && there < len {
-        return Err(Error::NotEligible {
-            family: FAMILY.name,
-            variant: choice.variant(),
-            reason: format!("it needs a thread for each of {len} elements, and this gives {there}"),
-        });
+    if CUTS[plan.choice.index] == Cut::PerThread && there < len {
+        return Err(plan.not_eligible(format!(
+            "it needs a thread for each of {len} elements, and this gives {there}"
+        )));
     }
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
 /// The launch for `len` elements, at least one. A block of `best` has so many threads, each of which takes so many
 /// elements.
-fn own_shape(
-    device: &Device,
-    choice: Choice,
-    kernel: &'static KernelDescriptor,
+fn own_shape<P>(
+    plan: &Plan<'_>,
+    kernel: Entry<P>,
     (threads, per_thread): (usize, usize),
     len: usize,
 ) -> Result<LaunchConfig> {
-    let mut block = BLOCK;
-    let blocks = match CUTS[choice.index] {
-        Cut::PerThread => len.div_ceil(BLOCK),
-        Cut::Strided => Strided {
-            kernel,
-            threads: BLOCK as u32,
-            shared_bytes: 0,
-            blocks_per_multiprocessor: BLOCKS_PER_MULTIPROCESSOR,
-            least_per_block: BLOCK,
-        }
-        .blocks(device, "map", len)?,
-        Cut::Tiled => {
-            block = threads;
-            len.div_ceil(block * per_thread)
-        }
+    let strided = Strided {
+        kernel: kernel.descriptor(),
+        threads: BLOCK as u32,
+        shared_bytes: 0,
+        blocks_per_multiprocessor: BLOCKS_PER_MULTIPROCESSOR,
+        least_per_block: BLOCK,
     };
-    Ok(LaunchConfig::linear(
-        grid_size(&FAMILY, choice, blocks)?,
-        block as u32,
-    ))
-}
-
-/// A map whose variant is chosen and whose result has its place.
-pub struct PreparedMap<'a, F: Function> {
-    device: Device,
-    inputs: [Option<Input<'a>>; 2],
-    function: F,
-    choice: Choice,
-    kernel: &'static KernelDescriptor,
-    config: LaunchConfig,
-    output: Made<Vector<Out<F>>>,
-}
-
-impl<F: Function> fmt::Debug for PreparedMap<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PreparedMap")
-            .field("kernel", &self.kernel.name)
-            .field("config", &self.config)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<F: Function> PreparedMap<'_, F>
-where
-    Out<F>: Element,
-{
-    /// The variant that runs.
-    pub fn variant(&self) -> &'static str {
-        self.choice.variant()
-    }
-
-    /// Who chose it.
-    pub fn chosen_by(&self) -> ChosenBy {
-        self.choice.chosen_by()
-    }
-
-    /// Bytes of device memory that it takes beside the result: none.
-    pub fn workspace_bytes(&self) -> usize {
-        0
-    }
-
-    /// Queues the work.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn enqueue(&mut self) -> Result<()> {
-        self.output.by(|output| {
-            let len = output.len();
-            if len == 0 {
-                return Ok(());
-            }
-            // One that is not there is done without, as this handle is.
-            let owners = self
-                .inputs
-                .map(|input| input.map_or(&self.device, |input| input.device));
-            let mut args = RawArgs::new();
-            args.value(Passed::new(self.function.map()));
-            for input in self.inputs {
-                // A function that takes fewer inputs does not touch the others.
-                let (address, len) = input.map_or((0, 0), |input| (input.address, input.len));
-                args.view(address, len);
-            }
-            args.view(output.view_mut().address(), len);
-            let params = args.pointers();
-            F::with_constants(len, |constants| {
-                let launch = Launch {
-                    operation: "map",
-                    kernel: self.kernel,
-                    config: self.config,
-                    params: &params,
-                    module: self.function.module(),
-                    constants,
-                };
-                ordered(&self.device.executor, &owners, || {
-                    // SAFETY: the inputs that the function takes have `len` elements, as the output has, which
-                    // is a new allocation; the kernel touches no other input.
-                    unsafe { self.device.launch_tuned(&launch) }
-                })
-            })
-        })
-    }
-
-    /// The result of the work queued last.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if no work was queued, or the last could not be.
-    pub fn output(&self) -> Result<&Vector<Out<F>>> {
-        self.output.get()
-    }
-
-    /// The result of the work queued last, to keep.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
-    pub fn into_output(self) -> Result<Vector<Out<F>>> {
-        self.output.take()
+    match CUTS[plan.choice.index] {
+        Cut::PerThread => plan.linear(len.div_ceil(BLOCK), BLOCK),
+        Cut::Strided => plan.linear(strided.blocks(plan.device, plan.operation, len)?, BLOCK),
+        Cut::Tiled => plan.linear(len.div_ceil(threads * per_thread), threads),
     }
 }

@@ -1,16 +1,23 @@
-//! The operations: from a problem to a launch.
+//! The operations: from a request over a plan to launches.
 //!
-//! Each operation is a method of [`Device`] that takes the best variant, and a request
-//! with options behind it. An operation that does one thing is named after it, and its request ends in
-//! `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`; `.run()` runs it. One that
-//! takes its operator last is itself the request: `reduce(…).sum()`, `reduce_columns(…).max()`; `sum`,
-//! `column_sums` and others are short for it. So is `gemm(…)`, with `.run()`, which `matmul` is short for. Every request has
-//! `variant(name)` and a form that is prepared once and queued again and again. Two questions are kept apart: which variant is
-//! wanted, and whether it can do the problem. A variant that the caller forces is checked like any other.
+//! Names follow one rule. A method of [`Device`] that gives a result is called after what it does, and its request after it
+//! and `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`; `run()` gives the result. What
+//! leaves something open that comes last is itself the request, and what comes last gives the result: `reduce(…).sum()`,
+//! `reduce_columns(…).max()`, of which `sum` and `column_sums` are the short forms; `gemm(…).run()`, of which `matmul` is
+//! one. An option of a request is a noun, `variant(…)`, `boundary(…)`, `alpha(…)`; where the result goes ends in `_to`:
+//! [`output_to`](Request::output_to), and for a product `add_to`, which reads the place too.
+//!
+//! Every request is a [`Request`] of an [`Operation`], and every prepared form a [`Prepared`]: its variant is chosen, its
+//! result has its place, and it can be queued again and again. Two questions are kept apart: which variant is wanted, and
+//! whether it can do the problem. A variant that the caller forces is checked like any other.
 //!
 //! A request takes its result and its workspace when it is prepared (`workspace_bytes()` of the prepared form says how much
 //! beside the result that is), and nothing when it is queued. The result is there once work is queued: before that, asking
 //! for it is an error.
+//!
+//! An operation says how it is done by a plan: steps (launches, copies, what is cleared and what the host makes) over named
+//! places, which are what it reads, its output, and rooms in its workspace. A launch in a plan is checked against the
+//! kernel's parameters as a user's is, and its words are made once, when the places are known.
 
 pub mod axis;
 mod columns;
@@ -19,10 +26,14 @@ pub mod gemm;
 pub mod histogram;
 mod made;
 pub mod map;
+pub(crate) mod plan;
 pub mod random;
 pub mod reduce;
+mod request;
 mod rows;
 pub mod transpose;
+
+pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};
 
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{Family, Variant};
@@ -30,6 +41,7 @@ use warpwright_gpu::{Family, Variant};
 use crate::{
     device::Device,
     error::{Error, Result},
+    named::named,
 };
 
 /// Traits of types whose kernels this library has: what they say of a type reaches the kernels unchecked.
@@ -44,12 +56,19 @@ mod sealed {
 }
 
 /// Who chose the variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ChosenBy {
     /// The library.
     Policy,
     /// The caller, by `.variant(…)`.
     Caller,
+}
+
+named! {
+    ChosenBy, "who chose a variant":
+    Policy = "policy",
+    Caller = "caller",
 }
 
 /// The variant that will run, and who chose it.
@@ -99,18 +118,6 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
 
 /// The most blocks that a grid has along x.
 const MOST_BLOCKS: usize = 0x7fff_ffff;
-
-/// A number of blocks as a launch takes it.
-fn grid_size(family: &'static Family, choice: Choice, blocks: usize) -> Result<u32> {
-    u32::try_from(blocks)
-        .ok()
-        .filter(|blocks| *blocks as usize <= MOST_BLOCKS)
-        .ok_or_else(|| Error::NotEligible {
-            family: family.name,
-            variant: choice.variant(),
-            reason: format!("it takes {MOST_BLOCKS} blocks at most, and this needs {blocks}"),
-        })
-}
 
 /// A kernel that strides over its input, and how many blocks of it are wanted.
 struct Strided {

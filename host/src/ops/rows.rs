@@ -1,60 +1,58 @@
 //! Reductions of rows: from a problem to launches.
 
 use warpwright_gpu::rows::{
-    FAMILY,
+    Kernels, Variant,
     policy::{CHUNK, Policy, ROW_BLOCK, RUNG_BLOCK},
 };
 
 use super::{
     MOST_BLOCKS, Strided,
-    axis::{
-        Argument::{Input, Number, Output, Word, Workspace},
-        Plan, Problem,
-    },
+    axis::Rows,
+    plan::{Place, Plan},
 };
-use crate::error::Result;
+use crate::{buffer::Element, error::Result};
 
 /// The launches of the variant that was chosen.
-pub(super) fn plan(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
-    let &Problem {
+pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()>
+where
+    A::Acc: Element,
+{
+    let Rows {
+        elements,
         height,
         width,
-        kernels,
-        ..
-    } = problem;
-    let kernel = kernels.rows[problem.choice.index];
-    match problem.choice.variant() {
-        "chunk_atomic" => {
-            let totals = Workspace(plan.identities(height, kernels.total_bytes));
+    } = matrix;
+    let output = Place::output(height);
+    match Variant::ALL[plan.choice.index] {
+        Variant::ChunkAtomic => {
+            let totals = plan.kept(height, move || vec![A::IDENTITY; height]);
             let chunks = width.div_ceil(CHUNK) * height;
-            let threads = [RUNG_BLOCK as u32, 1];
-            let arguments = vec![Input, totals, Number(width)];
-            let blocks = chunks.div_ceil(RUNG_BLOCK);
-            plan.push(problem, kernel, blocks, threads, 0, arguments)?;
-            let arguments = vec![totals, Output, Number(width)];
-            let blocks = height.div_ceil(RUNG_BLOCK);
-            plan.push(problem, kernels.finish, blocks, threads, 0, arguments)
+            let config = plan.linear(chunks.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
+            // SAFETY: a total per row, which holds the identity; a thread per chunk.
+            unsafe { plan.launch(A::CHUNK_ATOMIC, config, (elements, totals, width)) };
+            let config = plan.linear(height.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
+            // SAFETY: a total and an output per row, and a thread; the kernel leaves the identity.
+            unsafe { plan.launch(A::CHUNK_ATOMIC_FINISH, config, (totals, output, width)) };
         }
-        "block_per_row" => {
-            let arguments = vec![Input, Output, Number(width)];
-            let blocks = height.min(MOST_BLOCKS);
-            plan.push(problem, kernel, blocks, [ROW_BLOCK as u32, 1], 0, arguments)
+        Variant::BlockPerRow => {
+            let config = plan.linear(height.min(MOST_BLOCKS), ROW_BLOCK)?;
+            // SAFETY: an output per row.
+            unsafe { plan.launch(A::BLOCK_PER_ROW, config, (elements, output, width)) };
         }
-        _ => best(problem, plan),
+        _ => best::<A>(plan, matrix)?,
     }
+    Ok(())
 }
 
-fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
-    let &Problem {
-        device,
+fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
+    let Rows {
+        elements,
         height,
         width,
-        kernels,
-        ..
-    } = problem;
-    let kernel = kernels.rows[problem.choice.index];
-    let policy: Policy = device.policy(kernel, kernels.element_bytes);
-    let threads = [policy.block as u32, 1];
+    } = matrix;
+    let (output, size) = (Place::output(height), size_of::<A::In>());
+    let policy: Policy = plan.policy(A::BEST, size);
+    let (device, family) = (plan.device, plan.family.name);
     let strided = |kernel, least_per_block, len| {
         let strided = Strided {
             kernel,
@@ -63,37 +61,28 @@ fn best(problem: &Problem<'_>, plan: &mut Plan) -> Result<()> {
             blocks_per_multiprocessor: policy.resident,
             least_per_block,
         };
-        strided.blocks(device, FAMILY.name, len)
+        strided.blocks(device, family, len)
     };
-    let bytes = width * kernels.element_bytes;
+    let bytes = width * size;
     let lanes_log2 = policy.lanes_log2(bytes);
-    let filling = strided(kernel, 1, usize::MAX)? * policy.block;
+    let filling = strided(A::BEST.descriptor(), 1, usize::MAX)? * policy.block;
     let few = height << lanes_log2 < filling / policy.least_filling;
     if few && bytes >= 2 * policy.least_bytes || bytes >= policy.row_bytes {
-        let filling = strided(kernels.long, 1, usize::MAX)?;
-        let elements = policy.elements_per_block(height, width, kernels.element_bytes, filling);
-        let blocks = width.div_ceil(elements);
-        let totals = plan.room(height * blocks, kernels.total_bytes);
-        let tickets = plan.tickets(height);
-        let arguments = vec![
-            Input,
-            Workspace(totals),
-            Workspace(tickets),
-            Output,
-            Number(width),
-            Word(blocks as u32),
-            Number(elements),
-        ];
-        return plan.push(
-            problem,
-            kernels.long,
-            height * blocks,
-            threads,
-            0,
-            arguments,
-        );
+        let filling = strided(A::LONG.descriptor(), 1, usize::MAX)?;
+        let each = policy.elements_per_block(height, width, size, filling);
+        let blocks = width.div_ceil(each);
+        let totals = plan.room(height * blocks);
+        let tickets = plan.zeros(height);
+        let config = plan.linear(height * blocks, policy.block)?;
+        let blocks = blocks as u32;
+        let args = (elements, totals, tickets, output, width, blocks, each);
+        // SAFETY: a total per block, a ticket and an output per row; the tickets are 0, and the kernel leaves them so.
+        unsafe { plan.launch(A::LONG, config, args) };
+        return Ok(());
     }
-    let blocks = strided(kernel, policy.block >> lanes_log2, height)?;
-    let arguments = vec![Input, Output, Number(width), Word(lanes_log2)];
-    plan.push(problem, kernel, blocks, threads, 0, arguments)
+    let blocks = strided(A::BEST.descriptor(), policy.block >> lanes_log2, height)?;
+    let config = plan.linear(blocks, policy.block)?;
+    // SAFETY: an output per row.
+    unsafe { plan.launch(A::BEST, config, (elements, output, width, lanes_log2)) };
+    Ok(())
 }

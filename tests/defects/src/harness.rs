@@ -8,12 +8,12 @@ use std::{
 use crate::{DEFECTS, Defect, Shape, for_each_defect};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 use cuda_std::{
-    cpu::{self, Checks, Fault, LaunchError, Options, memory},
+    cpu::{self, Checks, Fault, LaunchError, Options, Order, memory},
     kernel::LaunchConfig,
 };
 use warpwright::{Device, Module};
 
-/// Orders of blocks and lanes that every defect is run in.
+/// Orders of blocks and lanes that every defect is run in: the first of [`Order::several`].
 pub const ORDERS: u64 = 6;
 
 /// The variable that names a file with the defects' PTX, for machines that cannot build it.
@@ -52,6 +52,26 @@ pub fn markers(defect: &Defect) -> Vec<Marker> {
         }
     }
     markers
+}
+
+/// The orders, of those that every defect is run in, in which a defect shows: all of them, or those that it names.
+///
+/// # Panics
+/// If it names what is no such order.
+pub fn orders(defect: &Defect) -> Vec<Order> {
+    let all: Vec<Order> = Order::several(ORDERS).collect();
+    let body = function(defect.source, defect.name);
+    let named = body
+        .iter()
+        .find_map(|(_, line)| line.split_once("// ORDERS: "));
+    let Some((_, named)) = named else {
+        return all;
+    };
+    let one = |text: &str| match text.parse() {
+        Ok(order) if all.contains(&order) => order,
+        _ => panic!("{}: no defect is run in the order {text}", defect.name),
+    };
+    named.split_whitespace().map(one).collect()
 }
 
 /// The lines of a function, with their numbers: to the brace that closes it.
@@ -171,9 +191,11 @@ pub fn launch_on_cpu(
     }
     params.push((&raw const shape.n).cast());
     let kernel = defect.kernels[usize::from(planted)];
-    // SAFETY: the parameters are those of every defect; what a kernel does wrong with them the executor
-    // finds before it does harm, or it stays within these arrays.
-    unsafe { cpu::launch(kernel, &config(shape), &params, &options) }?;
+    for _ in 0..shape.launches {
+        // SAFETY: the parameters are those of every defect; what a kernel does wrong with them the executor
+        // finds before it does harm, or it stays within these arrays.
+        unsafe { cpu::launch(kernel, &config(shape), &params, &options) }?;
+    }
     Ok(output.0.clone())
 }
 
@@ -200,12 +222,14 @@ pub unsafe fn launch_on(
             match defect.name {
                 $(stringify!($name) => {
                     use crate::$module::$marker;
-                    let args = (&input, &mut output, &mut scratch, shape.n);
-                    // SAFETY: by the contract.
-                    unsafe {
-                        match planted {
-                            true => device.launch::<$marker<true>>(module, config, args)?,
-                            false => device.launch::<$marker<false>>(module, config, args)?,
+                    for _ in 0..shape.launches {
+                        let args = (&input, &mut output, &mut scratch, shape.n);
+                        // SAFETY: by the contract.
+                        unsafe {
+                            match planted {
+                                true => device.launch::<$marker<true>>(module, config, args)?,
+                                false => device.launch::<$marker<false>>(module, config, args)?,
+                            }
                         }
                     }
                 })*

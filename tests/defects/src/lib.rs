@@ -3,8 +3,9 @@
 //! Each is made from a real kernel by a small change, which its first line names, and comes in two
 //! instances: `correct`, and `defect` with the change. The lines where the defect shows carry a comment
 //! `HERE:` with the checks that may report it there; `AT:` names a function of the same file that has
-//! such lines, and may go on with `for` and the one check of those there that counts. All kernels have the same parameters, so
-//! that one program can launch any of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
+//! such lines, and may go on with `for` and the one check of those there that counts. `ORDERS:` names the orders of blocks
+//! and lanes in which the defect shows, where it does not in all. All kernels have the same parameters, so that one
+//! program can launch any of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
@@ -26,6 +27,7 @@ pub mod reduce;
 pub mod reduce_best;
 pub mod reduce_warp;
 pub mod rows;
+pub mod scan;
 pub mod transpose;
 
 /// How a defect is launched.
@@ -47,6 +49,8 @@ pub struct Shape {
     pub fresh: bool,
     /// The last parameter.
     pub n: usize,
+    /// Launches, one after the other on the same memory.
+    pub launches: u32,
 }
 
 /// Three blocks in a row, over an input that does not fill the last one; two bins of each kind.
@@ -59,6 +63,7 @@ const LINE: Shape = Shape {
     scratch: 1024,
     fresh: false,
     n: 0,
+    launches: 1,
 };
 /// A matrix of 36 rows of 40 elements in tiles of 16.
 const TILES: Shape = Shape {
@@ -245,11 +250,29 @@ macro_rules! for_each_defect {
             map: map_direct_unguarded MapDirectUnguarded SHORTER;
             map: map_best_ragged_tail MapBestRaggedTail RAGGED;
             async_copy: map_async_result_one_step_on MapAsyncResultOneStepOn IN_PLACE;
+            scan: scan_states_of_an_earlier_launch ScanStatesOfAnEarlierLaunch TWO_SCANS;
+            scan: scan_state_before_its_value ScanStateBeforeItsValue SCAN;
+            scan: scan_no_acquire ScanNoAcquire SCAN;
+            scan: scan_tile_by_block_index ScanTileByBlockIndex SCAN;
+            scan: scan_torn_state ScanTornState SCAN;
             map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
         }
     };
 }
 
+/// 60 tiles, the last one not whole.
+const SCAN: Shape = Shape {
+    grid: [60, 1],
+    block: [64, 1],
+    input: 60 * 64 - 20,
+    output: 60 * 64 - 20,
+    ..LINE
+};
+/// The same twice.
+const TWO_SCANS: Shape = Shape {
+    launches: 2,
+    ..SCAN
+};
 /// Three columns of tiles, each a block's.
 const REUSED_TILE: Shape = Shape {
     grid: [3, 1],

@@ -1,7 +1,7 @@
 use warpwright::{Device, Matrix, Result};
 
 pub fn square(device: &Device, a: &mut Matrix<f32>) -> Result<()> {
-    device.gemm(&*a, &*a).into(a).run()?;
+    device.gemm(&*a, &*a).output_to(a).run()?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
 //! | `names.rs` | Rust-CUDA's atomic functions of pointers, libdevice's names |
 //! | `threads.rs` | places in a launch, barriers |
+//! | `waits.rs` | waits for words |
 //! | `warps.rs` | shuffles, votes, matches, reductions |
 //!
 //! Each operation takes values that another operation would make something else of, and has a result of its
@@ -20,6 +21,7 @@ mod functions;
 mod memory;
 mod names;
 mod threads;
+mod waits;
 mod warps;
 
 use std::sync::OnceLock;

@@ -248,12 +248,12 @@ fn what_is_not_read_does_not_come_through() {
             let mut c = device.upload_matrix(&[f32::NAN; 9], 3, 3).unwrap();
             // beta = 0: C.
             let request = device.gemm(&one, &one).transpose_b().variant(variant);
-            request.into(&mut c).run().unwrap();
+            request.output_to(&mut c).run().unwrap();
             assert_eq!(c.to_vec().unwrap(), [2.0; 9], "{variant}");
             // alpha = 0: A and B; -0 stays.
             let c = device.upload_matrix(&[3.0_f32, -0.0, 1.0, f32::INFINITY], 2, 2);
             let request = device.gemm(&nan, &one).alpha(0.0).variant(variant);
-            let c = request.beta_c(2.0, c.unwrap()).run().unwrap();
+            let c = request.add_to(2.0, c.unwrap()).run().unwrap();
             let want = [6.0, -0.0, 2.0, f32::INFINITY];
             compare::same_bits(&c.to_vec().unwrap(), &want).unwrap();
             // Neither.
@@ -266,7 +266,7 @@ fn what_is_not_read_does_not_come_through() {
                 .upload_matrix(&[1.0_f32, 2.0, -0.0, 4.0], 2, 2)
                 .unwrap();
             let request = device.gemm(&a, &b).alpha(f32::NAN).variant(variant);
-            let c = request.beta_c(-1.0, c).run().unwrap();
+            let c = request.add_to(-1.0, c).run().unwrap();
             compare::same_bits(&c.to_vec().unwrap(), &[-1.0, -2.0, 0.0, -4.0]).unwrap();
             let product = device.gemm(&a, &b).variant(variant).run().unwrap();
             compare::same_bits(&product.to_vec().unwrap(), &[0.0; 4]).unwrap();
@@ -287,7 +287,7 @@ fn a_rectangle_is_what_it_says_and_its_surroundings_stay() {
     let one = device.upload_matrix(&[1.0], 1, 1).unwrap();
     let c = matrix.rect_mut(3.., 4..).unwrap();
     assert_eq!(c.as_rect().to_vec().unwrap(), [19.0]);
-    let c = device.gemm(&one, &one).into(c).run().unwrap();
+    let c = device.gemm(&one, &one).output_to(c).run().unwrap();
     assert_eq!((c.height(), c.width(), c.stride()), (1, 1, 5));
     assert_eq!(matrix.to_vec().unwrap()[..19], values[..19]);
     assert_eq!(matrix.to_vec().unwrap()[19], 1.0);
@@ -309,7 +309,12 @@ fn shapes_that_do_not_fit_are_refused_by_name() {
         let text = request.run().unwrap_err().to_string();
         assert!(text.contains("4 x 3") && text.contains("6 x 5"), "{text}");
         let c = device.zeros_matrix::<f32>(3, 4).unwrap();
-        let error = device.gemm(&a, &a).transpose_b().into(c).run().unwrap_err();
+        let error = device
+            .gemm(&a, &a)
+            .transpose_b()
+            .output_to(c)
+            .run()
+            .unwrap_err();
         assert!(
             matches!(
                 error,
@@ -369,7 +374,7 @@ fn queued_again_it_overwrites_or_goes_on() {
             );
         }
         let c = prepared.into_output().unwrap();
-        let mut prepared = device.gemm(&a, &a).beta_c(1.0, c).prepare().unwrap();
+        let mut prepared = device.gemm(&a, &a).add_to(1.0, c).prepare().unwrap();
         prepared.enqueue().unwrap();
         prepared.enqueue().unwrap();
         assert_eq!(
@@ -385,7 +390,7 @@ fn other_handles_of_the_device_take_part_in_order() {
         let other = device.new_stream().unwrap();
         let a = other.upload_matrix(&[2.0_f64; 64 * 64], 64, 64).unwrap();
         let mut c = other.zeros_matrix::<f64>(64, 64).unwrap();
-        device.gemm(&a, &a).into(&mut c).run().unwrap();
+        device.gemm(&a, &a).output_to(&mut c).run().unwrap();
         let d = other.matmul(&c, &a).unwrap();
         assert_eq!(d.to_vec().unwrap(), [256.0 * 128.0; 64 * 64]);
     }

@@ -205,7 +205,7 @@ impl Gemm {
         if self.transpose[1] {
             request = request.transpose_b();
         }
-        request.beta_c(beta, c.rect_mut(rows_c, columns_c)?).run()?;
+        request.add_to(beta, c.rect_mut(rows_c, columns_c)?).run()?;
         c.to_vec()
     }
 

@@ -169,7 +169,7 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
             .strip_prefix("gpu/src/")
             .and_then(|rest| rest.strip_suffix("/mod.rs"));
         let Some(name) = folder else { continue };
-        let Some(line) = lines(tokens, "pub const FAMILY: Family").pop() else {
+        let Some(line) = lines(tokens, "declare_family! {").pop() else {
             continue;
         };
         if !tree.families.iter().any(|family| family.name == name) {

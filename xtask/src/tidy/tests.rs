@@ -63,7 +63,7 @@ fn manifest() -> Manifest {
 /// A small project in which nothing is wrong.
 fn sound() -> Tree {
     let page = "//! Sums.\n//!\n//! | variant | idea |\n//! | --- | --- |\n//! | `serial` | a |\n\
-                //! | `naive` | b |\n//! | `best` | c |\n\npub const FAMILY: Family = Family {};\n\
+                //! | `naive` | b |\n//! | `best` | c |\n\ndeclare_family! {}\n\
                 const K: &[&str] = &[\"sum_naive\", \"sum_best\"];\n";
     let gpu = "[package]\nname = \"warpwright-gpu\"\n[dependencies]\ncuda_std.workspace = true\n";
     let device = "[package]\nname = \"warpwright-cuda-std\"\n[dependencies]\nhalf = \"2\"\n";
@@ -443,10 +443,7 @@ fn files_of_a_family_may_be_folders() {
         after_removing("gpu/src/sum/best.rs"),
         ["gpu/src/sum/best.rs:1: stems"]
     );
-    let found = after_adding(
-        "gpu/src/scan/mod.rs",
-        "//! Scan.\npub const FAMILY: Family = F;\n",
-    );
+    let found = after_adding("gpu/src/scan/mod.rs", "//! Scan.\ndeclare_family! {}\n");
     assert_eq!(found, ["gpu/src/scan/mod.rs:2: stems"]);
 }
 

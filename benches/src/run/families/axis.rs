@@ -1,16 +1,14 @@
 //! Sums of the columns and of the rows of matrices of three shapes, beside CUB's segments, PyTorch and CuPy.
 
-use std::cell::OnceCell;
-
 use serde_json::json;
 use warpwright::Vector;
 use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
 use warpwright_workloads::axis::{Answer, AxisReduction, Data};
-use warpwright_workloads::{Number, Problem, Sets, Total};
+use warpwright_workloads::{Number, Problem, Total};
 
 use super::super::peers::rival;
-use super::super::{Bench, Contest, Spec, local, pointer};
-use super::{made, ours};
+use super::super::{Bench, Spec, local, pointer};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn columns(bench: &mut Bench) {
@@ -44,8 +42,6 @@ fn of<T: Number + AxisReducible<Sum: Total>>(
     let (name, family) = (T::NAME, axis.family().name);
     let shape = (height, width);
     let problem = AxisReduction::<T>::new(axis, AxisOperator::Sum, shape, Data::Exact);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let spec = Spec {
         family,
         work: format!("sums of {family} {name}"),
@@ -59,11 +55,14 @@ fn of<T: Number + AxisReducible<Sum: Total>>(
             ratio: Some(1.0),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
-        let mut rivals = candidates.rivals(|device| ours(sets, device));
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place {
+            device,
+            peers,
+            count,
+        } = place;
+        let mut rivals = Vec::new();
         if peers.wanted() && axis == Axis::Rows {
             let cub = peers.cub().and_then(|cub| {
                 let cub = cub.rows(name, height, width)?;
@@ -71,7 +70,7 @@ fn of<T: Number + AxisReducible<Sum: Total>>(
                 Ok(local(
                     (cub, sums),
                     |(cub, sums), set| {
-                        let input = sets.inputs()[set].as_vector();
+                        let input = &sets.inputs()[set];
                         cub(input.view().device_pointer(), pointer(sums))
                     },
                     |(_, sums), set| Ok(sets.check(set, &Answer::Sums(sums.to_vec()?))),
@@ -83,10 +82,6 @@ fn of<T: Number + AxisReducible<Sum: Total>>(
             json!({"work": family, "shape": [height, width], "element": python, "sets": count});
         let torch = (name == "u8").then_some(5.0);
         rivals.extend(peers.framework_rivals(&[("PyTorch", torch), ("CuPy", None)], &request));
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(rivals)
     })
 }

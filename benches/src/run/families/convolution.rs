@@ -1,7 +1,6 @@
 //! Convolutions of a long vector with masks of several widths, beside cuDNN, NPP's filter of rows, and cuDNN as
 //! PyTorch calls it.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 
 use rayon::prelude::*;
@@ -12,8 +11,8 @@ use warpwright_workloads::{Problem, Sets, within};
 
 use super::super::peers::rival;
 use super::super::peers::ways::{MARGIN, Signal, Way, fastest};
-use super::super::{Absent, Bench, Contest, Result, Rival, Spec, local, pointer, power};
-use super::{made, ours};
+use super::super::{Absent, Bench, Result, Rival, Spec, local, pointer, power};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 /// Masks up to this width are limited by memory.
@@ -29,8 +28,6 @@ pub(super) fn run(bench: &mut Bench) {
 
 fn of(bench: &mut Bench, len: usize, width: usize) {
     let problem = Convolution::<f32>::new(len, width);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let (bound, share) = if width <= WIDEST_OF_MEMORY {
         (Bound::Copy, 0.85)
     } else {
@@ -49,30 +46,31 @@ fn of(bench: &mut Bench, len: usize, width: usize) {
             ratio: Some(1.0),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place {
+            device,
+            peers,
+            count,
+        } = place;
         let mut rivals = Vec::new();
         if peers.wanted() {
-            let signals = Rc::new(Signals::new(&device, sets, len, width)?);
+            let signals = Rc::new(Signals::new(device, sets, len, width)?);
             let mask = sets.problem().mask();
-            let check = |set: usize, found: &[f32]| check(sets.truth(set), mask, found);
+            let check = |set: usize, found: &[f32]| check(&sets.truth(set).values, mask, found);
             for (name, ways) in [
-                ("cuDNN", peers.cudnn().and_then(|it| it.convolutions(mask, len))),
+                (
+                    "cuDNN",
+                    peers.cudnn().and_then(|it| it.convolutions(mask, len)),
+                ),
                 ("NPP", peers.npp().and_then(|it| it.convolutions(mask, len))),
             ] {
-                rivals.push(filtering(name, &device, &signals, ways, len, check));
+                rivals.push(filtering(name, device, &signals, ways, len, check));
             }
         }
         let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": count});
         rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
-        rivals.extend(candidates.rivals(|device| ours(sets, device)));
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(rivals)
     });
 }
 

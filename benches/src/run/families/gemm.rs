@@ -1,15 +1,13 @@
 //! Matrix products, beside cuBLAS.
 
-use std::cell::OnceCell;
-
 use warpwright::{Matrix, Vector};
+use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
-use warpwright_workloads::{Problem, Sets};
 
 use super::super::peers::cublas::Blas;
 use super::super::peers::rival;
-use super::super::{Bench, Contest, Spec, local, pointer};
-use super::{made, ours};
+use super::super::{Bench, Spec, local, pointer};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
@@ -24,8 +22,6 @@ pub(super) fn run(bench: &mut Bench) {
 
 fn of<T: Real + Blas>(bench: &mut Bench, side: usize, bound: Bound) {
     let problem = Product::<T>::new([side; 3], Data::Fractions);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let spec = Spec {
         family: "gemm",
         work: format!("product {}", T::NAME),
@@ -36,16 +32,19 @@ fn of<T: Real + Blas>(bench: &mut Bench, side: usize, bound: Bound) {
         bound,
         aim: Aim::default(),
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
-        let mut rivals = candidates.rivals(|device| ours(sets, device));
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place {
+            device,
+            peers,
+            count,
+        } = place;
+        let mut rivals = Vec::new();
         if peers.wanted() {
             let cublas = peers.cublas().and_then(|cublas| {
                 let product = cublas.product::<T>(side)?;
                 let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
-                    (0..count).map(|_| device.zeros(side * side)).collect();
+                    (0..*count).map(|_| device.zeros(side * side)).collect();
                 Ok(local(
                     (product, outputs?),
                     move |(product, outputs), set| {
@@ -58,10 +57,6 @@ fn of<T: Real + Blas>(bench: &mut Bench, side: usize, bound: Bound) {
             });
             rivals.push(rival("cuBLAS", cublas));
         }
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(rivals)
     })
 }

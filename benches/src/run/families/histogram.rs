@@ -1,13 +1,12 @@
 //! Histograms: bytes in 256 bins, of several kinds of data, and floats in even parts of a range, beside CUB.
 
-use std::cell::OnceCell;
-
+use warpwright_workloads::Problem;
 use warpwright_workloads::histogram::{Counts, Value};
-use warpwright_workloads::{Problem, Sets, sample};
+use warpwright_workloads::sample::{self, Make};
 
 use super::super::peers::rival;
-use super::super::{Bench, Contest, Result, Spec, local, pointer, power};
-use super::{made, ours};
+use super::super::{Bench, Result, Spec, local, pointer, power};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 /// Kinds of bytes: name, least ratio to the peer, and the byte at a position of so many from a hash of it.
@@ -33,17 +32,17 @@ pub(super) fn run(bench: &mut Bench) {
             range: (0.0, 256.0),
             ratio,
         };
-        of(bench, work, Counts::numbers(len, 256, "u8", byte));
+        of(bench, work, Counts::numbers(len, 256, "u8", Make::by(byte)));
     }
     let len = bench.scale().pick(1 << 28, 1 << 26, 1 << 12);
     let all = [16, 1000, 4096, 100_000];
     for bins in bench.scale().pick(&all[..], &[16, 4096], &[16, 1000]) {
         let bins = *bins;
         // The middle eight tenths of a bin: where it ends, the libraries round each in their own way.
-        let make = move |_, _, hash: u64| {
+        let make = Make::hashed(move |hash| {
             let within = 0.1 + 0.8 * ((hash >> 40) as f64 / f64::from(1 << 24));
             ((((hash as u32 as u64 * bins as u64) >> 32) as f64 + within) / bins as f64) as f32
-        };
+        });
         let work = Work {
             name: format!("{bins} bins f32"),
             element: "f32",
@@ -88,8 +87,6 @@ fn of<T: Value>(bench: &mut Bench, work: Work, problem: Counts<T>) {
         range,
         ratio,
     } = work;
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let spec = Spec {
         family: "histogram",
         work: name,
@@ -103,10 +100,9 @@ fn of<T: Value>(bench: &mut Bench, work: Work, problem: Counts<T>) {
             ratio: Some(ratio),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place { device, peers, .. } = place;
         let mut rivals = Vec::new();
         if peers.wanted() {
             // Counts of 32 bits, which every peer here makes.
@@ -134,11 +130,6 @@ fn of<T: Value>(bench: &mut Bench, work: Work, problem: Counts<T>) {
                 rivals.push(rival("NPP", npp));
             }
         }
-        rivals.extend(candidates.rivals(|device| ours(sets, device)));
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(rivals)
     })
 }

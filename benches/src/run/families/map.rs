@@ -1,15 +1,13 @@
 //! Elementwise functions of `f32`, beside PyTorch and CuPy.
 
-use std::cell::OnceCell;
-
 use serde_json::json;
 use warpwright::ops::map::{Sin, Sqrt};
+use warpwright_workloads::Problem;
 use warpwright_workloads::map::{Map, to_ulps};
-use warpwright_workloads::sample::unit;
-use warpwright_workloads::{Problem, Sets};
+use warpwright_workloads::sample::{Make, unit};
 
-use super::super::{Bench, Contest, Spec, power};
-use super::{made, ours};
+use super::super::{Bench, Spec, power};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
@@ -32,9 +30,7 @@ pub(super) fn run(bench: &mut Bench) {
 
 fn of(bench: &mut Bench, len: usize, name: &'static str, map: Map) {
     // From 0 to 1000.
-    let problem = map.arguments(|hash| unit(hash).abs() as f32 * 1000.0);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
+    let problem = map.of(Make::hashed(|hash| unit(hash).abs() as f32 * 1000.0));
     let spec = Spec {
         family: "map",
         work: format!("{name} f32"),
@@ -48,17 +44,9 @@ fn of(bench: &mut Bench, len: usize, name: &'static str, map: Map) {
             ratio: Some(1.0),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, Place { peers, count, .. }| {
         let request = json!({"work": name, "shape": [len], "element": "f4", "sets": count});
-        let mut rivals = peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request);
-        rivals.extend(candidates.rivals(|device| ours(sets, device)));
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request))
     });
 }

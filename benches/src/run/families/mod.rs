@@ -10,11 +10,13 @@ mod reduce;
 mod transpose;
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use warpwright::Device;
 use warpwright_workloads::{Problem, Sets};
 
-use super::{Bench, Contender, Result, local};
+use super::peers::Peers;
+use super::{Bench, Contender, Contest, Result, Rival, Spec, local};
 
 /// A family's name, and what does its cases.
 type Family = (&'static str, fn(&mut Bench));
@@ -41,8 +43,44 @@ fn ours<'a, P: Problem>(sets: &'a Sets<P>, device: &Device) -> Result<Box<dyn Co
     ))
 }
 
-/// What is made in a case and lives on after it.
-fn made<T>(place: &OnceCell<T>, value: warpwright::Result<T>) -> Result<&T> {
-    let value = value?;
-    Ok(place.get_or_init(|| value))
+/// Where a case is done.
+struct Place {
+    device: Device,
+    peers: Rc<Peers>,
+    /// How many sets of buffers there are.
+    count: usize,
+}
+
+impl Place {
+    fn sets<P: Problem>(&self, problem: P) -> Result<Sets<P>> {
+        Ok(Sets::new(problem, &self.device, self.count)?)
+    }
+}
+
+/// Does a case of a problem: ours on the sets that `sets` makes, beside the rows of a table where the run is a sweep,
+/// and beside what `rivals` makes ready.
+fn case<P: Problem>(
+    bench: &mut Bench,
+    spec: Spec,
+    sets: impl FnOnce(&Place) -> Result<Sets<P>>,
+    rivals: impl for<'a> FnOnce(&'a Sets<P>, &'a Place) -> Result<Vec<Rival<'a>>>,
+) {
+    let place = Place {
+        device: bench.device(),
+        peers: bench.peers(),
+        count: bench.sets(spec.bytes),
+    };
+    let candidates = bench.candidates(&spec);
+    let made = OnceCell::new();
+    bench.case(spec, || {
+        let new = sets(&place)?;
+        let sets = made.get_or_init(|| new);
+        let mut all = candidates.rivals(|device| ours(sets, device));
+        all.extend(rivals(sets, &place)?);
+        Ok(Contest {
+            sets: place.count,
+            ours: ours(sets, &place.device)?,
+            rivals: all,
+        })
+    });
 }

@@ -1,15 +1,13 @@
 //! Random numbers, beside cuRAND.
 
-use std::cell::OnceCell;
-
 use rayon::prelude::*;
 use warpwright::{Generator, Vector};
+use warpwright_workloads::Problem;
 use warpwright_workloads::random::{Distribution, Draw, Random};
-use warpwright_workloads::{Problem, Sets};
 
 use super::super::peers::rival;
-use super::super::{Bench, Contest, Result, Spec, local, pointer, power};
-use super::{made, ours};
+use super::super::{Bench, Result, Spec, local, pointer, power};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
@@ -49,8 +47,6 @@ fn of<T: Random>(
 ) {
     let len = bench.scale().pick(1 << 28, 1 << 26, 1 << 14);
     let problem = Draw::<T>::new(generator, distribution, len);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let spec = Spec {
         family: "random",
         work,
@@ -64,16 +60,19 @@ fn of<T: Random>(
             ratio: Some(ratio),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
-        let mut rivals = candidates.rivals(|device| ours(sets, device));
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, place| {
+        let Place {
+            device,
+            peers,
+            count,
+        } = place;
+        let mut rivals = Vec::new();
         if peers.wanted() {
             let curand = peers.curand().and_then(|curand| {
                 let curand = curand.numbers(generator, distribution, len)?;
                 let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
-                    (0..count).map(|_| device.zeros(len)).collect();
+                    (0..*count).map(|_| device.zeros(len)).collect();
                 Ok(local(
                     (curand, outputs?),
                     |(curand, outputs), set| curand(pointer(&mut outputs[set])),
@@ -82,11 +81,7 @@ fn of<T: Random>(
             });
             rivals.push(rival("cuRAND", curand));
         }
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        Ok(rivals)
     })
 }
 
@@ -109,8 +104,8 @@ fn check<T: Random>(found: &[T], distribution: Distribution) -> Result<(), Strin
         Distribution::Poisson(mean) => (mean, mean, 3.0 + 1.0 / mean),
     };
     let number = |value: &T| match distribution {
-        Distribution::LogNormal(..) => (*value).into().ln(),
-        _ => (*value).into(),
+        Distribution::LogNormal(..) => value.real().ln(),
+        _ => value.real(),
     };
     let count = found.len() as f64;
     let sums = found.par_chunks(1 << 16).map(|part| {

@@ -9,8 +9,8 @@ use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::{Number, Problem, Sets, Total};
 
 use super::super::peers::rival;
-use super::super::{Bench, Contender, Contest, Result, Spec, local, pointer, power};
-use super::{made, ours};
+use super::super::{Bench, Contender, Result, Spec, local, pointer, power};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 const OPERATIONS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::ArgMax];
@@ -34,11 +34,9 @@ fn of<T: Number + Reducible<Sum: Total>>(bench: &mut Bench) {
         &[12, 14, 16, 18, 20, 22, 24, 26, 28]
     };
     let sizes = bench.scale().pick(full, &[12, 20, 28], &[12]);
-    let (device, peers) = (bench.device(), bench.peers());
     for &size in sizes {
         let problem = |operation| Reduction::<T>::new(operation, 1 << size, Data::Fractions(CHAIN));
         let (len, bytes) = (1 << size, problem(Operator::Sum).bytes());
-        let count = bench.sets(bytes);
         // The operations have the same inputs.
         let inputs = OnceCell::new();
         for operation in OPERATIONS {
@@ -55,28 +53,23 @@ fn of<T: Number + Reducible<Sum: Total>>(bench: &mut Bench) {
                     ratio: Some(1.0),
                 },
             };
-            let sets = OnceCell::new();
-            let candidates = bench.candidates(&spec);
-            bench.case(spec, || {
+            let sets = |place: &Place| {
                 if inputs.get().is_none() {
-                    made(&inputs, Sets::new(problem(Operator::Sum), &device, count))?;
+                    let new = place.sets(problem(Operator::Sum))?;
+                    inputs.get_or_init(|| new);
                 }
                 let inputs = inputs.get().ok_or("inputs required, found none")?;
-                let sets = made(&sets, Ok(inputs.with(problem(operation))))?;
-                let mut rivals = candidates.rivals(|device| ours(sets, device));
-                if peers.wanted() {
-                    let cub = peers
-                        .cub()
-                        .and_then(|cub| cub.reduce(T::NAME, code(operation), len));
-                    let result = device.zeros(16)?;
-                    let cub = cub.map(|cub| cub_in(operation, cub, result, sets));
-                    rivals.push(rival("CUB", cub));
+                Ok(inputs.with(problem(operation)))
+            };
+            case(bench, spec, sets, |sets, Place { device, peers, .. }| {
+                if !peers.wanted() {
+                    return Ok(Vec::new());
                 }
-                Ok(Contest {
-                    sets: count,
-                    ours: ours(sets, &device)?,
-                    rivals,
-                })
+                let cub = peers.cub();
+                let cub = cub.and_then(|cub| cub.reduce(T::NAME, code(operation), len));
+                let result = device.zeros(16)?;
+                let cub = cub.map(|cub| cub_in(operation, cub, result, sets));
+                Ok(vec![rival("CUB", cub)])
             });
         }
     }

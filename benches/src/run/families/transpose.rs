@@ -1,14 +1,13 @@
 //! Transposes of large matrices, of a square and of an odd shape.
 
-use std::cell::OnceCell;
 use std::fmt::Debug;
 
 use serde_json::json;
 use warpwright::Element;
-use warpwright_workloads::{Problem, Sets, transpose::Transpose};
+use warpwright_workloads::{Problem, transpose::Transpose};
 
-use super::super::{Bench, Contest, Spec};
-use super::{made, ours};
+use super::super::{Bench, Spec};
+use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
@@ -37,8 +36,6 @@ fn of<T: Element + PartialEq + Debug>(
     from_hash: fn(u64) -> T,
 ) {
     let problem = Transpose::new((height, width), name, from_hash);
-    let count = bench.sets(problem.bytes());
-    let (device, peers) = (bench.device(), bench.peers());
     let even = height % 32 == 0 && width % 32 == 0;
     let spec = Spec {
         family: "transpose",
@@ -53,19 +50,10 @@ fn of<T: Element + PartialEq + Debug>(
             ratio: Some(1.0),
         },
     };
-    let sets = OnceCell::new();
-    let candidates = bench.candidates(&spec);
-    bench.case(spec, || {
-        let sets = made(&sets, Sets::new(problem, &device, count))?;
-        let mut rivals = candidates.rivals(|device| ours(sets, device));
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, Place { peers, count, .. }| {
         let python = ["u1", "i2", "f4", "f8", "c16"][size_of::<T>().ilog2() as usize];
-        let request =
-            json!({"work": "transpose", "shape": [height, width], "element": python, "sets": count});
-        rivals.extend(peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request));
-        Ok(Contest {
-            sets: count,
-            ours: ours(sets, &device)?,
-            rivals,
-        })
+        let request = json!({"work": "transpose", "shape": [height, width], "element": python, "sets": count});
+        Ok(peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request))
     })
 }

@@ -30,6 +30,29 @@ pub struct Case<'a> {
     pub goes_on: bool,
 }
 
+impl<'a> Case<'a> {
+    /// A family's work whose result is one `f32`, the same each time.
+    fn of(
+        device: &'a Device,
+        [family, work]: [&'static str; 2],
+        mut again: impl FnMut() -> warpwright::Result<()> + 'a,
+        once: impl FnMut() -> Result<f64> + 'a,
+        bare: Bare<'a>,
+        expected: f32,
+    ) -> Self {
+        Self {
+            family,
+            work,
+            again: Box::new(move || Ok(again().and_then(|()| device.synchronize())?)),
+            once: Box::new(once),
+            bare,
+            read: |bytes| f64::from(read::<f32>(bytes)),
+            expected: expected.into(),
+            goes_on: false,
+        }
+    }
+}
+
 /// The element, and the other numbers of the problems.
 const VALUE: f32 = 9.0;
 const BINS: usize = 1;
@@ -51,19 +74,17 @@ pub fn cases(
     let matrix = device.upload_matrix(&[VALUE], 1, 1)?;
     let input = value.view().device_pointer();
     let element = matrix.as_vector().view().device_pointer();
-    let f32 = |bytes: &[u8]| f64::from(read::<f32>(bytes));
-    let wait = || Ok(device.synchronize()?);
 
     let mut sum = device.reduce(&value).prepare(Operator::Sum)?;
     let best = shipped::<reduce::policy::Policy, f32>();
     let bytes = size_of::<f32>();
-    each(Case {
-        family: "reduce",
-        work: "sum f32",
-        again: Box::new(|| Ok(sum.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| Ok(f64::from(device.sum(&value)?))),
+    each(Case::of(
+        device,
+        ["reduce", "sum f32"],
+        || sum.enqueue(),
+        || Ok(f64::from(device.sum(&value)?)),
         // A partial result, the result and the ticket, 16 bytes apart.
-        bare: kernels.bare(Needs {
+        kernels.bare(Needs {
             room: 48,
             clear: Some(32..48),
             clear_again: false,
@@ -79,19 +100,17 @@ pub fn cases(
             ),
             result: 16..20,
         })?,
-        read: f32,
-        expected: VALUE.into(),
-        goes_on: false,
-    })?;
+        VALUE,
+    ))?;
 
     let mut sums = device.reduce_columns(&matrix).prepare_sum()?;
-    each(Case {
-        family: "columns",
-        work: "sums of columns f32",
-        again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.column_sums(&matrix)?.to_vec()?)),
+    each(Case::of(
+        device,
+        ["columns", "sums of columns f32"],
+        || sums.enqueue(),
+        || first(device.column_sums(&matrix)?.to_vec()?),
         // A matrix this small is the last pass's alone: no totals of others to fold.
-        bare: kernels.bare(Needs::element(Work::Launch {
+        kernels.bare(Needs::element(Work::Launch {
             kernel: kernels.get("columns_fold__sum_f32")?,
             block: [columns::policy::FOLD_COLUMNS, columns::policy::FOLD_ROWS]
                 .map(|threads| threads as u32),
@@ -107,19 +126,17 @@ pub fn cases(
                 .word(1)
                 .word(1),
         }))?,
-        read: f32,
-        expected: VALUE.into(),
-        goes_on: false,
-    })?;
+        VALUE,
+    ))?;
 
     let best = shipped::<rows::policy::Policy, f32>();
     let mut sums = device.reduce_rows(&matrix).prepare_sum()?;
-    each(Case {
-        family: "rows",
-        work: "sums of rows f32",
-        again: Box::new(|| Ok(sums.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.row_sums(&matrix)?.to_vec()?)),
-        bare: kernels.bare(Needs::element(Work::launch(
+    each(Case::of(
+        device,
+        ["rows", "sums of rows f32"],
+        || sums.enqueue(),
+        || first(device.row_sums(&matrix)?.to_vec()?),
+        kernels.bare(Needs::element(Work::launch(
             kernels.get("rows_best__sum_f32")?,
             [best.block as u32, 1],
             Arguments::default()
@@ -128,26 +145,22 @@ pub fn cases(
                 .word(1)
                 .word(best.lanes_log2(size_of::<f32>()).into()),
         )))?,
-        read: f32,
-        expected: VALUE.into(),
-        goes_on: false,
-    })?;
+        VALUE,
+    ))?;
 
     let mut transpose = device.transpose_request(&matrix).prepare()?;
-    each(Case {
-        family: "transpose",
-        work: "transpose f32",
-        again: Box::new(|| Ok(transpose.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.transpose(&matrix)?.to_vec()?)),
+    each(Case::of(
+        device,
+        ["transpose", "transpose f32"],
+        || transpose.enqueue(),
+        || first(device.transpose(&matrix)?.to_vec()?),
         // A single row stays as it is.
-        bare: kernels.bare(Needs::element(Work::Copy {
+        kernels.bare(Needs::element(Work::Copy {
             from: element,
             bytes: 4,
         }))?,
-        read: f32,
-        expected: VALUE.into(),
-        goes_on: false,
-    })?;
+        VALUE,
+    ))?;
 
     let numbers = device.upload(&[BIN])?;
     let request = || -> HistogramRequest<'_, _> { device.histogram_request(&numbers, BINS) };
@@ -155,40 +168,41 @@ pub fn cases(
     let best = shipped::<histogram::policy::Policy, u32>();
     let copies = best.copies_for(BINS);
     each(Case {
-        family: "histogram",
-        work: "1 bin u32",
-        again: Box::new(|| Ok(counts.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| Ok(request().run()?.total() as f64)),
-        bare: kernels.bare(Needs {
-            room: 8,
-            clear: Some(0..8),
-            clear_again: true,
-            work: Work::Launch {
-                kernel: kernels.get("histogram_best__u32")?,
-                block: [best.block_for(BINS) as u32, 1],
-                shared_bytes: histogram::policy::best_shared_bytes(BINS, copies) as u32,
-                arguments: Arguments::default()
-                    .view(numbers.view().device_pointer(), 1)
-                    .room(0, BINS as u64)
-                    .word(0)
-                    .word(copies.ilog2().into())
-                    .word(BINS as u64),
-            },
-            result: 0..8,
-        })?,
         read: |bytes| read::<u64>(bytes) as f64,
-        expected: 1.0,
-        goes_on: false,
+        ..Case::of(
+            device,
+            ["histogram", "1 bin u32"],
+            || counts.enqueue(),
+            || Ok(request().run()?.total() as f64),
+            kernels.bare(Needs {
+                room: 8,
+                clear: Some(0..8),
+                clear_again: true,
+                work: Work::Launch {
+                    kernel: kernels.get("histogram_best__u32")?,
+                    block: [best.block_for(BINS) as u32, 1],
+                    shared_bytes: histogram::policy::best_shared_bytes(BINS, copies) as u32,
+                    arguments: Arguments::default()
+                        .view(numbers.view().device_pointer(), 1)
+                        .room(0, BINS as u64)
+                        .word(0)
+                        .word(copies.ilog2().into())
+                        .word(BINS as u64),
+                },
+                result: 0..8,
+            })?,
+            1.0,
+        )
     })?;
 
     let mut product = device.gemm(&matrix, &matrix).prepare()?;
-    each(Case {
-        family: "gemm",
-        work: "product f32",
-        again: Box::new(|| Ok(product.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.matmul(&matrix, &matrix)?.to_vec()?)),
+    each(Case::of(
+        device,
+        ["gemm", "product f32"],
+        || product.enqueue(),
+        || first(device.matmul(&matrix, &matrix)?.to_vec()?),
         // Three sizes and five strides; alpha; beta.
-        bare: kernels.bare(Needs::element(Work::launch(
+        kernels.bare(Needs::element(Work::launch(
             kernels.get("gemm_best_small__f32_nn")?,
             gemm::policy::best_cut(gemm::policy::SMALL).block,
             Arguments::default()
@@ -199,10 +213,8 @@ pub fn cases(
                 .word(1.0_f32.to_bits().into())
                 .word(0),
         )))?,
-        read: f32,
-        expected: (VALUE * VALUE).into(),
-        goes_on: false,
-    })?;
+        VALUE * VALUE,
+    ))?;
 
     let chunk = 4;
     let threads = convolution::policy::BEST_BLOCK;
@@ -212,13 +224,13 @@ pub fn cases(
         "CONVOLUTION_MASK_F32",
         &[1.0, 0.0, 0.0, 0.0],
     )?;
-    each(Case {
-        family: "convolution",
-        work: "mask of 1 f32",
-        again: Box::new(|| Ok(convolve.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.convolve(&value, &[1.0])?.to_vec()?)),
+    each(Case::of(
+        device,
+        ["convolution", "mask of 1 f32"],
+        || convolve.enqueue(),
+        || first(device.convolve(&value, &[1.0])?.to_vec()?),
         // The mask is in its table; as the library's is from one call to the next.
-        bare: kernels.bare(Needs::element(Work::Launch {
+        kernels.bare(Needs::element(Work::Launch {
             kernel,
             block: [threads as u32, 1],
             shared_bytes: convolution::policy::best_shared_bytes(1, chunk, false) as u32,
@@ -231,20 +243,18 @@ pub fn cases(
                 .word(1)
                 .word(0),
         }))?,
-        read: f32,
-        expected: VALUE.into(),
-        goes_on: false,
-    })?;
+        VALUE,
+    ))?;
 
     let best = shipped::<map::policy::Policy, f32>();
     let mut roots = device.map_request(&value, Sqrt).prepare()?;
-    each(Case {
-        family: "map",
-        work: "sqrt f32",
-        again: Box::new(|| Ok(roots.enqueue().and_then(|()| device.synchronize())?)),
-        once: Box::new(|| first(device.map(&value, Sqrt)?.to_vec()?)),
+    each(Case::of(
+        device,
+        ["map", "sqrt f32"],
+        || roots.enqueue(),
+        || first(device.map(&value, Sqrt)?.to_vec()?),
         // The function, which has no bytes of its own; an input; none; the output.
-        bare: kernels.bare(Needs::element(Work::launch(
+        kernels.bare(Needs::element(Work::launch(
             kernels.get("map_best__sqrt")?,
             [best.block as u32, 1],
             Arguments::default()
@@ -253,10 +263,8 @@ pub fn cases(
                 .view(0, 0)
                 .room(0, 1),
         )))?,
-        read: f32,
-        expected: VALUE.sqrt().into(),
-        goes_on: false,
-    })?;
+        VALUE.sqrt(),
+    ))?;
 
     let mut output = device.zeros::<f32>(1)?;
     let generator = || device.generator(Generator::Philox, SEED);
@@ -265,59 +273,22 @@ pub fn cases(
     let best = shipped::<random::policy::Policy, f32>();
     let keys = Philox4x32::run_keys(Philox4x32::key(SEED), [0; 3])
         .map(|[low, high]| u64::from(low) | u64::from(high) << 32);
-    each(Case {
-        family: "random",
-        work: "uniform f32, Philox",
-        again: Box::new(|| {
-            fill.fill_uniform(output.view_mut())?;
-            wait()
-        }),
-        once: Box::new(|| first(make.uniform::<f32>(1)?.to_vec()?)),
+    let case = Case::of(
+        device,
+        ["random", "uniform f32, Philox"],
+        || fill.fill_uniform(output.view_mut()),
+        || first(make.uniform::<f32>(1)?.to_vec()?),
         // The distribution, which has no bytes of its own; the run's keys; the first word: the second call's.
-        bare: kernels.bare(Needs::element(Work::launch(
+        kernels.bare(Needs::element(Work::launch(
             kernels.get("random_best_philox__uniform_f32")?,
             [best.block as u32, 1],
             Arguments::default().room(0, 1).word(0).words(&keys).word(1),
         )))?,
-        read: f32,
-        expected: first(second)?,
+        *second.first().ok_or("one value required, given none")?,
+    );
+    each(Case {
         goes_on: true,
-    })
-}
-
-/// The first operation of a family that a program does: from input on the host to output on the host. Gives whether the
-/// answer was right.
-///
-/// # Errors
-/// What the library reports, and that the family has none.
-pub fn first_operation(device: &Device, family: &str) -> Result<bool> {
-    let values = [VALUE; 64];
-    let vector = || device.upload(&values);
-    let matrix = || device.upload_matrix(&values, 8, 8);
-    let all = |found: Vec<f32>, expected: f32| found.iter().all(|value| *value == expected);
-    Ok(match family {
-        "reduce" => device.sum(&vector()?)? == 64.0 * VALUE,
-        "columns" => all(device.column_sums(&matrix()?)?.to_vec()?, 8.0 * VALUE),
-        "rows" => all(device.row_sums(&matrix()?)?.to_vec()?, 8.0 * VALUE),
-        "transpose" => all(device.transpose(&matrix()?)?.to_vec()?, VALUE),
-        "histogram" => device.histogram(&device.upload(&[BIN; 64])?, 256)?.counts[0] == 64,
-        "gemm" => {
-            let matrix = matrix()?;
-            let product = device.matmul(&matrix, &matrix)?.to_vec()?;
-            all(product, 8.0 * VALUE * VALUE)
-        }
-        "convolution" => device.convolve(&vector()?, &[0.25, 0.5, 0.25])?.to_vec()?[1] == VALUE,
-        "map" => all(device.map(&vector()?, Sqrt)?.to_vec()?, VALUE.sqrt()),
-        "random" => {
-            let found = device
-                .generator(Generator::Philox, SEED)?
-                .uniform::<f32>(64)?;
-            found
-                .to_vec()?
-                .iter()
-                .all(|value| *value > 0.0 && *value <= 1.0)
-        }
-        other => return Err(format!("a family required, given `{other}`").into()),
+        ..case
     })
 }
 

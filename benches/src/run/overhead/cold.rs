@@ -7,10 +7,10 @@ use std::{env, fs, process, ptr};
 
 use serde::{Deserialize, Serialize};
 use warpwright::Device;
+use warpwright_workloads::Family;
 
 use super::super::Result;
 use super::super::driver::Driver;
-use super::cases::first_operation;
 use crate::overhead::{Cold, Start};
 use crate::record::Outcome;
 use crate::stats::Times;
@@ -32,15 +32,20 @@ struct Told {
 /// # Errors
 /// What the driver or the library reports, and a wrong answer.
 pub fn child(family: &str) -> Result<String> {
+    let found = Family::called(family);
+    let found = found.ok_or_else(|| format!("a family required, given `{family}`"))?;
+    let workload = (found.first)();
     let start = Instant::now();
     context()?;
     let context = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let device = Device::cuda(0)?;
-    if !first_operation(&device, family)? {
-        return Err(format!("{family}: the answer is wrong").into());
-    }
+    let input = workload.input(&device)?;
+    let mut ready = input.prepare(&device, None)?;
+    ready.enqueue()?;
+    ready.bits()?;
     let first = start.elapsed().as_secs_f64();
+    ready.check()?.map_err(|text| format!("{family}: {text}"))?;
     Ok(serde_json::to_string(&Told { context, first })?)
 }
 

@@ -38,7 +38,7 @@ impl BlockState {
             site,
             type_name,
             bytes,
-            memory: vec![POISON; words(bytes)],
+            memory: lines(bytes),
             at,
             visits: match self.options.checks.contains(Checks::MEM) {
                 true => vec![0; self.lanes as usize],
@@ -57,7 +57,7 @@ impl BlockState {
 
     /// Whether an address is in the block's shared memory.
     pub fn is_shared(&self, ptr: *const u8) -> bool {
-        let within = |memory: &[u128]| memory.as_ptr_range().contains(&ptr.cast());
+        let within = |memory: &[Line]| memory.as_ptr_range().contains(&ptr.cast());
         within(&self.dynamic.borrow())
             || self
                 .statics

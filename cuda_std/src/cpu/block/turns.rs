@@ -1,42 +1,120 @@
-//! Lanes that wait in a loop: they give way, and nobody waits for ever.
+//! Lanes that wait for memory to change: they give way, to lanes of their block and of others, and nobody waits for
+//! ever.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::*;
+use crate::cpu::{Order, order};
 
-/// What is known of how long the lanes of a block have only waited.
+/// What is known of how long the lanes of a thread's blocks have only waited.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(in crate::cpu) struct Waiting {
     /// Times that lanes have given way since one of them last changed anything.
     turns: Cell<u32>,
-    /// The launch's epoch in which the last round of turns began, and whether it was told that the block is
-    /// idle since. None: the block is not idle.
+    /// Times that something has changed behind such turns.
+    changes: Cell<u64>,
+    /// The launch's epoch in which the last round of turns began, and whether it was told that the blocks are
+    /// idle since. None: they are not idle.
     epoch: Cell<Option<(u64, bool)>>,
     /// Writes are looked for, though the launch is not followed.
     watch: RefCell<Option<shadow::Watch>>,
+    /// Turns in which each of the lanes that wait has looked several times.
+    round: u32,
+    /// Whether blocks let others run at atomic operations, as the order's seed says.
+    pub switches_at_atomics: bool,
 }
 
-/// Turns in which each of the lanes that wait has looked several times.
-const ROUND: u32 = 1 << 12;
-/// Turns without any change after which a block is idle, if its launch is followed.
+impl Waiting {
+    /// For a thread whose blocks have so many lanes at most.
+    pub fn new(lanes: usize, switches_at_atomics: bool) -> Self {
+        Self {
+            round: (LOOKS * lanes as u32).next_power_of_two().max(256),
+            switches_at_atomics,
+            ..Self::default()
+        }
+    }
+
+    /// A block waits: gives a number that is another one as soon as a lane changes anything.
+    pub fn begins(&self) -> u64 {
+        self.turns.set(self.turns.get().max(1));
+        self.changes.get()
+    }
+
+    /// All of the thread's blocks have waited for another round. Tells whether nobody in the launch does anything, and
+    /// has not for long enough or time does not count (`at_once`).
+    pub fn still(&self, progress: &Progress, at_once: bool) -> bool {
+        let Some((mut epoch, mut told)) = self.epoch.get() else {
+            self.epoch.set(Some((progress.block_changes(), false)));
+            return false;
+        };
+        let over = progress.still_idle(&mut epoch, &mut told, at_once);
+        self.epoch.set(Some((epoch, told)));
+        over
+    }
+
+    /// What [`begins`](Self::begins) gave, if nothing has changed since.
+    pub fn changes(&self) -> u64 {
+        self.changes.get()
+    }
+}
+
+/// Why a block lets another one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cpu) enum GivesUp {
+    /// Its lanes have all looked at what they wait for.
+    Looks,
+    /// The order's seed says so.
+    Seed,
+}
+
+/// A word that an atomic operation may change.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) enum Word {
+    Narrow(*mut u32),
+    Wide(*mut u64),
+}
+
+impl Word {
+    /// # Safety
+    /// The word is there, and aligned.
+    unsafe fn read(self) -> u64 {
+        // SAFETY: by the contract.
+        unsafe {
+            match self {
+                Self::Narrow(word) => u64::from(AtomicU32::from_ptr(word).load(Ordering::Relaxed)),
+                Self::Wide(word) => AtomicU64::from_ptr(word).load(Ordering::Relaxed),
+            }
+        }
+    }
+}
+
+/// A lane that waits for a word to change.
+pub(in crate::cpu) struct WaitsFor {
+    lane: u32,
+    word: Word,
+    seen: u64,
+}
+
+/// Turns without any change after which blocks are idle, if their launch is followed. Otherwise time counts, and two rounds
+/// are enough; behind the first of them plain writes are looked for too.
 const IDLE_FOLLOWED: u32 = 1 << 18;
-/// The same otherwise, where time counts as well. After half of them plain writes are looked for too.
-const IDLE: u32 = 1 << 13;
+/// Times that each lane which could run has given way before the block lets another one run.
+const LOOKS: u32 = 4;
 
 impl BlockState {
-    /// Lets others run: the lanes that are ready, or else other threads. `name` is what the lane waits by,
+    /// Lets others run: the lanes that are ready, or else other blocks and threads. `name` is what the lane waits by,
     /// at the line `at`.
     pub fn take_turns(&self, lane: &Lane, name: &'static str, at: &'static Location<'static>) {
         if !self.may_wait(lane) {
             return;
         }
-        lane.gave_way.set(Some((name, at)));
-        let turns = self.waiting.turns.get() + 1;
-        self.waiting.turns.set(turns);
-        if turns >= ROUND || self.progress().failed().is_some() {
-            self.waits_long(lane, turns);
-        }
+        self.count_turn(lane, name, at);
         {
             let mut ready = self.ready.borrow_mut();
-            if ready.is_empty() && self.all_started.get() {
+            let all = self.all_started.get();
+            if all && self.looks.get() > LOOKS * (ready.len() as u32 + 1) {
+                self.gives_up.set(Some(GivesUp::Looks));
+            } else if all && ready.is_empty() {
                 drop(ready);
                 if !shadow::is_on() {
                     std::thread::yield_now();
@@ -45,6 +123,100 @@ impl BlockState {
             }
             ready.push_back(lane.linear);
         }
+        lane.suspend();
+    }
+
+    fn count_turn(&self, lane: &Lane, name: &'static str, at: &'static Location<'static>) {
+        lane.gave_way.set(Some((name, at)));
+        self.looks.set(self.looks.get().saturating_add(1));
+        let turns = self.waiting.turns.get() + 1;
+        self.waiting.turns.set(turns);
+        if turns >= self.waiting.round || self.progress().failed().is_some() {
+            self.waits_long(lane, turns);
+        }
+    }
+
+    /// Waits until a word is no more what the lane has seen in it, or until it may be; false: the lane must not wait.
+    pub fn wait_for_change(
+        &self,
+        lane: &Lane,
+        word: Word,
+        seen: u64,
+        at: &'static Location<'static>,
+    ) -> bool {
+        if !self.may_wait(lane) {
+            return false;
+        }
+        self.count_turn(lane, "wait_until", at);
+        let lane_waits = WaitsFor {
+            lane: lane.linear,
+            word,
+            seen,
+        };
+        self.parked.borrow_mut().push(lane_waits);
+        lane.suspend();
+        true
+    }
+
+    /// Makes those lanes ready whose words have changed; tells whether there are any.
+    pub fn wake(&self) -> bool {
+        let mut parked = self.parked.borrow_mut();
+        let before = parked.len();
+        if before == 0 {
+            return false;
+        }
+        let mut released = self.released.borrow_mut();
+        parked.retain(|waits| {
+            // SAFETY: the lane has read it, in memory that stays as long as the launch.
+            let stays = unsafe { waits.word.read() } == waits.seen;
+            if !stays {
+                released.push(waits.lane);
+            }
+            stays
+        });
+        drop(released);
+        let some = parked.len() < before;
+        if some {
+            self.enqueue_released();
+            self.goes_on();
+        }
+        some
+    }
+
+    /// Whether lanes wait for words to change.
+    pub fn has_parked(&self) -> bool {
+        !self.parked.borrow().is_empty()
+    }
+
+    /// The block runs again, behind others.
+    pub fn comes_back(&self) {
+        self.looks.set(0);
+    }
+
+    /// A lane has done an atomic operation that other blocks see, and may let them run.
+    #[inline]
+    pub fn at_atomic(&self, lane: &Lane) {
+        if let Some(count) = self.atomics.get() {
+            self.draw_at_atomic(lane, count);
+        }
+    }
+
+    #[cold]
+    fn draw_at_atomic(&self, lane: &Lane, count: u32) {
+        /// Of a block's first operations one in four lets others run: those take its number and tell of its results.
+        /// Of later ones few do, so that a kernel that counts by atomic operations takes no longer for it.
+        const FIRST: u32 = 64;
+        let Order::Seeded(seed) = self.options.order else {
+            return;
+        };
+        self.atomics.set(Some(count.wrapping_add(1)));
+        let one_in = if count < FIRST { 4 } else { 256 };
+        let drawn = order::draw(seed, self.block_idx.get(), lane.linear, count);
+        if !drawn.is_multiple_of(one_in) || !self.may_wait(lane) {
+            return;
+        }
+        self.gives_up.set(Some(GivesUp::Seed));
+        self.ready.borrow_mut().push_front(lane.linear);
         lane.suspend();
     }
 
@@ -58,7 +230,9 @@ impl BlockState {
 
     #[cold]
     fn goes_on(&self) {
+        self.looks.set(0);
         self.waiting.turns.set(0);
+        self.waiting.changes.set(self.waiting.changes.get() + 1);
         if self.waiting.epoch.take().is_some() {
             self.progress().block_changes();
         }
@@ -74,16 +248,16 @@ impl BlockState {
     fn waits_long(&self, lane: &Lane, turns: u32) {
         let progress = self.progress();
         if let Some(failed) = progress.failed()
-            && (failed < self.number.get() || turns >= ROUND)
+            && (failed < self.number.get() || turns >= self.waiting.round)
         {
             self.cancel(lane);
         }
-        if !turns.is_multiple_of(ROUND) {
+        if !turns.is_multiple_of(self.waiting.round) {
             return;
         }
         let (idle, followed) = match shadow::is_on() {
             true => (IDLE_FOLLOWED, true),
-            false => (IDLE, false),
+            false => (2 * self.waiting.round, false),
         };
         if turns == idle / 2 && !followed {
             self.waiting.watch.replace(Some(shadow::Watch::start()));
@@ -91,22 +265,18 @@ impl BlockState {
         if turns < idle {
             return;
         }
-        let Some((mut epoch, mut told)) = self.waiting.epoch.get() else {
-            let epoch = progress.block_changes();
-            self.waiting.epoch.set(Some((epoch, false)));
-            return;
-        };
         // Turns are counted from here again, so that they do not overflow.
         self.waiting.turns.set(idle);
-        let over = progress.still_idle(&mut epoch, &mut told, followed);
-        self.waiting.epoch.set(Some((epoch, told)));
+        let over = self.waiting.still(progress, followed);
         if over {
-            self.idle(lane);
+            let (first, kind) = self.idle();
+            self.record(first.map_or(lane, |first| self.lane(first)), kind);
+            lane.end()
         }
     }
 
-    /// Ends the launch because its lanes wait for what nobody does.
-    fn idle(&self, lane: &Lane) -> ! {
+    /// Its lanes that look at memory, those that wait for them, and which of them is the first.
+    pub fn waiting_lanes(&self) -> (Option<u32>, Vec<WaitingLanes>) {
         let mut waiting = self.waiting_groups();
         let mut at_rest = vec![false; self.lanes as usize];
         for linear in waiting.iter().flat_map(|(lanes, _, _)| &lanes.0) {
@@ -114,7 +284,7 @@ impl BlockState {
         }
         let live =
             |linear: u32| self.warps.borrow()[linear as usize / 32].live >> (linear % 32) & 1 != 0;
-        let mut loops: Vec<(LaneSet, &'static str, &'static Location<'static>)> = Vec::new();
+        let mut loops: Vec<WaitingLanes> = Vec::new();
         let lanes = (0..self.lanes).filter(|linear| live(*linear) && !at_rest[*linear as usize]);
         for linear in lanes {
             let Some((name, at)) = self.lane(linear).gave_way.get() else {
@@ -125,17 +295,19 @@ impl BlockState {
                 None => loops.push((LaneSet(vec![linear]), name, at)),
             }
         }
-        let first = loops.first().and_then(|(lanes, _, _)| lanes.0.first());
-        let first = first.map_or(lane, |linear| self.lane(*linear));
         loops.append(&mut waiting);
-        let not_started = self.progress().not_started();
-        self.record(
-            first,
-            FaultKind::Idle {
-                waiting: loops,
-                not_started,
-            },
-        );
-        lane.end()
+        let first = loops.first().and_then(|(lanes, _, _)| lanes.0.first());
+        (first.copied(), loops)
+    }
+
+    /// What is wrong where lanes wait for what nobody does, and the first of them.
+    pub fn idle(&self) -> (Option<u32>, FaultKind) {
+        let (first, waiting) = self.waiting_lanes();
+        let kind = FaultKind::Idle {
+            waiting,
+            others: Vec::new(),
+            not_started: self.progress().not_started(),
+        };
+        (first, kind)
     }
 }

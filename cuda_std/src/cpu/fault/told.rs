@@ -17,6 +17,14 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
+fn waits(f: &mut fmt::Formatter<'_>, waiting: &[WaitingLanes]) -> fmt::Result {
+    for (i, (lanes, operation, at)) in waiting.iter().enumerate() {
+        let separator = if i > 0 { "; " } else { "" };
+        write!(f, "{separator}{lanes} wait in {operation} at {at}")?;
+    }
+    Ok(())
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [bx, by, bz] = self.block;
@@ -113,12 +121,14 @@ impl fmt::Display for Fault {
             ),
             FaultKind::Idle {
                 waiting,
+                others,
                 not_started,
             } => {
                 f.write_str("lanes wait in a loop for memory that nobody changes: ")?;
-                for (i, (lanes, operation, at)) in waiting.iter().enumerate() {
-                    let separator = if i > 0 { "; " } else { "" };
-                    write!(f, "{separator}{lanes} wait in {operation} at {at}")?;
+                waits(f, waiting)?;
+                for ([bx, by, bz], waiting) in others {
+                    write!(f, "; in block ({bx}, {by}, {bz}) ")?;
+                    waits(f, waiting)?;
                 }
                 match not_started {
                     0 => Ok(()),

@@ -5,13 +5,14 @@ use core::sync::atomic::{self, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Order
 use super::{
     super::{
         access::AccessKind,
+        block::Word,
         lane::Lane,
         mutate,
         shadow::{self, Access, Touch},
     },
     Place,
 };
-use crate::atomic::{How, Rmw, Scope, Space};
+use crate::atomic::{Backoff, How, Rmw, Scope, Space};
 
 #[track_caller]
 pub fn fence(order: Ordering, scope: Scope) {
@@ -79,7 +80,7 @@ fn follow_exchange<T>(ptr: *mut T, how: How, matches: impl FnOnce() -> bool) {
     follow(ptr, touch, how);
 }
 
-/// Follows the order that an atomic operation has brought.
+/// Follows the order that an atomic operation has brought. Behind a write others may run.
 #[inline]
 fn order<T>(ptr: *mut T, touch: Touch, how: How) {
     let Some(lane) = Lane::try_current() else {
@@ -89,6 +90,9 @@ fn order<T>(ptr: *mut T, touch: Touch, how: How) {
         lane.block().changed();
     }
     shadow::with(|tracker| tracker.atomic(lane.linear, ptr.addr(), touch, how.order, how.scope));
+    if touch != Touch::Load && how.scope != Scope::Block && how.space != Space::Shared {
+        lane.block().at_atomic(lane);
+    }
 }
 
 /// Lets others run, so that a lane that waits in a loop for another one's write does not wait forever.
@@ -96,6 +100,12 @@ fn give_way(name: &'static str, how: How) {
     if let Some(lane) = Lane::try_current() {
         lane.block().take_turns(lane, name, how.place.0);
     }
+}
+
+/// Lets the lane sleep until a word is no more what it has seen in it; false: it must not wait.
+fn waits(word: Word, seen: u64, how: How) -> bool {
+    Lane::try_current()
+        .is_some_and(|lane| lane.block().wait_for_change(lane, word, seen, how.place.0))
 }
 
 /// An update by a plain read and a plain write, between which others may run.
@@ -135,7 +145,7 @@ fn failure_order(order: Ordering) -> Ordering {
 }
 
 macro_rules! integer {
-    ($ty:ident, $atomic:ident) => {
+    ($ty:ident, $atomic:ident, $word:ident, $unsigned:ident) => {
         /// The contract of every function is that of `Atomic::rmw`.
         pub mod $ty {
             use super::*;
@@ -221,6 +231,25 @@ macro_rules! integer {
                 value
             }
 
+            pub unsafe fn wait(
+                ptr: *mut $ty,
+                how: How,
+                _: Backoff,
+                ready: impl Fn($ty) -> bool,
+            ) -> $ty {
+                let how = mutate::atomic(Touch::Load, how).unwrap_or(how);
+                loop {
+                    follow(ptr, Touch::Load, how);
+                    // SAFETY: by the contract.
+                    let value = unsafe { $atomic::from_ptr(ptr) }.load(how.order);
+                    order(ptr, Touch::Load, how);
+                    let word = Word::$word(ptr.cast());
+                    if ready(value) || !waits(word, value as $unsigned as u64, how) {
+                        return value;
+                    }
+                }
+            }
+
             pub unsafe fn store(ptr: *mut $ty, value: $ty, how: How) {
                 let how = mutate::atomic(Touch::Store, how).unwrap_or(how);
                 follow(ptr, Touch::Store, how);
@@ -232,10 +261,10 @@ macro_rules! integer {
     };
 }
 
-integer!(u32, AtomicU32);
-integer!(i32, AtomicI32);
-integer!(u64, AtomicU64);
-integer!(i64, AtomicI64);
+integer!(u32, AtomicU32, Narrow, u32);
+integer!(i32, AtomicI32, Narrow, u32);
+integer!(u64, AtomicU64, Wide, u64);
+integer!(i64, AtomicI64, Wide, u64);
 
 macro_rules! float_add {
     ($name:ident, $ty:ident, $atomic:ident) => {

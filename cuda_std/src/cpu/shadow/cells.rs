@@ -19,7 +19,7 @@ pub(super) struct Cell {
     write: Entry,
     /// Reads and atomic operations since then by the block that came here last.
     recent: Entry,
-    /// Those of other blocks.
+    /// Those of other blocks, and the block's own before other blocks came.
     foreign: Entry,
 }
 
@@ -63,9 +63,9 @@ impl Cell {
         }
         let other = self
             .write
-            .race(lists, clocks, &me, address, self.write.run == me.run)
-            .or_else(|| self.recent.race(lists, clocks, &me, address, true))
-            .or_else(|| self.foreign.race(lists, clocks, &me, address, false));
+            .race(lists, clocks, &me, address, false)
+            .or_else(|| self.recent.race(lists, clocks, &me, address, false))
+            .or_else(|| self.foreign.race(lists, clocks, &me, address, true));
         if other.is_some() {
             return other;
         }
@@ -86,11 +86,14 @@ impl Cell {
     fn leave(&mut self, lists: &mut Lists, clocks: &Clocks) {
         if self.foreign.run == 0 {
             self.foreign = self.recent;
-        } else if clocks.orders_blocks() || self.recent.kinds() & !self.foreign.kinds() != 0 {
-            lists.merge(&mut self.foreign, self.recent);
+        } else if clocks.orders_blocks()
+            || clocks.interleaves()
+            || self.recent.kinds() & !self.foreign.kinds() != 0
+        {
+            lists.merge(&mut self.foreign, self.recent, clocks.interleaves());
         } else {
-            // Nothing that is still to come has an order with one of them: each kind is there once, and
-            // that will do.
+            // Their blocks are over, and nothing that is still to come has an order with one of them: each kind is
+            // there once, and that will do.
             lists.give_back(self.recent);
         }
     }
@@ -106,10 +109,9 @@ pub(super) struct Page {
     /// Bytes of a granule, as a power of two.
     granule: u32,
     cells: Vec<Cell>,
-    /// The block that `written` is of, where the page is shared memory.
-    run: u32,
-    /// A bit per byte of shared memory.
-    written: [u64; PAGE / 64],
+    /// By each 64 bytes of shared memory, which are one block's (`block::Line`): the block, and a bit per byte that
+    /// it has written.
+    written: [(u32, u64); PAGE / 64],
 }
 
 impl Page {
@@ -118,8 +120,7 @@ impl Page {
             launch: 0,
             granule: 4,
             cells: Vec::new(),
-            run: 0,
-            written: [0; PAGE / 64],
+            written: [(0, 0); PAGE / 64],
         }
     }
 
@@ -175,25 +176,24 @@ impl Page {
     /// Notes a write of shared memory by block `run`.
     #[inline]
     pub fn write(&mut self, run: u32, start: usize, bytes: usize) {
-        self.of_block(run);
-        self.written[start / 64] |= mask(start, bytes);
+        *self.written_by(run, start) |= mask(start, bytes);
     }
 
     /// The first of these bytes of shared memory that nobody in block `run` has written; they do not
     /// cross a multiple of 64.
     #[inline]
     pub fn first_unwritten(&mut self, run: u32, start: usize, bytes: usize) -> Option<usize> {
-        self.of_block(run);
-        let missing = mask(start, bytes) & !self.written[start / 64];
+        let missing = mask(start, bytes) & !*self.written_by(run, start);
         (missing != 0).then(|| start / 64 * 64 + missing.trailing_zeros() as usize)
     }
 
     #[inline]
-    fn of_block(&mut self, run: u32) {
-        if self.run != run {
-            self.run = run;
-            self.written = [0; PAGE / 64];
+    fn written_by(&mut self, run: u32, start: usize) -> &mut u64 {
+        let (block, written) = &mut self.written[start / 64];
+        if *block != run {
+            (*block, *written) = (run, 0);
         }
+        written
     }
 }
 

@@ -27,12 +27,10 @@ struct Fence {
     acquired: Node,
 }
 
-/// What has been released through an atomic variable: to the device, and to the block `run`.
+/// What has been released to the device through an atomic variable.
 #[derive(Clone, Copy, Default)]
 struct Variable {
     device: Node,
-    local: Node,
-    run: u32,
     /// Times that a store has begun anew; until the next, what comes later includes what was before.
     stores: u32,
 }
@@ -53,10 +51,10 @@ pub(in crate::cpu) enum Touch {
     Update,
 }
 
-/// The synchronisation of one launch.
+/// The synchronisation of one block.
 #[derive(Default)]
-pub(super) struct Clocks {
-    /// The block that runs: the first of a launch has a number that no earlier one of the thread had.
+struct BlockClocks {
+    /// The block: the first of a launch has a number that no earlier one of the thread had.
     run: u32,
     event: u32,
     block: u32,
@@ -75,31 +73,47 @@ pub(super) struct Clocks {
     latest: Vec<Latest>,
     /// Releases of other lanes' fences before a barrier.
     handed_on: Vec<Node>,
+    /// What has been released to the block alone through an atomic variable, by its address, and the variable's
+    /// `stores` then: a later store begins anew.
+    local: HashMap<usize, (Node, u32)>,
+}
+
+/// The synchronisation of one launch.
+#[derive(Default)]
+pub(super) struct Clocks {
+    /// The block that runs, and the other ones that have started, by their slots.
+    here: BlockClocks,
+    others: Vec<BlockClocks>,
+    slot: usize,
+    /// Whether the launch has gone from one block to another before the end of the first.
+    interleaved: bool,
     releases: Releases,
     variables: HashMap<usize, Variable>,
     /// Whether something has been released to other blocks.
     orders_blocks: bool,
 }
 
+/// Makes what belongs to slot `to` the one at hand, where what belongs to slot `from` was.
+pub(super) fn exchange<T: Default>(here: &mut T, others: &mut Vec<T>, from: usize, to: usize) {
+    let slots = others.len().max(from.max(to) + 1);
+    others.resize_with(slots, T::default);
+    core::mem::swap(here, &mut others[from]);
+    core::mem::swap(here, &mut others[to]);
+}
+
 fn is_wide(scope: Scope) -> bool {
     scope != Scope::Block
 }
 
-impl Clocks {
-    /// Forgets the launch before.
-    pub fn start_launch(&mut self) {
-        self.releases.clear();
-        self.variables.clear();
-        self.orders_blocks = false;
-    }
-
-    pub fn start_block(&mut self, run: u32, lanes: usize) {
+impl BlockClocks {
+    fn start(&mut self, run: u32, lanes: usize) {
         self.run = run;
         (self.event, self.block) = (0, 0);
         self.warps.clear();
         self.warps.resize(lanes.div_ceil(32), 0);
         self.lanes.clear();
         self.lanes.resize(lanes, 0);
+        self.local.clear();
         if self.known_differs || self.known.len() != lanes {
             self.known.clear();
             self.known.resize(lanes, [0; 32]);
@@ -119,33 +133,64 @@ impl Clocks {
             self.fenced = false;
         }
     }
+}
+
+impl Clocks {
+    /// Forgets the launch before.
+    pub fn start_launch(&mut self) {
+        self.releases.clear();
+        self.variables.clear();
+        self.orders_blocks = false;
+        self.interleaved = false;
+    }
+
+    /// Starts block `run` in the slot at hand.
+    pub fn start_block(&mut self, run: u32, lanes: usize) {
+        self.here.start(run, lanes);
+    }
+
+    /// Goes on with the block of another slot; gives its number.
+    pub fn switch_to(&mut self, slot: usize) -> u32 {
+        if slot != self.slot {
+            self.interleaved = true;
+            exchange(&mut self.here, &mut self.others, self.slot, slot);
+            self.slot = slot;
+        }
+        self.here.run
+    }
+
+    /// Whether a block may have gone on behind accesses of others that came later than its first ones.
+    #[inline]
+    pub fn interleaves(&self) -> bool {
+        self.interleaved
+    }
 
     /// A lane's clock.
     #[inline]
     pub fn clock(&self, lane: u32) -> u32 {
-        self.lanes[lane as usize]
-            .max(self.warps[lane as usize / 32])
-            .max(self.block)
+        self.here.lanes[lane as usize]
+            .max(self.here.warps[lane as usize / 32])
+            .max(self.here.block)
     }
 
     /// Whether an access of this block at this clock is before everything that follows in the block.
     #[inline]
     pub fn before_barrier(&self, clock: u32) -> bool {
-        clock < self.block
+        clock < self.here.block
     }
 
     /// Whether the access of block `run`, lane `other` at `clock` is before what `lane` does now, by what is
     /// no matter of atomic variables.
     #[inline]
     pub fn ordered_in_block(&self, lane: u32, (run, other, clock): (u32, u32, u32)) -> bool {
-        if run == self.run {
-            if other == lane || clock < self.block {
+        if run == self.here.run {
+            if other == lane || clock < self.here.block {
                 return true;
             }
             if other / 32 == lane / 32
-                && (clock < self.warps[lane as usize / 32]
-                    || (self.known_differs
-                        && clock < self.known[lane as usize][other as usize % 32]))
+                && (clock < self.here.warps[lane as usize / 32]
+                    || (self.here.known_differs
+                        && clock < self.here.known[lane as usize][other as usize % 32]))
             {
                 return true;
             }
@@ -162,8 +207,8 @@ impl Clocks {
         access: (u32, u32, u32),
         variable: impl FnOnce() -> Option<usize>,
     ) -> bool {
-        let node = match self.fenced {
-            true => self.acquired[lane as usize],
+        let node = match self.here.fenced {
+            true => self.here.acquired[lane as usize],
             false => 0,
         };
         node != 0 && self.releases.reach(node, access, variable())
@@ -177,39 +222,39 @@ impl Clocks {
 
     /// All lanes of the block have met.
     pub fn barrier(&mut self) {
-        self.event += 1;
-        if self.fenced {
-            let all: Vec<u32> = (0..self.lanes.len() as u32).collect();
+        self.here.event += 1;
+        if self.here.fenced {
+            let all: Vec<u32> = (0..self.here.lanes.len() as u32).collect();
             self.share(&all);
         }
-        self.block = self.event;
+        self.here.block = self.here.event;
     }
 
     /// The lanes of `mask` of the warp that begins with lane `first` have met in a `sync_warp`.
     pub fn sync_warp(&mut self, first: u32, mask: u32) {
-        self.event += 1;
+        self.here.event += 1;
         let lanes: Vec<u32> = super::super::order::lanes_of(first, mask).collect();
-        if self.fenced {
+        if self.here.fenced {
             self.share(&lanes);
         }
-        let in_warp = (self.lanes.len() as u32 - first).min(32);
+        let in_warp = (self.here.lanes.len() as u32 - first).min(32);
         if lanes.len() as u32 == in_warp {
-            self.warps[first as usize / 32] = self.event;
+            self.here.warps[first as usize / 32] = self.here.event;
             return;
         }
-        self.known_differs = true;
+        self.here.known_differs = true;
         let mut known = [0; 32];
         for lane in &lanes {
-            for (all, one) in known.iter_mut().zip(&self.known[*lane as usize]) {
+            for (all, one) in known.iter_mut().zip(&self.here.known[*lane as usize]) {
                 *all = (*all).max(*one);
             }
         }
         for lane in &lanes {
-            known[*lane as usize % 32] = self.event;
+            known[*lane as usize % 32] = self.here.event;
         }
         for lane in &lanes {
-            self.known[*lane as usize] = known;
-            self.lanes[*lane as usize] = self.event;
+            self.here.known[*lane as usize] = known;
+            self.here.lanes[*lane as usize] = self.here.event;
         }
     }
 
@@ -220,16 +265,16 @@ impl Clocks {
         let mut events = Vec::new();
         for lane in lanes {
             let i = *lane as usize;
-            acquired = self.releases.join(acquired, self.acquired[i]);
-            handed_on = self.releases.join(handed_on, self.handed_on[i]);
+            acquired = self.releases.join(acquired, self.here.acquired[i]);
+            handed_on = self.releases.join(handed_on, self.here.handed_on[i]);
             let [device, local] = self.pending_of(*lane);
             pending = [
                 self.releases.join(pending[0], device),
                 self.releases.join(pending[1], local),
             ];
             // Earlier ones have been handed on by the barrier behind them.
-            let fence = &self.fences[i];
-            if fence.wide && fence.event > self.block {
+            let fence = &self.here.fences[i];
+            if fence.wide && fence.event > self.here.block {
                 events.push((*lane, fence.event));
                 let before = fence.acquired;
                 handed_on = self.releases.join(handed_on, before);
@@ -237,9 +282,9 @@ impl Clocks {
         }
         if !events.is_empty() {
             // What was before the last barrier has been fenced by whoever fenced since.
-            let block = self.block;
+            let block = self.here.block;
             let node = self.releases.add(Release {
-                run: self.run,
+                run: self.here.run,
                 lane: events[0].0,
                 block,
                 events: events.into(),
@@ -249,49 +294,52 @@ impl Clocks {
         }
         for lane in lanes {
             let i = *lane as usize;
-            self.acquired[i] = acquired;
-            self.handed_on[i] = handed_on;
-            self.pending[i] = pending;
+            self.here.acquired[i] = acquired;
+            self.here.handed_on[i] = handed_on;
+            self.here.pending[i] = pending;
         }
     }
 
     /// A fence of a lane.
     pub fn fence(&mut self, lane: u32, scope: Scope) {
-        self.fenced = true;
+        self.here.fenced = true;
         let i = lane as usize;
         self.acquire(lane, scope);
-        self.event += 1;
-        self.lanes[i] = self.event;
-        self.fences[i] = Fence {
-            event: self.event,
+        self.here.event += 1;
+        self.here.lanes[i] = self.here.event;
+        self.here.fences[i] = Fence {
+            event: self.here.event,
             wide: is_wide(scope),
-            warp: self.warps[i / 32],
-            block: self.block,
-            known: self.known_differs.then(|| Box::new(self.known[i])),
-            acquired: self.acquired[i],
+            warp: self.here.warps[i / 32],
+            block: self.here.block,
+            known: self
+                .here
+                .known_differs
+                .then(|| Box::new(self.here.known[i])),
+            acquired: self.here.acquired[i],
         };
     }
 
     fn acquire(&mut self, lane: u32, scope: Scope) {
         let i = lane as usize;
         let [device, local] = self.pending_of(lane);
-        self.acquired[i] = self.releases.join(self.acquired[i], local);
-        self.pending[i] = [device, 0];
+        self.here.acquired[i] = self.releases.join(self.here.acquired[i], local);
+        self.here.pending[i] = [device, 0];
         if is_wide(scope) {
-            self.acquired[i] = self.releases.join(self.acquired[i], device);
-            self.pending[i] = [0; 2];
+            self.here.acquired[i] = self.releases.join(self.here.acquired[i], device);
+            self.here.pending[i] = [0; 2];
         }
     }
 
     /// What a lane's next fence acquires, all in `pending`.
     fn pending_of(&mut self, lane: u32) -> [Node; 2] {
         let i = lane as usize;
-        let [device, local] = std::mem::take(&mut self.latest[i]).nodes;
-        self.pending[i] = [
-            self.releases.join(self.pending[i][0], device),
-            self.releases.join(self.pending[i][1], local),
+        let [device, local] = std::mem::take(&mut self.here.latest[i]).nodes;
+        self.here.pending[i] = [
+            self.releases.join(self.here.pending[i][0], device),
+            self.releases.join(self.here.pending[i][1], local),
         ];
-        self.pending[i]
+        self.here.pending[i]
     }
 
     /// An atomic operation of a lane on the variable at `address`.
@@ -308,7 +356,7 @@ impl Clocks {
             matches!(order, Acquire | AcqRel | SeqCst) && touch != Touch::Store,
             matches!(order, Rel | AcqRel | SeqCst) && touch != Touch::Load,
         );
-        if !self.fenced && self.variables.is_empty() && !releases {
+        if !self.here.fenced && self.variables.is_empty() && !releases {
             return;
         }
         if releases {
@@ -316,22 +364,22 @@ impl Clocks {
         }
         let i = lane as usize;
         let mut variable = self.variables.get(&address).copied().unwrap_or_default();
-        if variable.run != self.run {
-            (variable.local, variable.run) = (0, self.run);
-        }
-        if touch != Touch::Store && (variable.device != 0 || variable.local != 0) {
-            self.fenced = true;
-            let latest = self.latest[i];
+        let local = self.here.local.get(&address);
+        let local = local.filter(|(_, stores)| *stores == variable.stores);
+        let mut local = local.map_or(0, |(node, _)| *node);
+        if touch != Touch::Store && (variable.device != 0 || local != 0) {
+            self.here.fenced = true;
+            let latest = self.here.latest[i];
             let again = (latest.address, latest.stores) == (address, variable.stores);
             if !again {
                 self.pending_of(lane);
             }
-            self.latest[i] = Latest {
+            self.here.latest[i] = Latest {
                 address,
                 stores: variable.stores,
                 nodes: match is_wide(scope) {
-                    true => [variable.device, variable.local],
-                    false => [if again { latest.nodes[0] } else { 0 }, variable.local],
+                    true => [variable.device, local],
+                    false => [if again { latest.nodes[0] } else { 0 }, local],
                 },
             };
             if acquires {
@@ -341,19 +389,20 @@ impl Clocks {
         match touch {
             Touch::Load => return,
             Touch::Store => {
-                (variable.device, variable.local) = (0, 0);
+                (variable.device, local) = (0, 0);
                 variable.stores += 1;
             }
             Touch::Update => {}
         }
-        if self.fenced {
-            let fence = self.fences[i].clone();
-            if fence.event > 0 || self.handed_on[i] != 0 {
-                variable.local = self.release(lane, &fence, address, variable.local);
+        if self.here.fenced {
+            let fence = self.here.fences[i].clone();
+            if fence.event > 0 || self.here.handed_on[i] != 0 {
+                local = self.release(lane, &fence, address, local);
+                self.here.local.insert(address, (local, variable.stores));
                 if is_wide(scope) && (fence.event == 0 || fence.wide) {
                     variable.device = self.release(lane, &fence, address, variable.device);
                 } else if is_wide(scope) {
-                    variable.device = self.releases.join(variable.device, self.handed_on[i]);
+                    variable.device = self.releases.join(variable.device, self.here.handed_on[i]);
                 }
             }
         }
@@ -366,14 +415,15 @@ impl Clocks {
     fn release(&mut self, lane: u32, fence: &Fence, variable: usize, before: Node) -> Node {
         let own = self.clock(lane) + 1;
         let latest = self.releases.get(before);
-        if (latest.run, latest.lane, latest.event, latest.own) == (self.run, lane, fence.event, own)
+        if (latest.run, latest.lane, latest.event, latest.own)
+            == (self.here.run, lane, fence.event, own)
         {
             return before;
         }
-        let handed_on = self.handed_on[lane as usize];
+        let handed_on = self.here.handed_on[lane as usize];
         let before = self.releases.join(before, handed_on);
         self.releases.add(Release {
-            run: self.run,
+            run: self.here.run,
             lane,
             event: fence.event,
             warp: fence.warp,

@@ -156,7 +156,13 @@ impl Entry {
             })
     }
 
-    /// The first of these accesses that `me`, of the same block or of another, races with.
+    /// The kinds of accesses of a block that race with this one.
+    #[inline]
+    fn conflicts(&self, block: u32) -> Kinds {
+        CONFLICTS[usize::from(block == self.run)][self.code()]
+    }
+
+    /// The first of these accesses that `me` races with. They are of one block, or of several (`mixed`).
     #[inline]
     pub fn race(
         &self,
@@ -164,17 +170,18 @@ impl Entry {
         clocks: &mut Clocks,
         me: &Self,
         address: usize,
-        same_block: bool,
+        mixed: bool,
     ) -> Option<Self> {
-        // The common case.
-        let conflicts = CONFLICTS[usize::from(same_block)][me.code()];
-        if self.run == 0 || self.kinds() & conflicts == 0 {
+        // The common case. What races within a block does so between two as well.
+        let block = if mixed { 0 } else { self.run };
+        if self.run == 0 || self.kinds() & me.conflicts(block) == 0 {
             return None;
         }
         if self.is_list() {
-            return lists.race(*self, clocks, me, address, conflicts);
+            return lists.race(*self, clocks, me, address);
         }
-        (!self.is_before(clocks, me, address)).then_some(*self)
+        let races = !mixed || self.kinds() & me.conflicts(self.run) != 0;
+        (races && !self.is_before(clocks, me, address)).then_some(*self)
     }
 }
 
@@ -190,6 +197,17 @@ impl Group {
     fn of(entry: Entry) -> Self {
         let lanes = 1 << (entry.lane() % 32);
         Self { entry, lanes }
+    }
+
+    /// Whether an earlier group of a block need not be known any more, now that this one is: what is behind this one
+    /// is behind that one.
+    fn stands_for(&self, old: &Self) -> bool {
+        let (new, old_entry) = (&self.entry, &old.entry);
+        new.run == old_entry.run
+            && new.lane() / 32 == old_entry.lane() / 32
+            && old.lanes & !self.lanes == 0
+            && old_entry.clock <= new.clock
+            && new.stands_for(old_entry)
     }
 }
 
@@ -288,14 +306,23 @@ impl Lists {
         recent.tag = LIST | u64::from(kinds);
     }
 
-    /// Adds the accesses of one block to those of earlier ones.
-    pub fn merge(&mut self, foreign: &mut Entry, recent: Entry) {
+    /// Adds the accesses of one block to those of others; it may have been here before (`again`).
+    pub fn merge(&mut self, foreign: &mut Entry, recent: Entry, again: bool) {
         let mut added = match recent.is_list() {
             true => std::mem::take(&mut self.all[recent.clock as usize]),
             false => vec![Group::of(recent)],
         };
         let groups = self.list_of(foreign);
-        added.drain(..).for_each(|group| push(groups, group));
+        for group in added.drain(..) {
+            let old = match again {
+                true => groups.iter_mut().find(|old| group.stands_for(old)),
+                false => None,
+            };
+            match old {
+                Some(old) => *old = group,
+                None => push(groups, group),
+            }
+        }
         foreign.run = recent.run;
         foreign.tag |= u64::from(recent.kinds());
         if recent.is_list() {
@@ -305,16 +332,11 @@ impl Lists {
         }
     }
 
-    fn race(
-        &self,
-        list: Entry,
-        clocks: &mut Clocks,
-        me: &Entry,
-        address: usize,
-        kinds: Kinds,
-    ) -> Option<Entry> {
-        let groups = self.all[list.clock as usize].iter();
-        for group in groups.filter(|group| group.entry.kinds() & kinds != 0) {
+    fn race(&self, list: Entry, clocks: &mut Clocks, me: &Entry, address: usize) -> Option<Entry> {
+        for group in &self.all[list.clock as usize] {
+            if group.entry.kinds() & me.conflicts(group.entry.run) == 0 {
+                continue;
+            }
             let mut left = group.lanes;
             while left != 0 {
                 let lane = group.entry.lane() / 32 * 32 + left.trailing_zeros();

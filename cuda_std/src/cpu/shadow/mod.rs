@@ -1,8 +1,9 @@
 //! The sanitizer: follows every access of a launch.
 //!
-//! A launch that is followed runs its blocks one after the other on one thread, so nothing here is shared
-//! and a report is the same whenever the launch is repeated. That the blocks do not overlap hides nothing:
-//! what counts is whether an order between two accesses is enforced ([`clocks`]), not which came first.
+//! A launch that is followed runs on one thread, one block at a time, and goes from one block to another only where
+//! that waits or the order's seed says so; so nothing here is shared and a report is the same whenever the launch is
+//! repeated. That most blocks do not overlap hides nothing: what counts is whether an order between two accesses is
+//! enforced ([`clocks`]), not which came first.
 
 mod cells;
 mod clocks;
@@ -18,8 +19,8 @@ use core::{
 use std::sync::Arc;
 
 use cells::{PAGE, Pages};
-use clocks::Clocks;
 pub(super) use clocks::Touch;
+use clocks::{Clocks, exchange};
 use copies::UnderWay;
 pub(super) use copies::{copies_are_done, copy_starts};
 use entry::{Entry, Lists};
@@ -68,15 +69,19 @@ pub(super) struct Access {
 #[derive(Default)]
 pub(super) struct Tracker {
     checks: Checks,
-    /// The number of the launch's first block, and of the block that runs. Numbers go on from launch to
-    /// launch, so that what is left of earlier ones is known as such.
+    /// The number of the launch's first block, of the one that started last, and of the one that runs. Numbers go on
+    /// from launch to launch, so that what is left of earlier ones is known as such.
     launch: u32,
+    started: u32,
     run: u32,
     /// Whether all of the launch's memory has been told of ([`memory::allocated`]).
     all_known: bool,
     clocks: Clocks,
     lists: Lists,
+    /// The copies of the block that runs, and those of the other ones that have started, by their slots.
     under_way: UnderWay,
+    others_under_way: Vec<UnderWay>,
+    slot: usize,
     pages: Pages,
     allocations: Vec<Arc<Allocation>>,
 }
@@ -128,11 +133,12 @@ impl Following {
     pub fn start(checks: Checks, blocks: u64, views: &[usize]) -> Self {
         let mut tracker = KEPT.take().unwrap_or_default();
         tracker.pages.trim();
-        if u64::from(u32::MAX - 1 - tracker.run) < blocks {
+        if u64::from(u32::MAX - 1 - tracker.started) < blocks {
             *tracker = Tracker::default();
         }
         tracker.checks = checks;
-        tracker.launch = tracker.run + 1;
+        tracker.launch = tracker.started + 1;
+        tracker.switch_to(0);
         tracker.lists.clear();
         tracker.clocks.start_launch();
         tracker.allocations.clear();
@@ -257,9 +263,20 @@ pub(super) fn follow(view: usize, access: Access) {
 }
 
 impl Tracker {
+    /// Goes on with the block of another slot, or makes it the one where the next block starts.
+    pub fn switch_to(&mut self, slot: usize) {
+        if slot != self.slot {
+            let (here, others) = (&mut self.under_way, &mut self.others_under_way);
+            exchange(here, others, self.slot, slot);
+            self.slot = slot;
+            self.run = self.clocks.switch_to(slot);
+        }
+    }
+
     /// Starts the launch's next block.
     pub fn start_block(&mut self, lanes: usize) {
-        self.run += 1;
+        self.started += 1;
+        self.run = self.started;
         self.clocks.start_block(self.run, lanes);
         self.under_way.clear();
     }

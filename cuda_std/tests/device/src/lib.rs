@@ -17,4 +17,5 @@ pub mod memory;
 pub mod names;
 pub mod random;
 pub mod threads;
+pub mod waits;
 pub mod warps;

@@ -380,10 +380,7 @@ fn load_a_kernel(
 ) -> (crate::Result<u32>, [usize; 2]) {
     driver.attribute(DeviceAttribute::ComputeCapabilityMajor as i32, major);
     let backend = CudaBackend::open(0).expect("the device opens");
-    let kernel = <reduce::Sum<f32> as reduce::Kernels>::FIRST
-        .into_iter()
-        .find(|kernel| kernel.name.starts_with("reduce_best__"))
-        .expect("the last rung");
+    let kernel = <reduce::Sum<f32> as reduce::Kernels>::BEST.descriptor();
     if let Some(code) = refusal {
         // Behind the question whose the thread's context is.
         driver.arm(Plan::Once, 2, code);

@@ -1,29 +1,32 @@
 //! Reductions along an axis of a matrix: the request that columns and rows share.
 
-mod plan;
-mod prepared;
+use std::{fmt, marker::PhantomData};
 
-use std::fmt;
-
-use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{
     Family,
-    axis::{Along, Element as GpuElement, Mean, Sum},
+    axis::{Element as GpuElement, Mean, Sum},
     columns::{self as gpu_columns, Kernels as ColumnKernels},
     reduce::{Max, Min},
     rows::{self as gpu_rows, Kernels as RowKernels},
 };
 
-pub(super) use plan::{Argument, Plan, Problem};
-pub use prepared::PreparedAxis;
-
-use super::{choose, columns, made::Made, rows, sealed::Sealed};
+use super::{
+    columns,
+    plan::{Place, Plan},
+    request::{Destination, New, Operation, Prepared, Request, Shape},
+    rows,
+    sealed::Sealed,
+};
 use crate::{
     buffer::{Element, Vector},
     device::Device,
     error::{Error, Result},
     matrix::MatrixView,
+    named::named,
 };
+
+pub use gpu_columns::Variant as ColumnsVariant;
+pub use gpu_rows::Variant as RowsVariant;
 
 /// An element that can be reduced along an axis: `u8 u16 i32 u32 f32 f64`.
 pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
@@ -34,7 +37,12 @@ pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
     const MOST_ADDENDS: usize;
 
     #[doc(hidden)]
-    fn kernels(operator: AxisOperator) -> Kernels;
+    fn plan(
+        axis: Axis,
+        operator: AxisOperator,
+        plan: &mut Plan<'_>,
+        matrix: Rows<Self>,
+    ) -> Result<()>;
 }
 
 /// What is computed along an axis.
@@ -50,19 +58,12 @@ pub enum AxisOperator {
     Max,
 }
 
-impl AxisOperator {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Sum, Self::Mean, Self::Min, Self::Max];
-
-    /// The operator's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
-    }
+named! {
+    AxisOperator, "operator of a reduction along an axis":
+    Sum = "sum",
+    Mean = "mean",
+    Min = "min",
+    Max = "max",
 }
 
 /// What one result belongs to.
@@ -72,6 +73,12 @@ pub enum Axis {
     Columns,
     /// A row: the reduction runs along x.
     Rows,
+}
+
+named! {
+    Axis, "axis":
+    Columns = "columns",
+    Rows = "rows",
 }
 
 impl Axis {
@@ -107,40 +114,27 @@ impl Axis {
     }
 }
 
-/// The kernels of a reduction along an axis, with its types erased.
+/// A matrix that has elements, and where they are.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct Kernels {
-    pub(super) columns: [&'static KernelDescriptor; gpu_columns::FAMILY.variants.len()],
-    pub(super) fold: &'static KernelDescriptor,
-    pub(super) rows: [&'static KernelDescriptor; gpu_rows::FAMILY.variants.len()],
-    pub(super) finish: &'static KernelDescriptor,
-    pub(super) long: &'static KernelDescriptor,
-    pub(super) element_bytes: usize,
-    pub(super) part_bytes: usize,
-    pub(super) total_bytes: usize,
-    /// The bytes of the total of no elements.
-    identity: [u8; 8],
+pub struct Rows<T> {
+    pub(super) elements: Place<T>,
+    pub(super) height: usize,
+    pub(super) width: usize,
 }
 
-impl Kernels {
-    fn of<A: ColumnKernels + RowKernels>() -> Self
-    where
-        A::Acc: Element,
-    {
-        let mut identity = [0; 8];
-        identity[..size_of::<A::Acc>()].copy_from_slice(bytemuck::bytes_of(&A::IDENTITY));
-        Self {
-            columns: A::COLUMNS,
-            fold: A::FOLD,
-            rows: A::ROWS,
-            finish: A::FINISH,
-            long: A::LONG,
-            element_bytes: size_of::<A::In>(),
-            part_bytes: size_of::<<A as Along>::Part>(),
-            total_bytes: size_of::<A::Acc>(),
-            identity,
-        }
+/// Plans the launches of a reduction along an axis.
+fn along<A: ColumnKernels + RowKernels>(
+    axis: Axis,
+    plan: &mut Plan<'_>,
+    matrix: Rows<A::In>,
+) -> Result<()>
+where
+    A::Acc: Element,
+{
+    match axis {
+        Axis::Columns => columns::plan::<A>(plan, matrix),
+        Axis::Rows => rows::plan::<A>(plan, matrix),
     }
 }
 
@@ -150,12 +144,17 @@ macro_rules! reducible {
             type Sum = <$ty as GpuElement>::Sum;
             const MOST_ADDENDS: usize = <$ty as GpuElement>::MOST;
 
-            fn kernels(operator: AxisOperator) -> Kernels {
+            fn plan(
+                axis: Axis,
+                operator: AxisOperator,
+                plan: &mut Plan<'_>,
+                matrix: Rows<Self>,
+            ) -> Result<()> {
                 match operator {
-                    AxisOperator::Sum => Kernels::of::<Sum<$ty>>(),
-                    AxisOperator::Mean => Kernels::of::<Mean<$ty>>(),
-                    AxisOperator::Min => Kernels::of::<Min<$ty>>(),
-                    AxisOperator::Max => Kernels::of::<Max<$ty>>(),
+                    AxisOperator::Sum => along::<Sum<$ty>>(axis, plan, matrix),
+                    AxisOperator::Mean => along::<Mean<$ty>>(axis, plan, matrix),
+                    AxisOperator::Min => along::<Min<$ty>>(axis, plan, matrix),
+                    AxisOperator::Max => along::<Max<$ty>>(axis, plan, matrix),
                 }
             }
         }
@@ -186,12 +185,8 @@ impl Device {
         matrix: impl Into<MatrixView<'a, T>>,
         axis: Axis,
     ) -> AxisRequest<'a, T> {
-        AxisRequest {
-            device: self.clone(),
-            input: matrix.into(),
-            axis,
-            variant: None,
-        }
+        let input = matrix.into();
+        Request::new(self, Along { input, axis })
     }
 
     /// The sum of each column of `matrix`: see [`AxisRequest::sum`].
@@ -239,21 +234,38 @@ impl Device {
     }
 }
 
-/// A reduction along an axis that is to be done. Any shape; the result has an element per column or row.
+/// A matrix and an axis, of a reduction whose operator is yet to come.
 #[derive(Debug, Clone)]
-#[must_use = "a request does nothing until an operation is asked of it"]
-pub struct AxisRequest<'a, T> {
-    device: Device,
+pub struct Along<'a, T> {
     input: MatrixView<'a, T>,
     axis: Axis,
-    variant: Option<String>,
 }
 
-impl<'a, T: AxisReducible> AxisRequest<'a, T> {
-    /// Uses the variant called `name`: see the families `columns` and `rows`.
-    pub fn variant(mut self, name: impl Into<String>) -> Self {
-        self.variant = Some(name.into());
-        self
+/// A reduction along an axis, whose results are of type `O`. Its workspace has the totals of blocks that share a column or a
+/// row. Columns, `best`: 8 bytes for each column of the 512 bytes that a block takes, of two blocks per multiprocessor or one
+/// per 4096 rows, whichever are more; and 8 for each element of the least multiple of a row that is one of 16 bytes. Rows,
+/// `best`: where blocks share rows of 32 KiB and more, 8 per block, which takes at least as much, and 4 per row;
+/// `chunk_atomic`: 8 per row. Otherwise none.
+#[derive(Debug, Clone)]
+pub struct AxisReduction<'a, T, O> {
+    along: Along<'a, T>,
+    operator: AxisOperator,
+    results: PhantomData<fn() -> O>,
+}
+
+/// A reduction along an axis that is to be done. Any shape; the result has an element per column or row.
+pub type AxisRequest<'a, T, D = New> = Request<Along<'a, T>, D>;
+/// A reduction along an axis whose variant is chosen and whose results have their place.
+pub type PreparedAxis<'a, T, O, R = Vector<O>> = Prepared<AxisReduction<'a, T, O>, R>;
+
+/// What preparing a reduction of `T`s to `O`s gives.
+type Ready<'a, T, O, D> = Result<PreparedAxis<'a, T, O, <D as Destination<Vector<O>>>::Claimed>>;
+
+impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
+    /// Overwrites `place` with the results, instead of making a new array: a [`Vector`], a `&mut Vector` or a
+    /// [`VectorViewMut`](crate::VectorViewMut) of an element per column or row.
+    pub fn output_to<E>(self, place: E) -> AxisRequest<'a, T, E> {
+        self.with(|along, _| (along, place))
     }
 
     /// The sums; 0 where there are no elements along the axis.
@@ -267,8 +279,11 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
     /// [`Error::Invalid`] if there are so many integers along the axis that a sum could overflow
     /// ([`AxisReducible::MOST_ADDENDS`]); [`Error::UnknownVariant`], [`Error::NotEligible`],
     /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
-    pub fn sum(self) -> Result<Vector<T::Sum>> {
-        self.prepare_sum()?.run()
+    pub fn sum(self) -> Result<D::Claimed>
+    where
+        D: Destination<Vector<T::Sum>>,
+    {
+        self.prepare_sum()?.made()
     }
 
     /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`. Of integers the exact sum
@@ -277,8 +292,11 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
     ///
     /// # Errors
     /// As for [`sum`](Self::sum); [`Error::Invalid`] too if there are no elements along the axis.
-    pub fn mean(self) -> Result<Vector<f64>> {
-        self.prepare_mean()?.run()
+    pub fn mean(self) -> Result<D::Claimed>
+    where
+        D: Destination<Vector<f64>>,
+    {
+        self.prepare_mean()?.made()
     }
 
     /// The least elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from that
@@ -286,8 +304,11 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
     ///
     /// # Errors
     /// As for [`mean`](Self::mean), but nothing overflows.
-    pub fn min(self) -> Result<Vector<T>> {
-        self.prepare_min()?.run()
+    pub fn min(self) -> Result<D::Claimed>
+    where
+        D: Destination<Vector<T>>,
+    {
+        self.prepare_min()?.made()
     }
 
     /// The greatest elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from
@@ -295,60 +316,99 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
     ///
     /// # Errors
     /// As for [`min`](Self::min).
-    pub fn max(self) -> Result<Vector<T>> {
-        self.prepare_max()?.run()
+    pub fn max(self) -> Result<D::Claimed>
+    where
+        D: Destination<Vector<T>>,
+    {
+        self.prepare_max()?.made()
     }
 
     /// Chooses the variant for [`sum`](Self::sum) and makes room, so that the work can be queued repeatedly.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum).
-    pub fn prepare_sum(self) -> Result<PreparedAxis<'a, T, T::Sum>> {
-        self.prepare(AxisOperator::Sum)
+    pub fn prepare_sum(self) -> Ready<'a, T, T::Sum, D>
+    where
+        D: Destination<Vector<T::Sum>>,
+    {
+        self.by(AxisOperator::Sum)
     }
 
     /// As [`prepare_sum`](Self::prepare_sum), for [`mean`](Self::mean).
     ///
     /// # Errors
     /// As for [`mean`](Self::mean).
-    pub fn prepare_mean(self) -> Result<PreparedAxis<'a, T, f64>> {
-        self.prepare(AxisOperator::Mean)
+    pub fn prepare_mean(self) -> Ready<'a, T, f64, D>
+    where
+        D: Destination<Vector<f64>>,
+    {
+        self.by(AxisOperator::Mean)
     }
 
     /// As [`prepare_sum`](Self::prepare_sum), for [`min`](Self::min).
     ///
     /// # Errors
     /// As for [`min`](Self::min).
-    pub fn prepare_min(self) -> Result<PreparedAxis<'a, T, T>> {
-        self.prepare(AxisOperator::Min)
+    pub fn prepare_min(self) -> Ready<'a, T, T, D>
+    where
+        D: Destination<Vector<T>>,
+    {
+        self.by(AxisOperator::Min)
     }
 
     /// As [`prepare_sum`](Self::prepare_sum), for [`max`](Self::max).
     ///
     /// # Errors
     /// As for [`max`](Self::max).
-    pub fn prepare_max(self) -> Result<PreparedAxis<'a, T, T>> {
-        self.prepare(AxisOperator::Max)
+    pub fn prepare_max(self) -> Ready<'a, T, T, D>
+    where
+        D: Destination<Vector<T>>,
+    {
+        self.by(AxisOperator::Max)
     }
 
     /// `O` is the type that the operator gives.
-    fn prepare<O: Element>(self, operator: AxisOperator) -> Result<PreparedAxis<'a, T, O>> {
-        let Self {
-            device,
-            input,
-            axis,
-            variant,
-        } = self;
-        let operation = axis.operation(operator);
-        device.require_same(operation, input.device())?;
-        let choice = choose(axis.family(), variant.as_deref())?;
+    fn by<O: Element>(self, operator: AxisOperator) -> Ready<'a, T, O, D>
+    where
+        D: Destination<Vector<O>>,
+    {
+        let reduction = |along, to| {
+            let results = PhantomData;
+            let reduction = AxisReduction {
+                along,
+                operator,
+                results,
+            };
+            (reduction, to)
+        };
+        self.with(reduction).prepare()
+    }
+}
+
+impl<T: AxisReducible, O: Element> Operation for AxisReduction<'_, T, O> {
+    type Output = Vector<O>;
+
+    fn name(&self) -> &'static str {
+        self.along.axis.operation(self.operator)
+    }
+
+    fn family(&self) -> &'static Family {
+        self.along.axis.family()
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let (operator, Along { input, axis }) = (self.operator, &self.along);
+        let elements = plan.input(input.as_vector())?;
+        let (height, width) = (input.height(), input.width());
         let (results, addends) = match axis {
-            Axis::Columns => (input.width(), input.height()),
-            Axis::Rows => (input.height(), input.width()),
+            Axis::Columns => (width, height),
+            Axis::Rows => (height, width),
+        };
+        let refuse = |required: String, given: String| {
+            Err(Error::invalid(axis.operation(operator), required, given))
         };
         if results > 0 && addends == 0 && operator != AxisOperator::Sum {
-            let required = format!("at least one {}", axis.along());
-            return Err(Error::invalid(operation, required, "none"));
+            return refuse(format!("at least one {}", axis.along()), "none".to_owned());
         }
         let adds = matches!(operator, AxisOperator::Sum | AxisOperator::Mean);
         if results > 0 && adds && addends > T::MOST_ADDENDS {
@@ -357,37 +417,19 @@ impl<'a, T: AxisReducible> AxisRequest<'a, T> {
                 T::MOST_ADDENDS,
                 axis.along()
             );
-            return Err(Error::invalid(operation, required, format!("{addends}")));
+            return refuse(required, format!("{addends}"));
         }
-        let mut plan = Plan::default();
         if results > 0 && addends > 0 {
-            let problem = Problem {
-                device: &device,
-                family: axis.family(),
-                choice,
-                kernels: T::kernels(operator),
-                address: input.as_vector().address(),
-                height: input.height(),
-                width: input.width(),
+            let matrix = Rows {
+                elements,
+                height,
+                width,
             };
-            match axis {
-                Axis::Columns => columns::plan(&problem, &mut plan)?,
-                Axis::Rows => rows::plan(&problem, &mut plan)?,
-            }
+            T::plan(*axis, operator, plan, matrix)?;
+        } else {
+            plan.clear(Place::<O>::output(results));
         }
-        let output = Vector::uninit(&device, operation, results)?;
-        let workspace = Vector::uninit(&device, operation, plan.bytes)?;
-        Ok(PreparedAxis {
-            operation,
-            identity: T::kernels(operator).identity,
-            device,
-            input,
-            choice,
-            plan,
-            workspace,
-            ready: false,
-            output: Made::at(operation, output),
-        })
+        Ok(Shape::Vector(results))
     }
 }
 

@@ -1,30 +1,20 @@
 //! Launches that fill an output.
 
 use cuda_std::{
-    kernel::{ByValue, KernelDescriptor, LaunchConfig},
+    kernel::{ByValue, Entry, LaunchConfig},
     random::Philox4x32,
 };
 use warpwright_gpu::random::{
-    FAMILY, Kernels, Quad, SETUP,
+    Kernels, Quad, SETUP, Variant,
     policy::{self, Policy},
 };
 
 use super::{OPERATION, RandomGenerator, STREAM};
 use crate::{
     buffer::{Element, VectorViewMut},
-    device::Device,
     error::{Error, Result},
-    launch::RawArgs,
-    ops::{Choice, grid_size},
+    ops::{Choice, plan::Place},
 };
-
-/// A call that fills an output.
-struct Fill<'a, D> {
-    choice: Choice,
-    distribution: D,
-    shared_bytes: u32,
-    owner: &'a Device,
-}
 
 impl RandomGenerator {
     pub(super) fn fill<D: Kernels + ByValue>(
@@ -43,7 +33,7 @@ impl RandomGenerator {
         &mut self,
         distribution: D,
         shared_bytes: u32,
-        output: VectorViewMut<'_, D::Out>,
+        mut output: VectorViewMut<'_, D::Out>,
     ) -> Result<()>
     where
         D::Out: Element,
@@ -69,31 +59,30 @@ impl RandomGenerator {
         }
         // There are elements, so the first one's words are before the end.
         let first = first as u64;
-        let (address, len) = (output.address(), output.len());
-        let states = match &self.states {
-            Some(_) => Some(self.states_at(first / per_quad, choice)?),
-            None => None,
-        };
+        let states = self.states_at(first / per_quad)?;
         // Should a launch fail, the states are those of no place.
         self.forget();
-        let launch = Fill {
-            choice,
-            distribution,
-            shared_bytes,
-            owner: output.device(),
-        };
         match states {
-            Some(states) => self.xorwow(&launch, states, (address, len), first)?,
+            Some(states) => {
+                // A quad's sequence is its number modulo that of the sequences, and all of them are behind the words before.
+                let round = policy::SEQUENCES as u64 * per_quad;
+                let kernel = D::XORWOW[choice.index];
+                let threads = self.numbers(choice, kernel, size_of::<D::Out>()).block;
+                let config = linear(policy::SEQUENCES / threads, threads).with_shared(shared_bytes);
+                let args = (output, distribution, states, first % round);
+                // SAFETY: the states are this generator's own and at the place that the kernel goes on from; a thread for each.
+                unsafe { self.device.queue(OPERATION, kernel, config, args)? };
+            }
             None => {
                 // A launch takes quads whose numbers share their upper word.
                 let mut done = 0;
-                while done < len {
+                while done < output.len() {
                     let at = first + done as u64;
                     let quads = (1 << 32) - (at / per_quad) % (1 << 32);
                     let most = quads * per_quad - at % per_quad;
-                    let part = most.min((len - done) as u64) as usize;
-                    let to = address + (done * size_of::<D::Out>()) as u64;
-                    self.philox(&launch, (to, part), at)?;
+                    let part = most.min((output.len() - done) as u64) as usize;
+                    let to = output.slice_mut(done..done + part)?;
+                    self.philox(choice, distribution, shared_bytes, to, at)?;
                     done += part;
                 }
             }
@@ -108,117 +97,71 @@ impl RandomGenerator {
     /// Launches Philox's kernel for elements `first` and on.
     fn philox<D: Kernels + ByValue>(
         &self,
-        fill: &Fill<'_, D>,
-        (address, len): (u64, usize),
+        choice: Choice,
+        distribution: D,
+        shared_bytes: u32,
+        output: VectorViewMut<'_, D::Out>,
         first: u64,
-    ) -> Result<()> {
-        let Fill {
-            choice,
-            distribution,
-            ..
-        } = *fill;
-        let per_quad = <D::Quad as Quad<D::Out>>::LEN;
-        let kernel = D::PHILOX[choice.index];
-        let mut args = RawArgs::new();
-        args.view(address, len).value(distribution);
+    ) -> Result<()>
+    where
+        D::Out: Element,
+    {
+        let (per_quad, bytes) = (<D::Quad as Quad<D::Out>>::LEN, size_of::<D::Out>());
         // The kernels count from the quad with this upper word, so that the stream's last element is not past 2^64 to them.
         let upper = (first / per_quad as u64) >> 32;
         let base = upper << 32;
-        match choice.variant() {
-            "best" => {
-                let [low, high] = Philox4x32::key(self.sequence);
-                let key = Philox4x32::key(self.seed);
-                args.value(Philox4x32::run_keys(key, [upper as u32, low, high]))
-            }
-            _ => args.value(self.seed).value(self.sequence).value(base),
+        let first = first - base * per_quad as u64;
+        let quads = output.len() / per_quad + 2;
+        let config = |tuned: Policy| {
+            let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
+            let most = multiprocessors * tuned.blocks_per_multiprocessor as usize;
+            let least_per_block = tuned.block * policy::LEAST_PER_THREAD;
+            let blocks = quads.div_ceil(least_per_block).min(most);
+            linear(blocks, tuned.block).with_shared(shared_bytes)
         };
-        args.value(first - base * per_quad as u64);
-        let tuned = self.numbers(choice, kernel, size_of::<D::Out>());
-        let quads = len / per_quad + 2;
-        let multiprocessors = self.device.info().multiprocessors.max(1) as usize;
-        let most = multiprocessors * tuned.blocks_per_multiprocessor as usize;
-        let least_per_block = tuned.block * policy::LEAST_PER_THREAD;
-        let blocks = quads.div_ceil(least_per_block).min(most);
-        self.launch_fill(fill, kernel, [blocks, tuned.block], &args)
-    }
-
-    /// Launches XORWOW's kernel, which goes on from the states at this address.
-    fn xorwow<D: Kernels + ByValue>(
-        &self,
-        fill: &Fill<'_, D>,
-        states: u64,
-        (address, len): (u64, usize),
-        first: u64,
-    ) -> Result<()> {
-        let kernel = D::XORWOW[fill.choice.index];
-        // A quad's sequence is its number modulo that of the sequences, and all of them are behind the words before.
-        let round = (policy::SEQUENCES * <D::Quad as Quad<D::Out>>::LEN) as u64;
-        let first = first % round;
-        let mut args = RawArgs::new();
-        args.view(address, len)
-            .value(fill.distribution)
-            .view(states, policy::STATE_WORDS * policy::SEQUENCES)
-            .value(first);
-        let threads = self.numbers(fill.choice, kernel, size_of::<D::Out>()).block;
-        self.launch_fill(fill, kernel, [policy::SEQUENCES / threads, threads], &args)
-    }
-
-    fn launch_fill<D>(
-        &self,
-        fill: &Fill<'_, D>,
-        kernel: &'static KernelDescriptor,
-        [blocks, threads]: [usize; 2],
-        args: &RawArgs,
-    ) -> Result<()> {
-        let shape = [grid_size(&FAMILY, fill.choice, blocks)?, threads as u32];
-        self.launch(kernel, shape, fill.shared_bytes, args, fill.owner)
+        if Variant::ALL[choice.index] == Variant::Best {
+            let config = config(self.numbers(choice, D::BEST, bytes));
+            let [low, high] = Philox4x32::key(self.sequence);
+            let key = Philox4x32::key(self.seed);
+            let keys = Philox4x32::run_keys(key, [upper as u32, low, high]);
+            let args = (output, distribution, keys, first);
+            // SAFETY: the stream's end was checked.
+            unsafe { self.device.queue(OPERATION, D::BEST, config, args) }
+        } else {
+            let config = config(self.numbers(choice, D::PER_THREAD, bytes));
+            let (seed, sequence) = (self.seed, self.sequence);
+            let args = (output, distribution, seed, sequence, base, first);
+            // SAFETY: as above.
+            unsafe { self.device.queue(OPERATION, D::PER_THREAD, config, args) }
+        }
     }
 
     /// The numbers of the variant's kernel, for elements of `bytes` bytes.
-    fn numbers(&self, choice: Choice, kernel: &KernelDescriptor, bytes: usize) -> Policy {
-        if choice.variant() == "best" {
-            return self.device.policy(kernel, bytes);
+    fn numbers<P>(&self, choice: Choice, kernel: Entry<P>, bytes: usize) -> Policy {
+        if Variant::ALL[choice.index] == Variant::Best {
+            return self.device.policy(kernel.descriptor(), bytes);
         }
         policy::RUNG
     }
 
-    /// The address of XORWOW's states, with the quads before `quad` used up.
-    fn states_at(&self, quad: u64, choice: Choice) -> Result<u64> {
+    /// XORWOW's states, with the quads before `quad` used up; none for a generator without.
+    fn states_at(&self, quad: u64) -> Result<Option<Place<u32>>> {
         let Some(states) = &self.states else {
-            return Err(Error::invalid(
-                OPERATION,
-                "a generator with states",
-                "one without",
-            ));
+            return Ok(None);
         };
-        let address = states.words.view().address();
+        let words = Place::of(states.words.view());
         if states.at != Some(quad) {
-            let mut args = RawArgs::new();
-            args.view(address, states.words.len())
-                .value(self.seed)
-                .value(self.sequence.wrapping_mul(policy::SEQUENCES as u64))
-                .value(quad);
-            let blocks = grid_size(&FAMILY, choice, policy::SEQUENCES / policy::BLOCK)?;
-            let shape = [blocks, policy::BLOCK as u32];
-            self.launch(SETUP, shape, 0, &args, &self.device)?;
+            let config = linear(policy::SEQUENCES / policy::BLOCK, policy::BLOCK);
+            let first = self.sequence.wrapping_mul(policy::SEQUENCES as u64);
+            let args = (words, self.seed, first, quad);
+            // SAFETY: the states are this generator's own; a thread for each.
+            unsafe { self.device.queue(OPERATION, SETUP, config, args)? };
         }
-        Ok(address)
+        Ok(Some(words))
     }
+}
 
-    fn launch(
-        &self,
-        kernel: &'static KernelDescriptor,
-        [blocks, threads]: [u32; 2],
-        shared_bytes: u32,
-        args: &RawArgs,
-        owner: &Device,
-    ) -> Result<()> {
-        let config = LaunchConfig::linear(blocks, threads).with_shared(shared_bytes);
-        // SAFETY: the output is borrowed to be written, the states are this generator's own and at the place
-        // that the kernel goes on from, the grid covers them, and the stream's end was checked.
-        unsafe {
-            self.device
-                .queue(OPERATION, (kernel, config), args, &[owner])
-        }
-    }
+/// A launch of a grid that is small, whatever the problem.
+fn linear(blocks: usize, threads: usize) -> LaunchConfig {
+    LaunchConfig::linear(blocks as u32, threads as u32)
 }

@@ -10,7 +10,10 @@ use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
     error::{Error, Result},
+    named::named,
 };
+
+pub use warpwright_gpu::random::Variant;
 
 /// The name of the operations in errors.
 const OPERATION: &str = "random";
@@ -26,6 +29,12 @@ pub enum Generator {
     Philox,
     /// XORWOW: 65536 sequences side by side, whose states are in device memory.
     Xorwow,
+}
+
+named! {
+    Generator, "generator":
+    Philox = "philox",
+    Xorwow = "xorwow",
 }
 
 /// A float that the distributions are made in: `f32`, `f64`.

@@ -1,13 +1,19 @@
 //! The element types: which kernels a type has, and what its partial results come to.
 
-use cuda_std::{bf16, f16, kernel::KernelDescriptor};
+use cuda_std::{bf16, f16};
 use warpwright_gpu::reduce::{
-    ArgMax, ArgMin, Element as GpuElement, FAMILY, Found, Kernels, Max, Mean, Min, Product,
-    Reduction, Sum, Total,
+    ArgMax, ArgMin, Element as GpuElement, Found, Max, Mean, Min, Product, Reduction, Sum, Total,
 };
 
-use super::{super::sealed::Sealed, Operator};
-use crate::buffer::Element;
+use super::{
+    super::{
+        plan::{Place, Plan},
+        sealed::Sealed,
+    },
+    Operator,
+    plan::plan,
+};
+use crate::{buffer::Element, error::Result};
 
 /// An element that can be reduced: `u8 u16 u32 i32 u64 i64 f32 f64 f16 bf16`.
 pub trait Reducible: Element + GpuElement + Sealed {
@@ -16,7 +22,7 @@ pub trait Reducible: Element + GpuElement + Sealed {
     type Sum: Element + std::fmt::Debug + std::fmt::Display;
 
     #[doc(hidden)]
-    fn passes(operator: Operator) -> Passes;
+    fn plan(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<Place<u8>>;
     #[doc(hidden)]
     fn sum_of(bits: Partial) -> Self::Sum;
     #[doc(hidden)]
@@ -32,30 +38,6 @@ pub trait Reducible: Element + GpuElement + Sealed {
 /// The bytes of a partial result, as the kernels leave them.
 #[doc(hidden)]
 pub type Partial = [u64; 2];
-
-/// The kernels of a reduction, with its types erased.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct Passes {
-    pub(super) first: [&'static KernelDescriptor; FAMILY.variants.len()],
-    pub(super) fold: [&'static KernelDescriptor; 2],
-    pub(super) finish: &'static KernelDescriptor,
-    pub(super) element_bytes: usize,
-    pub(super) partial_bytes: usize,
-}
-
-impl Passes {
-    fn of<R: Kernels>() -> Self {
-        const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
-        Self {
-            first: R::FIRST,
-            fold: R::FOLD,
-            finish: R::FINISH,
-            element_bytes: size_of::<R::In>(),
-            partial_bytes: size_of::<R::Acc>(),
-        }
-    }
-}
 
 /// The value of type `A` at the start of `bits`.
 fn partial<A: Copy>(bits: Partial) -> A {
@@ -83,16 +65,20 @@ macro_rules! reducible {
         impl Reducible for $ty {
             type Sum = $sum;
 
-            fn passes(operator: Operator) -> Passes {
-                match operator {
-                    Operator::Sum => Passes::of::<Sum<$ty>>(),
-                    Operator::Product => Passes::of::<Product<$ty>>(),
-                    Operator::Min => Passes::of::<Min<$ty>>(),
-                    Operator::Max => Passes::of::<Max<$ty>>(),
-                    Operator::ArgMin => Passes::of::<ArgMin<$ty>>(),
-                    Operator::ArgMax => Passes::of::<ArgMax<$ty>>(),
-                    Operator::Mean => Passes::of::<$mean<$ty>>(),
-                }
+            fn plan(
+                operator: Operator,
+                to: &mut Plan<'_>,
+                input: Place<Self>,
+            ) -> Result<Place<u8>> {
+                Ok(match operator {
+                    Operator::Sum => plan::<Sum<$ty>>(to, input)?.cast(),
+                    Operator::Product => plan::<Product<$ty>>(to, input)?.cast(),
+                    Operator::Min => plan::<Min<$ty>>(to, input)?.cast(),
+                    Operator::Max => plan::<Max<$ty>>(to, input)?.cast(),
+                    Operator::ArgMin => plan::<ArgMin<$ty>>(to, input)?.cast(),
+                    Operator::ArgMax => plan::<ArgMax<$ty>>(to, input)?.cast(),
+                    Operator::Mean => plan::<$mean<$ty>>(to, input)?.cast(),
+                })
             }
             fn sum_of(bits: Partial) -> $sum {
                 partial(bits)

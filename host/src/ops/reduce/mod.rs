@@ -3,19 +3,16 @@
 mod element;
 mod plan;
 
-use warpwright_gpu::reduce::FAMILY;
+use warpwright_gpu::{Family, reduce::FAMILY};
 
-use self::plan::{ALIGN, Plan};
-use super::{Choice, ChosenBy, choose, made::Made};
-use crate::{
-    buffer::{Vector, VectorView},
-    device::Device,
-    error::Result,
-    executor::{Launch, ordered},
-    launch::RawArgs,
+use super::{
+    plan::{Place, Plan},
+    request::{Operation, Prepared, Request, Shape},
 };
+use crate::{buffer::VectorView, device::Device, error::Result, named::named};
 
-pub use self::element::{Partial, Passes, Reducible};
+pub use self::element::{Partial, Reducible};
+pub use warpwright_gpu::reduce::Variant;
 
 /// What is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,30 +33,15 @@ pub enum Operator {
     Mean,
 }
 
-impl Operator {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Sum,
-        Self::Product,
-        Self::Min,
-        Self::Max,
-        Self::ArgMin,
-        Self::ArgMax,
-        Self::Mean,
-    ];
-
-    /// The operation's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Product => "product",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::ArgMin => "argmin",
-            Self::ArgMax => "argmax",
-            Self::Mean => "mean",
-        }
-    }
+named! {
+    Operator, "operator of a reduction":
+    Sum = "sum",
+    Product = "product",
+    Min = "min",
+    Max = "max",
+    ArgMin = "argmin",
+    ArgMax = "argmax",
+    Mean = "mean",
 }
 
 macro_rules! shorthands {
@@ -86,7 +68,7 @@ macro_rules! shorthands {
                 &self,
                 values: impl Into<VectorView<'a, T>>,
             ) -> ReduceRequest<'a, T> {
-                ReduceRequest { device: self.clone(), input: values.into(), variant: None }
+                Request::new(self, Elements { input: values.into() })
             }
         }
 
@@ -180,147 +162,83 @@ mod requests {
     }
 
     pub fn mean<T: Reducible>(request: ReduceRequest<'_, T>) -> Result<Option<f64>> {
-        let len = request.input.len();
+        let len = request.op.input.len();
         Ok(finished(request, Operator::Mean)?.map(|bits| T::mean_of(bits, len)))
     }
 }
 
-/// A reduction that is to be done.
+/// The elements of a reduction whose operator is yet to come.
 #[derive(Debug, Clone)]
-#[must_use = "a request does nothing until an operation is asked of it"]
-pub struct ReduceRequest<'a, T> {
-    device: Device,
+pub struct Elements<'a, T> {
     input: VectorView<'a, T>,
-    variant: Option<String>,
 }
 
-impl<'a, T: Reducible> ReduceRequest<'a, T> {
-    /// Uses the variant called `name`: see the family `reduce`.
-    pub fn variant(mut self, name: impl Into<String>) -> Self {
-        self.variant = Some(name.into());
-        self
-    }
+/// A reduction. It takes memory for partial results and the result, which its workspace is: for `best` at most 16 bytes for
+/// each of two blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there
+/// are, or as a block's share leaves of them.
+#[derive(Debug, Clone)]
+pub struct Reduction<'a, T> {
+    input: VectorView<'a, T>,
+    operator: Operator,
+    /// In the workspace; none for no elements.
+    result: Place<u8>,
+}
 
+/// A reduction that is to be done.
+pub type ReduceRequest<'a, T> = Request<Elements<'a, T>>;
+/// A reduction whose variant is chosen and whose results have their place.
+pub type PreparedReduce<'a, T> = Prepared<Reduction<'a, T>>;
+
+impl<'a, T: Reducible> ReduceRequest<'a, T> {
     /// Chooses the variant and makes room for the results, so that the work can be queued repeatedly.
     ///
     /// # Errors
     /// As for the operations.
     pub fn prepare(self, operator: Operator) -> Result<PreparedReduce<'a, T>> {
-        let Self {
-            device,
-            input,
-            variant,
-        } = self;
-        device.require_same(operator.name(), input.device())?;
-        let choice = choose(&FAMILY, variant.as_deref())?;
-        let passes = T::passes(operator);
-        let plan = Plan::new(&device, choice, &passes, input.len())?;
-        let mut memory = Vector::uninit(&device, operator.name(), plan.bytes)?;
-        // A position's result has padding, which nobody writes and the download reads.
-        let cleared = matches!(operator, Operator::ArgMin | Operator::ArgMax);
-        if cleared {
-            memory.view_mut().clear()?;
-        }
-        Ok(PreparedReduce {
-            device,
-            input,
-            operator,
-            choice,
-            plan,
-            memory: Made::at(operator.name(), memory),
-            cleared,
-        })
+        let reduction = |Elements { input }, to| {
+            let result = Place::none();
+            let reduction = Reduction {
+                input,
+                operator,
+                result,
+            };
+            (reduction, to)
+        };
+        self.with(reduction).prepare()
     }
 }
 
-/// A reduction whose variant is chosen and whose results have their place.
-#[derive(Debug)]
-pub struct PreparedReduce<'a, T> {
-    device: Device,
-    input: VectorView<'a, T>,
-    operator: Operator,
-    choice: Choice,
-    plan: Plan,
-    memory: Made<Vector<u8>>,
-    /// Whether the ticket of `best` is 0, as the kernel wants it and leaves it.
-    cleared: bool,
+impl<T: Reducible> Operation for Reduction<'_, T> {
+    type Output = ();
+
+    fn name(&self) -> &'static str {
+        self.operator.name()
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let input = plan.input(self.input)?;
+        self.result = T::plan(self.operator, plan, input)?;
+        Ok(Shape::Nothing)
+    }
 }
 
 impl<T: Reducible> PreparedReduce<'_, T> {
-    /// The variant that runs.
-    pub fn variant(&self) -> &'static str {
-        self.choice.variant()
-    }
-
-    /// Who chose it.
-    pub fn chosen_by(&self) -> ChosenBy {
-        self.choice.chosen_by()
-    }
-
-    /// Bytes of device memory that it takes, for partial results and the result: for `best` at most 16 for each of two
-    /// blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there are, or
-    /// as a block's share leaves of them.
-    pub fn workspace_bytes(&self) -> usize {
-        self.plan.bytes
-    }
-
-    /// Queues the work.
-    ///
-    /// # Errors
-    /// What the device reports.
-    pub fn enqueue(&mut self) -> Result<()> {
-        self.memory.by(|memory| {
-            let operation = self.operator.name();
-            let executor = &self.device.executor;
-            let start = memory.view().address();
-            if let (Some(best), false) = (self.plan.best, self.cleared) {
-                // SAFETY: the ticket lies within the request's memory.
-                unsafe { executor.fill(start + best.ticket as u64, 0, ALIGN)? };
-                self.cleared = true;
-            }
-            ordered(executor, &[self.input.device()], || {
-                for pass in &self.plan.passes {
-                    let mut args = RawArgs::new();
-                    match pass.from {
-                        None => args.view(self.input.address(), self.input.len()),
-                        Some((offset, len)) => args.view(start + offset as u64, len),
-                    };
-                    if let Some(best) = self.plan.best {
-                        args.value(best.per_block);
-                    }
-                    args.view(start + pass.to.0 as u64, pass.to.1);
-                    if let Some(best) = self.plan.best {
-                        args.view(start + best.ticket as u64, 1);
-                        args.view(start + self.plan.result as u64, 1);
-                    }
-                    let launch = Launch {
-                        operation,
-                        kernel: pass.kernel,
-                        config: pass.config,
-                        params: &args.pointers(),
-                        module: None,
-                        constants: &[],
-                    };
-                    // SAFETY: the plan gave every pass as many partial results as it has blocks (or folds
-                    // to), in memory of this request alone, none overlapping another; the ticket is 0.
-                    unsafe { self.device.launch_tuned(&launch)? };
-                }
-                Ok(())
-            })
-        })
-    }
-
     /// Waits for the work queued last, and gives what it left; none for no elements.
     fn partial(&self) -> Result<Option<Partial>> {
-        let memory = self.memory.get()?;
-        if self.plan.passes.is_empty() {
+        self.output()?;
+        let result = self.op.result;
+        if result.len() == 0 {
             return Ok(None);
         }
         let mut bits: Partial = [0; 2];
-        let bytes = &mut bytemuck::bytes_of_mut(&mut bits)[..self.plan.partial_bytes];
-        let result = self.plan.result;
-        memory
-            .slice(result..result + self.plan.partial_bytes)?
+        let bytes = &mut bytemuck::bytes_of_mut(&mut bits)[..result.len()];
+        let start = result.offset() as usize;
+        self.workspace
+            .slice(start..start + result.len())?
             .download(bytes)?;
         Ok(Some(bits))
     }
@@ -333,16 +251,16 @@ impl<T: Reducible> PreparedReduce<'_, T> {
     /// reports.
     pub fn finish(&self) -> Result<Option<Value<T>>> {
         let bits = self.partial()?;
-        Ok(match self.operator {
+        Ok(match self.op.operator {
             Operator::Sum | Operator::Product => Some(Value::Sum(bits.map_or_else(
-                || T::empty_sum(self.operator == Operator::Product),
+                || T::empty_sum(self.op.operator == Operator::Product),
                 T::sum_of,
             ))),
             Operator::Min => bits.map(|bits| Value::Element(T::extreme_of(bits, true))),
             Operator::Max => bits.map(|bits| Value::Element(T::extreme_of(bits, false))),
             Operator::ArgMin => bits.map(|bits| Value::Index(T::index_of(bits, true))),
             Operator::ArgMax => bits.map(|bits| Value::Index(T::index_of(bits, false))),
-            Operator::Mean => bits.map(|bits| Value::Mean(T::mean_of(bits, self.input.len()))),
+            Operator::Mean => bits.map(|bits| Value::Mean(T::mean_of(bits, self.op.input.len()))),
         })
     }
 }

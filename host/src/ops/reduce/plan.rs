@@ -1,171 +1,116 @@
 //! The launches of a reduction, and where their results lie.
 
-use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
 use warpwright_gpu::reduce::{
-    FAMILY,
+    Kernels,
     policy::{CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, Policy, RUNG_BLOCK},
 };
 
-use super::element::Passes;
+use super::element::Partial;
 use crate::{
-    device::Device,
     error::Result,
-    ops::{Choice, Strided, grid_size},
+    ops::{
+        Strided,
+        plan::{Place, Plan},
+    },
 };
 
-/// One launch of a plan. Offsets are in bytes from the start of the request's memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Pass {
-    pub kernel: &'static KernelDescriptor,
-    pub config: LaunchConfig,
-    /// Where it reads: the input, or partial results.
-    pub from: Option<(usize, usize)>,
-    /// Where it writes, and how many partial results.
-    pub to: (usize, usize),
-}
-
-/// The launches that a reduction takes, and the memory for their results.
-#[derive(Debug)]
-pub struct Plan {
-    pub passes: Vec<Pass>,
-    /// Bytes of memory in all.
-    pub bytes: usize,
-    /// Where the result will be.
-    pub result: usize,
-    pub partial_bytes: usize,
-    /// What `best` takes besides.
-    pub best: Option<Best>,
-}
-
-/// What `best` takes besides.
-#[derive(Debug, Clone, Copy)]
-pub struct Best {
-    /// Where its ticket is.
-    pub ticket: usize,
-    /// Elements that a block takes.
-    pub per_block: usize,
-}
-
-/// Alignment of each array of partial results, in bytes.
-pub const ALIGN: usize = 16;
-
-impl Plan {
-    pub fn new(device: &Device, choice: Choice, passes: &Passes, len: usize) -> Result<Self> {
-        let mut plan = Self {
-            passes: Vec::new(),
-            bytes: 0,
-            result: 0,
-            partial_bytes: passes.partial_bytes,
-            best: None,
-        };
-        if len == 0 {
-            return Ok(plan);
-        }
-        let first = passes.first[choice.index];
-        match CUTS[choice.index] {
-            Cut::Folding { by } => {
-                // `folding` halves the length per pass; `folding_shared` leaves one per block.
-                let shared = by > 2;
-                let mut remaining = len;
-                let mut from = None;
-                let mut kernel = first;
-                loop {
-                    let (left, blocks) = if shared {
-                        let blocks = remaining.div_ceil(by);
-                        (blocks, blocks)
-                    } else {
-                        let left = remaining - remaining / 2;
-                        (left, left.div_ceil(RUNG_BLOCK))
-                    };
-                    let to = plan.room(left);
-                    plan.push(choice, kernel, blocks, RUNG_BLOCK, from, (to, left))?;
-                    if left == 1 {
-                        return Ok(plan);
-                    }
-                    from = Some((to, left));
-                    remaining = left;
-                    kernel = passes.fold[usize::from(shared)];
+/// Plans the reduction `R` of `input`, and gives the place of its result; of no elements there is none.
+pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {
+    const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
+    let len = input.len();
+    if len == 0 {
+        return Ok(Place::none());
+    }
+    let result = match CUTS[plan.choice.index] {
+        Cut::Best => best::<R>(plan, input)?,
+        // `folding` halves the length per pass; `folding_shared` leaves one per block.
+        Cut::Folding { by } => {
+            let shared = by > 2;
+            let cut = |len: usize| {
+                if shared {
+                    (len.div_ceil(by), len.div_ceil(by))
+                } else {
+                    let left = len - len / 2;
+                    (left, left.div_ceil(RUNG_BLOCK))
                 }
+            };
+            let mut left = rung::<R>(plan, input, cut(len))?;
+            while left.len() > 1 {
+                let (partials, blocks) = cut(left.len());
+                let to = plan.room(partials);
+                let config = plan.linear(blocks, RUNG_BLOCK)?;
+                let kernel = R::FOLD[usize::from(shared)];
+                // SAFETY: rooms apart, the second with an element for what a fold of the first leaves.
+                unsafe { plan.launch(kernel, config, (left, to)) };
+                left = to;
             }
-            Cut::Best => {
-                let policy: Policy = device.policy(first, passes.element_bytes);
-                let bytes = len * passes.element_bytes;
-                let threads = policy.threads_for(bytes);
-                let multiprocessors = device.info().multiprocessors.max(1) as usize;
-                let most = multiprocessors * policy.blocks_for(bytes) as usize;
-                let least = policy.least_bytes(bytes) / passes.element_bytes;
-                // All of one size, and each with what its threads have in flight at once.
-                let per_block = len.div_ceil(most).next_multiple_of(least);
-                let blocks = len.div_ceil(per_block);
-                let to = plan.room(blocks);
-                plan.push(choice, first, blocks, threads, None, (to, blocks))?;
-                plan.result = plan.room(1);
-                let ticket = plan.bytes;
-                plan.bytes += ALIGN;
-                plan.best = Some(Best { ticket, per_block });
-                Ok(plan)
-            }
-            cut => {
-                let blocks = match cut {
-                    Cut::PerBlock(elements) => len.div_ceil(elements),
-                    Cut::Strided {
-                        blocks_per_multiprocessor,
-                        least_per_block,
-                    } => Strided {
-                        kernel: first,
-                        threads: RUNG_BLOCK as u32,
-                        shared_bytes: 0,
-                        blocks_per_multiprocessor,
-                        least_per_block,
-                    }
-                    .blocks(device, FAMILY.name, len)?,
-                    Cut::Folding { .. } | Cut::Best => unreachable!("handled above"),
-                };
-                let to = plan.room(blocks);
-                plan.push(choice, first, blocks, RUNG_BLOCK, None, (to, blocks))?;
-                let mut from = (to, blocks);
-                while from.1 > 1 {
-                    let left = from.1.div_ceil(FINISH_SPAN);
-                    let to = plan.room(left);
-                    plan.push(
-                        choice,
-                        passes.finish,
-                        left,
-                        FINISH_BLOCK,
-                        Some(from),
-                        (to, left),
-                    )?;
-                    from = (to, left);
-                }
-                Ok(plan)
-            }
+            left
         }
+        cut => {
+            let blocks = match cut {
+                Cut::PerBlock(elements) => len.div_ceil(elements),
+                Cut::Strided {
+                    blocks_per_multiprocessor,
+                    least_per_block,
+                } => Strided {
+                    kernel: R::RUNGS[plan.choice.index].descriptor(),
+                    threads: RUNG_BLOCK as u32,
+                    shared_bytes: 0,
+                    blocks_per_multiprocessor,
+                    least_per_block,
+                }
+                .blocks(plan.device, plan.family.name, len)?,
+                Cut::Folding { .. } | Cut::Best => unreachable!("handled above"),
+            };
+            let mut left = rung::<R>(plan, input, (blocks, blocks))?;
+            while left.len() > 1 {
+                let blocks = left.len().div_ceil(FINISH_SPAN);
+                let to = plan.room(blocks);
+                let config = plan.linear(blocks, FINISH_BLOCK)?;
+                // SAFETY: rooms apart, the second with an element per block.
+                unsafe { plan.launch(R::FINISH, config, (left, to)) };
+                left = to;
+            }
+            left
+        }
+    };
+    if R::IS_POSITION {
+        // The result has padding, which nobody writes and the download reads.
+        plan.zero_workspace();
     }
+    Ok(result)
+}
 
-    /// Room for so many partial results.
-    fn room(&mut self, partials: usize) -> usize {
-        let start = self.bytes;
-        self.bytes += (partials * self.partial_bytes).next_multiple_of(ALIGN);
-        start
-    }
+/// The first pass of a rung, which leaves so many partial results by so many blocks.
+fn rung<R: Kernels>(
+    plan: &mut Plan<'_>,
+    input: Place<R::In>,
+    (partials, blocks): (usize, usize),
+) -> Result<Place<R::Acc>> {
+    let to = plan.room(partials);
+    let config = plan.linear(blocks, RUNG_BLOCK)?;
+    // SAFETY: the room has an element for each partial result, and is this reduction's alone.
+    unsafe { plan.launch(R::RUNGS[plan.choice.index], config, (input, to)) };
+    Ok(to)
+}
 
-    fn push(
-        &mut self,
-        choice: Choice,
-        kernel: &'static KernelDescriptor,
-        blocks: usize,
-        threads: usize,
-        from: Option<(usize, usize)>,
-        to: (usize, usize),
-    ) -> Result<()> {
-        let config = LaunchConfig::linear(grid_size(&FAMILY, choice, blocks)?, threads as u32);
-        self.passes.push(Pass {
-            kernel,
-            config,
-            from,
-            to,
-        });
-        self.result = to.0;
-        Ok(())
-    }
+/// One launch, whose last block folds the partial results.
+fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {
+    let (len, size) = (input.len(), size_of::<R::In>());
+    let policy: Policy = plan.policy(R::BEST, size);
+    let bytes = len * size;
+    let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
+    let most = multiprocessors * policy.blocks_for(bytes) as usize;
+    let least = policy.least_bytes(bytes) / size;
+    // All of one size, and each with what its threads have in flight at once.
+    let per_block = len.div_ceil(most).next_multiple_of(least);
+    let blocks = len.div_ceil(per_block);
+    let partials = plan.room(blocks);
+    let result = plan.room(1);
+    let ticket = plan.zeros::<u32>(1);
+    let config = plan.linear(blocks, policy.threads_for(bytes))?;
+    let args = (input, per_block, partials, ticket, result);
+    // SAFETY: rooms apart, with a partial result per block; the ticket is 0, and the kernel leaves it so.
+    unsafe { plan.launch(R::BEST, config, args) };
+    Ok(result)
 }

@@ -1,18 +1,20 @@
 //! The picture that the demo works on.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use warpwright::DeviceKind;
 use warpwright_cli::array::{Array, Data, Shape};
 use warpwright_cli::output::Target;
 use warpwright_cli::{input, render};
+use warpwright_workloads::sample::Make;
 
 use crate::Result;
 
 /// Grey values, row by row from the top.
 pub struct Picture {
     /// The pixels.
-    pub pixels: Vec<u8>,
+    pub pixels: Arc<[u8]>,
     /// Pixels of a row.
     pub width: usize,
     /// Rows.
@@ -34,7 +36,7 @@ impl Picture {
         let height = (width * 3 / 4).max(1);
         let pixels = render::landscape(width, height, 2026);
         Self {
-            pixels,
+            pixels: pixels.into(),
             width,
             height,
             origin: "drawn".to_owned(),
@@ -65,11 +67,16 @@ impl Picture {
             return Err(format!("{name}: a picture required, given a row of numbers").into());
         };
         Ok(Self {
-            pixels,
+            pixels: pixels.into(),
             width,
             height,
             origin: format!("read from {name}"),
         })
+    }
+
+    /// The pixels as a problem's values.
+    pub fn make(&self) -> Make<u8> {
+        Make::given(self.pixels.clone())
     }
 
     /// `3200 x 2400`.
@@ -79,33 +86,13 @@ impl Picture {
 
     /// Writes a PNG file.
     pub fn save(&self, path: &Path) -> Result<()> {
-        save(path, &self.pixels, self.width, self.height)
-    }
-}
-
-/// What is wrong with the pixels of a result, if they are not the expected ones.
-pub fn compare(found: &[u8], expected: &[u8]) -> std::result::Result<(), String> {
-    let differs = found
-        .iter()
-        .zip(expected)
-        .position(|(found, expected)| found != expected);
-    match differs {
-        None if found.len() == expected.len() => Ok(()),
-        None => Err(format!(
-            "expected {} pixels, found {}",
-            expected.len(),
-            found.len()
-        )),
-        Some(at) => Err(format!(
-            "at {at}: expected {}, found {}",
-            expected[at], found[at]
-        )),
+        save(path, self.pixels.to_vec(), self.width, self.height)
     }
 }
 
 /// Writes grey values as a PNG file.
-pub fn save(path: &Path, pixels: &[u8], width: usize, height: usize) -> Result<()> {
-    let data = Data::new(Shape::Matrix { height, width }, pixels.to_vec())
+pub fn save(path: &Path, pixels: Vec<u8>, width: usize, height: usize) -> Result<()> {
+    let data = Data::new(Shape::Matrix { height, width }, pixels)
         .ok_or("a picture with as many pixels as its sides say required")?;
     Target::array(path)?
         .stage_array(&Array::U8(data))?

@@ -6,75 +6,43 @@ use std::time::Duration;
 use warpwright_bench::table::{significant, time};
 
 /// What came of one variant.
-pub enum Row {
-    /// The right result.
-    Right {
-        /// The variant.
-        variant: &'static str,
-        /// How long the device took.
-        time: Duration,
-        /// Bytes that the problem must read and write at least.
-        bytes: u64,
-    },
+pub enum Outcome {
+    /// The right result, and how long the device took.
+    Timed(Duration),
     /// A wrong result.
-    Wrong {
-        /// The variant.
-        variant: &'static str,
-        /// What is wrong.
-        text: String,
-    },
-    /// No result: the variant cannot do the problem.
-    NotEligible {
-        /// The variant.
-        variant: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    Wrong(String),
+    /// No result: the variant cannot do the problem, for this reason.
+    Cannot(String),
 }
 
 /// A family's variants, and what else it computed.
 pub struct Table {
     /// What every variant computed.
     pub title: String,
-    /// One row per variant.
-    pub rows: Vec<Row>,
+    /// Bytes that the problem must read and write at least.
+    pub bytes: u64,
+    /// The variants.
+    pub rows: Vec<(&'static str, Outcome)>,
     /// Further results: a name, and the value or what is wrong with it.
     pub values: Vec<(&'static str, Result<String, String>)>,
+    /// The file that shows a result.
+    pub picture: Option<&'static str>,
 }
 
 impl Table {
     /// The number of results that are right.
     pub fn right(&self) -> usize {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|row| matches!(row, Row::Right { .. }))
-            .count();
-        rows + self
-            .values
-            .iter()
-            .filter(|(_, value)| value.is_ok())
-            .count()
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| matches!(row.1, Outcome::Timed(_)));
+        rows.count() + self.values.iter().filter(|value| value.1.is_ok()).count()
     }
 
     /// The number of results that are wrong; a table without a right one is wrong itself.
     pub fn wrong(&self) -> usize {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|row| matches!(row, Row::Wrong { .. }))
-            .count();
-        let wrong = rows
-            + self
-                .values
-                .iter()
-                .filter(|(_, value)| value.is_err())
-                .count();
-        if self.right() == 0 {
-            wrong.max(1)
-        } else {
-            wrong
-        }
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| matches!(row.1, Outcome::Wrong(_)));
+        let wrong = rows.count() + self.values.iter().filter(|value| value.1.is_err()).count();
+        wrong.max(usize::from(self.right() == 0))
     }
 }
 
@@ -86,20 +54,16 @@ impl fmt::Display for Table {
             "  {:<24}{:<8}{:>10}{:>12}",
             "variant", "result", "time", "GB/s"
         )?;
-        for row in &self.rows {
-            match row {
-                Row::Right {
-                    variant,
-                    time: took,
-                    bytes,
-                } => {
+        for (variant, outcome) in &self.rows {
+            match outcome {
+                Outcome::Timed(took) => {
                     let seconds = took.as_secs_f64();
-                    let rate = *bytes as f64 / seconds.max(1e-9) / 1e9;
+                    let rate = self.bytes as f64 / seconds.max(1e-9) / 1e9;
                     let (time, rate) = (time(seconds), significant(rate));
                     writeln!(f, "  {variant:<24}{:<8}{time:>10}{rate:>12}", "ok")?;
                 }
-                Row::Wrong { variant, text } => writeln!(f, "  {variant:<24}WRONG   {text}")?,
-                Row::NotEligible { variant, reason } => {
+                Outcome::Wrong(text) => writeln!(f, "  {variant:<24}WRONG   {text}")?,
+                Outcome::Cannot(reason) => {
                     writeln!(f, "  {variant:<24}-       cannot do this: {reason}")?;
                 }
             }
@@ -123,21 +87,13 @@ mod tests {
         let time = Duration::from_millis(2);
         let mut table = Table {
             title: "sum".to_owned(),
+            bytes: 4_000_000,
             rows: vec![
-                Row::Right {
-                    variant: "a",
-                    time,
-                    bytes: 4_000_000,
-                },
-                Row::Wrong {
-                    variant: "b",
-                    text: "expected 1, found 2".to_owned(),
-                },
-                Row::NotEligible {
-                    variant: "c",
-                    reason: "too large".to_owned(),
-                },
+                ("a", Outcome::Timed(time)),
+                ("b", Outcome::Wrong("expected 1, found 2".to_owned())),
+                ("c", Outcome::Cannot("too large".to_owned())),
             ],
+            picture: None,
             values: vec![
                 ("mean", Ok("2.5".to_owned())),
                 ("max", Err("no".to_owned())),

@@ -1,0 +1,331 @@
+//! The blocks that one thread has started: one runs at a time, and another one where that waits.
+//!
+//! A thread starts a further block where the one that runs has ended, or where all that it has started wait. So a
+//! kernel whose blocks never wait runs block after block, and blocks that wait for each other find each other running.
+//! On a launch's only thread a pseudo-random order lets other blocks run behind atomic operations too: those by which a
+//! block takes its number and tells of its results.
+// A fault ends the launch: it is made once, and passed up a few calls.
+#![allow(clippy::result_large_err)]
+
+use core::{ops::Range, sync::atomic::AtomicU64};
+use std::{rc::Rc, sync::atomic::Ordering, time::Duration};
+
+use super::{
+    Launch, Order,
+    block::{GivesUp, Waiting},
+    fault::{Fault, FaultKind},
+    order,
+    progress::Progress,
+    runner::{BlockRunner, Stage},
+    shadow,
+    stacks::Stacks,
+};
+
+/// Which blocks of a launch a thread takes: pieces of the launch's order, as other threads leave them.
+pub(super) struct Positions<'a> {
+    blocks: u64,
+    pieces: u64,
+    next: &'a AtomicU64,
+    piece: Range<u64>,
+}
+
+impl<'a> Positions<'a> {
+    pub fn new(blocks: u64, pieces: u64, next: &'a AtomicU64) -> Self {
+        let piece = 0..0;
+        Self {
+            blocks,
+            pieces,
+            next,
+            piece,
+        }
+    }
+}
+
+impl Iterator for Positions<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        while self.piece.is_empty() {
+            let piece = self.next.fetch_add(1, Ordering::Relaxed);
+            if piece >= self.pieces {
+                return None;
+            }
+            let start = |piece: u64| {
+                (u128::from(self.blocks) * u128::from(piece) / u128::from(self.pieces)) as u64
+            };
+            self.piece = start(piece)..start(piece + 1);
+        }
+        self.piece.next()
+    }
+}
+
+/// A place for a block.
+struct Slot<'a> {
+    runner: BlockRunner<'a>,
+    /// The block's number, while one is there.
+    block: Option<u64>,
+    /// It waits: what `Waiting::begins` gave then.
+    waits_since: Option<u64>,
+    /// Its lanes wait for words to change or for lanes that do: none of them looks by itself.
+    rests: bool,
+}
+
+/// The blocks that a thread has started.
+pub(super) struct Crew<'a> {
+    launch: &'a Launch<'a>,
+    stacks: &'a Stacks,
+    progress: &'a Progress,
+    waiting: Rc<Waiting>,
+    /// The next block, and those behind it.
+    positions: std::iter::Peekable<Positions<'a>>,
+    slots: Vec<Slot<'a>>,
+    most: usize,
+    followed: bool,
+    /// Times that the order's seed has chosen a block.
+    drawn: u32,
+    /// Times that all blocks have waited since one of them went on.
+    rests: u32,
+}
+
+impl<'a> Crew<'a> {
+    /// The crew of a launch's thread, the only one or one of several; none if no block is left.
+    pub fn new(
+        launch: &'a Launch<'a>,
+        stacks: &'a Stacks,
+        progress: &'a Progress,
+        positions: Positions<'a>,
+        followed: bool,
+    ) -> Option<Self> {
+        let mut positions = positions.peekable();
+        positions.peek()?;
+        progress.worker_starts();
+        let blocks = launch.config.blocks();
+        let switches = stacks.workers == 1 && blocks > 1;
+        let switches = switches && matches!(launch.options.order, Order::Seeded(_));
+        let most = stacks.blocks_of_a_thread(blocks);
+        let waiting = Waiting::new(most * launch.config.threads() as usize, switches);
+        Some(Self {
+            launch,
+            stacks,
+            progress,
+            waiting: Rc::new(waiting),
+            positions,
+            slots: Vec::new(),
+            most,
+            followed,
+            drawn: 0,
+            rests: 0,
+        })
+    }
+
+    /// Runs all blocks that there are for it; tells `fails` of those that fail, and goes on if that says so.
+    ///
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    pub unsafe fn run(mut self, mut fails: impl FnMut(u64, Fault) -> bool) {
+        // SAFETY: the caller's contract.
+        let mut next = unsafe { self.start_block() };
+        while let Some(current) = next {
+            shadow::with(|tracker| tracker.switch_to(current));
+            let slot = &mut self.slots[current];
+            // SAFETY: the caller's contract.
+            let stage = unsafe { slot.runner.run(self.launch.params) };
+            let block = slot.block;
+            let by_seed = matches!(stage, Ok(Stage::GivesUp(GivesUp::Seed)));
+            if !matches!(stage, Ok(Stage::Waits)) {
+                self.rests = 0;
+            }
+            match stage {
+                Ok(Stage::GivesUp(GivesUp::Seed)) => slot.waits_since = None,
+                Ok(stage @ (Stage::Waits | Stage::GivesUp(_))) => {
+                    slot.waits_since = Some(self.waiting.begins());
+                    slot.rests = stage == Stage::Waits;
+                }
+                Ok(Stage::Done) | Err(_) => slot.block = None,
+            }
+            if let (Err(Some(mut fault)), Some(block)) = (stage, block) {
+                self.add_others(&mut fault);
+                if !fails(block, fault) {
+                    return;
+                }
+            }
+            // SAFETY: the caller's contract.
+            next = match unsafe { self.choose(current, by_seed) } {
+                // Blocks that nobody needs any more have made room.
+                // SAFETY: the caller's contract.
+                Ok(None) => unsafe { self.start_block() },
+                Ok(next) => next,
+                Err((block, fault)) => {
+                    fails(block, fault);
+                    return;
+                }
+            };
+        }
+    }
+
+    /// The slot whose block runs next, behind that of `current`, which could go on but for the order's seed (`by_seed`);
+    /// none: there is no block any more.
+    ///
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    unsafe fn choose(
+        &mut self,
+        current: usize,
+        by_seed: bool,
+    ) -> Result<Option<usize>, (u64, Fault)> {
+        let count = self.slots.len();
+        let behind = (1..=count).map(|i| (current + i) % count);
+        let started: Vec<usize> = behind.filter(|i| self.slots[*i].block.is_some()).collect();
+        let changes = self.waiting.changes();
+        let waits = |i: &&usize| self.slots[**i].waits_since == Some(changes);
+        let able: Vec<usize> = started.iter().filter(|i| !waits(i)).copied().collect();
+        let starts = match (self.launch.options.order, able.len()) {
+            (_, 0) => true,
+            (Order::Seeded(seed), count) => {
+                // One that could start is as good as one that has, and the current one, which is the last, is not.
+                let more = started.len() < self.most && self.waiting.switches_at_atomics;
+                let more = more && self.positions.peek().is_some();
+                let all = count + usize::from(more);
+                let others = all - usize::from(by_seed && all > 1);
+                let drawn = order::draw(seed, [0; 3], u32::MAX, self.drawn);
+                self.drawn = self.drawn.wrapping_add(1);
+                match (drawn % others as u64) as usize {
+                    0 if more => true,
+                    i => return Ok(Some(able[i - usize::from(more)])),
+                }
+            }
+            _ => false,
+        };
+        if starts && started.len() < self.most {
+            // SAFETY: the caller's contract.
+            let slot = unsafe { self.start_block() };
+            if slot.is_some() {
+                return Ok(slot);
+            }
+        }
+        if let Some(next) = able.first() {
+            return Ok(Some(*next));
+        }
+        let looks = started.iter().any(|i| !self.slots[*i].rests);
+        match started.first() {
+            Some(first) if !self.followed => match looks {
+                true => Ok(Some(*first)),
+                false => self.rest(&started),
+            },
+            // Nothing that rests can change any more, unless one that looks goes on by itself.
+            Some(_) if looks => Ok(started.into_iter().find(|i| !self.slots[*i].rests)),
+            Some(first) => Err(self.idle(*first)),
+            None => Ok(None),
+        }
+    }
+
+    /// The blocks of the thread all wait for words: what they wait for may come from another thread. Gives the slot to
+    /// run next.
+    fn rest(&mut self, started: &[usize]) -> Result<Option<usize>, (u64, Fault)> {
+        let failed = self.progress.failed();
+        let over = self.waiting.still(self.progress, failed.is_some());
+        if let Some(failed) = failed {
+            // The lowest block that failed counts: earlier ones go on as long as anybody does.
+            for i in started {
+                let slot = &mut self.slots[*i];
+                if over || slot.block.is_some_and(|block| block > failed) {
+                    slot.runner.cancel();
+                    slot.block = None;
+                }
+            }
+        } else if over {
+            return Err(self.idle(started[0]));
+        }
+        /// Times that the thread is given to others before it sleeps.
+        const YIELDS: u32 = 64;
+        self.rests = self.rests.saturating_add(1);
+        match self.rests < YIELDS {
+            true => std::thread::yield_now(),
+            false => std::thread::sleep(Duration::from_micros(100)),
+        }
+        let left = started.iter().find(|i| self.slots[**i].block.is_some());
+        Ok(left.copied())
+    }
+
+    /// The fault where blocks wait for what nobody does, with the block in this slot as the first.
+    fn idle(&self, first: usize) -> (u64, Fault) {
+        let slot = &self.slots[first];
+        let mut fault = slot.runner.idle();
+        self.add_others(&mut fault);
+        (slot.block.unwrap_or_default(), fault)
+    }
+
+    /// Starts the next block that is needed, if there is one and room for it.
+    ///
+    /// # Safety
+    /// As for [`launch`](super::launch).
+    unsafe fn start_block(&mut self) -> Option<usize> {
+        let order = &self.launch.order;
+        // The lowest block that failed counts: later ones need not run, earlier ones must.
+        let failed = self.progress.failed();
+        let needed = |block| failed.is_none_or(|lowest| block <= lowest);
+        while self
+            .positions
+            .next_if(|next| !needed(order.block(*next)))
+            .is_some()
+        {}
+        self.positions.peek()?;
+        let free = self.slots.iter().position(|slot| slot.block.is_none());
+        let slot = match free {
+            Some(slot) => slot,
+            None => {
+                let slot = self.slots.len();
+                if slot > 0 && !self.stacks.make_room(self.most, self.followed) {
+                    self.most = slot;
+                    return None;
+                }
+                // SAFETY: the crew does not outlive the launch, by the caller's contract.
+                let runner = unsafe {
+                    BlockRunner::new(
+                        self.launch,
+                        self.stacks,
+                        self.progress,
+                        slot as u32,
+                        Rc::clone(&self.waiting),
+                    )
+                };
+                self.slots.push(Slot {
+                    runner,
+                    block: None,
+                    waits_since: None,
+                    rests: false,
+                });
+                slot
+            }
+        };
+        let block = order.block(self.positions.next()?);
+        shadow::with(|tracker| tracker.switch_to(slot));
+        let place = &mut self.slots[slot];
+        (place.block, place.waits_since) = (Some(block), None);
+        // SAFETY: the caller's contract.
+        unsafe { place.runner.prepare(block, self.launch.params) };
+        Some(slot)
+    }
+
+    /// Names the other blocks too, where lanes wait for what nobody does.
+    fn add_others(&self, fault: &mut Fault) {
+        let block = fault.block;
+        if let FaultKind::Idle { others, .. } = &mut fault.kind {
+            let started = self.slots.iter().filter(|slot| slot.block.is_some());
+            let mut waiting: Vec<_> = started
+                .map(|slot| &slot.runner.state)
+                .map(|state| (state.block_idx.get(), state.waiting_lanes().1))
+                .filter(|(other, waiting)| *other != block && !waiting.is_empty())
+                .collect();
+            waiting.sort_by_key(|(block, _)| [block[2], block[1], block[0]]);
+            *others = waiting;
+        }
+    }
+}
+
+impl Drop for Crew<'_> {
+    fn drop(&mut self) {
+        self.slots.clear();
+        self.progress.worker_ends();
+    }
+}

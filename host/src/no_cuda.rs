@@ -1,0 +1,105 @@
+//! What stands in for the CUDA side in a build without it: types that have no values, so that nothing is ever done with one.
+
+use std::{ffi::c_void, ptr::NonNull, time::Duration};
+
+use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
+
+use crate::{
+    device::{DeviceInfo, DeviceKind},
+    error::{Error, Result},
+    executor::Launch,
+    module::Module,
+};
+
+/// No device.
+#[derive(Debug)]
+pub(crate) enum CudaBackend {}
+/// No device's memory.
+#[derive(Debug)]
+pub(crate) enum CudaMemory {}
+/// No pinned memory.
+#[derive(Debug)]
+pub(crate) enum PinnedMemory {}
+/// No point in a stream.
+#[derive(Debug)]
+pub(crate) enum CudaMark {}
+/// What no driver has loaded.
+pub(crate) type LoadedModules = ();
+
+pub(crate) fn list() -> Vec<DeviceInfo> {
+    Vec::new()
+}
+
+pub(crate) fn first_supported() -> Result<Option<usize>> {
+    Ok(None)
+}
+
+pub(crate) fn is_device_fault(_code: u32) -> bool {
+    false
+}
+
+impl CudaBackend {
+    pub fn supported(ordinal: usize) -> Result<Self> {
+        Err(Error::NoDevice {
+            device: DeviceKind::Cuda { ordinal },
+            reason: "this build has no CUDA side: it needs the feature `cuda`".to_owned(),
+        })
+    }
+}
+
+/// Methods of a value that there is not.
+macro_rules! never {
+    ($ty:ident: $($name:ident($($arg:ty),*) -> $result:ty;)*) => {
+        impl $ty { $(
+            pub fn $name(&self, $(_: $arg),*) -> $result {
+                match *self {}
+            }
+        )* }
+    };
+    (unsafe $ty:ident: $($name:ident($($arg:ty),*);)*) => {
+        impl $ty { $(
+            /// # Safety
+            /// None: it cannot be called.
+            pub unsafe fn $name(&self, $(_: $arg),*) -> Result<()> {
+                match *self {}
+            }
+        )* }
+    };
+}
+never! {
+    CudaBackend:
+    info() -> &DeviceInfo;
+    free_memory() -> Result<u64>;
+    new_stream() -> Result<Self>;
+    synchronize() -> Result<()>;
+    stream() -> *mut c_void;
+    mark() -> Result<CudaMark>;
+    wait_for(&Self) -> Result<()>;
+    allocate(&'static str, usize) -> Result<CudaMemory>;
+    allocate_pinned(&'static str, usize) -> Result<PinnedMemory>;
+    load_user(&Module) -> Result<()>;
+    set_constant(&Module, &ConstantValues<'_>) -> Result<()>;
+    architecture(&str) -> u32;
+    resident_blocks(&'static str, (&KernelDescriptor, Option<&Module>), u32, u32) -> Result<u32>;
+}
+never! {
+    unsafe CudaBackend:
+    fill(u64, u8, usize);
+    copy_in(u64, *const u8, usize);
+    copy_in_pinned(u64, *const u8, usize);
+    copy_out(*mut u8, u64, usize);
+    copy_within(u64, u64, usize);
+    launch(&Launch<'_>);
+}
+never! {
+    CudaMemory:
+    pointer() -> u64;
+}
+never! {
+    PinnedMemory:
+    pointer() -> NonNull<u8>;
+}
+never! {
+    CudaMark:
+    since(&Self) -> Result<Duration>;
+}

@@ -1,0 +1,374 @@
+//! What the demo does of each family: a problem on the picture, by every variant, and some more by the best one.
+
+use std::path::Path;
+
+use warpwright::ops::axis::{Axis, AxisOperator};
+use warpwright::ops::map::{Function, Sin, Sqrt, Tanh};
+use warpwright::ops::reduce::{Operator, Value};
+use warpwright::{Boundary, Device, DeviceKind, Error, Generator, cuda_std::map::MapFn};
+use warpwright_cli::output::Target;
+use warpwright_cli::plot::HistogramPlot;
+use warpwright_cli::timed;
+use warpwright_workloads::axis::{AxisReduction, Data as AxisData};
+use warpwright_workloads::convolution::Convolution;
+use warpwright_workloads::gemm::{Data as Factors, Product};
+use warpwright_workloads::histogram::Counts;
+use warpwright_workloads::map::{Map, to_ulps, wave};
+use warpwright_workloads::random::{Distribution, Draw};
+use warpwright_workloads::reduce::{Data, Reduction};
+use warpwright_workloads::sample::Make;
+use warpwright_workloads::transpose::Transpose;
+use warpwright_workloads::{Problem, Sets, Unit, within};
+
+use crate::table::{Outcome, Table};
+use crate::{Picture, Result, picture};
+
+/// What a part works on.
+pub struct Ground<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// The picture.
+    pub image: &'a Picture,
+    /// Where pictures go.
+    pub out: &'a Path,
+}
+
+/// Does a family's part.
+pub type Part = fn(&Ground<'_>) -> Result<Table>;
+
+/// The families' parts.
+pub const PARTS: &[(&str, Part)] = &[
+    ("transpose", transpose),
+    ("reduce", reduce),
+    ("columns", |ground| axis(ground, Axis::Columns)),
+    ("rows", |ground| axis(ground, Axis::Rows)),
+    ("histogram", histogram),
+    ("gemm", gemm),
+    ("convolution", convolution),
+    ("map", map),
+    ("random", random),
+];
+
+/// The seed of all random numbers.
+const SEED: u64 = 2026;
+
+/// What is shown of a result, or what is wrong with it.
+type Shown = Result<String, String>;
+
+impl Ground<'_> {
+    /// Every variant on the one set of a problem, and the answer of the last, `best`.
+    fn variants<P: Problem>(
+        &self,
+        title: String,
+        sets: &Sets<P>,
+    ) -> Result<(Table, Option<P::Answer>)> {
+        let family = sets.problem().family();
+        let family = warpwright::families().iter().find(|it| it.name == family);
+        let (mut rows, mut last) = (Vec::new(), None);
+        for variant in family.into_iter().flat_map(|family| family.variants) {
+            let outcome = match self.one(sets, variant.name, &mut last) {
+                Ok(outcome) => outcome,
+                Err(Error::NotEligible { reason, .. }) => Outcome::Cannot(reason),
+                Err(error) => return Err(error.into()),
+            };
+            rows.push((variant.name, outcome));
+        }
+        let table = Table {
+            title,
+            bytes: sets.problem().bytes() as u64,
+            rows,
+            values: Vec::new(),
+            picture: None,
+        };
+        Ok((table, last))
+    }
+
+    fn one<P: Problem>(
+        &self,
+        sets: &Sets<P>,
+        variant: &str,
+        last: &mut Option<P::Answer>,
+    ) -> warpwright::Result<Outcome> {
+        let mut prepared = sets.prepare(self.device, Some(variant))?;
+        let time = timed(self.device, || prepared[0].enqueue())?;
+        let answer = last.insert(prepared[0].answer()?);
+        Ok(match sets.check(0, answer) {
+            Ok(()) => Outcome::Timed(time),
+            Err(text) => Outcome::Wrong(text),
+        })
+    }
+
+    /// The answer by the variant that the library chooses, and what is shown of it.
+    fn best<P: Problem>(
+        &self,
+        sets: &Sets<P>,
+        show: impl FnOnce(&P::Answer) -> String,
+    ) -> Result<(P::Answer, Shown)> {
+        let mut prepared = sets.prepare(self.device, None)?;
+        prepared[0].enqueue()?;
+        let answer = prepared[0].answer()?;
+        let shown = sets.check(0, &answer).map(|()| show(&answer));
+        Ok((answer, shown))
+    }
+
+    /// The same, of which only what is shown is wanted.
+    fn value<P: Problem>(
+        &self,
+        sets: &Sets<P>,
+        show: impl FnOnce(&P::Answer) -> String,
+    ) -> Result<Shown> {
+        Ok(self.best(sets, show)?.1)
+    }
+
+    fn sets<P: Problem>(&self, problem: P) -> Result<Sets<P>> {
+        Ok(Sets::new(problem, self.device, 1)?)
+    }
+
+    fn save(&self, name: &str, pixels: Vec<u8>, width: usize, height: usize) -> Result<()> {
+        picture::save(&self.out.join(name), pixels, width, height)
+    }
+
+    fn plot(&self, name: &str, plot: &HistogramPlot<'_>) -> Result<()> {
+        let target = Target::plot(&self.out.join(name))?;
+        Ok(target.stage_text(&plot.svg())?.commit()?)
+    }
+}
+
+impl Table {
+    /// The same, with a picture that was written to this file.
+    fn showing(self, picture: &'static str) -> Self {
+        let picture = Some(picture);
+        Self { picture, ..self }
+    }
+}
+
+/// The picture with rows and columns exchanged.
+fn transpose(ground: &Ground<'_>) -> Result<Table> {
+    const FILE: &str = "transposed.png";
+    let Picture { width, height, .. } = *ground.image;
+    let problem = Transpose::new((height, width), "u8", |hash| hash as u8);
+    let sets = ground.sets(problem.of(ground.image.make()))?;
+    let (table, last) =
+        ground.variants(format!("transpose of {} u8", ground.image.size()), &sets)?;
+    ground.save(FILE, last.unwrap_or_default(), height, width)?;
+    Ok(table.showing(FILE))
+}
+
+/// The sum of the pixels by every variant, and their other reductions.
+fn reduce(ground: &Ground<'_>) -> Result<Table> {
+    let len = ground.image.pixels.len();
+    let problem =
+        |operator| Reduction::<u8>::new(operator, len, Data::Exact).of(ground.image.make());
+    let sets = ground.sets(problem(Operator::Sum))?;
+    let title = format!("sum of {len} u8, and other reductions");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let show = |value: &Option<Value<u8>>| match value {
+        None => "none".to_owned(),
+        Some(Value::Sum(sum)) => sum.to_string(),
+        Some(Value::Element(element)) => element.to_string(),
+        Some(Value::Index(index)) => index.to_string(),
+        Some(Value::Mean(mean)) => mean.to_string(),
+    };
+    for (name, operator) in [
+        ("sum", Operator::Sum),
+        ("least", Operator::Min),
+        ("greatest", Operator::Max),
+        ("first of the least", Operator::ArgMin),
+        ("first of the greatest", Operator::ArgMax),
+        ("mean", Operator::Mean),
+    ] {
+        let value = ground.value(&sets.with(problem(operator)), show)?;
+        table.values.push((name, value));
+    }
+    Ok(table)
+}
+
+/// The sum of each column, or of each row, of the pixels by every variant, and their other reductions.
+fn axis(ground: &Ground<'_>, axis: Axis) -> Result<Table> {
+    let Picture { width, height, .. } = *ground.image;
+    let problem = |operator| {
+        let problem = AxisReduction::<u8>::new(axis, operator, (height, width), AxisData::Exact);
+        problem.of(ground.image.make())
+    };
+    let sets = ground.sets(problem(AxisOperator::Sum))?;
+    let (family, size) = (axis.family().name, ground.image.size());
+    let title = format!("sum of each of the {family} of {size} u8");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let results = match axis {
+        Axis::Columns => width,
+        Axis::Rows => height,
+    };
+    for (name, operator) in [
+        ("least", AxisOperator::Min),
+        ("greatest", AxisOperator::Max),
+        ("mean", AxisOperator::Mean),
+    ] {
+        let value = ground.value(&sets.with(problem(operator)), |_| {
+            format!("{results} results")
+        })?;
+        table.values.push((name, value));
+    }
+    Ok(table)
+}
+
+/// How often each grey value comes.
+fn histogram(ground: &Ground<'_>) -> Result<Table> {
+    const FILE: &str = "histogram.svg";
+    let len = ground.image.pixels.len();
+    let sets = ground.sets(Counts::numbers(len, 256, "u8", ground.image.make()))?;
+    let title = format!("histogram of {len} u8 in 256 bins");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let (found, shown) = ground.best(&sets, |found| {
+        let used = found.counts.iter().filter(|count| **count > 0).count();
+        format!("{used} of 256 grey values occur")
+    })?;
+    let plot = HistogramPlot {
+        title: "Grey values of the picture",
+        counts: &found.counts,
+        outside: found.outside,
+        range: None,
+    };
+    ground.plot(FILE, &plot)?;
+    table.values.push(("best, as drawn", shown));
+    Ok(table.showing(FILE))
+}
+
+/// The picture's middle, smoothed by a matrix product: around the diagonal of the other matrix are 1, 2, 1, so that each
+/// pixel becomes four times a mean of its neighbours in the row. All of it is exact in `f32`.
+fn gemm(ground: &Ground<'_>) -> Result<Table> {
+    const FILE: &str = "smoothed.png";
+    // The CPU executor runs lane by lane, so its part is smaller.
+    let most = match ground.device.kind() {
+        DeviceKind::Cpu => 256,
+        _ => 4096,
+    };
+    let (all, rows, pixels) = (
+        ground.image.width,
+        ground.image.height,
+        ground.image.pixels.clone(),
+    );
+    let (width, height) = (all.min(most), rows.min(most));
+    let (left, top) = ((all - width) / 2, (rows - height) / 2);
+    let part = move |at, _, _| f32::from(pixels[(top + at / width) * all + left + at % width]);
+    let weight = move |at: usize, _, _| match (at / width).abs_diff(at % width) {
+        0 => 2.0,
+        1 => 1.0,
+        _ => 0.0,
+    };
+    let problem = Product::<f32>::new([height, width, width], Factors::Whole);
+    let sets = ground.sets(problem.of([Make::by(part), Make::by(weight)]))?;
+    let title = format!("product of {height} x {width} and {width} x {width} f32");
+    let (table, last) = ground.variants(title, &sets)?;
+    let smoothed = last.unwrap_or_default();
+    let smoothed = smoothed.iter().map(|value| (value / 4.0) as u8).collect();
+    ground.save(FILE, smoothed, width, height)?;
+    Ok(table.showing(FILE))
+}
+
+/// The picture blurred along its rows.
+fn convolution(ground: &Ground<'_>) -> Result<Table> {
+    const FILE: &str = "blurred.png";
+    let Picture { width, height, .. } = *ground.image;
+    // A bell of odd width, about a hundredth of the picture's, whose weights add up to 1.
+    let half = (width / 200).clamp(1, 100) as i32;
+    let bell = |x: i32| (-4.0 * f64::from(x * x) / f64::from(half * half)).exp();
+    let total: f64 = (-half..=half).map(bell).sum();
+    let mask: Vec<f32> = (-half..=half).map(|x| (bell(x) / total) as f32).collect();
+
+    let (size, weights) = (ground.image.size(), mask.len());
+    let problem = Convolution::rows((height, width), mask, Boundary::Clamp, ground.image.make());
+    let title = format!("convolution of the rows of {size} u8 with a mask of {weights}");
+    let (table, last) = ground.variants(title, &ground.sets(problem)?)?;
+    ground.save(FILE, last.unwrap_or_default(), width, height)?;
+    Ok(table.showing(FILE))
+}
+
+/// The sine of every pixel by every variant, and other functions.
+fn map(ground: &Ground<'_>) -> Result<Table> {
+    let (len, pixels) = (ground.image.pixels.len(), ground.image.pixels.clone());
+    let angles = Make::by(move |at, _, _| f32::from(pixels[at]));
+    let sets = ground.sets(Map::sine(len).of(angles.clone()))?;
+    let title = format!("sin of {len} pixels as f32, and other functions");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let wave_off = |at: usize, found: f32| (f64::from(found) - wave(at, len)).abs();
+    table.values = vec![
+        ("sin", ulps(ground, &sets, &angles, Sin, f64::sin)?),
+        ("tanh", ulps(ground, &sets, &angles, Tanh, f64::tanh)?),
+        ("sqrt", ulps(ground, &sets, &angles, Sqrt, f64::sqrt)?),
+        (
+            "wave",
+            ground.value(&ground.sets(Map::wave(len))?, |found| {
+                largest(found, "", wave_off)
+            })?,
+        ),
+    ];
+    Ok(table)
+}
+
+/// The largest error of a function against `f64` in units in the last place, of which there may be 1.
+fn ulps<F: Function + Send + Sync + 'static>(
+    ground: &Ground<'_>,
+    sets: &Sets<Map>,
+    make: &Make<f32>,
+    function: F,
+    exact: fn(f64) -> f64,
+) -> Result<Shown>
+where
+    F::Map: MapFn<In = f32, Out = f32>,
+{
+    let angles = &sets.truth(0)[0];
+    let right = move |x: f32, found| to_ulps(found, exact(x.into()), 1.0);
+    let problem = Map::one(angles.len(), "", function, right).of(make.clone());
+    ground.value(&sets.with(problem), |found| {
+        largest(found, " ulp", |at, found| {
+            Unit::Ulp
+                .error(found, exact(angles[at].into()))
+                .unwrap_or_default()
+        })
+    })
+}
+
+/// The largest error of some results.
+fn largest(found: &[f32], unit: &str, error: impl Fn(usize, f32) -> f64) -> String {
+    let errors = found
+        .iter()
+        .enumerate()
+        .map(|(at, found)| error(at, *found));
+    format!("at most {:.2e}{unit} off", errors.fold(0.0, f64::max))
+}
+
+/// As many random numbers as the picture has pixels by every variant, and means of the distributions.
+fn random(ground: &Ground<'_>) -> Result<Table> {
+    const FILE: &str = "normal.svg";
+    let (device, len) = (ground.device, ground.image.pixels.len());
+    let problem = Draw::<f32>::new(Generator::Philox, Distribution::Uniform, len).seed(SEED);
+    let title = format!("{len} uniform f32 by Philox, and other distributions by XORWOW");
+    let (mut table, _) = ground.variants(title, &ground.sets(problem)?)?;
+
+    let mut random = device.generator(Generator::Xorwow, SEED)?;
+    let normal = random.normal(len, 0.0_f32, 1.0)?;
+    let log_normal = device.mean(&random.log_normal(len, 0.0_f64, 0.5)?)?;
+    let poisson = device.mean(&random.poisson(len, 7.5)?)?;
+    let spread = (0.25_f64.exp() * 0.25_f64.exp_m1()).sqrt();
+    for (name, found, mean, deviation) in [
+        ("mean of normal", device.mean(&normal)?, 0.0, 1.0),
+        ("mean of log-normal", log_normal, 0.125_f64.exp(), spread),
+        ("mean of Poisson", poisson, 7.5, 7.5_f64.sqrt()),
+    ] {
+        // Within five standard deviations of what it should be.
+        let bound = 5.0 * deviation / (len as f64).sqrt();
+        let found = found.unwrap_or(f64::NAN);
+        let shown = || format!("{found:.6}, expected {mean:.6} within {bound:.6}");
+        let value = within(found, mean, bound).map(|()| shown());
+        table.values.push((name, value));
+    }
+    let histogram = device.histogram_range(&normal, 256, -5.0, 5.0)?;
+    let plot = HistogramPlot {
+        title: "Normal random numbers",
+        counts: &histogram.counts,
+        outside: histogram.outside,
+        range: Some((-5.0, 5.0)),
+    };
+    ground.plot(FILE, &plot)?;
+    Ok(table.showing(FILE))
+}
