@@ -309,7 +309,12 @@ fn shapes_that_do_not_fit_are_refused_by_name() {
         let text = request.run().unwrap_err().to_string();
         assert!(text.contains("4 x 3") && text.contains("6 x 5"), "{text}");
         let c = device.zeros_matrix::<f32>(3, 4).unwrap();
-        let error = device.gemm(&a, &a).transpose_b().output_to(c).run().unwrap_err();
+        let error = device
+            .gemm(&a, &a)
+            .transpose_b()
+            .output_to(c)
+            .run()
+            .unwrap_err();
         assert!(
             matches!(
                 error,
