@@ -1,5 +1,7 @@
 //! Records of `warpwright ladder`, which are what it printed below two lines that begin with `#`: the command, and the card.
 
+use crate::sheet::Sheet;
+
 /// A run of `warpwright ladder`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Record {
@@ -75,11 +77,7 @@ fn cells(row: &str) -> Vec<String> {
 impl Ladder {
     /// The rungs as a table.
     pub fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(&self.titles);
-        text += "| --- |";
-        text += &" ---: |".repeat(self.titles.len().saturating_sub(1));
-        text.push('\n');
+        let mut sheet = Sheet::new("lr", &self.titles);
         for row in &self.rows {
             let mut row = row.clone();
             // A rung that was not timed says why instead.
@@ -87,9 +85,9 @@ impl Ladder {
             if let Some(name) = row.first_mut() {
                 *name = format!("`{name}`");
             }
-            text += &line(&row);
+            sheet.row(row);
         }
-        text
+        sheet.markdown()
     }
 
     /// The row of `best` for the README.

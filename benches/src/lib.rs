@@ -13,6 +13,8 @@ pub mod overhead;
 pub mod record;
 #[cfg(feature = "run")]
 pub mod run;
+mod sheet;
+mod sheets;
 pub mod stats;
 pub mod table;
 pub mod tuning;

@@ -4,6 +4,7 @@
 //! size of element, so the cases of a family with one type of element are one [`Group`].
 
 use crate::record::{CHOSEN, Outcome, Record, Row};
+use crate::sheet::Sheet;
 
 /// By how much the chosen row may be slower than the fastest, in the mean of a group.
 pub const TOLERANCE: f64 = 0.02;
@@ -181,20 +182,17 @@ pub fn page(records: &[(String, Record)]) -> String {
                 group.element,
                 capitalised(&verdict(&group))
             );
-            page += "| numbers | mean | least | greatest |\n| --- | ---: | ---: | ---: |\n";
+            let mut sheet = Sheet::new("lr", ["numbers", "mean", "least", "greatest"]);
             for row in &group.rows {
-                page += &format!(
-                    "| {}{} | {:.3} | {:.3} | {:.3} |\n",
-                    row.label,
-                    if row.chosen { " **(chosen)**" } else { "" },
-                    row.mean,
-                    row.least,
-                    row.greatest
-                );
+                let chosen = if row.chosen { " **(chosen)**" } else { "" };
+                let [mean, least, greatest] =
+                    [row.mean, row.least, row.greatest].map(|ratio| format!("{ratio:.3}"));
+                sheet.row([format!("{}{chosen}", row.label), mean, least, greatest]);
             }
             for (label, reason) in &group.failed {
-                page += &format!("| {label} | {reason} | | |\n");
+                sheet.row([&**label, reason, "", ""]);
             }
+            page += &sheet.markdown();
             page += &format!("\nCases: {}.\n", group.cases.join("; "));
         }
     }
