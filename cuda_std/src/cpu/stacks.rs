@@ -28,8 +28,8 @@ const MOST: usize = 24 * BLOCK;
 /// Blocks of the budget that launches by lanes take from, one launch at each depth of nesting: those cannot
 /// wait for launches that wait for them.
 const DEPTHS: usize = 4;
-/// Lanes of the blocks that a thread has started, at most, as on a multiprocessor of most GPUs; two blocks at least.
-const RESIDENT: usize = 2 * BLOCK;
+/// Lanes of the blocks that a thread has started, at most; two blocks at least. More of them leave the processor's caches.
+const RESIDENT: usize = BLOCK;
 /// Blocks that a thread has started, at most.
 const RESIDENT_BLOCKS: usize = 8;
 /// Stacks that are kept while no lane uses them.

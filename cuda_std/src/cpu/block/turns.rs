@@ -205,12 +205,12 @@ impl BlockState {
     fn draw_at_atomic(&self, lane: &Lane, count: u32) {
         /// Of a block's first operations one in four lets others run: those take its number and tell of its results.
         /// Of later ones few do, so that a kernel that counts by atomic operations takes no longer for it.
-        const FIRST: u32 = 64;
+        const FIRST: u32 = 16;
         let Order::Seeded(seed) = self.options.order else {
             return;
         };
         self.atomics.set(Some(count.wrapping_add(1)));
-        let one_in = if count < FIRST { 4 } else { 256 };
+        let one_in = if count < FIRST { 4 } else { 64 };
         let drawn = order::draw(seed, self.block_idx.get(), lane.linear, count);
         if !drawn.is_multiple_of(one_in) || !self.may_wait(lane) {
             return;
