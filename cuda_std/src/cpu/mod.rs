@@ -3,8 +3,8 @@
 //! Every lane of a block is a stackful coroutine; the lanes of a block take turns on one thread, and
 //! blocks run in parallel on several threads. A barrier, a warp vote or a shuffle suspends a lane until
 //! its partners have come; a block whose lanes all wait for another block's lets that run. A lane that waits for what
-//! never comes is an error that names the lanes and the lines, never a hang; an access outside a view is an error that names kernel, block,
-//! lane, index and line.
+//! never comes is an error that names the lanes and the lines, never a hang; an access outside a view is an error that
+//! names kernel, block, lane, index and line.
 //!
 //! The order of lanes and blocks is a choice ([`Options::order`]), and so are checks that follow every
 //! access ([`Options::checks`]): for reads of what nobody wrote, for races, for memory that is not there.
