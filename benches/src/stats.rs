@@ -44,7 +44,7 @@ impl Times {
     }
 }
 
-/// The value below which the part `part` of sorted values lies, between neighbours by proportion.
+/// The value below which the part `part` of sorted values lies, between neighbors by proportion.
 fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let place = part * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

@@ -68,7 +68,7 @@ pub fn significant(value: f64) -> String {
     format!("{value:.figures$}")
 }
 
-/// As [`significant`], without the noughts at the end of a fraction.
+/// As [`significant`], without the zeros at the end of a fraction.
 pub fn short(value: f64) -> String {
     let text = significant(value);
     match text.contains('.') {

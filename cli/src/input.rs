@@ -23,7 +23,7 @@ const PIECE: usize = 1 << 16;
 pub struct Input {
     /// The values.
     pub array: Array,
-    /// What a picture's pixels were where they were not grey, such as `8-bit RGB`.
+    /// What a picture's pixels were where they were not gray, such as `8-bit RGB`.
     pub converted_from: Option<String>,
 }
 

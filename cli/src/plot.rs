@@ -38,7 +38,7 @@ pub struct HistogramPlot<'a> {
 impl HistogramPlot<'_> {
     /// Draws the histogram and gives the text of an SVG file.
     ///
-    /// Up to 512 bins are drawn as bars, more as an area. Above 4096 bins neighbours share a step, which
+    /// Up to 512 bins are drawn as bars, more as an area. Above 4096 bins neighbors share a step, which
     /// shows the largest count among them, so that no peak is lost; the subtitle says so.
     pub fn svg(&self) -> String {
         let bins = self.counts.len();

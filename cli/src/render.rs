@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Number of ridges behind each other.
 const RIDGES: usize = 5;
 
-/// Draws a picture of `width` x `height` pixels: grey values, row by row from the top.
+/// Draws a picture of `width` x `height` pixels: gray values, row by row from the top.
 ///
 /// The same arguments give the same picture on every machine. Features grow with the picture.
 ///

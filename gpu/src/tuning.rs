@@ -20,7 +20,7 @@ use cuda_std::cfg::ComputeCapability;
 pub trait Policy: Copy + Debug + PartialEq + Any + Send + Sync {
     /// The family's name.
     const FAMILY: &'static str;
-    /// All rows that are worth a measurement: those that are chosen, their neighbours, and some that are far from them.
+    /// All rows that are worth a measurement: those that are chosen, their neighbors, and some that are far from them.
     const CANDIDATES: &'static [Self];
     /// Which row is chosen; the first that fits counts.
     const CHOICES: &'static [Choice];

@@ -52,9 +52,9 @@ enum DebugLevel {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Optimised, as it is shipped.
+    /// Optimized, as it is shipped.
     Release,
-    /// Optimised, with checks.
+    /// Optimized, with checks.
     Debug,
 }
 

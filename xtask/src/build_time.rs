@@ -75,7 +75,7 @@ pub struct Arguments {
 enum Part {
     /// The library as a user's project builds it, and the sizes of programs with it.
     Library,
-    /// The program, optimised.
+    /// The program, optimized.
     Program,
     /// `cargo xtask demo`, up to its first result and to its end.
     Demo,

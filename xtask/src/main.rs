@@ -78,7 +78,7 @@ enum Command {
     Counts(counts::Arguments),
     /// Count the lines of code of each crate, now and at another commit.
     Lines(lines::Arguments),
-    /// Drop and weaken every synchronising operation of every kernel in turn, and print what the sanitizer reports.
+    /// Drop and weaken every synchronizing operation of every kernel in turn, and print what the sanitizer reports.
     Mutants(mutants::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
     Docs(docs::Arguments),

@@ -1,4 +1,4 @@
-//! `mutants`: every synchronising operation of every kernel dropped or weakened in turn, and what the sanitizer says.
+//! `mutants`: every synchronizing operation of every kernel dropped or weakened in turn, and what the sanitizer says.
 
 use crate::{Result, command};
 

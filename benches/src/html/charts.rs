@@ -10,7 +10,7 @@ use crate::table;
 
 /// A drawing's width; charts scale with the page.
 const WIDTH: f64 = 880.0;
-/// The colours that there are, ours first.
+/// The colors that there are, ours first.
 const COLOURS: usize = 4;
 
 /// A drawing.
@@ -344,7 +344,7 @@ fn rate(record: &Record, work: &str, rows: &[&Row]) -> String {
     svg.figure(work, &format!("{unit} over {axis}; dashed: the ceiling"))
 }
 
-/// A rate with a prefix in place of its noughts.
+/// A rate with a prefix in place of its zeros.
 fn short(rate: f64) -> String {
     let (value, prefix) = [(1e12, "T"), (1e9, "G"), (1e6, "M")]
         .into_iter()

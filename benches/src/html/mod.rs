@@ -8,7 +8,7 @@ use crate::overhead::Start;
 use crate::record::{Outcome, Record, Row};
 use crate::table;
 
-/// The page's style. The colours are variables, so that charts follow them.
+/// The page's style. The colors are variables, so that charts follow them.
 const STYLE: &str = include_str!("page.css");
 
 /// The page of a record, with the ladders of the same card where there are some.

@@ -151,7 +151,7 @@ impl Driver {
         let text = CString::new(ptx)?;
         let mut module = ptr::null_mut();
         let (options, values) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the text ends with a nought; the function writes one handle, and there are no options.
+        // SAFETY: the text ends with a zero; the function writes one handle, and there are no options.
         unsafe { self.load(&mut module, text.as_ptr(), 0, options, values)? };
         Ok(Module(module))
     }

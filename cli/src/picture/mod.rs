@@ -1,4 +1,4 @@
-//! Pictures in grey scale: reading and writing PNG and JPEG.
+//! Pictures in gray scale: reading and writing PNG and JPEG.
 
 mod jpeg;
 mod png;
@@ -47,17 +47,17 @@ impl PictureFormat {
     }
 }
 
-/// A picture as a matrix of grey values.
+/// A picture as a matrix of gray values.
 #[derive(Debug)]
 pub struct Picture {
     /// `U8` or `U16`, one value per pixel, rows from the top.
     pub array: Array,
-    /// What the pixels were in the file where that was not grey alone, such as `8-bit RGB`.
+    /// What the pixels were in the file where that was not gray alone, such as `8-bit RGB`.
     pub converted_from: Option<String>,
 }
 
-/// Reads a picture. Grey of 8 and 16 bits stays as it is (fewer bits are widened to 8); colour, and
-/// grey with transparency, become 8-bit luma (BT.709 weights, transparency ignored).
+/// Reads a picture. Grey of 8 and 16 bits stays as it is (fewer bits are widened to 8); color, and
+/// gray with transparency, become 8-bit luma (BT.709 weights, transparency ignored).
 ///
 /// A picture is read whole or not at all. A PNG has to have all of its rows, its end chunk and the right check
 /// values; each scan of a JPEG the codes of all of its blocks, and an end marker. What is behind the end is
@@ -138,7 +138,7 @@ fn check_size(
     memory: u64,
 ) -> std::result::Result<(), Problem> {
     let pixels = u64::from(width) * u64::from(height);
-    // What is not grey becomes grey, which takes a byte more.
+    // What is not gray becomes gray, which takes a byte more.
     let bytes = pixels * (per_pixel as u64 + u64::from(per_pixel > 1));
     match width.max(height) <= MAX_SIDE && bytes <= memory {
         true => Ok(()),
@@ -217,7 +217,7 @@ pub fn check_writable(dtype: Dtype, shape: Shape, format: PictureFormat) -> Resu
     }
 }
 
-/// Writes a matrix as a picture in grey scale; see [`check_writable`] for what is refused.
+/// Writes a matrix as a picture in gray scale; see [`check_writable`] for what is refused.
 pub fn write(writer: impl Write, array: &Array, format: PictureFormat) -> Result<()> {
     check_writable(array.dtype(), array.shape(), format)?;
     let Shape::Matrix { height, width } = array.shape() else {

@@ -33,7 +33,7 @@ pub fn tree<R: Reduction>(tile: Shared<R::Acc>, from: usize, to: usize) {
     }
 }
 
-/// Reduces the first 64 elements of `tile` to element 0 by the first warp alone. The lanes synchronise
+/// Reduces the first 64 elements of `tile` to element 0 by the first warp alone. The lanes synchronize
 /// between reading and writing: they do not run in lockstep.
 ///
 /// Every thread of the block may call it; only the first 32 do anything.

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! block (tile t of columns, part p of the rows):
-//!     each lane owns 16 bytes of neighbouring columns; L neighbouring lanes cover the tile, 512 / L rows at a time
+//!     each lane owns 16 bytes of neighboring columns; L neighboring lanes cover the tile, 512 / L rows at a time
 //!     for each of the thread's rows, UNROLL rows at a time:
-//!         load all, then add element k of each chunk to part[k]      (no lane shares a column with its neighbours)
+//!         load all, then add element k of each chunk to part[k]      (no lane shares a column with its neighbors)
 //!     combine the parts of a column over the block's rows, through shared memory
 //!     while more than one block is left for tile t:                  (a tree of blocks, `group` children per node)
 //!         store the totals; take a ticket of the node
@@ -33,10 +33,10 @@ const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
-/// A lane owns 16 bytes of neighbouring columns, and `L = 2^lanes_log2` neighbouring lanes take a row of the
+/// A lane owns 16 bytes of neighboring columns, and `L = 2^lanes_log2` neighboring lanes take a row of the
 /// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
 /// several before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
-/// `rows_per_block` neighbouring rows: each leaves its totals and takes a ticket, the last of a
+/// `rows_per_block` neighboring rows: each leaves its totals and takes a ticket, the last of a
 /// [`Policy::group`] combines those of all of it, and so on until one block is left. All threads of a
 /// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
 /// what they have. The order is the same whoever came last, so the result is as well.
@@ -143,7 +143,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     let mut index = (thread::block_idx_x() / tiles) as usize;
     let mut count = (thread::grid_dim_x() / tiles) as usize;
     let tiles = tiles as usize;
-    // SAFETY: the launch gives this many bytes, and nothing else uses them.
+    // SAFETY: the launch provides this many bytes of dynamic shared memory, and nothing else uses them.
     let mut memory = unsafe { DynamicShared::new() };
     let meeting: Shared<A::Acc> = memory.carve(BEST_BLOCK);
     let shared: Shared<A::Part> = memory.carve(lanes * BEST_BLOCK);
@@ -160,7 +160,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     };
     for k in 0..MOST_LANES {
         if k < lanes {
-            // Neighbouring lanes take neighbouring banks.
+            // Neighboring lanes take neighboring banks.
             shared.set(k * BEST_BLOCK + tid, parts[k]);
         }
     }
@@ -178,7 +178,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
         }
     }
     // Each thread of the first ones has a column of the tile wherever a fold is complete: those of one element of 16
-    // bytes are neighbours.
+    // bytes are neighbors.
     let mine = tid < columns;
     let place = (first >> lanes_log2) * columns + k * row_lanes + (first & (row_lanes - 1));
     total = meet::<A>(meeting, columns, place, total);

@@ -30,7 +30,7 @@ pub unsafe fn columns_fold<A: Along>(
     width: usize,
     height: usize,
 ) {
-    // SAFETY: the launch gives this many bytes, and nothing else uses them.
+    // SAFETY: the launch provides this many bytes of dynamic shared memory, and nothing else uses them.
     let shared: Shared<A::Acc> = unsafe { DynamicShared::new() }.carve(FOLD_COLUMNS * FOLD_ROWS);
     let (x, y) = (
         thread::thread_idx_x() as usize,

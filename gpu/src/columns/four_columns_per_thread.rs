@@ -8,7 +8,7 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Reduces four neighbouring columns of a `height` x `width` row-major matrix per thread. Where rows are
+/// Reduces four neighboring columns of a `height` x `width` row-major matrix per thread. Where rows are
 /// aligned to four elements, one load brings the four of a row: 4 bytes of `u8`, split by shift and mask,
 /// 8 of `u16`, 16 of four-byte elements; two loads those of `f64`. Else, and for the columns behind the last
 /// four, every element has a load of its own.

@@ -61,7 +61,7 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
         /// Those of every variant but `best`, in the catalogue's order.
         const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1];
@@ -73,7 +73,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
                 const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1] = [
                     Entry::of::<ColumnsColumnPerThread<$along>>(),

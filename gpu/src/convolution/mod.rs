@@ -18,7 +18,7 @@
 //! (but for the payload of a NaN). For `u8` the sum is rounded to the nearest integer, of two to the even
 //! one, and limited to 0 to 255; NaN gives 0.
 //!
-//! For short masks `tiled` is no faster than `basic`: the first-level cache holds the neighbours too, and needs no
+//! For short masks `tiled` is no faster than `basic`: the first-level cache holds the neighbors too, and needs no
 //! barrier.
 //!
 //! Every element is read once and written once: `2 * n * size` bytes, and `2 * n * width` operations.
@@ -79,7 +79,7 @@ mod launch {
     /// The kernels of an element type.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Sample {
         /// Elements that take 16 bytes when they are as wide as a sum.
         const CHUNK: usize;
@@ -97,7 +97,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($ty:ident: $chunk:literal;)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const CHUNK: usize = $chunk;
                 const BASIC: EntryOf<ConvolutionBasic<Self>> = Entry::of::<ConvolutionBasic<$ty>>();

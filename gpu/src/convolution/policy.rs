@@ -107,7 +107,7 @@ pub fn filling_tiles(most: u32, blocks: usize, resident: usize) -> u32 {
 }
 
 /// 16-byte chunks of outputs that a thread of `best` computes. Odd, so that the chunks of eight
-/// neighbouring lanes, which shared memory serves at once, lie in different banks.
+/// neighboring lanes, which shared memory serves at once, lie in different banks.
 pub const BEST_CHUNKS: usize = 5;
 
 /// Chunks of a mask that is not in constant memory that `best` goes through before it brings the next part of the input

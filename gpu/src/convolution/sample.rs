@@ -85,7 +85,7 @@ impl Sample for u8 {
     // `clamp` keeps a NaN; the maximum of a NaN and 0 is 0.
     #[allow(clippy::manual_clamp)]
     fn narrow(sum: f32) -> u8 {
-        // From 2^23 on neighbouring `f32`s are 1 apart, so the addition rounds to an integer. Its low bits
+        // From 2^23 on neighboring `f32`s are 1 apart, so the addition rounds to an integer. Its low bits
         // hold that integer, but `ptxas` 13.0 converts an `f32` whose low byte is stored (F2IP).
         let rounded = (sum.max(0.0).min(255.0) + 8_388_608.0) - 8_388_608.0;
         // SAFETY: an integer from 0 to 255.

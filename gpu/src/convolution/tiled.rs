@@ -38,7 +38,7 @@ pub unsafe fn convolution_tiled<T: Sample>(
         boundary,
     };
     let tid = thread::thread_idx_x() as usize;
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let tile: Shared<T> = unsafe { DynamicShared::new() }.carve(RUNG_BLOCK - 1 + mask_width);
     let left = window_start(first, mask_width);
     let mut i = tid;

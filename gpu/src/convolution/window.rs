@@ -4,7 +4,7 @@ use cuda_std::thread;
 
 use super::sample::Weight;
 
-/// The row of this block, counted from the top, and its first output there. Blocks take `span` neighbouring
+/// The row of this block, counted from the top, and its first output there. Blocks take `span` neighboring
 /// outputs each and are numbered along the rows, which are `width` long.
 #[inline(always)]
 pub fn block_origin(width: usize, span: usize) -> (usize, usize) {

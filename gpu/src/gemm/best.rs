@@ -60,16 +60,16 @@ macro_rules! product_by {
 /// through registers into the other buffer; there is one barrier per tile, which goes 8 along k.
 ///
 /// A thread's elements come in groups of 16 bytes that are as far apart as all lanes' groups take, so that
-/// what the lanes of a warp read from shared memory at once are neighbours, 16 bytes each. Neighbouring
+/// what the lanes of a warp read from shared memory at once are neighbors, 16 bytes each. Neighboring
 /// lanes read the same of B and lanes two apart the same of A, which lets the two halves of a half-warp
 /// be served together.
 ///
 /// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes; what is left
-/// along k, a band at the matrix's edge and one that is not aligned are loaded by elements, with noughts in
+/// along k, a band at the matrix's edge and one that is not aligned are loaded by elements, with zeros in
 /// place of what is outside.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `A_ALONG_K` and `B_ALONG_K` say
-/// whether neighbours along k are neighbours in memory.
+/// whether neighbors along k are neighbors in memory.
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements.
 /// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused
 /// multiply-adds, in the order of k; the same bits on every device.

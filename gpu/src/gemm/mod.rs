@@ -68,7 +68,7 @@ mod launch {
     /// An element type, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Real + ByValue {
         /// The kernels in the catalogue's order, by whether A and whether B is transposed.
         const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()];
@@ -78,7 +78,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident, $small:ident;)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()] = [
                     [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],

@@ -33,8 +33,8 @@ pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
 /// op(B), that goes along k, for a block of `BLOCK` threads. In shared memory it lies with k as the row, so that what a thread
 /// multiplies at one k is contiguous.
 ///
-/// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
-/// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.
+/// `ALONG_K` says which way it lies in global memory: with elements of neighboring k as neighbors, or
+/// with elements of the band's neighboring rows (of A; columns of B) as neighbors.
 #[derive(Clone, Copy)]
 pub(super) struct Operand<
     T,
@@ -176,7 +176,7 @@ impl<
         Staged(staged)
     }
 
-    /// Loads this thread's share of the tile at `k`, element by element, with noughts for what is outside
+    /// Loads this thread's share of the tile at `k`, element by element, with zeros for what is outside
     /// the matrix.
     #[inline(always)]
     #[track_caller]

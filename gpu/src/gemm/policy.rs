@@ -25,7 +25,7 @@ pub const BEST_STEP: usize = 8;
 /// How far along `k` `best` goes at most: it counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 
-/// Rows of tiles that neighbouring blocks of `naive` and `tiled` go down before they turn to the next column.
+/// Rows of tiles that neighboring blocks of `naive` and `tiled` go down before they turn to the next column.
 pub const RUNG_GROUP: u32 = 16;
 
 /// The numbers of `best`.
@@ -33,7 +33,7 @@ pub const RUNG_GROUP: u32 = 16;
 pub struct Policy {
     /// How far along `k` a tile of A or B goes: [`BEST_STEP`] or twice that.
     pub step: usize,
-    /// Rows of tiles that neighbouring blocks go down before they turn to the next column.
+    /// Rows of tiles that neighboring blocks go down before they turn to the next column.
     pub group: u32,
     /// Blocks of large tiles that have to be resident at once.
     pub resident: u32,

@@ -16,7 +16,7 @@ impl<T: GpuFloat + 'static> RealBase for T {}
 
 /// An element type: `f32` or `f64`.
 pub trait Real: RealBase + Mul<Output = Self> {
-    /// Nought.
+    /// Zero.
     const ZERO: Self;
 }
 

@@ -60,8 +60,8 @@ pub unsafe fn gemm_tiled<T: Real>(
     }
 }
 
-/// Loads the tile at `origin` of an operand of `size` rows and columns; neighbouring lanes take elements
-/// that are neighbours in memory.
+/// Loads the tile at `origin` of an operand of `size` rows and columns; neighboring lanes take elements
+/// that are neighbors in memory.
 #[inline(always)]
 #[track_caller]
 fn load<T: Real>(

@@ -140,7 +140,7 @@ fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
     while bin < slice {
         let mut total = 0_u64;
         for i in 0..copies {
-            // Neighbouring threads start at different copies, so that they read different banks.
+            // Neighboring threads start at different copies, so that they read different banks.
             let copy = (i + tid) & (copies - 1);
             total += u64::from(counters.get((bin << copies_log2) + copy));
         }

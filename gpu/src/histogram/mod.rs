@@ -82,7 +82,7 @@ mod launch {
     /// The kernels of a binning.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Binning {
         /// Those of `global_atomic`, `privatized` and `privatized_coarsened`.
         const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3];
@@ -92,7 +92,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($binning:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $binning {
                 const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3] = [
                     Entry::of::<HistogramGlobalAtomic<$binning>>(),

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
-/// first; a value without a bin is not counted. Each block counts 4096 neighbouring values in shared memory and
+/// first; a value without a bin is not counted. Each block counts 4096 neighboring values in shared memory and
 /// then adds what it found.
 ///
 /// Launch: `ceil(n / 4096)` blocks of 256 threads along x; along y one block per slice of 12288 bins;

@@ -11,7 +11,7 @@ macro_rules! functions {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $name;
 
-        // SAFETY: no fields.
+        // SAFETY: the type has no fields.
         unsafe impl MapFn for $name {
             type In = f32;
             type Out = f32;
@@ -136,7 +136,7 @@ unsafe impl MapFn for ScaleAdd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowPairs;
 
-// SAFETY: no fields.
+// SAFETY: the type has no fields.
 unsafe impl MapFn for PowPairs {
     type In = (f32, f32);
     type Out = f32;
@@ -180,7 +180,7 @@ pub mod approx {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Div;
 
-    // SAFETY: no fields.
+    // SAFETY: the type has no fields.
     unsafe impl MapFn for Div {
         type In = (f32, f32);
         type Out = f32;

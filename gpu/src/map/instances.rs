@@ -50,7 +50,7 @@ mod launch {
     /// A function of the library, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait LibraryFn: MapFn {
         /// The kernels, in the catalogue's order.
         const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()];
@@ -72,7 +72,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($function:ty),)*) => {
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             $(unsafe impl LibraryFn for $function {
                 const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()] = [
                     Entry::of::<MapDirect<$function>>(),

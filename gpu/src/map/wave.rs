@@ -19,7 +19,7 @@ constant! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wave;
 
-// SAFETY: no fields.
+// SAFETY: the type has no fields.
 unsafe impl MapFn for Wave {
     type In = ();
     type Out = f32;

@@ -93,7 +93,7 @@ mod launch {
     /// The kernels of a distribution.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Distribution {
         /// `per_thread` by Philox4x32-10.
         const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>>;
@@ -105,7 +105,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($distribution:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $distribution {
                 const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>> =
                     Entry::of::<RandomPerThreadPhilox<$distribution>>();

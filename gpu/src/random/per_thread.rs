@@ -14,7 +14,7 @@ use super::{
 /// other.
 ///
 /// Launch: any number of blocks of 256 threads along x; no shared memory. Writes every element once, 4 or 8
-/// bytes per store; neighbouring lanes' stores lie 16 bytes apart. The same bits on every device.
+/// bytes per store; neighboring lanes' stores lie 16 bytes apart. The same bits on every device.
 ///
 /// The elements are counted from quad `base`: the number of the stream's last one, and one more, may be 2^64.
 ///

@@ -122,7 +122,7 @@ pub fn by_number<D: Distribution>(
 }
 
 /// The states of XORWOW's sequences in memory: word `w` of sequence `s` is element `w * SEQUENCES + s`, so that
-/// the lanes of a warp reach neighbours.
+/// the lanes of a warp reach neighbors.
 #[inline(always)]
 pub fn load(states: GlobalMut<u32>, sequence: usize) -> Xorwow {
     let mut state = [0; STATE_WORDS];

@@ -28,7 +28,7 @@ use crate::{
 
 /// Reduces the elements to one result in a single launch.
 ///
-/// A block takes `per_block` neighbouring elements, its aligned middle 16 bytes per load and several loads per
+/// A block takes `per_block` neighboring elements, its aligned middle 16 bytes per load and several loads per
 /// thread before the first is used; the ends that are not aligned go to the first threads one by one. Each
 /// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
 /// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::block;
 
-/// Reduces partial results: each block takes 32768 neighbouring ones and gives one.
+/// Reduces partial results: each block takes 32768 neighboring ones and gives one.
 ///
 /// Launch: `ceil(n / 32768)` blocks of 512 threads; static shared memory of 32 partial results.
 /// Reads every partial result once, writes one per block.

@@ -26,7 +26,7 @@ fn fold_in_place<R: Reduction>(tile: Shared<R::Acc>, mut len: usize) {
     }
 }
 
-/// The first fold: each block folds 512 neighbouring elements to one partial result.
+/// The first fold: each block folds 512 neighboring elements to one partial result.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 512 partial results.
 /// Reads every element once, writes one partial result per block.

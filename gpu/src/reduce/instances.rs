@@ -85,7 +85,7 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Reduction + Sized {
         /// The first pass of every variant but `best`, in the catalogue's order.
         const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1];
@@ -99,7 +99,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($reduction:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $reduction {
                 const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1] = [
                     Entry::of::<ReduceInterleavedDivergent<$reduction>>(),

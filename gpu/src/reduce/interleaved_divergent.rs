@@ -4,7 +4,7 @@ use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_or_identity, ops::*, policy::RUNG_BLOCK};
 
-/// Reduces neighbouring elements, one per thread, to one partial result per block. In every step the
+/// Reduces neighboring elements, one per thread, to one partial result per block. In every step the
 /// working threads lie `2 * stride` apart, so each warp keeps diverging.
 ///
 /// Launch: `ceil(n / 256)` blocks of 256 threads; static shared memory of 256 partial results.

@@ -1,10 +1,10 @@
-//! `interleaved_strided`: the stride doubles, neighbouring threads work.
+//! `interleaved_strided`: the stride doubles, neighboring threads work.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_or_identity, ops::*, policy::RUNG_BLOCK};
 
-/// Reduces neighbouring elements, one per thread, to one partial result per block. The working threads
+/// Reduces neighboring elements, one per thread, to one partial result per block. The working threads
 /// are the first ones, so warps do not diverge, but their shared elements lie `2 * stride` apart and
 /// share banks.
 ///

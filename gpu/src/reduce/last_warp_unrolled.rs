@@ -5,8 +5,8 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{instances::with_reductions, load::load_pair, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, two per thread, to one partial result per block. From 64 partial
-/// results on, one warp is left: it synchronises itself, written out.
+/// Reduces neighboring elements, two per thread, to one partial result per block. From 64 partial
+/// results on, one warp is left: it synchronizes itself, written out.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

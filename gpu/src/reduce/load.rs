@@ -16,7 +16,7 @@ pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc 
 }
 
 /// The combined partial result of this thread's two elements: the block takes `2 * block_dim`
-/// neighbouring ones, the thread those at its index and `block_dim` further on.
+/// neighboring ones, the thread those at its index and `block_dim` further on.
 #[inline(always)]
 #[track_caller]
 pub fn load_pair<R: Reduction>(input: Global<R::In>) -> R::Acc {

@@ -19,7 +19,7 @@ pub struct Total {
     pub high: u64,
 }
 
-// SAFETY: plain fields.
+// SAFETY: the type has plain fields.
 unsafe impl Plain for Total {}
 
 impl Shuffle for Total {

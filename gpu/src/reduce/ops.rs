@@ -79,7 +79,7 @@ pub struct ArgMax<T>(PhantomData<T>);
 
 /// An accumulator of sums and products.
 pub trait Accumulator: Plain + Shuffle {
-    /// Nought.
+    /// Zero.
     const ZERO: Self;
     /// One.
     const ONE: Self;
@@ -410,7 +410,7 @@ pub struct Found<K> {
     pub index: u64,
 }
 
-// SAFETY: plain fields.
+// SAFETY: the type has plain fields.
 unsafe impl<K: Plain> Plain for Found<K> {}
 
 impl<K: Shuffle> Shuffle for Found<K> {

@@ -7,7 +7,7 @@ pub const RUNG_BLOCK: usize = 256;
 /// Blocks per multiprocessor of the rungs that stride over the whole grid: enough for all its threads.
 pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The numbers of `best`, which cuts an input into as many blocks as run at once, each of which takes neighbouring
+/// The numbers of `best`, which cuts an input into as many blocks as run at once, each of which takes neighboring
 /// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -137,7 +137,7 @@ pub const FINISH_SPAN: usize = FINISH_BLOCK * 64;
 /// How a first pass is cut into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Each block takes so many neighbouring elements and gives one partial result.
+    /// Each block takes so many neighboring elements and gives one partial result.
     PerBlock(usize),
     /// So many blocks per multiprocessor stride over the elements; one partial result each.
     Strided {

@@ -79,7 +79,7 @@ fn short<A: Along, N: Tuned<Policy>>(
     }
 }
 
-/// Reduces each row by `blocks` blocks, each of which takes `elements_per_block` neighbouring elements,
+/// Reduces each row by `blocks` blocks, each of which takes `elements_per_block` neighboring elements,
 /// leaves its total and takes a ticket; the block with the row's last ticket combines the totals in their
 /// order.
 ///

@@ -8,8 +8,8 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Reduces 128 neighbouring elements of a row per thread (fewer at its end), and combines the result with
-/// the row's total by one atomic operation. Neighbouring threads read elements that lie 128 apart.
+/// Reduces 128 neighboring elements of a row per thread (fewer at its end), and combines the result with
+/// the row's total by one atomic operation. Neighboring threads read elements that lie 128 apart.
 ///
 /// Launch: one thread per chunk, chunks of a row first, in blocks of 256; no shared memory. Reads every
 /// element once, and one atomic operation per chunk.

@@ -60,7 +60,7 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
         /// `chunk_atomic`.
         const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>>;
@@ -76,7 +76,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
                 const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>> = Entry::of::<RowsChunkAtomic<$along>>();
                 const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>> = Entry::of::<RowsChunkAtomicFinish<$along>>();

@@ -4,7 +4,7 @@ use crate::tuning::{self, Choice};
 
 /// Threads of a block of `chunk_atomic`, and of its last pass.
 pub const RUNG_BLOCK: usize = 256;
-/// Neighbouring elements that a thread of `chunk_atomic` adds.
+/// Neighboring elements that a thread of `chunk_atomic` adds.
 pub const CHUNK: usize = 128;
 /// Threads of a block of `block_per_row`.
 pub const ROW_BLOCK: usize = 512;

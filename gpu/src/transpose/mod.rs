@@ -77,7 +77,7 @@ mod launch {
     /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Word: Copy + 'static {
         /// The kernels.
         const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()];
@@ -90,7 +90,7 @@ mod launch {
 
     macro_rules! words {
         ($($word:ty),*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Word for $word {
                 const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()] = [
                     Entry::of::<TransposeNaive<$word>>(),

@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 use super::{policy::RUNG_TILE, tile_origin};
 
 /// Transposes a `height` x `width` row-major matrix through a 16 x 16 tile in shared memory: both the reads and the writes of a
-/// warp are neighbours. The lanes of a warp read the tile by columns, whose elements share banks.
+/// warp are neighbors. The lanes of a warp read the tile by columns, whose elements share banks.
 ///
 /// Launch: one block of 16 x 16 threads per tile, x fastest; static shared memory of 256 elements.
 /// Moves `2 * width * height * size_of::<T>()` bytes. Exact.

@@ -152,7 +152,7 @@ pub fn shapes(axis: Axis) -> Vec<Shape> {
                 push(height, width, 0);
             }
         }
-        // Tiles and their neighbours, and chunks of 128 and 256 elements.
+        // Tiles and their neighbors, and chunks of 128 and 256 elements.
         for side in [127, 128, 256, 257, 511, 512, 513, 1040] {
             push(5, side, 0);
             push(side, 5, 0);

@@ -1,4 +1,4 @@
-//! Drops and weakens every synchronising operation of every kernel in turn, and prints what the sanitizer says.
+//! Drops and weakens every synchronizing operation of every kernel in turn, and prints what the sanitizer says.
 //!
 //! ```text
 //! mutants [--orders N] [FAMILY | defects]...

@@ -1,4 +1,4 @@
-//! A generated corpus of defects: every synchronising operation that a kernel comes by, dropped or weakened
+//! A generated corpus of defects: every synchronizing operation that a kernel comes by, dropped or weakened
 //! in turn, and what the sanitizer says of each.
 //!
 //! First every workload runs once, and each site that its launches come by is noted. Each change of each

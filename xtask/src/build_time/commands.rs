@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::{timed, units};
 use crate::{Result, command, project};
 
-/// Builds the program, optimised.
+/// Builds the program, optimized.
 pub fn program(jobs: Option<usize>) -> Result<()> {
     let target = target()?;
     let took = timed(|| {

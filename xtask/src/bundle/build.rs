@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::{Result, build_ptx, command, project, sources};
 
-/// The profile of what is shipped: optimised, and small.
+/// The profile of what is shipped: optimized, and small.
 const PROFILE: &[&str] = &[
     "--profile=bundle",
     "--config=profile.bundle.inherits='release'",

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const KERNELS: &str = "gpu/src/";
 
 /// The text with its lines told so, without the sections and the mark of a debugger's information, which
-/// keeps the assembler from optimising.
+/// keeps the assembler from optimizing.
 pub fn told_in_kernels(ptx: &str) -> String {
     let mut files: BTreeMap<String, usize> = ptx.lines().filter_map(file).collect();
     let known = files.len();

@@ -59,7 +59,7 @@ pub(super) fn run(bench: &mut Bench) {
     }
 }
 
-/// A picture's bytes: areas of a few neighbouring values, with a gradient over all and grain.
+/// A picture's bytes: areas of a few neighboring values, with a gradient over all and grain.
 fn image(at: usize, _: usize, hash: u64) -> u8 {
     const WIDTH: usize = 4096;
     let (x, y) = (at % WIDTH, at / WIDTH);

@@ -80,7 +80,7 @@ impl Work {
 pub struct Needs {
     /// Bytes of device memory for its results and what else it takes.
     pub room: usize,
-    /// The bytes of it that are to be nought.
+    /// The bytes of it that are to be zero.
     pub clear: Option<Range<usize>>,
     /// Whether they have to be cleared each time, or are left as they were found.
     pub clear_again: bool,

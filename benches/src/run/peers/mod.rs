@@ -212,7 +212,7 @@ impl From<warpwright::Error> for Absent {
 pub struct Room {
     /// The memory.
     pub memory: Vector<u8>,
-    /// Its size in bytes, which may be nought.
+    /// Its size in bytes, which may be zero.
     pub bytes: usize,
 }
 

@@ -12,7 +12,7 @@
 //!         store the sums through shared memory, so that the stores coalesce
 //! ```
 //!
-//! A thread with one output would load an input element for each multiply-add. With twenty neighbouring outputs a loaded
+//! A thread with one output would load an input element for each multiply-add. With twenty neighboring outputs a loaded
 //! chunk serves 80 multiply-adds, so that arithmetic is the limit. A block is one warp, which needs no barrier of a block.
 
 mod mask;
@@ -40,12 +40,12 @@ const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
 
 /// Convolves each row of `width` elements of `input` with the mask in constant memory.
 ///
-/// Everything moves in chunks of 16 bytes. A block is one warp, which goes through `tiles` neighbouring tiles of a row:
+/// Everything moves in chunks of 16 bytes. A block is one warp, which goes through `tiles` neighboring tiles of a row:
 /// it waits for nobody, and whatever is not the lane's own is known to be the same in all lanes, so that weights are
 /// loaded to uniform registers. It brings a tile's part of the input into shared memory, with coalesced loads from the
 /// last aligned address at or before the tile's first window; what lies outside of the row takes its place there. The
 /// next tile's part is loaded into registers before this one's sums are made; what both tiles' windows reach is still in
-/// shared memory then. A thread computes five neighbouring chunks of outputs. For a chunk of the mask they need six
+/// shared memory then. A thread computes five neighboring chunks of outputs. For a chunk of the mask they need six
 /// chunks of input, of which five are those of the step before: one load from shared memory per 80 multiply-adds (of
 /// four-byte elements). The six are named in turn, so that nothing is moved between registers. The results go back
 /// through shared memory, so that the stores coalesce too.
@@ -87,7 +87,7 @@ pub unsafe fn convolution_best<
     let Windows {
         skipped, chunks, ..
     } = strip.windows;
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let tile = unsafe { DynamicShared::new() }.carve((TILE_CHUNKS + chunks) as usize * CHUNK);
     let mask = InConstants {
         table: T::Sum::table().reader(),
@@ -120,7 +120,7 @@ pub unsafe fn convolution_best_long<
 ) {
     let strip = Strip::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask.len(), 1, boundary);
     let pass = best_pass_chunks(mask.len(), CHUNK);
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
     let tile = memory.carve((TILE_CHUNKS as usize + pass) * CHUNK);
     let mask = InShared {
@@ -142,7 +142,7 @@ fn sync() {
 /// The chunks per lane that a tile has beyond the one before it.
 type Ahead<T, const CHUNK: usize> = [[T; CHUNK]; BEST_CHUNKS];
 
-/// What a block computes: neighbouring tiles of a row, of `OUTPUTS` neighbouring elements per lane each.
+/// What a block computes: neighboring tiles of a row, of `OUTPUTS` neighboring elements per lane each.
 #[derive(Clone, Copy)]
 struct Strip<T, const CHUNK: usize, const OUTPUTS: usize> {
     row: Row<T>,

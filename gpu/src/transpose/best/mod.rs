@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! block (tile):
-//!     load K words of K elements each, one below the other           (coalesced: neighbouring lanes, neighbouring words)
+//!     load K words of K elements each, one below the other           (coalesced: neighboring lanes, neighboring words)
 //!     transpose the K x K elements in registers
 //!     put word j into plane j of shared memory                       (rows are padded by a word: no bank conflicts)
 //!     barrier
@@ -29,7 +29,7 @@ use crate::tuning::{ARCHITECTURE, Numbers, Tuned, chosen, numbers};
 /// these into `K` planes of shared memory, whose rows are one word longer than they need to be: no two lanes
 /// meet in a bank, neither there nor when a row of the output is read back.
 ///
-/// Where the rows do not begin at multiples of a word, elements of 1 and 2 bytes are shifted into place from neighbouring
+/// Where the rows do not begin at multiples of a word, elements of 1 and 2 bytes are shifted into place from neighboring
 /// words of 4 bytes, and elements of 4 and 8 bytes are moved singly. What a block writes of a row of the output begins at
 /// a sector all the same, so that only the ends of rows are parts of sectors.
 ///

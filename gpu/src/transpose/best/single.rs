@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tuning::Tuned;
 
-/// Lanes of a warp, which take neighbouring elements of a row.
+/// Lanes of a warp, which take neighboring elements of a row.
 const LANES: usize = 32;
 
 /// Moves a tile by single elements. See [`super::transpose_best`].
@@ -26,7 +26,7 @@ pub fn transpose<T: Copy, N: Tuned<Policy>>(tile: Tile<T>, memory: Shared<u128>)
 #[track_caller]
 fn moved<T: Copy, N: Tuned<Policy>, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
     let side = tile_width::<T, N>();
-    // Warps of a block, which take neighbouring rows.
+    // Warps of a block, which take neighboring rows.
     let warps = N::POLICY.threads / LANES;
     // As many more rows as a row of the output may begin later than the tile.
     let rows = side + SECTOR / size_of::<T>();

@@ -211,7 +211,7 @@ fn axis(ground: &Ground<'_>, axis: Axis) -> Result<Table> {
     Ok(table)
 }
 
-/// How often each grey value comes.
+/// How often each gray value comes.
 fn histogram(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "histogram.svg";
     let len = ground.image.pixels.len();
@@ -234,7 +234,7 @@ fn histogram(ground: &Ground<'_>) -> Result<Table> {
 }
 
 /// The picture's middle, smoothed by a matrix product: around the diagonal of the other matrix are 1, 2, 1, so that each
-/// pixel becomes four times a mean of its neighbours in the row. All of it is exact in `f32`.
+/// pixel becomes four times a mean of its neighbors in the row. All of it is exact in `f32`.
 fn gemm(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "smoothed.png";
     // The CPU executor runs lane by lane, so its part is smaller.

@@ -43,7 +43,7 @@ impl Picture {
         }
     }
 
-    /// A PNG or JPEG file in grey; of 16 bits, the higher 8.
+    /// A PNG or JPEG file in gray; of 16 bits, the higher 8.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let (pixels, shape) = match input::read(path)?.array {
@@ -90,7 +90,7 @@ impl Picture {
     }
 }
 
-/// Writes grey values as a PNG file.
+/// Writes gray values as a PNG file.
 pub fn save(path: &Path, pixels: Vec<u8>, width: usize, height: usize) -> Result<()> {
     let data = Data::new(Shape::Matrix { height, width }, pixels)
         .ok_or("a picture with as many pixels as its sides say required")?;
