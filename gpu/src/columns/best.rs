@@ -13,9 +13,9 @@
 //!     store the results
 //! ```
 //!
-//! Rows are read along memory, so that the loads of a warp coalesce; a thread per column would read 4 bytes at a time and
-//! leave most of the device idle where the matrix is narrow. The tree keeps the last block's work short: with one level
-//! it would read the totals of every block alone.
+//! Rows are read along memory, so that the loads of a warp coalesce. A thread per column would read 4 bytes at a time and leave
+//! most of the device idle for a narrow matrix. The tree keeps the last block's work short: with one level, the last block
+//! alone would read the totals of every block.
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
@@ -28,24 +28,24 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Elements of 16 bytes, at most.
+/// The maximum number of elements in 16 bytes.
 const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
-/// A lane owns 16 bytes of neighboring columns, and `L = 2^lanes_log2` neighboring lanes take a row of the
-/// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
-/// several before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
-/// `rows_per_block` neighboring rows: each leaves its totals and takes a ticket, the last of a
-/// [`Policy::group`] combines those of all of it, and so on until one block is left. All threads of a
-/// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
-/// what they have. The order is the same whoever came last, so the result is as well.
+/// A lane owns 16 bytes of neighboring columns, and `L = 2^lanes_log2` neighboring lanes take a row of the block's tile of
+/// columns. A block has `512 / L` such groups of lanes, which take rows in turn. A thread loads several rows before it uses the
+/// first. The parts of a column are then combined in shared memory. Each block of a tile takes `rows_per_block` neighboring
+/// rows, stores its totals and takes a ticket. The last block of a [`Policy::group`] combines the totals of the group, and so
+/// on until one block is left. All threads of a block take part in every fold: `512 / columns` of them share a column, and a
+/// tree in shared memory combines their totals. The order of combination does not depend on which block comes last, and neither
+/// does the result.
 ///
-/// Where `output` has elements the results go there, for `height` elements per column; else the totals of
-/// the period's columns go to `folded`.
+/// If `output` has elements, the results go there, for `height` elements per column. Otherwise the totals of the period's
+/// columns go to `folded`.
 ///
-/// Launch: one block of 512 threads per tile of `16 * L` bytes and per `rows_per_block` rows, tiles fastest;
-/// dynamic shared memory of 512 totals, and behind it of 512 parts per element of 16 bytes. Reads every element once.
+/// Launch: one block of 512 threads per tile of `16 * L` bytes and per `rows_per_block` rows, tiles fastest; dynamic shared
+/// memory of 512 totals, followed by 512 parts for each element of a 16-byte load. Reads every element once.
 ///
 /// Determinism: the same input, alignment, tiles and grid give the same bits.
 ///
@@ -60,7 +60,7 @@ const MOST_LANES: usize = 16;
     instances = with_axis_reductions,
     tuned(sum_u8 as u8: 0..10, sum_f32 as f32: 0..10)
 )]
-// A launch passes each of them; a struct would have to be described to the host as well.
+// A launch passes each of them. The host would need a description of a struct.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn columns_best<A: Along, const ROW: usize>(
     input: Global<A::In>,
@@ -90,7 +90,7 @@ pub unsafe fn columns_best<A: Along, const ROW: usize>(
     });
 }
 
-/// What a launch passes to a block: the parameters of [`columns_best`].
+/// The arguments of a launch: the parameters of [`columns_best`].
 #[allow(missing_docs)]
 pub struct Arguments<A: Along> {
     pub input: Global<A::In>,
@@ -106,7 +106,7 @@ pub struct Arguments<A: Along> {
     pub height: usize,
 }
 
-/// The body of [`columns_best`], made by the policy row `N`.
+/// The body of [`columns_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn by_tiles<A: Along, N: Tuned<Policy>>(arguments: Arguments<A>) {
@@ -160,7 +160,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     };
     for k in 0..MOST_LANES {
         if k < lanes {
-            // Neighboring lanes take neighboring banks.
+            // Neighboring lanes use neighboring banks.
             shared.set(k * BEST_BLOCK + tid, parts[k]);
         }
     }
