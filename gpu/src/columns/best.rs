@@ -166,8 +166,8 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     }
     thread::sync_threads();
 
-    // A column's parts are those of one element of 16 bytes in every `row_lanes`th thread: this many threads, some
-    // of them in one column, take the parts of one such element, `lanes` each.
+    // The parts of a column come from one element of the 16-byte loads of every `row_lanes`-th thread. This many threads, some
+    // of them for the same column, take the parts of one such element, `lanes` each.
     let sharing = BEST_BLOCK / lanes;
     let (k, first) = (tid / sharing, tid % sharing);
     let mut total = A::IDENTITY;
@@ -177,8 +177,8 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
             total = A::combine(total, A::total(part));
         }
     }
-    // Each thread of the first ones has a column of the tile wherever a fold is complete: those of one element of 16
-    // bytes are neighbors.
+    // After each fold, each of the first threads holds one column of the tile. Neighboring threads hold the columns of the same
+    // element of the 16-byte loads.
     let mine = tid < columns;
     let place = (first >> lanes_log2) * columns + k * row_lanes + (first & (row_lanes - 1));
     total = meet::<A>(meeting, columns, place, total);
@@ -186,7 +186,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     let group = const { N::POLICY }.group(columns);
     let (mut totals_base, mut tickets_base) = (0, 0);
     while count > 1 {
-        // The totals of a level, of each tile, lie together.
+        // The totals of a level are contiguous for each tile.
         let base = (totals_base * tiles + tile * count) * columns;
         if mine {
             totals.set(base + index * columns + tid, total);
@@ -197,7 +197,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
         if !block::is_last(tickets, ticket, members as u32) {
             return;
         }
-        // All loads before the first is used: each takes as long as the cache's latency.
+        // All loads are issued before the first is used: each takes the cache's full latency.
         let (start, len) = (base + first * columns + tid, members * columns);
         let loaded: [A::Acc; MEMBERS] = core::array::from_fn(|round| {
             if round * BEST_BLOCK + tid < len {
@@ -227,14 +227,14 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     }
 }
 
-/// Combines what the threads of a block have of each of `columns` columns: a thread's `place` in `meeting` is its
-/// column, and a multiple of `columns` on. Gives column `i` to thread `i`.
+/// Combines the values of the block's threads for each of `columns` columns. A thread's `place` in `meeting` is its column plus
+/// a multiple of `columns`. Thread `i` gets the result of column `i`.
 #[inline(always)]
 #[track_caller]
 fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: A::Acc) -> A::Acc {
     let tid = thread::thread_idx_x() as usize;
     if columns == BEST_BLOCK {
-        // It has them already.
+        // The thread already has the values.
         return total;
     }
     meeting.set(place, total);
@@ -242,8 +242,8 @@ fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: 
     meeting.get(tid)
 }
 
-/// The parts of the columns from `column` on, over every row from `row` to `end` that is a multiple of `apart` further: by
-/// `UNROLL` rows at once, of which `REST`, one less, may be left over.
+/// Returns the parts of the columns from `column` on, over every `apart`-th row from `row` to `end`: `UNROLL` rows at a time,
+/// of which `REST`, one less, may be left over.
 #[inline(always)]
 #[track_caller]
 fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize>(

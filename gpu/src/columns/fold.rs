@@ -39,7 +39,7 @@ pub unsafe fn columns_fold<A: Along>(
     let column = thread::block_idx_x() as usize * FOLD_COLUMNS + x;
     let mut total = A::IDENTITY;
     if column < width {
-        // Returns the first index from `start` on that belongs to this column; the thread then takes every 16th such index.
+        // Returns this thread's first index from `start` on that belongs to the column; the next one is `step` further on.
         let first = |start: usize| {
             let past = start % width;
             let ahead = if past > column {

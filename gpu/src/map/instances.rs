@@ -47,7 +47,7 @@ mod launch {
         FAMILY, MAP_COUNT, MAP_PI, MapBest, MapDirect, MapRolled, Wave, functions::*,
     };
 
-    /// A function of the library, with its kernels.
+    /// A function of the library, and its kernels.
     ///
     /// # Safety
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
@@ -55,7 +55,7 @@ mod launch {
         /// The kernels, in the catalogue's order.
         const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()];
 
-        /// Calls `launch` with what a launch for `len` elements must find in constant memory.
+        /// Calls `launch` with the values that a launch for `len` elements needs in constant memory.
         fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
     }
 
@@ -85,7 +85,7 @@ mod launch {
                 }
             })*
 
-            /// The kernels of every function.
+            /// Returns the kernels of every function.
             pub fn all() -> Vec<[&'static KernelDescriptor; FAMILY.variants.len()]> {
                 vec![$(<$function as LibraryFn>::KERNELS.map(Entry::descriptor)),*]
             }

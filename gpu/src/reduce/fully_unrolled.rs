@@ -1,4 +1,4 @@
-//! `fully_unrolled`: the block size is a constant, every step written out.
+//! `fully_unrolled`: the block size is a constant, and every step is unrolled.
 
 use cuda_std::{bf16, f16, prelude::*};
 

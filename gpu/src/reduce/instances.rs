@@ -1,4 +1,5 @@
-//! The instances: every operator for every element type, for every kernel of the family; `Mean` where it is not `Sum`.
+//! The instances: every operator for every element type, for every kernel of the family. `Mean` has instances only where it
+//! differs from `Sum`.
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_reductions {
@@ -89,11 +90,11 @@ mod launch {
     pub unsafe trait Kernels: Reduction + Sized {
         /// The first pass of every variant but `best`, in the catalogue's order.
         const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1];
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<ReduceBest<Self>>;
         /// The later passes of `folding` and `folding_shared`.
         const FOLD: [EntryOf<ReduceFolding<Self>>; 2];
-        /// The last pass of the others.
+        /// The last pass of the other variants.
         const FINISH: EntryOf<ReduceFinish<Self>>;
     }
 
