@@ -180,7 +180,7 @@ impl<T> Draw<T> {
     }
 }
 
-/// The position in the stream after the draw, in words, and the numbers.
+/// The position in the stream at which the draw starts, in words, and the numbers.
 pub type Answer<T> = (Option<u64>, Vec<T>);
 
 impl<T: Random> Bits for Answer<T> {
