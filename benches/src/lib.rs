@@ -1,7 +1,7 @@
-//! The benchmark: this library beside its peers, in one process and in turn.
+//! The benchmark: times the library and its peers in one process, in turn.
 //!
-//! [`record`] is what a run leaves behind; [`markdown`], [`html`] and [`compare`] are made from records, and need no GPU.
-//! With the feature `run`, [`run`](mod@run) makes one.
+//! [`record`] is the result of a run. [`markdown`], [`html`] and [`compare`] read records and need no GPU. With the feature
+//! `run`, [`run`](mod@run) makes a record.
 
 pub mod compare;
 pub mod counters;

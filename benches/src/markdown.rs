@@ -1,25 +1,25 @@
-//! Records as tables in a page, between marks that the page has.
+//! Renders records as tables in a page, between the page's marks.
 
 use crate::counters;
 use crate::overhead::Form;
 use crate::record::{Outcome, Record, Row};
 use crate::table;
 
-/// What a page has in front of a table; the name is a family's, `card`, `overhead`, or `counters`.
+/// The mark before a table. Its name is a family's, `card`, `overhead`, or `counters`.
 const BEGIN: (&str, &str) = ("<!-- bench ", ": `cargo xtask docs` writes this -->\n");
-/// What a page has behind a table.
+/// The mark after a table.
 const END: &str = "<!-- end of bench -->\n";
-/// What stands where no record has anything to say.
+/// The text if no record has the data.
 const NONE: &str = "No record with `{}` yet: `cargo xtask bench --record` on a card makes one.\n";
-/// The same of counters.
+/// The same text for counters.
 const NO_COUNTERS: &str = "No record of counters yet: `warpwright-bench counters --from RECORD.json --record \
                            benches/record` on a card makes one.\n";
 
-/// The page with what the records, those of the benchmark and those of counters, say between its marks. A record comes with its
-/// path below the page's project.
+/// Returns the page with the tables of the benchmark's and the counters' records between its marks. A record comes with its
+/// path relative to the project.
 ///
 /// # Errors
-/// A line that says what is wrong with the marks.
+/// Returns a line that says what is wrong with the marks.
 pub fn fill(
     page: &str,
     records: &[(String, Record)],
@@ -67,7 +67,7 @@ fn section(name: &str, records: &[(String, Record)]) -> String {
     }
 }
 
-/// The counters of the rows that were missed.
+/// Returns the counters of the rows that missed an aim.
 fn counted(records: &[(String, counters::Record)]) -> String {
     if records.is_empty() {
         return NO_COUNTERS.to_owned();
@@ -99,7 +99,7 @@ fn counted(records: &[(String, counters::Record)]) -> String {
     text
 }
 
-/// What a run was: the card, its ceilings, the peers.
+/// Returns the description of a run: the card, its ceilings, the peers.
 fn run(path: &str, record: &Record) -> String {
     let mut text = format!(
         "`{}`, {}, [record](../{path}){}.\n\n{}.\n\n",
@@ -131,7 +131,7 @@ fn run(path: &str, record: &Record) -> String {
     text
 }
 
-/// What the library costs beyond the driver: operations on one element, and the first of a process.
+/// Returns the library's cost beyond the driver: operations on one element, and the first operation of a process.
 fn overhead(record: &Record) -> String {
     let overhead = &record.overhead;
     if overhead.is_empty() {
@@ -177,7 +177,7 @@ fn overhead(record: &Record) -> String {
     text
 }
 
-/// The tables of a family: each work at its largest size, and the ratios at the others.
+/// Returns the tables of a family: each work at its largest size, and the ratios at the others.
 fn family(name: &str, record: &Record) -> String {
     let rows: Vec<&Row> = record
         .rows
@@ -213,14 +213,14 @@ fn family(name: &str, record: &Record) -> String {
     text
 }
 
-/// Whether no other row of the same work is larger.
+/// Returns whether no other row of the same work is larger.
 pub(crate) fn is_largest(row: &Row, rows: &[&Row]) -> bool {
     !rows.iter().any(|other| {
         other.work == row.work && other.elements > row.elements && is_sized(row, other)
     })
 }
 
-/// Whether two rows are of one problem in two sizes, not of two shapes: `2^12` and `2^28`, not `3 x 5`.
+/// Returns whether two rows are sizes of one problem, not two shapes: `2^12` and `2^28`, not `3 x 5`.
 fn is_sized(row: &Row, other: &Row) -> bool {
     !row.size.contains(" x ") && !other.size.contains(" x ")
 }
@@ -267,7 +267,7 @@ fn cells(record: &Record, row: &Row, peers: &[&str]) -> Vec<String> {
     cells
 }
 
-/// The ratios to a peer by size, of works that have several.
+/// Returns the ratios to a peer by size, for works that have several sizes.
 fn by_size(rows: &[&Row], peer: &str) -> String {
     let mut sizes: Vec<(u64, &str)> = Vec::new();
     let mut works: Vec<&str> = Vec::new();
@@ -313,7 +313,7 @@ fn by_size(rows: &[&Row], peer: &str) -> String {
     text
 }
 
-/// A figure that missed its aim stands out.
+/// Highlights a figure that missed its aim.
 fn aimed(text: String, met: Option<bool>) -> String {
     if met == Some(false) {
         format!("**{text}**")
@@ -353,7 +353,7 @@ mod tests {
                 && page.contains("| PyTorch | missing: no <torch> & no GPU |"),
             "{page}"
         );
-        // The largest size in full, the others as ratios; what missed its aim stands out.
+        // The largest size has all figures, the others only ratios. A missed aim is highlighted.
         assert!(
             page.contains("| sum f32 | 2^24 | 22.00 us |")
                 && !page.contains("| sum f32 | 2^20 | 4"),
@@ -364,7 +364,7 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("| sum f32 | **0.75** | 1.05 |"), "{page}");
-        // Filled again, it stays.
+        // Filling the page again does not change it.
         assert_eq!(fill(&page, &records, &[]).unwrap(), page);
     }
 
@@ -374,7 +374,7 @@ mod tests {
         for row in &mut found.rows {
             row.results[1].way = Some("FFT, one row".to_owned());
         }
-        // It survives the record's text.
+        // The counters survive a round trip through the record's text.
         let found = Record::parse(&found.to_text()).unwrap();
         let page = fill(PAGE, &[("a".to_owned(), found)], &[]).unwrap();
         assert!(page.contains(" us, `FFT, one row` | 1.05 |"), "{page}");
@@ -395,7 +395,7 @@ mod tests {
             filled.contains("| reduce | 250.0 ms | **60.00 ms** | 12.00 ms |"),
             "{filled}"
         );
-        // A record from before it was measured says nothing.
+        // An old record without this measurement has no such table.
         let old = Record {
             overhead: Default::default(),
             ..record()
@@ -426,7 +426,7 @@ mod tests {
             filled.contains("\nNo counters of reduce: sum f32, 2^20: no kernel | was seen.\n"),
             "{filled}"
         );
-        // Every line of the table has as many cells.
+        // Every line of the table has the same number of cells.
         let cells: Vec<usize> = filled
             .lines()
             .filter(|line| line.starts_with('|'))

@@ -1,4 +1,4 @@
-//! A record as one page: tables and charts, with nothing from elsewhere, in light and in dark.
+//! Renders a record as one page: tables and charts, without external files, in light and dark.
 
 mod charts;
 
@@ -11,7 +11,7 @@ use crate::table;
 /// The page's style. The colors are variables, so that charts follow them.
 const STYLE: &str = include_str!("page.css");
 
-/// The page of a record, with the ladders of the same card where there are some.
+/// Returns the page of a record, with the ladders of the same card if there are any.
 pub fn page(record: &Record, ladders: &[ladder::Ladder]) -> String {
     let title = format!("warpwright on {}", record.card.name);
     let mut body = format!(
@@ -105,7 +105,7 @@ fn navigation(record: &Record, ladders: &[ladder::Ladder]) -> String {
     format!("<nav>{}</nav>\n", links.join(" "))
 }
 
-/// A table of names and what belongs to them.
+/// Returns a table of names and their values.
 fn rows_of(
     name: &str,
     titles: &[&str],
@@ -126,7 +126,7 @@ fn rows_of(
     text + "</table></div>\n"
 }
 
-/// What the library costs beyond the driver: a chart, and both tables.
+/// Returns the library's cost beyond the driver: a chart, and both tables.
 fn overhead(record: &Record) -> String {
     let overhead = &record.overhead;
     let mut text = charts::overhead(&overhead.calls);
@@ -162,7 +162,7 @@ fn overhead(record: &Record) -> String {
     text + "</table></div>\n"
 }
 
-/// All figures of a family, folded away.
+/// Returns all figures of a family, folded.
 fn details(record: &Record, rows: &[&Row]) -> String {
     let mut text = format!(
         "<details><summary>All {} cases</summary>\n<div class=\"wide\"><table><tr><th>work</th><th>size</th><th>time</th><th>rate</th>\
@@ -229,7 +229,7 @@ fn aimed(text: &str, met: Option<bool>) -> String {
     }
 }
 
-/// Text as it stands in a page.
+/// Returns text escaped for a page.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
