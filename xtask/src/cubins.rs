@@ -1,5 +1,5 @@
-//! Machine code beside the PTX. `host/ptx/<architecture>/kernels.tar` has a file `<kernel>.cubin` for each kernel that `auto`
-//! launches. The module also checks that `ptxas` makes these files from the PTX.
+//! Machine code that accompanies the PTX. `host/ptx/<architecture>/kernels.tar` has a file `<kernel>.cubin` for each kernel
+//! that `auto` launches. The module also checks that `ptxas` makes these files from the PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read as _};

@@ -145,8 +145,8 @@ pub struct Module(Handle);
 impl Driver {
     /// Compiles a module in the thread's context.
     ///
+    /// # Errors
     /// Returns the driver's error.
-    /// What the driver says of it.
     pub fn module(&self, ptx: &str) -> Result<Module> {
         let text = CString::new(ptx)?;
         let mut module = ptr::null_mut();

@@ -284,7 +284,7 @@ fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize
             };
         }
     }
-    // What is left is in flight at once as well.
+    // The remaining loads are in flight together as well.
     let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });

@@ -12,6 +12,7 @@ use super::{
 /// Launch: blocks of 256 threads along x, one thread per sequence; no shared memory. Writes 24 bytes per sequence;
 /// about 160 steps of the generator for each bit that is set in a sequence's number and in its offset. Exact.
 ///
+/// # Safety
 /// `states` has 6 words for each of the 65536 sequences, and the grid has a thread for each.
 #[kernel(launch_bounds(BLOCK as u32))]
 pub unsafe fn random_setup(states: GlobalMut<u32>, seed: u64, first_sequence: u64, quads: u64) {

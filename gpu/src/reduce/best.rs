@@ -38,6 +38,7 @@ use crate::{
 ///
 /// Determinism: the same input, alignment and grid give the same bits.
 ///
+/// # Safety
 /// `partials` has one element per block of the launch, `result` has one, and `ticket` has one that is 0. Launches that may run
 /// at the same time do not share them. The kernel leaves `ticket` at 0.
 #[kernel(

@@ -7,8 +7,8 @@
 //! | `padded` | tiles whose rows are one bank longer |
 //! | `best` | words of several elements, turned in registers, through padded tiles |
 //!
-//! A kernel moves words of 1, 2, 4, 8 or 16 bytes, whatever their type. Every element is read once and written once: `2 * width
-//! * height * size` bytes. Nothing is computed, so the result is exact and the same for every variant.
+//! A kernel moves words of 1, 2, 4, 8 or 16 bytes, whatever their type. Every element is read once and written once:
+//! `2 * width * height * size` bytes. Nothing is computed, so the result is exact and the same for every variant.
 //!
 //! Blocks form a one-dimensional grid over tiles, x fastest, so that neither side of the matrix is limited to the 65535 blocks
 //! that a grid has along y.
