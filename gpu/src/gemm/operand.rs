@@ -74,7 +74,7 @@ impl<
     /// The chunks of a tile per thread.
     const STAGED: usize = TILE * STEP / CHUNK / BLOCK;
 
-    /// Makes the operand whose band begins at `first` and ends before `end`.
+    /// Makes the operand whose band begins at `first`. Its elements from `end` on are outside of the matrix.
     ///
     /// `own` and `own_stride` place the chunks that this thread multiplies.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The first step of several rungs: loads of two or more elements per thread.
+//! The first step of several rungs: loads that combine two or more elements per thread.
 
 use cuda_std::{Global, thread};
 
