@@ -373,7 +373,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
                 format!("{}", from.len()),
             ));
         }
-        // SAFETY: as many elements on both sides.
+        // SAFETY: both sides have the same number of elements.
         unsafe {
             self.device.executor.copy_in(
                 self.address,
@@ -383,12 +383,12 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         }
     }
 
-    /// Sets every byte to nought.
+    /// Sets every byte to 0.
     ///
     /// # Errors
     /// [`Error::Driver`] if the work could not be queued.
     pub fn clear(&mut self) -> Result<()> {
-        // SAFETY: the view's own elements.
+        // SAFETY: the range is the view's own elements.
         unsafe {
             self.device
                 .executor
@@ -398,20 +398,20 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
 }
 
 impl Device {
-    /// A copy of `values` on the device.
+    /// Copies `values` to a new array on the device.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`] if the copy failed.
+    /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`] if the copy failed.
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
         let mut vector = Vector::uninit(self, "upload", values.len())?;
         vector.upload(values)?;
         Ok(vector)
     }
 
-    /// An array of `len` elements, all of whose bytes are nought.
+    /// Makes an array of `len` elements, all of whose bytes are 0.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`].
     pub fn zeros<T: Element>(&self, len: usize) -> Result<Vector<T>> {
         let mut vector = Vector::uninit(self, "zeros", len)?;
         vector.view_mut().clear()?;
