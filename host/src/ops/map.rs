@@ -376,8 +376,8 @@ fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
-/// Returns the launch for `len` elements, of which there is at least one. A block of `best` has `block` threads, each of
-/// which takes several elements.
+/// Returns the launch for `len` elements, of which there is at least one. A block of `best` has `threads` threads, and each
+/// takes `per_thread` elements.
 fn own_shape<P>(
     plan: &Plan<'_>,
     kernel: Entry<P>,
