@@ -165,8 +165,8 @@ pub unsafe fn launch_with_constants(
         // SAFETY: by the contract.
         return unsafe { launch.run() };
     }
-    // A destructor launches the kernel while this thread is unwound. Lanes are unwound too, so they run on another thread,
-    // to tell them from this one.
+    // A destructor launches the kernel while this thread is unwound. The lanes run on another thread, because `panicking`
+    // must be true only for a lane that is itself unwound.
     std::thread::scope(|scope| {
         // SAFETY: by the contract.
         let run = || unsafe { launch.run() };

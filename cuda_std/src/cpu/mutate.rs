@@ -105,7 +105,7 @@ pub struct Mutation {
 pub struct Recorded {
     /// The sites, and the most executions of each by a lane of a block.
     pub sites: BTreeMap<Site, u32>,
-    /// The number of times that lanes ran, plus the number of their operations.
+    /// The number of lanes that ran, plus the number of operations that they executed.
     pub steps: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the GPU approximates, rounded from `f64`.
+//! Functions that the GPU approximates, rounded from `f64`.
 
 macro_rules! from_f64 {
     ($($name:ident: |$x:ident| $value:expr;)*) => { $(
