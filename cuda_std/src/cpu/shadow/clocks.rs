@@ -282,7 +282,7 @@ impl Clocks {
             }
         }
         if !events.is_empty() {
-            // Every later fence of any lane has covered what was before the last barrier.
+            // A fence since the last barrier also covers what was before that barrier.
             let block = self.here.block;
             let node = self.releases.add(Release {
                 run: self.here.run,
