@@ -63,7 +63,7 @@ pub(crate) struct Loaded {
 /// Kernels by device and name.
 type Functions = HashMap<(usize, &'static str), Arc<CudaFunction>>;
 
-/// The library's kernels that devices have loaded. They stay loaded as long as the contexts are open.
+/// Returns the library's kernels that devices have loaded. They stay loaded as long as the contexts are open.
 fn loaded() -> &'static Mutex<Functions> {
     static LOADED: OnceLock<Mutex<Functions>> = OnceLock::new();
     LOADED.get_or_init(Mutex::default)

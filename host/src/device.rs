@@ -98,7 +98,7 @@ impl Device {
     /// Opens the CUDA device number `ordinal`.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there is no driver, no such device, or if the device's compute capability is below 7.5.
+    /// [`Error::NoDevice`] if there is no driver or no such device, or if its compute capability is below 7.5.
     pub fn cuda(ordinal: usize) -> Result<Self> {
         Ok(Self {
             executor: Arc::new(Executor::cuda(ordinal)?),
@@ -212,7 +212,7 @@ impl Device {
 pub struct CpuOptions {
     /// The order in which the blocks of a launch start, and in which the lanes of a block take turns.
     pub order: Option<cuda_std::cpu::Order>,
-    /// The checks of a launch. The default is the checks that cost next to nothing.
+    /// The checks of a launch. The default is [`Checks::SYNC`](cuda_std::cpu::Checks::SYNC), which costs next to nothing.
     pub checks: Option<cuda_std::cpu::Checks>,
     /// The size of a lane's stack in bytes. The default is 256 KiB. A kernel with large local arrays or deep recursion may
     /// need more.

@@ -330,8 +330,8 @@ impl Executor {
     /// Queues a launch.
     ///
     /// # Safety
-    /// The arguments must uphold the kernel's contract: its views must be of memory of this device, and the kernel's `#
-    /// Safety` section must hold.
+    /// The arguments must uphold the kernel's contract: its views must be of memory of this device, and the kernel's
+    /// `# Safety` section must hold.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         match self {
             // SAFETY: by the contract.

@@ -51,7 +51,7 @@ fn install() {
     }
 }
 
-/// The signal handler. It calls only functions that a signal handler may call.
+/// Handles the signal. It calls only functions that a signal handler may call.
 unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid pointer.
     let address = unsafe { (*info).si_addr() }.addr();

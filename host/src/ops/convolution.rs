@@ -362,7 +362,8 @@ where
     /// Returns the constant-memory table of `best` and the distance between its copies of the mask.
     ///
     /// The mask is preceded by as many zero weights as there are elements between the aligned address and a block's first
-    /// window. If that number differs between rows, the table has a copy of the mask for each case.
+    /// window. If that number differs between rows, the table has a copy of the mask for each case. Returns `None` if the
+    /// table does not fit constant memory.
     fn copies(&self) -> Option<(Vec<T::Sum>, usize)> {
         let (address, mask) = (self.input.offset() as usize, self.mask);
         let len = mask.len();

@@ -20,7 +20,7 @@ from_f64! {
     recip: |x| 1.0 / x;
 }
 
-/// As on the GPU.
+/// Computes the correctly rounded square root, as on the GPU.
 pub fn sqrt_of_normal(x: f32) -> f32 {
     x.sqrt()
 }

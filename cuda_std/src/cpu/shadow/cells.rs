@@ -81,7 +81,7 @@ impl Cell {
         None
     }
 
-    /// Another block accesses the granule: the recent accesses become foreign.
+    /// Makes the recent accesses foreign, because another block accesses the granule.
     #[inline]
     fn leave(&mut self, lists: &mut Lists, clocks: &Clocks) {
         if self.foreign.run == 0 {

@@ -149,11 +149,11 @@ impl Device {
 /// | `log_normal` in `f32`, `f64` | 1, 2 | the exponential of `normal`'s |
 ///
 /// An element of 2 words starts at a multiple of 2 words. If a call of another kind stopped in between, one word is
-/// skipped. Elements `2i` and `2i + 1` of a normal distribution are a pair; a call that starts at an odd element starts
+/// skipped. Elements `2i` and `2i + 1` of a stream's normal numbers are a pair; a call that starts at an odd element starts
 /// with the second member of a pair. All distributions are bitwise the same on every device.
 ///
-/// Philox: word `o` is word `o` of cuRAND's `curand_init(seed, sequence, 0)` for Philox4_32_10. XORWOW: words `4q` to `4q +
-/// 3` are the next four of sequence `65536 * sequence + q % 65536` of cuRAND's `curand_init(seed, …, 0)` for XORWOW.
+/// Philox: word `o` is word `o` of cuRAND's `curand_init(seed, sequence, 0)` for Philox4_32_10. XORWOW: words `4q` to
+/// `4q + 3` are the next four of sequence `65536 * sequence + q % 65536` of cuRAND's `curand_init(seed, …, 0)` for XORWOW.
 #[derive(Debug)]
 pub struct RandomGenerator {
     device: Device,
