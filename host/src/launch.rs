@@ -257,7 +257,7 @@ impl Device {
     /// accesses checked.
     ///
     /// ```ignore
-    /// // SAFETY: both vectors have as many elements; the grid covers them.
+    /// // SAFETY: both vectors have the same length, and the grid covers them.
     /// unsafe { device.launch::<Scale<f32>>(&module, LaunchConfig::linear(blocks, 256), (&x, &mut y, 2.0))? };
     /// ```
     ///
