@@ -1,5 +1,5 @@
-//! Packs the PTX modules, and writes to `OUT_DIR` `modules.rs`, the table of them that `src/module.rs` includes; with the
-//! CUDA side the machine code too (`code.rs`, for `src/code.rs`), and the hashes of it, for its tests.
+//! Packs the PTX modules and writes `modules.rs` to `OUT_DIR`, their table, which `src/module.rs` includes. With the CUDA
+//! side it also writes the machine code (`code.rs`, for `src/code.rs`) and its hashes, for the tests.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -23,14 +23,14 @@ mod ptx;
 const MODULES: &str = "ptx";
 const ARCHIVE: &str = "kernels.tar";
 
-/// Kernels are packed together until their text has this many bytes: much smaller than one by one, since
-/// they are alike, and quick to unpack for one of them.
+/// Kernels are added to a group until its text has this many bytes. A group is much smaller than kernels packed one by
+/// one, because they are alike, and it is quick to unpack for one of them.
 const GROUP: usize = 64 * 1024;
 
-/// As `GROUP`, for machine code, of which a kernel has more bytes.
+/// Like `GROUP`, for machine code, which has more bytes per kernel.
 const CODE_GROUP: usize = 128 * 1024;
 
-/// How hard the packer tries, 0 to 10: an unoptimised build script takes seconds for all modules at 6.
+/// The compression level, 0 to 10. At 6 an unoptimized build script takes seconds for all modules.
 const EFFORT: u8 = 6;
 
 fn main() {
@@ -48,7 +48,7 @@ fn main() {
     write(&out.join("code_hashes.rs"), hashes.as_bytes());
 }
 
-/// Packs the PTX modules into files in `out`; gives them as a Rust array of `Packed`.
+/// Packs the PTX modules into files in `out`. Returns their table as a Rust array of `Packed`.
 fn module_table(root: &Path, out: &Path) -> String {
     let mut rows = String::from("&[\n");
     for folder in entries(root).iter().filter(|path| path.is_dir()) {
@@ -74,8 +74,8 @@ fn module_table(root: &Path, out: &Path) -> String {
     rows + "]\n"
 }
 
-/// Packs the machine code into files in `out`; gives them as a Rust array of `Packed`, and for the tests another of each
-/// image's architecture, kernel, bytes and hash.
+/// Packs the machine code into files in `out`. Returns its table as a Rust array of `Packed`, and for the tests an array of
+/// each image's architecture, kernel, size in bytes and hash.
 fn code_table(root: &Path, out: &Path) -> (String, String) {
     let mut rows = String::from("&[\n");
     let mut hashes = rows.clone();
@@ -105,7 +105,7 @@ fn code_table(root: &Path, out: &Path) -> (String, String) {
     (rows + "]\n", hashes + "]\n")
 }
 
-/// The images of an archive with their kernels' names, in its order.
+/// Returns the images of an archive with their kernels' names, in the archive's order.
 fn images(archive: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut images = Vec::new();
     for entry in tar::Archive::new(fs::File::open(archive)?).entries()? {
@@ -117,10 +117,10 @@ fn images(archive: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
     Ok(images)
 }
 
-/// The name and bytes of each image of a group, and the images one behind the other.
+/// The name and size in bytes of each image of a group, and the concatenated images.
 type CodeGroup = (Vec<(String, usize)>, Vec<u8>);
 
-/// Images of machine code in groups.
+/// Divides images of machine code into groups.
 fn code_groups(images: Vec<(String, Vec<u8>)>) -> Vec<CodeGroup> {
     let mut groups: Vec<CodeGroup> = Vec::new();
     for (name, image) in images {
@@ -139,7 +139,7 @@ fn code_groups(images: Vec<(String, Vec<u8>)>) -> Vec<CodeGroup> {
     groups
 }
 
-/// A module as several: the names of the kernels in each, and its text.
+/// Divides a module into groups: the names of each group's kernels, and its text.
 fn groups(module: &str) -> Vec<(Vec<&str>, String)> {
     let (shared, kernels) = ptx::split(module);
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
@@ -155,7 +155,7 @@ fn groups(module: &str) -> Vec<(Vec<&str>, String)> {
     groups
 }
 
-/// What is in a folder, sorted; nothing if there is no such folder.
+/// Returns the contents of a folder, sorted, or nothing if it does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

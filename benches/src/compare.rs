@@ -1,38 +1,38 @@
-//! Two records side by side: what got slower.
+//! Compares two records, to find what became slower.
 
 use crate::record::{Outcome, Record};
 use crate::table;
 
-/// What came of a case from one record to the other.
+/// The change of a case from one record to the other.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// The new time is this multiple of the old one, which is more than is let pass.
+    /// The new time is this multiple of the old one, which exceeds the tolerance.
     Slower(f64),
-    /// The new time is this multiple of the old one, which is less than the noise that is let pass.
+    /// The new time is this multiple of the old one, and smaller by more than the tolerance.
     Faster(f64),
-    /// About as fast as it was.
+    /// The new time is this multiple of the old one, within the tolerance.
     Same(f64),
-    /// It was timed, and is no longer: for this reason.
+    /// The old record has a time and the new one does not, for this reason.
     Broken(String),
-    /// It is in the old record alone.
+    /// Only the old record has the case.
     Gone,
-    /// It is in the new record alone, or was not timed before.
+    /// Only the new record has the case or its time.
     New,
 }
 
 impl Change {
-    /// Whether it is a reason to look.
+    /// Returns whether the change needs attention.
     pub fn is_worse(&self) -> bool {
         matches!(self, Self::Slower(_) | Self::Broken(_) | Self::Gone)
     }
 }
 
-/// The changes of our times, case by case. A time is slower where it is longer by more than `tolerance` (0.05 for 5 %)
-/// and by more than the spread of either record. A case that only the old record has counts as worse, but where the new
-/// one was made with fewer cases (`quick` or of some families).
+/// Returns the changes of our times, case by case. A time is slower if it is longer by more than `tolerance` (0.05 for 5 %) and
+/// by more than the spread of either record. A case that only the old record has counts as worse, unless the new record was
+/// made with fewer cases (`quick` or only some families).
 ///
 /// # Errors
-/// If the records are of two cards: their times say nothing of each other.
+/// Returns an error if the records are of two cards, whose times cannot be compared.
 pub fn changes(
     old: &Record,
     new: &Record,
@@ -66,16 +66,16 @@ pub fn changes(
     Ok(all)
 }
 
-/// What came of ours in a case.
+/// Our result in a case.
 #[derive(Clone)]
 struct Timing {
     name: String,
-    /// The family, or `overhead`: a part of a run that is done as a whole or not at all.
+    /// The family, or `overhead`: a part that a run covers completely or not at all.
     part: String,
     outcome: Option<Outcome>,
 }
 
-/// All that a record has of ours.
+/// Returns all of our results in a record.
 fn timings(record: &Record) -> Vec<Timing> {
     const OVERHEAD: &str = "overhead";
     let rows = record.rows.iter().map(|row| Timing {
@@ -122,7 +122,7 @@ fn change(old: Option<&Timing>, new: &Timing, tolerance: f64) -> Change {
     }
 }
 
-/// The changes as text: the worse ones first, then the better ones, and a line that counts.
+/// Returns the changes as text: the worse ones first, then the better ones, and a line with the counts.
 pub fn text(changes: &[(String, Change)]) -> String {
     let mut text = String::new();
     let line = |name: &str, change: &Change| match change {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(worse[0].0, "overhead: sum f32, one element, prepared");
         assert!(matches!(worse[0].1, Change::Slower(_)));
         assert_eq!(worse[1].1, Change::Gone);
-        // A run without that part leaves nothing out.
+        // A run without that part leaves out no case.
         new.overhead = Overhead::default();
         let found = changes(&old, &new, 0.05).unwrap();
         assert!(!found.iter().any(|(_, it)| it.is_worse()));
@@ -217,7 +217,7 @@ mod tests {
             text.starts_with("slower ") && text.ends_with("5 cases: 2 worse, 1 as before\n"),
             "{text}"
         );
-        // With a tolerance that lets it pass.
+        // This tolerance accepts it.
         assert!(!changes(&old, &new, 0.25).unwrap()[0].1.is_worse());
         new.quick = true;
         assert_eq!(changes(&old, &new, 0.05).unwrap().len(), 4);

@@ -1,4 +1,6 @@
-//! Records of `warpwright ladder`, which are what it printed below two lines that begin with `#`: the command, and the card.
+//! Records of `warpwright ladder`: its output below two lines that begin with `#`, the command and the card.
+
+use crate::sheet::Sheet;
 
 /// A run of `warpwright ladder`.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub struct Record {
 pub struct Ladder {
     /// The family.
     pub family: String,
-    /// What was computed, and where.
+    /// The problem, and the device.
     pub problem: String,
     /// The titles of the columns.
     pub titles: Vec<String>,
@@ -28,7 +30,7 @@ impl Record {
     /// Reads a record.
     ///
     /// # Errors
-    /// A line that says what is wrong with the text.
+    /// Returns a line that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut notes = text.lines().filter_map(|line| line.strip_prefix("# "));
         let (Some(command), Some(card)) = (notes.next(), notes.next()) else {
@@ -63,7 +65,7 @@ impl Record {
     }
 }
 
-/// The cells of a row: two spaces and more lie between them, and one within.
+/// Returns the cells of a row, which are separated by two or more spaces.
 fn cells(row: &str) -> Vec<String> {
     let cells = row.split("  ").map(str::trim);
     cells
@@ -73,29 +75,25 @@ fn cells(row: &str) -> Vec<String> {
 }
 
 impl Ladder {
-    /// The rungs as a table.
+    /// Returns the rungs as a table.
     pub fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(&self.titles);
-        text += "| --- |";
-        text += &" ---: |".repeat(self.titles.len().saturating_sub(1));
-        text.push('\n');
+        let mut sheet = Sheet::new("lr", &self.titles);
         for row in &self.rows {
             let mut row = row.clone();
-            // A rung that was not timed says why instead.
+            // A rung that was not timed has a reason instead.
             row.resize(self.titles.len().max(row.len()), String::new());
             if let Some(name) = row.first_mut() {
                 *name = format!("`{name}`");
             }
-            text += &line(&row);
+            sheet.row(row);
         }
-        text
+        sheet.markdown()
     }
 
-    /// The row of `best` for the README.
+    /// Returns the row of `best` for the README.
     ///
     /// # Errors
-    /// That there is none.
+    /// Returns an error if there is none.
     pub fn best(&self) -> Result<String, String> {
         let best = self
             .rows

@@ -1,7 +1,7 @@
-//! The benchmark: this library beside its peers, in one process and in turn.
+//! The benchmark: times the library and its peers in one process, in turn.
 //!
-//! [`record`] is what a run leaves behind; [`markdown`], [`html`] and [`compare`] are made from records, and need no GPU.
-//! With the feature `run`, [`run`](mod@run) makes one.
+//! [`record`] is the result of a run. [`markdown`], [`html`] and [`compare`] read records and need no GPU. With the feature
+//! `run`, [`run`](mod@run) makes a record.
 
 pub mod compare;
 pub mod counters;
@@ -13,6 +13,8 @@ pub mod overhead;
 pub mod record;
 #[cfg(feature = "run")]
 pub mod run;
+mod sheet;
+mod sheets;
 pub mod stats;
 pub mod table;
 pub mod tuning;

@@ -1,4 +1,4 @@
-//! `warpwright-bench`: the library beside its peers.
+//! The program `warpwright-bench`: times the library and its peers.
 
 mod program;
 
@@ -22,7 +22,7 @@ use warpwright_bench::{compare, html, table, tuning};
 use program::counting;
 use program::files::{card, cuda, ladders, put, read, record, write};
 
-/// What `--family` takes beside the families: the library's cost beyond the driver.
+/// The value of `--family` for the library's cost beyond the driver.
 const OVERHEAD: &str = "overhead";
 
 /// Times the library beside CUB and the other peers that are installed here.
@@ -269,7 +269,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         rows,
         ..record(card, start)
     };
-    // A record of a part does not take the place of a whole one.
+    // A record of a part does not replace a complete one.
     let kind = match &arguments.family {
         Some(family) => format!("bench-{family}"),
         None => "bench".to_owned(),
@@ -285,7 +285,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         ))
     };
     if wanted(OVERHEAD) {
-        // A run that is cut short from here on leaves its cases.
+        // If the run is interrupted from here on, its cases are kept.
         keep(&record).transpose()?;
         record.overhead = measured(&device, scale)?;
         record.seconds = start.elapsed().as_secs_f64();
@@ -304,7 +304,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
     Ok(right)
 }
 
-/// Sweeps over a table; whether every row was right and every chosen row is justified.
+/// Sweeps over a table. Returns whether every row was right and every chosen row is justified.
 fn tune(
     family: &str,
     ptx: Option<&Path>,
@@ -372,7 +372,7 @@ fn tune(
         rows,
         ..record(card, start)
     };
-    // Times on the CPU executor mean nothing.
+    // Times on the CPU executor have no meaning.
     let timed = scale != Scale::Tiny;
     let mut justified = true;
     for group in tuning::groups(&record) {
@@ -400,7 +400,7 @@ fn tune(
     Ok(right && (justified || !timed))
 }
 
-/// What the library costs beyond the driver.
+/// Measures the library's cost beyond the driver.
 fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
     println!("\n{OVERHEAD}\n{}", table::calls_head());
     let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
@@ -410,7 +410,7 @@ fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
     Ok(Overhead { cold, calls })
 }
 
-/// Whether nothing got slower.
+/// Returns whether nothing became slower.
 fn compared(old: &Path, new: &Path, tolerance: f64) -> Result<bool> {
     let changes = compare::changes(&read(old)?, &read(new)?, tolerance)?;
     print!("{}", compare::text(&changes));

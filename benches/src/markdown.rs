@@ -1,9 +1,9 @@
 //! Records as tables in a page, between marks that the page has.
 
 use crate::counters;
-use crate::overhead::Form;
-use crate::record::{Outcome, Record, Row};
-use crate::table;
+use crate::record::{Record, Row};
+use crate::sheet::{Cell, Sheet};
+use crate::{sheets, table};
 
 /// What a page has in front of a table; the name is a family's, `card`, `overhead`, or `counters`.
 const BEGIN: (&str, &str) = ("<!-- bench ", ": `cargo xtask docs` writes this -->\n");
@@ -81,13 +81,13 @@ fn counted(records: &[(String, counters::Record)]) -> String {
             "{}, `{}`, {}, {}, [record](../{path}):\n\n",
             record.card.name, record.command, record.profiler, record.date
         );
-        text += &line(&counters::TITLES.map(str::to_owned));
-        text += &format!("| --- | --- | --- |{} --- | --- |\n", " ---: |".repeat(6));
+        let mut sheet = Sheet::new("lllrrrrrrl", counters::TITLES);
         for row in &record.rows {
             let mut cells = row.cells();
             cells[2] = format!("`{}`", cells[2]);
-            text += &line(&cells);
+            sheet.row(cells);
         }
+        text += &sheet.markdown();
         for failed in &record.failed {
             text += &format!(
                 "\nNo counters of {}: {}.\n",
@@ -112,23 +112,9 @@ fn run(path: &str, record: &Record) -> String {
         },
         table::card(&record.card)
     );
-    text += "| ceiling | rate | measured by |\n| --- | ---: | --- |\n";
-    for ceiling in &record.ceilings {
-        text += &line(&[
-            ceiling.bound.name().to_owned(),
-            table::rate(ceiling.bound, ceiling.rate),
-            ceiling.how.clone(),
-        ]);
-    }
-    text += "\n| peer | |\n| --- | --- |\n";
-    for peer in &record.peers {
-        let said = match (&peer.found, &peer.missing) {
-            (Some(found), _) => found.clone(),
-            (None, reason) => format!("missing: {}", reason.as_deref().unwrap_or("not looked for")),
-        };
-        text += &line(&[peer.name.clone(), said]);
-    }
-    text
+    text += &sheets::ceilings(record).markdown();
+    text.push('\n');
+    text + &sheets::peers(record).markdown()
 }
 
 /// What the library costs beyond the driver: operations on one element, and the first of a process.
@@ -137,44 +123,13 @@ fn overhead(record: &Record) -> String {
     if overhead.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}, {}:\n\n", record.card.name, record.date);
-    text +=
-        "| on one element | prepared | bare calls | ratio | in one call | bare calls | ratio |\n";
-    text += "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
-    for prepared in overhead.calls.iter().filter(|it| it.form == Form::Prepared) {
-        let mut cells = vec![prepared.work.clone()];
-        let once =
-            (overhead.calls.iter()).find(|it| it.form == Form::Once && it.work == prepared.work);
-        for calls in [Some(prepared), once].into_iter().flatten() {
-            cells.extend(match (calls.times(), calls.ratio()) {
-                (Some([ours, bare]), Some(ratio)) => [
-                    table::time(ours.median),
-                    table::time(bare.median),
-                    aimed(format!("{ratio:.2}"), calls.met()),
-                ],
-                _ => [
-                    calls.ours.reason().unwrap_or_default(),
-                    String::new(),
-                    String::new(),
-                ],
-            });
-        }
-        text += &line(&cells);
-    }
-    text += "\n| first of a process | context alone | without the driver's cache | from the driver's cache |\n| --- | ---: | ---: | ---: |\n";
-    for cold in &overhead.cold {
-        let median = |outcome: &Outcome| match outcome.times() {
-            Some(times) => table::time(times.median),
-            None => outcome.reason().unwrap_or_default(),
-        };
-        text += &line(&[
-            cold.family.clone(),
-            median(&cold.uncached.context),
-            aimed(median(&cold.uncached.first), cold.uncached.met()),
-            aimed(median(&cold.cached.first), cold.cached.met()),
-        ]);
-    }
-    text
+    format!(
+        "{}, {}:\n\n{}\n{}",
+        record.card.name,
+        record.date,
+        sheets::calls(overhead).markdown(),
+        sheets::cold(overhead).markdown()
+    )
 }
 
 /// The tables of a family: each work at its largest size, and the ratios at the others.
@@ -187,26 +142,14 @@ fn family(name: &str, record: &Record) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut peers: Vec<&str> = Vec::new();
-    for peer in rows.iter().flat_map(|row| row.peers()) {
-        if !peers.contains(&peer.name.as_str()) {
-            peers.push(&peer.name);
-        }
-    }
-    let mut titles = ["work", "size", "time", "rate", "of ceiling", "spread"]
-        .map(str::to_owned)
-        .to_vec();
-    titles.extend(
-        peers
-            .iter()
-            .flat_map(|peer| [(*peer).to_owned(), "ratio".to_owned()]),
-    );
+    let largest: Vec<&Row> = rows
+        .iter()
+        .copied()
+        .filter(|row| is_largest(row, &rows))
+        .collect();
+    let peers = sheets::names(&rows);
     let mut text = format!("{}, {}:\n\n", record.card.name, record.date);
-    text += &line(&titles);
-    text += &format!("| --- | --- |{}\n", " ---: |".repeat(titles.len() - 2));
-    for row in rows.iter().filter(|row| is_largest(row, &rows)) {
-        text += &line(&cells(record, row, &peers));
-    }
+    text += &sheets::cases(record, &largest, &peers).markdown();
     for peer in &peers {
         text += &by_size(&rows, peer);
     }
@@ -223,48 +166,6 @@ pub(crate) fn is_largest(row: &Row, rows: &[&Row]) -> bool {
 /// Whether two rows are of one problem in two sizes, not of two shapes: `2^12` and `2^28`, not `3 x 5`.
 fn is_sized(row: &Row, other: &Row) -> bool {
     !row.size.contains(" x ") && !other.size.contains(" x ")
-}
-
-fn cells(record: &Record, row: &Row, peers: &[&str]) -> Vec<String> {
-    let mut cells = vec![row.work.clone(), row.size.clone()];
-    let times = row.ours().and_then(|ours| ours.outcome.times());
-    match times {
-        Some(times) => {
-            let share = record.share(row).map_or_else(String::new, |share| {
-                let text = format!("{:.1} % of {}", 100.0 * share, row.bound.name());
-                aimed(text, record.share_met(row))
-            });
-            cells.extend([
-                table::time(times.median),
-                table::rate(row.bound, row.rate(times.median)),
-                share,
-                format!("{:.1} %", 100.0 * times.spread()),
-            ]);
-        }
-        None => {
-            let reason = row
-                .ours()
-                .and_then(|ours| ours.outcome.reason())
-                .unwrap_or_default();
-            cells.extend([reason, String::new(), String::new(), String::new()]);
-        }
-    }
-    for name in peers {
-        let peer = row.peers().find(|peer| peer.name == *name);
-        cells.extend(match peer.map(|peer| (peer, peer.outcome.times())) {
-            Some((peer, Some(times))) => {
-                let ratio = row.ratio(peer).map_or_else(String::new, |ratio| {
-                    aimed(format!("{ratio:.2}"), row.ratio_met(peer))
-                });
-                let way = peer.way.as_ref();
-                let way = way.map_or_else(String::new, |way| format!(", `{way}`"));
-                [table::time(times.median) + &way, ratio]
-            }
-            Some((peer, None)) => [peer.outcome.reason().unwrap_or_default(), String::new()],
-            None => [String::new(), String::new()],
-        });
-    }
-    cells
 }
 
 /// The ratios to a peer by size, of works that have several.
@@ -288,46 +189,19 @@ fn by_size(rows: &[&Row], peer: &str) -> String {
     sizes.sort_unstable();
     let mut titles = vec![format!("time of {peer} / ours")];
     titles.extend(sizes.iter().map(|(_, size)| (*size).to_owned()));
-    let mut text = format!(
-        "\n{}| --- |{}\n",
-        line(&titles),
-        " ---: |".repeat(sizes.len())
-    );
+    let mut sheet = Sheet::new("lr", titles);
     for work in works {
-        let mut cells = vec![work.to_owned()];
-        for (_, size) in &sizes {
-            let row = rows
-                .iter()
-                .find(|row| row.work == work && row.size == *size);
-            let cell = row.and_then(|row| {
-                let peer = row.peers().find(|it| it.name == peer)?;
-                Some(aimed(
-                    format!("{:.2}", row.ratio(peer)?),
-                    row.ratio_met(peer),
-                ))
-            });
-            cells.push(cell.unwrap_or_default());
-        }
-        text += &line(&cells);
+        let ratios = sizes.iter().map(|(_, size)| {
+            let mut rows = rows.iter();
+            let row = rows.find(|row| row.work == work && row.size == *size)?;
+            let peer = row.peers().find(|it| it.name == peer)?;
+            let ratio = format!("{:.2}", row.ratio(peer)?);
+            Some(Cell::aimed(ratio, row.ratio_met(peer)))
+        });
+        let ratios = ratios.map(Option::unwrap_or_default);
+        sheet.row([Cell::from(work)].into_iter().chain(ratios));
     }
-    text
-}
-
-/// A figure that missed its aim stands out.
-fn aimed(text: String, met: Option<bool>) -> String {
-    if met == Some(false) {
-        format!("**{text}**")
-    } else {
-        text
-    }
-}
-
-fn line(cells: &[String]) -> String {
-    let cells: Vec<String> = cells
-        .iter()
-        .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
-        .collect();
-    format!("| {} |\n", cells.join(" | "))
+    format!("\n{}", sheet.markdown())
 }
 
 #[cfg(test)]

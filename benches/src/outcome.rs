@@ -1,27 +1,27 @@
-//! What came of running one library in one case.
+//! The result of one library in one case.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Times;
 
-/// What came of a contender.
+/// The result of a contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The answer was right; the times.
+    /// The answer was right; these are the times.
     Timed(Times),
-    /// The answer was right; times were not asked for.
+    /// The answer was right; no times were requested.
     Verified,
-    /// The library is not there, for this reason.
+    /// The library is not installed, for this reason.
     Missing(String),
-    /// The answer was wrong; no time was taken.
+    /// The answer was wrong; the contender was not timed.
     Wrong(String),
-    /// It gave an error.
+    /// The library returned an error.
     Failed(String),
 }
 
 impl Outcome {
-    /// The times, if it was timed.
+    /// Returns the times, if the contender was timed.
     pub fn times(&self) -> Option<&Times> {
         match self {
             Self::Timed(times) => Some(times),
@@ -29,7 +29,7 @@ impl Outcome {
         }
     }
 
-    /// What there is to say of one that was not timed.
+    /// Returns the reason why the contender was not timed.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::Timed(_) | Self::Verified => None,
@@ -44,7 +44,7 @@ impl Outcome {
 pub(crate) mod tests {
     use super::*;
 
-    /// Times around a median of so many microseconds.
+    /// Makes times around a median of `microseconds`.
     pub fn times(microseconds: f64) -> Outcome {
         let at = |part: f64| part * microseconds * 1e-6;
         Outcome::Timed(Times {

@@ -1,19 +1,19 @@
-//! What the library costs beyond the driver, as a part of a record.
+//! The library's cost beyond the driver, as a part of a record.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 use crate::stats::Times;
 
-/// The most seconds that a process's first operation is to take beyond the context.
+/// The aim for a process's first operation: the maximum seconds beyond the context.
 pub const FIRST_AIM: f64 = 0.050;
-/// The most that an operation on one element is to take, as a multiple of the bare driver calls.
+/// The aim for an operation on one element: the maximum multiple of the bare driver calls.
 pub const CALLS_AIM: f64 = 1.2;
 
-/// What the library costs beyond the driver.
+/// The library's cost beyond the driver.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Overhead {
-    /// First operations of processes, by family.
+    /// The first operations of processes, by family.
     #[serde(default)]
     pub cold: Vec<Cold>,
     /// Operations on one element.
@@ -21,38 +21,39 @@ pub struct Overhead {
     pub calls: Vec<Calls>,
 }
 
-/// The first operation of a process: one of a family.
+/// A family's operation as the first of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cold {
     /// The family.
     pub family: String,
-    /// Without the driver's cache of compiled kernels: the kernel is compiled.
+    /// The start without the driver's cache of compiled kernels: the kernel is compiled.
     pub uncached: Start,
-    /// With the kernel in that cache.
+    /// The start with the kernel in that cache.
     pub cached: Start,
 }
 
 /// The start of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// The context alone, by bare driver calls: the driver's library opened, a first call made.
+    /// The time of the context alone, by bare driver calls: opening the driver's library, and the first call.
     pub context: Outcome,
-    /// After that, the first operation: the library's handle, the kernel loaded, from input to output on the host.
+    /// The time of the first operation after that: opening the library's device, loading the kernel, and the operation from
+    /// input to output on the host.
     pub first: Outcome,
 }
 
-/// How an operation is asked for.
+/// The form of an operation's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// A prepared request, queued and waited for.
+    /// A prepared request that is queued and waited for.
     Prepared,
-    /// From the request to the result on the host, with memory taken and given back.
+    /// One call, from the request to the result on the host, which allocates and frees memory.
     Once,
 }
 
 impl Form {
-    /// Its name.
+    /// Returns the name of the form.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prepared => "prepared",
@@ -61,28 +62,28 @@ impl Form {
     }
 }
 
-/// An operation on one element beside the driver calls that it needs, per call, waiting included.
+/// An operation on one element and the driver calls that it needs, timed per call with the wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     /// The family.
     pub family: String,
-    /// What is done.
+    /// The operation.
     pub work: String,
-    /// How it is asked for.
+    /// The form of the call.
     pub form: Form,
-    /// The library's.
+    /// The library's result.
     pub ours: Outcome,
-    /// The driver calls alone.
+    /// The result of the driver calls alone.
     pub bare: Outcome,
 }
 
 impl Overhead {
-    /// Whether nothing was measured.
+    /// Returns whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.cold.is_empty() && self.calls.is_empty()
     }
 
-    /// Whether all that was to be timed was right.
+    /// Returns whether all measured operations were right.
     pub fn is_right(&self) -> bool {
         let starts = self.cold.iter().flat_map(|it| [&it.uncached, &it.cached]);
         let mut outcomes = starts
@@ -97,25 +98,25 @@ impl Overhead {
 }
 
 impl Start {
-    /// Whether the first operation took no longer than was wanted; none where it was not timed.
+    /// Returns whether the first operation met its aim, or `None` if it was not timed.
     pub fn met(&self) -> Option<bool> {
         Some(self.first.times()?.median < FIRST_AIM)
     }
 }
 
 impl Calls {
-    /// Both times; none where they were not taken.
+    /// Returns both times, or `None` if they were not taken.
     pub fn times(&self) -> Option<[&Times; 2]> {
         Some([self.ours.times()?, self.bare.times()?])
     }
 
-    /// The time as a multiple of that of the bare calls.
+    /// Returns the time as a multiple of that of the bare calls.
     pub fn ratio(&self) -> Option<f64> {
         let [ours, bare] = self.times()?;
         Some(ours.median / bare.median)
     }
 
-    /// Whether the ratio is what was wanted; none where there is none.
+    /// Returns whether the ratio meets its aim, or `None` if there is none.
     pub fn met(&self) -> Option<bool> {
         Some(self.ratio()? <= CALLS_AIM)
     }
@@ -126,7 +127,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::outcome::tests::times;
 
-    /// One start and two forms of one operation, of which one missed its aim.
+    /// Makes one start and two forms of one operation, one of which missed its aim.
     pub fn overhead() -> Overhead {
         let start = |first: f64| Start {
             context: times(250e3),

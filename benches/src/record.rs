@@ -1,72 +1,72 @@
-//! The record of a run: all that its tables, charts and comparisons are made from.
+//! The record of a run, from which all tables, charts and comparisons are made.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use crate::outcome::Outcome;
 use crate::overhead::Overhead;
 
-/// The version of the format. A record of another one is refused.
+/// The version of the format. A record with another version is refused.
 pub const FORMAT: u32 = 1;
 
-/// The name of ours among the contenders.
+/// The name of this library among the contenders.
 pub const OURS: &str = "warpwright";
 
-/// What the name of a row of a table of tuning ends with where it is the one that ships.
+/// The end of the name of a policy row that ships.
 pub const CHOSEN: &str = " (chosen)";
 
 /// A run of the benchmark on one card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`].
+    /// The version of the format: [`FORMAT`].
     pub format: u32,
-    /// The command that made it.
+    /// The command that made the record.
     pub command: String,
     /// The day, as `2026-11-21`, in UTC.
     pub date: String,
     /// The version of the library.
     pub version: String,
-    /// Whether fewer sizes and samples were taken.
+    /// Whether the run had fewer sizes and samples.
     pub quick: bool,
     /// The card.
     pub card: Card,
-    /// What the card does at most, measured in the same run.
+    /// The card's highest rates, measured in the same run.
     pub ceilings: Vec<Ceiling>,
-    /// The peers, also those that are missing.
+    /// The peers, including missing ones.
     pub peers: Vec<Peer>,
     /// The cases.
     pub rows: Vec<Row>,
-    /// What the library costs beyond the driver; none in records from before it was measured.
+    /// The library's cost beyond the driver; empty in older records.
     #[serde(default, skip_serializing_if = "Overhead::is_empty")]
     pub overhead: Overhead,
-    /// How long the run took, in seconds.
+    /// The duration of the run, in seconds.
     pub seconds: f64,
 }
 
 /// A card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// Its name.
+    /// The card's name.
     pub name: String,
-    /// Its compute capability.
+    /// The card's compute capability.
     pub compute_capability: String,
     /// The CUDA version that the driver supports.
     pub cuda: String,
-    /// Its multiprocessors.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
-    /// Its memory in bytes.
+    /// The memory in bytes.
     pub memory_bytes: u64,
-    /// Its second-level cache in bytes.
+    /// The second-level cache in bytes.
     pub l2_bytes: u64,
 }
 
 impl Card {
-    /// The name of the folder of its records: `h100` for an `NVIDIA H100 80GB HBM3`.
+    /// Returns the folder name of the card's records: `h100` for an `NVIDIA H100 80GB HBM3`.
     pub fn folder(&self) -> String {
         let words = self.name.split_whitespace().map(str::to_ascii_lowercase);
         let mut words =
             words.filter(|word| !["nvidia", "geforce", "tesla", "quadro"].contains(&word.as_str()));
         let word = words.next().unwrap_or_else(|| "card".to_owned());
-        // `RTX 4090`: the number belongs to the name.
+        // In `RTX 4090` the number is part of the name.
         let number = words
             .next()
             .filter(|next| word == "rtx" && next.starts_with(|c: char| c.is_ascii_digit()));
@@ -75,23 +75,23 @@ impl Card {
     }
 }
 
-/// Something that the card does no faster.
+/// A highest rate of the card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// Which one.
+    /// The bound that the rate belongs to.
     pub bound: Bound,
-    /// Bytes or operations per second: of the largest buffer, where it is bytes.
+    /// Bytes or operations per second; for bytes, those of the largest buffer.
     pub rate: f64,
-    /// How it was measured.
+    /// How the rate was measured.
     pub how: String,
-    /// Rates on smaller buffers, for those that move bytes: bytes moved, and the rate.
+    /// The rates on smaller buffers, for bounds that move bytes: bytes moved, and the rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_size: Vec<(u64, f64)>,
 }
 
 impl Ceiling {
-    /// The rate that work which moves so many bytes can reach: little work cannot reach what much work does.
-    /// Between two sizes that were measured it changes evenly with the size's logarithm.
+    /// Returns the rate that work can reach which moves `bytes` bytes. Little work reaches less than much work. Between two
+    /// measured sizes the rate is interpolated linearly in the logarithm of the size.
     pub fn rate_for(&self, bytes: u64) -> f64 {
         let (Some(first), Some(last)) = (self.by_size.first(), self.by_size.last()) else {
             return self.rate;
@@ -110,15 +110,15 @@ impl Ceiling {
     }
 }
 
-/// What limits a case.
+/// The ceiling that limits a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Bytes read and written in equal parts.
+    /// A copy: bytes read and written in equal parts.
     Copy,
-    /// Bytes read.
+    /// A read: bytes read.
     Read,
-    /// Bytes written.
+    /// A write: bytes written.
     Write,
     /// Fused multiply-adds of `f32`, two operations each.
     FmaF32,
@@ -127,7 +127,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// All of them.
+    /// All bounds.
     pub const ALL: [Self; 5] = [
         Self::Copy,
         Self::Read,
@@ -136,7 +136,7 @@ impl Bound {
         Self::FmaF64,
     ];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Copy => "copy",
@@ -147,32 +147,32 @@ impl Bound {
         }
     }
 
-    /// Whether it counts operations, not bytes.
+    /// Returns whether it counts operations rather than bytes.
     pub fn is_arithmetic(self) -> bool {
         matches!(self, Self::FmaF32 | Self::FmaF64)
     }
 }
 
-/// Another library.
+/// A peer: another library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Its name.
+    /// The peer's name.
     pub name: String,
-    /// Its version and where it was found.
+    /// The peer's version and where it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// Why it is missing.
+    /// The reason why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// What was wanted of a case.
+/// The aim of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Aim {
-    /// The least part of the ceiling.
+    /// The minimum share of the ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// The least ratio of a peer's time to ours, for every peer that has no other.
+    /// The minimum ratio of a peer's time to ours, for every peer without its own aim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
 }
@@ -182,25 +182,25 @@ pub struct Aim {
 pub struct Row {
     /// The family of kernels.
     pub family: String,
-    /// What is done, such as `sum f32`.
+    /// The operation, such as `sum f32`.
     pub work: String,
     /// The problem's size, such as `2^28`.
     pub size: String,
     /// The number of elements, for charts over the size.
     pub elements: u64,
-    /// Bytes that must be read and written at least.
+    /// The minimum number of bytes that must be read and written.
     pub bytes: u64,
-    /// Arithmetic operations; 0 where they are not counted.
+    /// The arithmetic operations; 0 if they are not counted.
     #[serde(default)]
     pub operations: u64,
-    /// What limits it.
+    /// The ceiling that limits the case.
     pub bound: Bound,
-    /// Sets of buffers that were used in turn.
+    /// The number of sets of buffers that were used in turn.
     pub sets: usize,
-    /// What was wanted.
+    /// The aim.
     #[serde(default)]
     pub aim: Aim,
-    /// Ours first, then the peers.
+    /// The results: ours first, then those of the peers.
     pub results: Vec<Contender>,
 }
 
@@ -209,33 +209,34 @@ pub struct Row {
 pub struct Contender {
     /// The library's name.
     pub name: String,
-    /// Its aim, where it is not the case's own.
+    /// The library's own aim, if it differs from the case's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_aim: Option<f64>,
-    /// The way that it took, where it has several: the fastest one that was right.
+    /// The way that it used, if it has several: the fastest one that was right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<String>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
 impl Row {
-    /// The name by which rows of two records are paired.
+    /// Returns the name by which rows of two records are matched.
     pub fn name(&self) -> String {
         format!("{}: {}, {}", self.family, self.work, self.size)
     }
 
-    /// Ours.
+    /// Returns our result.
     pub fn ours(&self) -> Option<&Contender> {
         self.results.iter().find(|it| it.name == OURS)
     }
 
-    /// The peers.
+    /// Returns the peers' results.
     pub fn peers(&self) -> impl Iterator<Item = &Contender> {
         self.results.iter().filter(|it| it.name != OURS)
     }
 
-    /// Bytes per second, or operations where these are the limit, of an operation that takes so long.
+    /// Returns the rate of an operation that takes `seconds`: bytes per second, or operations per second if these are the
+    /// limit.
     pub fn rate(&self, seconds: f64) -> f64 {
         let amount = if self.bound.is_arithmetic() {
             self.operations
@@ -245,20 +246,20 @@ impl Row {
         amount as f64 / seconds
     }
 
-    /// Our rate as a part of the ceiling for as many bytes; none where one is not known.
+    /// Returns our rate as a share of the ceiling for as many bytes, or `None` if one is not known.
     pub fn share(&self, ceilings: &[Ceiling]) -> Option<f64> {
         let ours = self.ours()?.outcome.times()?;
         let ceiling = ceilings.iter().find(|it| it.bound == self.bound)?;
         Some(self.rate(ours.median) / ceiling.rate_for(self.bytes))
     }
 
-    /// A peer's median time as a multiple of ours; none where one was not timed.
+    /// Returns a peer's median time as a multiple of ours, or `None` if one was not timed.
     pub fn ratio(&self, peer: &Contender) -> Option<f64> {
         let ours = self.ours()?.outcome.times()?;
         Some(peer.outcome.times()?.median / ours.median)
     }
 
-    /// Whether the ratio to this peer is what was wanted; none where nothing was, or nothing is known.
+    /// Returns whether the ratio to this peer meets its aim, or `None` if there is no aim or no ratio.
     pub fn ratio_met(&self, peer: &Contender) -> Option<bool> {
         let aim = peer.ratio_aim.or(self.aim.ratio)?;
         Some(self.ratio(peer)? >= aim)
@@ -269,17 +270,17 @@ impl Record {
     /// Reads a record.
     ///
     /// # Errors
-    /// A line that says what is wrong with the text.
+    /// Returns a line that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         parse(text, FORMAT, "of the benchmark")
     }
 
-    /// The text of the record.
+    /// Returns the text of the record.
     pub fn to_text(&self) -> String {
         to_text(self)
     }
 
-    /// The rate of a ceiling.
+    /// Returns the rate of a ceiling.
     pub fn ceiling(&self, bound: Bound) -> Option<f64> {
         Some(
             self.ceilings
@@ -289,23 +290,23 @@ impl Record {
         )
     }
 
-    /// Our rate in a row as a part of its ceiling for as many bytes.
+    /// Returns our rate in a row as a share of its ceiling for as many bytes.
     pub fn share(&self, row: &Row) -> Option<f64> {
         row.share(&self.ceilings)
     }
 
-    /// Whether an aim of the row was missed: that of the share, or one of the ratios.
+    /// Returns whether the row missed an aim: that of the share, or one of the ratios.
     pub fn is_missed(&self, row: &Row) -> bool {
         let ratio = |peer| row.ratio_met(peer) == Some(false);
         self.share_met(row) == Some(false) || row.peers().any(ratio)
     }
 
-    /// Whether the share is what was wanted; none where nothing was, or nothing is known.
+    /// Returns whether the share meets its aim, or `None` if there is no aim or no share.
     pub fn share_met(&self, row: &Row) -> Option<bool> {
         Some(self.share(row)? >= row.aim.share?)
     }
 
-    /// The families, in the order of the record.
+    /// Returns the families, in the order of the record.
     pub fn families(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for row in &self.rows {
@@ -317,7 +318,7 @@ impl Record {
     }
 }
 
-/// Reads a record, of what `what` says.
+/// Parses a record. `what` names its kind in errors.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str, format: u32, what: &str) -> Result<T, String> {
     #[derive(Deserialize)]
     struct Version {
@@ -334,9 +335,9 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, format: u32, what: &str) ->
     serde_json::from_str(text).map_err(wrong)
 }
 
-/// The text of a record.
+/// Returns the text of a record.
 pub(crate) fn to_text(record: &impl Serialize) -> String {
-    // Plain structs with names as keys: this cannot fail.
+    // The structs are plain, with names as keys, so this cannot fail.
     let mut text = serde_json::to_string_pretty(record).unwrap_or_default();
     text.push('\n');
     text
@@ -348,7 +349,7 @@ pub(crate) mod tests {
     pub use crate::outcome::tests::times;
     use crate::overhead::tests::overhead;
 
-    /// A row of the work `work`, ours and CUB's median in microseconds.
+    /// Makes a row of the work `work`, with our and CUB's median in microseconds.
     pub fn row(work: &str, ours: f64, peer: f64) -> Row {
         let contender = |name: &str, outcome| Contender {
             name: name.to_owned(),
@@ -380,7 +381,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A record of two sizes of one work, and of one product.
+    /// Makes a record of two sizes of one work, and of one product.
     pub fn record() -> Record {
         let ceiling = |bound, rate| Ceiling {
             bound,
@@ -474,7 +475,7 @@ pub(crate) mod tests {
         assert_eq!(small.ratio(cub), Some(0.75));
         assert_eq!(small.ratio_met(cub), Some(false));
         assert_eq!(large.ratio_met(large.peers().next().unwrap()), Some(true));
-        // A peer that is missing has no ratio.
+        // A missing peer has no ratio.
         assert_eq!(small.ratio(small.peers().nth(1).unwrap()), None);
         let share = record.share(large).unwrap();
         assert!((share - (64 << 20) as f64 / 22e-6 / 3.1e12).abs() < 1e-9);

@@ -1,26 +1,26 @@
-//! What is said of a list of times.
+//! Statistics of a list of times.
 
 use serde::{Deserialize, Serialize};
 
 /// The times of one contender in one case, in seconds per operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// The middle one, which all rates and ratios are made from.
+    /// The median, from which all rates and ratios are made.
     pub median: f64,
     /// A tenth of the samples are below this.
     pub low: f64,
     /// A tenth of the samples are above this.
     pub high: f64,
-    /// The shortest.
+    /// The shortest sample.
     pub least: f64,
-    /// How many samples there were.
+    /// The number of samples.
     pub samples: usize,
-    /// How many operations were timed together as one sample.
+    /// The number of operations that one sample times together.
     pub repeats: u32,
 }
 
 impl Times {
-    /// Of samples in seconds per operation; none for no samples, and for one that is no time.
+    /// Makes the statistics of samples in seconds per operation. Returns `None` without samples, or if one is not a valid time.
     pub fn of(samples: &[f64], repeats: u32) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -38,13 +38,13 @@ impl Times {
         })
     }
 
-    /// The middle eight tenths' width as a part of the median.
+    /// Returns the width of the middle eight tenths as a share of the median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / self.median
     }
 }
 
-/// The value below which the part `part` of sorted values lies, between neighbours by proportion.
+/// Returns the quantile `part` of sorted values, interpolated linearly.
 fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let place = part * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

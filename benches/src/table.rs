@@ -1,9 +1,9 @@
-//! Records as text for a terminal, and the words that every view of them uses.
+//! Records as text for a terminal, and the words that all views share.
 
 use crate::overhead::{Calls, Cold, Start};
 use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record, Row};
 
-/// A card in a line.
+/// Returns a card in one line.
 pub fn card(card: &Card) -> String {
     format!(
         "{}: compute capability {}, {} multiprocessors, {:.1} GiB, L2 cache of {:.0} MiB, driver for CUDA {}",
@@ -16,7 +16,7 @@ pub fn card(card: &Card) -> String {
     )
 }
 
-/// A peer in a line.
+/// Returns a peer in one line.
 pub fn peer(peer: &Peer) -> String {
     match (&peer.found, &peer.missing) {
         (Some(found), _) => format!("peer {}: {found}", peer.name),
@@ -25,7 +25,7 @@ pub fn peer(peer: &Peer) -> String {
     }
 }
 
-/// A ceiling in a line.
+/// Returns a ceiling in one line.
 pub fn ceiling(ceiling: &Ceiling) -> String {
     let mut text = format!(
         "ceiling {}: {} ({})",
@@ -39,7 +39,7 @@ pub fn ceiling(ceiling: &Ceiling) -> String {
     text
 }
 
-/// A rate with its unit.
+/// Returns a rate with its unit.
 pub fn rate(bound: Bound, rate: f64) -> String {
     let unit = if bound.is_arithmetic() {
         "TFLOP/s"
@@ -49,7 +49,7 @@ pub fn rate(bound: Bound, rate: f64) -> String {
     format!("{} {unit}", significant(rate / 1e12))
 }
 
-/// A time with its unit.
+/// Returns a time with its unit.
 pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
@@ -59,7 +59,7 @@ pub fn time(seconds: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Four significant figures where they do not stand before the point.
+/// Returns four significant digits, or all digits before the point if there are more.
 pub fn significant(value: f64) -> String {
     let figures = match value.abs() {
         v if v >= 1000.0 || v == 0.0 || !v.is_finite() => 0,
@@ -68,7 +68,7 @@ pub fn significant(value: f64) -> String {
     format!("{value:.figures$}")
 }
 
-/// As [`significant`], without the noughts at the end of a fraction.
+/// Like [`significant`], without the zeros at the end of a fraction.
 pub fn short(value: f64) -> String {
     let text = significant(value);
     match text.contains('.') {
@@ -77,7 +77,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// The titles of the table.
+/// Returns the titles of the table.
 pub fn head() -> String {
     format!(
         "  {:<34} {:>16} {:>10} {:>14} {:>14} {:>7}  {}",
@@ -85,7 +85,7 @@ pub fn head() -> String {
     )
 }
 
-/// A case in a line.
+/// Returns a case in one line.
 pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
     let start = format!("  {:<34} {:>16}", row.work, row.size);
     let Some(ours) = row.ours() else {
@@ -131,7 +131,7 @@ pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
     text
 }
 
-/// A case of a sweep: what the library takes, then each row of the table.
+/// Returns a case of a sweep: the library's time, then that of each policy row.
 pub fn sweep(row: &Row, ceilings: &[Ceiling]) -> String {
     let mut text = format!("{}\n", row.name());
     let ours = row.ours().and_then(|ours| ours.outcome.times());
@@ -164,7 +164,7 @@ pub fn sweep(row: &Row, ceilings: &[Ceiling]) -> String {
     text
 }
 
-/// The titles of operations on one element.
+/// Returns the titles of operations on one element.
 pub fn calls_head() -> String {
     format!(
         "  {:<20} {:<12} {:>10} {:>12} {:>7}",
@@ -172,7 +172,7 @@ pub fn calls_head() -> String {
     )
 }
 
-/// An operation on one element in a line.
+/// Returns an operation on one element in one line.
 pub fn calls(calls: &Calls) -> String {
     let start = format!("  {:<20} {:<12}", calls.work, calls.form.name());
     match (calls.times(), calls.ratio()) {
@@ -186,7 +186,7 @@ pub fn calls(calls: &Calls) -> String {
     }
 }
 
-/// The titles of first operations.
+/// Returns the titles of first operations.
 pub fn cold_head() -> String {
     format!(
         "  {:<20} {:>10} {:>16} {:>16}",
@@ -194,7 +194,7 @@ pub fn cold_head() -> String {
     )
 }
 
-/// The first operations of a family in a line.
+/// Returns the first operations of a family in one line.
 pub fn cold(cold: &Cold) -> String {
     let shown = |start: &Start| match start.first.times() {
         Some(times) => format!("{}{}", time(times.median), mark(start.met())),
@@ -210,12 +210,12 @@ pub fn cold(cold: &Cold) -> String {
     )
 }
 
-/// What stands behind a figure that had an aim and missed it.
+/// Returns the mark after a figure that missed its aim.
 fn mark(met: Option<bool>) -> &'static str {
     if met == Some(false) { "!" } else { "" }
 }
 
-/// What there is to say of a run as a whole.
+/// Returns the summary of a whole run.
 pub fn foot(record: &Record) -> String {
     let (mut shares, mut ratios) = ((0, 0), (0, 0));
     let count = |met: Option<bool>, counts: &mut (usize, usize)| {

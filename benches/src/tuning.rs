@@ -1,54 +1,55 @@
-//! What a sweep over the tables of tuning says of the rows that ship.
+//! The results of a sweep over the tuning tables, for the policy rows that ship.
 //!
-//! A sweep's record is one of the benchmark whose peers are rows of a table. A table chooses a row for a family and a
-//! size of element, so the cases of a family with one type of element are one [`Group`].
+//! A sweep's record is a record of the benchmark whose peers are policy rows. A table chooses a row for a family and an element
+//! size, so the cases of a family with one element type form one [`Group`].
 
 use crate::record::{CHOSEN, Outcome, Record, Row};
+use crate::sheet::Sheet;
 
-/// By how much the chosen row may be slower than the fastest, in the mean of a group.
+/// The share by which the chosen row may be slower than the fastest, in the mean of a group.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Types of elements, as the names of cases have them.
+/// The element types, as the names of cases have them.
 const ELEMENTS: [&str; 5] = ["u8", "u16", "f32", "f64", "u128"];
 
-/// The cases for which a table chooses one row.
+/// The cases for which a table chooses one policy row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// The family.
     pub family: String,
     /// The type of the elements.
     pub element: String,
-    /// The names of the cases, each its work and its size.
+    /// The names of the cases, each with its work and its size.
     pub cases: Vec<String>,
-    /// The rows, the fastest first.
+    /// The policy rows, the fastest first.
     pub rows: Vec<Measured>,
-    /// Rows that were wrong or failed, and why.
+    /// The policy rows that were wrong or failed, and why.
     pub failed: Vec<(String, String)>,
 }
 
-/// A row that was timed in every case.
+/// A policy row that was timed in every case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Its numbers.
+    /// The row's values.
     pub label: String,
-    /// Whether it is the one that ships.
+    /// Whether it is the row that ships.
     pub chosen: bool,
-    /// The geometric mean, the least and the greatest of its times as multiples of the chosen row's.
+    /// The geometric mean of its times as multiples of the chosen row's.
     pub mean: f64,
-    /// The least.
+    /// The least of these multiples.
     pub least: f64,
-    /// The greatest.
+    /// The greatest of these multiples.
     pub greatest: f64,
 }
 
 impl Group {
-    /// The chosen row's mean time as a multiple of the fastest row's; none where it was not timed.
+    /// Returns the chosen row's mean time as a multiple of the fastest row's, or `None` if it was not timed.
     pub fn behind(&self) -> Option<f64> {
         let chosen = self.rows.iter().find(|row| row.chosen)?;
         Some(chosen.mean / self.rows.first()?.mean)
     }
 
-    /// Whether the chosen row is as fast as any, but for [`TOLERANCE`].
+    /// Returns whether the chosen row is within [`TOLERANCE`] of the fastest.
     pub fn is_justified(&self) -> bool {
         self.behind()
             .is_some_and(|behind| behind <= 1.0 + TOLERANCE)
@@ -109,7 +110,7 @@ impl Group {
     }
 }
 
-/// The groups of a sweep, in the order of its cases.
+/// Returns the groups of a sweep, in the order of its cases.
 pub fn groups(record: &Record) -> Vec<Group> {
     let key = |row: &Row| {
         let element = row
@@ -135,7 +136,7 @@ pub fn groups(record: &Record) -> Vec<Group> {
     keys.iter().map(of).collect()
 }
 
-/// What there is to say of a group in a line.
+/// Returns the verdict on a group in one line.
 pub fn verdict(group: &Group) -> String {
     match (group.behind(), group.rows.first()) {
         (Some(1.0), _) => "the chosen row is the fastest".to_owned(),
@@ -151,7 +152,8 @@ pub fn verdict(group: &Group) -> String {
     }
 }
 
-/// The page of the newest sweeps of each card, of all families or of one: the paths of the records, and the records.
+/// Returns the page of the newest sweeps of each card, of all families or of one, from the paths of the records and the
+/// records.
 pub fn page(records: &[(String, Record)]) -> String {
     let mut page = String::from(
         "# The tables of tuning, measured\n\nWritten by `cargo xtask docs` from the records of `cargo xtask tune all \
@@ -181,20 +183,17 @@ pub fn page(records: &[(String, Record)]) -> String {
                 group.element,
                 capitalised(&verdict(&group))
             );
-            page += "| numbers | mean | least | greatest |\n| --- | ---: | ---: | ---: |\n";
+            let mut sheet = Sheet::new("lr", ["numbers", "mean", "least", "greatest"]);
             for row in &group.rows {
-                page += &format!(
-                    "| {}{} | {:.3} | {:.3} | {:.3} |\n",
-                    row.label,
-                    if row.chosen { " **(chosen)**" } else { "" },
-                    row.mean,
-                    row.least,
-                    row.greatest
-                );
+                let chosen = if row.chosen { " **(chosen)**" } else { "" };
+                let [mean, least, greatest] =
+                    [row.mean, row.least, row.greatest].map(|ratio| format!("{ratio:.3}"));
+                sheet.row([format!("{}{chosen}", row.label), mean, least, greatest]);
             }
             for (label, reason) in &group.failed {
-                page += &format!("| {label} | {reason} | | |\n");
+                sheet.row([&**label, reason, "", ""]);
             }
+            page += &sheet.markdown();
             page += &format!("\nCases: {}.\n", group.cases.join("; "));
         }
     }

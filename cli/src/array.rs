@@ -1,4 +1,4 @@
-//! Arrays as the program reads and writes them: one or two axes, C order, seven element types.
+//! The arrays that the program reads and writes: one or two axes, C order, seven element types.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The number of elements; `None` where it does not fit `usize`.
+    /// Returns the number of elements, or `None` if it overflows `usize`.
     pub fn elements(self) -> Option<usize> {
         match self {
             Shape::Vector(len) => Some(len),
@@ -25,7 +25,7 @@ impl Shape {
         }
     }
 
-    /// The axes' lengths, outermost first.
+    /// Returns the axes' lengths, outermost first.
     pub fn axes(self) -> Vec<usize> {
         match self {
             Shape::Vector(len) => vec![len],
@@ -35,7 +35,7 @@ impl Shape {
 }
 
 impl fmt::Display for Shape {
-    /// `12` or `3 x 4`.
+    /// Writes `12` or `3 x 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Shape::Vector(len) => write!(f, "{len}"),
@@ -64,7 +64,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every type, in the order in which lists name them.
+    /// All types, in the order in which lists name them.
     pub const ALL: [Dtype; 7] = [
         Dtype::U8,
         Dtype::U16,
@@ -75,7 +75,7 @@ impl Dtype {
         Dtype::F64,
     ];
 
-    /// Rust's name of the type.
+    /// Returns Rust's name of the type.
     pub fn name(self) -> &'static str {
         match self {
             Dtype::U8 => "u8",
@@ -88,7 +88,7 @@ impl Dtype {
         }
     }
 
-    /// NumPy's kind letter and size in bytes, as in `u1` or `f8`.
+    /// Returns NumPy's kind letter and size in bytes, as in `u1` or `f8`.
     pub fn code(self) -> &'static str {
         match self {
             Dtype::U8 => "u1",
@@ -101,7 +101,7 @@ impl Dtype {
         }
     }
 
-    /// The size of one element in bytes.
+    /// Returns the size of one element in bytes.
     pub fn size(self) -> usize {
         match self {
             Dtype::U8 => 1,
@@ -111,7 +111,7 @@ impl Dtype {
         }
     }
 
-    /// `u8 u16 u32 i32 i64 f32 f64`, for error messages.
+    /// Returns `u8 u16 u32 i32 i64 f32 f64`, for error messages.
     pub fn list() -> String {
         Dtype::ALL.map(Dtype::name).join(" ")
     }
@@ -123,18 +123,18 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A type of element that an [`Array`] can hold.
+/// An element type that an [`Array`] can hold.
 pub trait Element: bytemuck::Pod + Send + Sync + fmt::Debug + PartialEq {
     /// The type's name in files and messages.
     const DTYPE: Dtype;
 
-    /// The value with its bytes in the opposite order.
+    /// Returns the value with its bytes in the opposite order.
     fn swap_bytes(self) -> Self;
 
-    /// The array that holds this data.
+    /// Returns the array that holds this data.
     fn into_array(data: Data<Self>) -> Array;
 
-    /// The data of an array of this type; `None` for an array of another.
+    /// Returns the data of an array of this type, or `None` for an array of another type.
     fn from_array(array: &Array) -> Option<&Data<Self>>;
 }
 
@@ -182,12 +182,12 @@ pub struct Data<T> {
 }
 
 impl<T> Data<T> {
-    /// Puts a shape on values. `None` where the number of values is not the product of the axes.
+    /// Gives values a shape. Returns `None` if the number of values is not the product of the axes.
     pub fn new(shape: Shape, values: Vec<T>) -> Option<Self> {
         (shape.elements() == Some(values.len())).then_some(Data { shape, values })
     }
 
-    /// A vector of these values.
+    /// Makes a vector of these values.
     pub fn vector(values: Vec<T>) -> Self {
         Data {
             shape: Shape::Vector(values.len()),
@@ -195,17 +195,17 @@ impl<T> Data<T> {
         }
     }
 
-    /// The axes' lengths.
+    /// Returns the axes' lengths.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The values in C order.
+    /// Returns the values in C order.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The values in C order, without copying.
+    /// Returns the values in C order, without copying.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
@@ -230,7 +230,7 @@ pub enum Array {
     F64(Data<f64>),
 }
 
-/// Runs an expression with the [`Data`] inside an [`Array`] bound to a name, whatever its type.
+/// Evaluates an expression with the [`Data`] of an [`Array`] of any type bound to a name.
 ///
 /// ```
 /// use warpwright_cli::{with_data, array::{Array, Data}};
@@ -254,7 +254,7 @@ macro_rules! with_data {
 }
 
 impl Array {
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> Dtype {
         match self {
             Array::U8(_) => Dtype::U8,
@@ -267,17 +267,17 @@ impl Array {
         }
     }
 
-    /// The axes' lengths.
+    /// Returns the axes' lengths.
     pub fn shape(&self) -> Shape {
         with_data!(self, data => data.shape())
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         with_data!(self, data => data.values().len())
     }
 
-    /// Whether there is no element.
+    /// Returns whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,18 +1,17 @@
-//! The one error type of the program: what went wrong, and which exit status that is.
+//! The error type of the program: what went wrong, and the exit status.
 
-/// Why a command ended without a result.
+/// The reason why a command ended without a result.
 ///
-/// The text is one line that names the operation or the file, what was required, what was given and
-/// what to do about it.
+/// The text is one line that names the operation or the file, the requirement, the given value, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The command line asks for something that does not exist or makes no sense: exit status 2.
+    /// A usage error: the command line asks for something that does not exist or makes no sense. Exit status 2.
     #[error("{0}")]
     Usage(String),
-    /// The command was understood and could not be carried out: exit status 1.
+    /// A failure: the command was understood and could not be carried out. Exit status 1.
     #[error("{0}")]
     Failed(String),
-    /// Whoever read standard output has closed it. The program ends quietly: exit status 0.
+    /// The reader of standard output has closed it. The program ends quietly with exit status 0.
     #[error("standard output was closed")]
     OutputClosed,
 }
@@ -21,17 +20,17 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// A failure (exit status 1) with this text.
+    /// Makes a failure (exit status 1) with this text.
     pub fn failed(text: impl Into<String>) -> Self {
         Error::Failed(text.into())
     }
 
-    /// A usage error (exit status 2) with this text.
+    /// Makes a usage error (exit status 2) with this text.
     pub fn usage(text: impl Into<String>) -> Self {
         Error::Usage(text.into())
     }
 
-    /// The exit status of a program that ends with this error.
+    /// Returns the exit status of a program that ends with this error.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Usage(_) => 2,
@@ -40,7 +39,7 @@ impl Error {
         }
     }
 
-    /// The same error with `name: ` (a file, an operation) in front of its text.
+    /// Returns the same error with `name: ` (a file, an operation) before its text.
     pub fn within(self, name: impl std::fmt::Display) -> Self {
         match self {
             Error::Usage(text) => Error::Usage(format!("{name}: {text}")),
@@ -50,8 +49,8 @@ impl Error {
     }
 }
 
-/// Folds a text of several lines into one: lines are trimmed, empty ones dropped, the rest joined
-/// by spaces, and other control characters are shown escaped.
+/// Joins the lines of a text into one: lines are trimmed, empty ones dropped, the rest joined by spaces, and other control
+/// characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined = text
         .lines()

@@ -1,4 +1,4 @@
-//! Reading an input: a file or standard input, in whichever of the supported formats it is.
+//! Reads an input from a file or standard input, in any of the supported formats.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
@@ -12,24 +12,24 @@ use crate::npy;
 use crate::picture::{self, PictureFormat};
 use crate::progress;
 
-/// The first bytes, by which a format is told.
+/// The number of bytes at the start of a file that identify a format.
 const START: usize = 8;
 
-/// The least that is read of a stream at once.
+/// The minimum number of bytes that are read from a stream at once.
 const PIECE: usize = 1 << 16;
 
 /// An input file's array, and what had to be converted to get it.
 #[derive(Debug)]
 pub struct Input {
-    /// The values.
+    /// The values of the input.
     pub array: Array,
-    /// What a picture's pixels were where they were not grey, such as `8-bit RGB`.
+    /// The original pixels of a picture that was not gray, such as `8-bit RGB`.
     pub converted_from: Option<String>,
 }
 
-/// Reads `.npy`, PNG or JPEG, told apart by the first bytes; `-` is standard input.
+/// Reads `.npy`, PNG or JPEG, identified by the first bytes; `-` is standard input.
 ///
-/// Errors name the file in front.
+/// Errors begin with the file's name.
 pub fn read(path: &Path) -> Result<Input> {
     if path.as_os_str() == "-" {
         return read_stream(std::io::stdin().lock()).map_err(|e| e.within("standard input"));
@@ -57,8 +57,8 @@ fn read_file(path: &Path) -> Result<Input> {
     result
 }
 
-/// Reads from something without a known length, such as a pipe: all of it is taken first, if its first bytes are
-/// those of a format and the memory suffices. Errors do not name it.
+/// Reads from a stream without a known length, such as a pipe. If its first bytes are those of a format and the memory
+/// suffices, the whole stream is read first. Errors do not name the stream.
 pub fn read_stream(mut reader: impl Read) -> Result<Input> {
     let unreadable = |error| Error::failed(format!("cannot be read: {error}"));
     let mut bytes = Vec::new();
@@ -71,7 +71,7 @@ pub fn read_stream(mut reader: impl Read) -> Result<Input> {
     let most = Device::cpu().free_memory().unwrap_or(u64::MAX);
     loop {
         let before = bytes.len();
-        // The system promises more memory than it has; the bytes are grown twofold, and read once more.
+        // The system promises more memory than it has. The buffer grows by doubling, and the bytes are read once more.
         let fits = (before as u64).saturating_mul(3) < most && bytes.try_reserve(before).is_ok();
         if !fits {
             return Err(Error::failed(format!(
@@ -91,13 +91,13 @@ pub fn read_stream(mut reader: impl Read) -> Result<Input> {
     read_seekable(Cursor::new(bytes), length)
 }
 
-/// A format of inputs.
+/// An input format.
 enum Format {
     Npy,
     Picture(PictureFormat),
 }
 
-/// Tells the format by the first bytes.
+/// Returns the format that the first bytes identify.
 fn format(start: &[u8]) -> Result<Format> {
     if start.is_empty() {
         Err(Error::failed(

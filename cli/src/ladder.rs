@@ -1,26 +1,25 @@
-//! The rungs of a family side by side: each is checked, then timed, then held against the device's copy
-//! rate from the same run.
+//! The ladder of a family: each rung is checked, timed, and compared with the device's copy rate from the same run.
 
 use std::time::Duration;
 
 use warpwright::{Device, Error, Matrix, Result};
 use warpwright_workloads::{Ready, Scale, Workload, timings};
 
-/// The timings of one family's rungs for one problem.
+/// The times of one family's rungs for one problem.
 #[derive(Debug, Clone)]
 pub struct Ladder {
     /// The family.
     pub family: &'static str,
-    /// What every rung computed, such as `sum of 1000 f32`.
+    /// The problem of every rung, such as `sum of 1000 f32`.
     pub problem: String,
-    /// Bytes that the problem must read and write at least.
+    /// The minimum number of bytes that the problem must read and write.
     pub bytes: u64,
-    /// Floating-point operations of the problem, where those are what takes the time, and not the bytes.
+    /// The floating-point operations of the problem, if they and not the bytes are the limit.
     pub operations: Option<u64>,
-    /// Bytes per second read and written by a copy that moves as many bytes: the median of samples taken before
+    /// The rate of a copy that moves as many bytes, in bytes read and written per second: the median of samples taken before
     /// and after each rung.
     pub copy_rate: f64,
-    /// The rungs, as the family lists them.
+    /// The rungs, in the family's order.
     pub rungs: Vec<Rung>,
 }
 
@@ -29,40 +28,40 @@ pub struct Ladder {
 pub struct Rung {
     /// The variant.
     pub variant: &'static str,
-    /// How it went.
+    /// The result of the rung.
     pub result: Problem,
 }
 
-/// What came of a rung.
+/// The result of a rung.
 #[derive(Debug, Clone)]
 pub enum Problem {
-    /// The result was right; the median time.
+    /// The result was right; this is the median time.
     Timed(Duration),
-    /// The variant cannot do the problem, for this reason.
+    /// The variant does not support the problem, for this reason.
     NotEligible(String),
-    /// The result was wrong; no time was taken.
+    /// The result was wrong; the rung was not timed.
     Wrong(String),
 }
 
-/// The time that one family's samples of a copy or a rung should take together.
+/// The time that all samples of a copy or a rung should take together.
 const SAMPLING: Duration = Duration::from_millis(400);
 
-/// A sample is at least this long, so that the clock's resolution and a launch's overhead do not show.
+/// The minimum length of a sample, so that the clock's resolution and a launch's overhead do not matter.
 const LEAST_SAMPLE: Duration = Duration::from_millis(1);
 
-/// Bytes of memory that a ladder may need per element: values, expected results, results, and the copy's.
+/// The bytes of memory that a ladder may need per element: values, expected results, results, and the copy's buffers.
 const BYTES: u64 = 32;
 
-/// Bounds of the number of samples.
+/// The minimum and maximum number of samples.
 const SAMPLES: (usize, usize) = (3, 50);
 
 impl Ladder {
-    /// Checks and times these variants of a family on problems of about `size` elements (by default as
-    /// suits the device), of which there is one or more, and calls `after` after each variant of each.
+    /// Checks and times these variants of a family on its problems of about `size` elements (by default a size that suits the
+    /// device), and calls `after` after each variant of each problem.
     ///
     /// # Errors
-    /// What the library reports, but for a variant that cannot do the problem; [`Error::Invalid`] for a
-    /// family without a ladder, and for a size that memory has no room for.
+    /// Returns the library's errors, except for a variant that does not support the problem; [`Error::Invalid`] for a family
+    /// without a ladder, and for a size that does not fit in memory.
     pub fn run(
         device: &Device,
         family: &'static str,
@@ -92,12 +91,12 @@ impl Ladder {
             .collect()
     }
 
-    /// Bytes per second of a rung that took this long.
+    /// Returns the bytes per second of a rung that took this long.
     pub fn rate(&self, time: Duration) -> f64 {
         self.bytes as f64 / time.as_secs_f64().max(1e-12)
     }
 
-    /// Floating-point operations per second of a rung that took this long, where they count.
+    /// Returns the floating-point operations per second of a rung that took this long, if they are the limit.
     pub fn operation_rate(&self, time: Duration) -> Option<f64> {
         self.operations
             .map(|operations| operations as f64 / time.as_secs_f64().max(1e-12))
@@ -144,14 +143,14 @@ fn timed(device: &Device, ready: &mut dyn Ready) -> Result<Problem> {
     sampled(device, || ready.enqueue()).map(Problem::Timed)
 }
 
-/// A buffer to copy.
+/// A buffer for timing copies.
 struct Copied(Matrix<u8>);
 
 impl Copied {
-    /// One whose copy reads and writes so many bytes.
+    /// Makes a buffer whose copy reads and writes `bytes` bytes.
     fn new(device: &Device, bytes: usize) -> Result<Self> {
         let half = (bytes / 2).max(1);
-        // Not zeros: pages of those may lie in memory only once.
+        // Not zeros, because zero pages may share memory.
         Ok(Self(device.upload_matrix(&vec![1; half], 1, half)?))
     }
 
@@ -159,7 +158,7 @@ impl Copied {
         2 * self.0.as_vector().len()
     }
 
-    /// The time of one copy. A matrix of a single row is transposed by a plain copy within the device.
+    /// Returns the time of one copy. The transpose of a matrix of one row is a plain copy within the device.
     fn time(&self, device: &Device) -> Result<Duration> {
         let mut prepared = device.transpose_request(&self.0).prepare()?;
         prepared.enqueue()?;
@@ -167,7 +166,7 @@ impl Copied {
     }
 }
 
-/// The median time of work that was done before at least once.
+/// Returns the median time of work that has already run at least once.
 fn sampled(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<Duration> {
     let first = device.time(&mut enqueue)?.1;
     // Short work is repeated within a sample.
@@ -176,7 +175,7 @@ fn sampled(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<D
     let sample = (first * repeats).max(Duration::from_nanos(1));
     let count = (SAMPLING.as_secs_f64() / sample.as_secs_f64()) as usize;
     let mut times = Vec::new();
-    // What takes more than the whole sampling time alone is not run again.
+    // Work that takes longer than the whole sampling time is not run again.
     if count == 0 {
         return Ok(first);
     }
@@ -187,7 +186,7 @@ fn sampled(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<D
     Ok(median(&mut times))
 }
 
-/// The middle of the times, the lower one of two.
+/// Returns the middle of the times, the lower one of two.
 fn median(times: &mut [Duration]) -> Duration {
     times.sort();
     times

@@ -1,8 +1,8 @@
-//! The parts of the program `warpwright` that are not about command lines: file formats, output
-//! files, plots, a synthetic picture, and the checks and timings behind `verify` and `ladder`.
+//! The parts of the program `warpwright` apart from the command line: file formats, output files, plots, a synthetic picture,
+//! and the checks and timings behind `verify` and `ladder`.
 //!
-//! The kernels and the operations live in the library `warpwright`; this crate brings files to them and
-//! their results back into files.
+//! The kernels and the operations are in the library `warpwright`. This crate reads their inputs from files and writes their
+//! results to files.
 
 pub mod array;
 pub mod error;
@@ -21,12 +21,12 @@ use std::time::Duration;
 
 use warpwright::{Device, DeviceKind, Result};
 
-/// Runs work that can be queued repeatedly and tells how long the device takes for it.
+/// Runs work that can be queued repeatedly, and returns the time that the device takes for it.
 ///
 /// # Errors
-/// What the work and the library report.
+/// Returns the errors of the work and of the library.
 pub fn timed(device: &Device, mut enqueue: impl FnMut() -> Result<()>) -> Result<Duration> {
-    // A CUDA device's first launch loads the kernels, which is no part of the operation.
+    // A CUDA device's first launch loads the kernels, which is not part of the operation.
     if device.kind() != DeviceKind::Cpu {
         enqueue()?;
     }

@@ -30,14 +30,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Answers a command line that clap did not take, or a request for help.
+/// Prints the error of a command line that clap refused, or the requested help.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Help that nobody reads any more is no failure.
+        // It is not a failure if nobody reads the help.
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
-    // One line, as for every other error: the usage and the pointer to --help are left out of it.
+    // One line, as for every other error, without the usage and the pointer to --help.
     let text = error.render().to_string();
     let lines = text
         .lines()
@@ -53,6 +53,6 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn complain(text: &str) {
-    // Where standard error is closed there is nobody to tell; the exit status still says it.
+    // If standard error is closed, only the exit status can report the error.
     let _ = writeln!(std::io::stderr(), "error: {}", one_line(text));
 }

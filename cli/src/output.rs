@@ -1,8 +1,8 @@
-//! Writing results to files, whole or not at all.
+//! Writes results to files, completely or not at all.
 //!
-//! A result goes to a temporary file in the folder where it is wanted and is renamed when it is complete,
-//! so that neither a failure nor a signal on the way leaves half a file or a damaged older one. What is no
-//! regular file, such as a FIFO or a device, is written into.
+//! A result goes to a temporary file in the target folder, which is renamed when it is complete. A failure or a signal leaves
+//! neither a partial file nor a damaged older one. An output that is not a regular file, such as a FIFO or a device, is written
+//! directly.
 
 mod place;
 mod temporary;
@@ -20,10 +20,10 @@ use temporary::Temporary;
 #[cfg(unix)]
 pub use temporary::remove_on_signals;
 
-/// Bytes that are written at once.
+/// The size of the write buffer in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// The formats that an output's extension can ask for.
+/// The formats that an output's extension can select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Npy,
@@ -31,25 +31,25 @@ enum Format {
     Svg,
 }
 
-/// A place where a result may be written: its folder was there when it was made.
+/// An output that can be written: its folder existed when the target was made.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// As the caller named it, for messages.
+    /// The path as the caller gave it, for messages.
     path: PathBuf,
     place: Place,
     format: Format,
 }
 
-/// A result that is complete and not yet in its place. Dropping it leaves nothing behind.
+/// A complete result that is not yet in its place. Dropping it removes all traces.
 #[derive(Debug)]
 pub struct Staged<'a> {
     content: Content<'a>,
-    /// The file that holds the content, unless that goes to a stream.
+    /// The file that holds the content; `None` for a stream.
     file: Option<Temporary>,
     target: Target,
 }
 
-/// What is written.
+/// The content of an output.
 #[derive(Debug, Clone, Copy)]
 enum Content<'a> {
     Array(&'a Array),
@@ -57,11 +57,11 @@ enum Content<'a> {
 }
 
 impl Target {
-    /// A place for an array: `.npy`, `.png`, `.jpg` or `.jpeg`, in capitals or not. A FIFO, a device or an open
-    /// file such as `/dev/stdout` without an extension takes `.npy`.
+    /// Makes a target for an array: `.npy`, `.png`, `.jpg` or `.jpeg`, in upper or lower case. A FIFO, a device or an open file
+    /// such as `/dev/stdout` without an extension gets `.npy`.
     ///
-    /// Another extension is a usage error; a missing folder, a read-only file and an output that is a folder
-    /// itself are failures.
+    /// Another extension is a usage error. A missing folder, a read-only file and an output that is itself a folder are
+    /// failures.
     pub fn array(path: &Path) -> Result<Target> {
         let accepted = [
             ("npy", Format::Npy),
@@ -72,17 +72,17 @@ impl Target {
         Target::one_of(path, &accepted)
     }
 
-    /// A place for numbers that no picture can hold: `.npy` alone.
+    /// Makes a target for numbers that no picture can hold: `.npy` only.
     pub fn npy(path: &Path) -> Result<Target> {
         Target::one_of(path, &[("npy", Format::Npy)])
     }
 
-    /// A place for a plot: `.svg` alone.
+    /// Makes a target for a plot: `.svg` only.
     pub fn plot(path: &Path) -> Result<Target> {
         Target::one_of(path, &[("svg", Format::Svg)])
     }
 
-    /// A place for the formats of these extensions, the first of which is that of streams without one.
+    /// Makes a target for the formats of these extensions. Streams without an extension get the first one.
     fn one_of(path: &Path, accepted: &[(&str, Format)]) -> Result<Target> {
         let place = || Place::of(path).map_err(|error| error.within(path.display()));
         let extension = path
@@ -105,12 +105,12 @@ impl Target {
         })
     }
 
-    /// Where the result will be.
+    /// Returns the path of the result.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Says whether an array can be written in the format of this place, before work is done for it.
+    /// Checks that an array can be written in this target's format, before the computation.
     pub fn check(&self, dtype: Dtype, shape: Shape) -> Result<()> {
         match self.format {
             Format::Npy => Ok(()),
@@ -122,13 +122,13 @@ impl Target {
         }
     }
 
-    /// Writes an array next to its place; [`put`] puts it there.
+    /// Writes an array to a temporary file in the target's folder; [`put`] moves it to its place.
     pub fn stage_array<'a>(&self, array: &'a Array) -> Result<Staged<'a>> {
         self.check(array.dtype(), array.shape())?;
         self.stage(Content::Array(array))
     }
 
-    /// Writes a text next to its place; [`put`] puts it there.
+    /// Writes a text to a temporary file in the target's folder; [`put`] moves it to its place.
     pub fn stage_text<'a>(&self, text: &'a str) -> Result<Staged<'a>> {
         self.stage(Content::Text(text))
     }
@@ -155,16 +155,16 @@ impl Target {
         Ok(staged)
     }
 
-    /// An error with this output's name in front.
+    /// Returns an error that begins with this output's name.
     fn named(&self, error: Error) -> Error {
         error.within(self.path.display())
     }
 }
 
-/// Puts several results in their places: streams first, since they may fail.
+/// Moves several results to their places. Streams come first, since they may fail.
 ///
 /// # Errors
-/// As of [`Staged::commit`]. Where a stream was closed by its reader, the other results are in their places.
+/// Those of [`Staged::commit`]. If the reader of a stream closed it, the other results are in their places.
 pub fn put(mut results: Vec<Staged<'_>>) -> Result<()> {
     results.sort_by_key(|result| result.file.is_some());
     let mut closed = Ok(());
@@ -188,16 +188,15 @@ impl Staged<'_> {
             (Content::Text(text), _) => writer.write_all(text.as_bytes()).map_err(write_error),
         };
         let written = written.and_then(|()| writer.flush().map_err(write_error));
-        // What could not be written must not be tried again when the buffer is dropped.
+        // Dropping the buffer must not try again to write what could not be written.
         let _ = writer.into_parts();
         written.map_err(|error| self.target.named(error))
     }
 
-    /// Puts the result in its place, over an older file of that name if there is one, or writes it into the
-    /// stream that is there.
+    /// Moves the result to its place, over an older file of that name if there is one, or writes it to the stream.
     ///
     /// # Errors
-    /// [`Error::OutputClosed`] where whoever reads the stream has had enough.
+    /// Returns [`Error::OutputClosed`] if the reader of the stream closed it.
     pub fn commit(mut self) -> Result<()> {
         match (self.file.take(), &self.target.place) {
             (Some(file), Place::File { path, .. }) => file.keep(path).map_err(|error| {
@@ -209,7 +208,7 @@ impl Staged<'_> {
     }
 
     fn write_stream(&self) -> Result<()> {
-        // To the end, where it is an open file that is a regular one.
+        // The result is appended to an open file that is a regular one.
         let opened = OpenOptions::new().append(true).open(&self.target.path);
         let mut stream = Stream {
             file: opened.map_err(|error| self.target.named(write_error(error)))?,
@@ -224,7 +223,7 @@ impl Staged<'_> {
     }
 }
 
-/// A stream that knows whether its reader has closed it.
+/// A stream that records whether its reader has closed it.
 struct Stream {
     file: std::fs::File,
     closed: bool,

@@ -1,18 +1,18 @@
-//! A histogram as a picture: one SVG file without scripts, outside references or fonts of its own.
+//! Draws a histogram as one SVG file without scripts, external references or fonts.
 
 use std::fmt::Write;
 
-/// Width of the picture in SVG units.
+/// The width of the picture in SVG units.
 const WIDTH: f64 = 960.0;
-/// Height of the picture.
+/// The height of the picture.
 const HEIGHT: f64 = 480.0;
-/// Edges of the plotting area.
+/// The edges of the plotting area.
 const LEFT: f64 = 96.0;
 const RIGHT: f64 = WIDTH - 28.0;
 const TOP: f64 = 76.0;
 const BOTTOM: f64 = HEIGHT - 62.0;
 
-/// Up to this many bins each gets a bar of its own; more become the outline of an area.
+/// Up to this many bins are drawn as bars; more become the outline of an area.
 const MOST_BARS: usize = 512;
 /// More steps than this cannot be told apart even on a large screen.
 const MOST_STEPS: usize = 4096;
@@ -22,23 +22,23 @@ const QUIET: &str = "#616e7c";
 const GRID: &str = "#e4e7eb";
 const FILL: &str = "#3b7ea1";
 
-/// What a plot shows.
+/// A histogram to plot.
 #[derive(Debug, Clone, Copy)]
 pub struct HistogramPlot<'a> {
-    /// What was counted, for the title: a file's name.
+    /// The name of the data, such as a file's name, for the title.
     pub title: &'a str,
     /// One count per bin.
     pub counts: &'a [u64],
-    /// How many values belong to no bin.
+    /// The number of values that belong to no bin.
     pub outside: u64,
-    /// The ends of the binned range; `None` where the values are bin numbers.
+    /// The ends of the binned range; `None` if the values are bin numbers.
     pub range: Option<(f64, f64)>,
 }
 
 impl HistogramPlot<'_> {
-    /// Draws the histogram and gives the text of an SVG file.
+    /// Draws the histogram and returns the text of an SVG file.
     ///
-    /// Up to 512 bins are drawn as bars, more as an area. Above 4096 bins neighbours share a step, which
+    /// Up to 512 bins are drawn as bars, more as an area. Above 4096 bins neighbors share a step, which
     /// shows the largest count among them, so that no peak is lost; the subtitle says so.
     pub fn svg(&self) -> String {
         let bins = self.counts.len();
@@ -89,7 +89,7 @@ impl HistogramPlot<'_> {
         svg.finish()
     }
 
-    /// `1,000 values in 256 bins, 3 left out`.
+    /// Returns `1,000 values in 256 bins, 3 left out`.
     fn subtitle(&self, group: usize) -> String {
         let counted: u128 = self.counts.iter().map(|&count| u128::from(count)).sum();
         let mut text = format!(
@@ -115,7 +115,7 @@ impl HistogramPlot<'_> {
         text
     }
 
-    /// Positions on the horizontal axis, in its own units, and their labels.
+    /// Returns positions on the horizontal axis, in its own units, and their labels.
     fn labels(&self) -> Vec<(f64, String)> {
         match self.range {
             Some((low, high)) => {
@@ -141,7 +141,7 @@ impl HistogramPlot<'_> {
     }
 }
 
-/// From values to positions in the picture.
+/// The mapping from values to positions in the picture.
 struct Axes {
     low: f64,
     high: f64,
@@ -160,7 +160,7 @@ impl Axes {
         LEFT + share * (RIGHT - LEFT)
     }
 
-    /// Position of the left edge of a bin.
+    /// Returns the position of the left edge of a bin.
     fn edge(bin: usize, bins: usize) -> f64 {
         LEFT + bin as f64 / bins as f64 * (RIGHT - LEFT)
     }
@@ -208,11 +208,11 @@ fn area(svg: &mut Svg, axes: &Axes, steps: &[u64], group: usize, bins: usize) {
 /// Round numbers at equal distances over a range.
 struct Ticks {
     values: Vec<f64>,
-    /// The first round number that is not below the end of the range.
+    /// The first round number that is at least the end of the range.
     ceiling: f64,
 }
 
-/// At most about `count` round numbers (1, 2 or 5 times a power of ten apart) from `low` to `high`.
+/// Returns at most about `count` round numbers (1, 2 or 5 times a power of ten apart) from `low` to `high`.
 fn ticks(low: f64, high: f64, count: usize) -> Ticks {
     let rough = high / count as f64 - low / count as f64;
     let power = 10f64.powf(rough.log10().floor());
@@ -238,7 +238,7 @@ fn ticks(low: f64, high: f64, count: usize) -> Ticks {
     }
 }
 
-/// A count on the vertical axis: `1,500`, `2.5 M`.
+/// Returns the label of a count on the vertical axis: `1,500`, `2.5 M`.
 fn count_label(count: f64) -> String {
     for (unit, name) in [(1e12, "T"), (1e9, "G"), (1e6, "M")] {
         if (unit..1e15).contains(&count) {
@@ -252,7 +252,7 @@ fn count_label(count: f64) -> String {
     }
 }
 
-/// A number with at most 6 significant digits, in exponential form where it is long.
+/// Returns a number with at most 6 significant digits, in exponential form if it is long.
 fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -265,7 +265,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Digits in groups of three: `1,048,576`.
+/// Returns the digits in groups of three: `1,048,576`.
 fn grouped(value: u128) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -278,7 +278,7 @@ fn grouped(value: u128) -> String {
     text
 }
 
-/// The text of an SVG file in the making.
+/// The text of an SVG file under construction.
 struct Svg(String);
 
 impl Svg {
@@ -335,7 +335,7 @@ impl Svg {
     }
 }
 
-/// A text with the characters that XML reserves escaped and those that it forbids replaced.
+/// Returns a text with XML's reserved characters escaped and its forbidden characters replaced.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -365,7 +365,7 @@ mod tests {
         .svg()
     }
 
-    /// Every number in the picture is finite and every element is closed.
+    /// Asserts that every number in the picture is finite and every element is closed.
     #[track_caller]
     fn assert_sound(svg: &str) {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

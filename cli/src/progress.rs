@@ -1,11 +1,11 @@
-//! Progress bars on standard error, shown only where that is a terminal and the work is long.
+//! Progress bars on standard error, shown only on a terminal and for long work.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work on fewer bytes than this is done before a bar could be read.
+/// Work on fewer bytes than this ends before a bar could be read.
 const LEAST_BYTES: u64 = 64 << 20;
 
-/// A bar over `total` bytes; invisible for little work and where standard error is no terminal.
+/// Returns a bar over `total` bytes. It is invisible for little work, or if standard error is not a terminal.
 pub fn bytes(what: &'static str, total: u64) -> ProgressBar {
     if total < LEAST_BYTES {
         return ProgressBar::hidden();
@@ -17,7 +17,7 @@ pub fn bytes(what: &'static str, total: u64) -> ProgressBar {
     )
 }
 
-/// A bar over `total` steps; invisible where standard error is no terminal.
+/// Returns a bar over `total` steps. It is invisible if standard error is not a terminal.
 pub fn steps(what: &'static str, total: u64) -> ProgressBar {
     bar(what, total, "{msg} {bar:30} {pos} of {len}")
 }

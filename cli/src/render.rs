@@ -1,21 +1,21 @@
 //! A synthetic picture: hills in the haze under a low sun.
 //!
-//! It stands in for a photograph where none is at hand: large smooth areas, edges, texture and fine
-//! grain, and therefore a histogram with several humps. Every pixel is a function of its place, the
-//! picture's size and the seed, computed with integer arithmetic and with additions, multiplications and
-//! square roots of floats alone, so that every machine draws the same picture.
+//! It replaces a photograph if none is available: it has large smooth areas, edges, texture and fine grain, and therefore a
+//! histogram with several peaks. Every pixel is a function of its position, the picture's size and the seed. The computation
+//! uses only integer arithmetic and additions, multiplications and square roots of floats, so that every machine draws the same
+//! picture.
 
 use rayon::prelude::*;
 
-/// Number of ridges behind each other.
+/// The number of ridges behind each other.
 const RIDGES: usize = 5;
 
-/// Draws a picture of `width` x `height` pixels: grey values, row by row from the top.
+/// Draws a picture of `width` x `height` pixels: gray values, row by row from the top.
 ///
 /// The same arguments give the same picture on every machine. Features grow with the picture.
 ///
 /// # Panics
-/// Where `width * height` overflows `usize` or the memory cannot be had.
+/// Panics if `width * height` overflows `usize` or memory is insufficient.
 ///
 /// ```
 /// let picture = warpwright_cli::render::landscape(64, 48, 1);
@@ -36,17 +36,17 @@ pub fn landscape(width: usize, height: usize, seed: u64) -> Vec<u8> {
     pixels
 }
 
-/// What is the same for all rows.
+/// The values that are the same for all rows.
 struct Scene {
     height: usize,
     seed: u32,
-    /// For every ridge, from the farthest, and column: the first row that belongs to it.
+    /// For every ridge, from the farthest, and every column: the first row that belongs to the ridge.
     ridges: Vec<Vec<f32>>,
-    /// Centre and radius of the sun in pixels.
+    /// The center and radius of the sun in pixels.
     sun: (f32, f32, f32),
 }
 
-/// Buffers for one row, used again for the next.
+/// Buffers for one row, which the next row reuses.
 struct Row {
     clouds: Vec<f32>,
     ground: Vec<f32>,
@@ -118,21 +118,21 @@ impl Scene {
         let textures = row.clouds.iter().zip(&row.ground);
         for ((x, pixel), (&clouds, &ground)) in line.iter_mut().enumerate().zip(textures) {
             let light = self.light(x, y as f32, depth, clouds, ground);
-            // Two uniform numbers added: grain as a sensor adds it, triangular, up to 4 levels.
+            // The sum of two uniform numbers: triangular grain like a sensor's, up to 4 levels.
             let hash = mix(row_seed.wrapping_add((x as u32).wrapping_mul(0x9e37_79b9)));
             let grain = ((hash & 0xffff) + (hash >> 16)) as f32 / 65_536.0 - 1.0;
             *pixel = (light + 4.0 * grain + 0.5).clamp(0.0, 255.0) as u8;
         }
     }
 
-    /// The light from one pixel before grain, 0 to 255.
+    /// Returns the light of one pixel before grain, 0 to 255.
     fn light(&self, x: usize, y: f32, depth: f32, clouds: f32, ground: f32) -> f32 {
-        // The nearest ridge that reaches this high hides the others.
+        // The nearest ridge that reaches this height hides the others.
         for (ridge, tops) in self.ridges.iter().enumerate().rev() {
             let below = y - tops[x];
             if below >= 0.0 {
                 let near = ridge as f32 / (RIDGES - 1) as f32;
-                // Far hills are pale in the haze, and haze gathers at the foot of each.
+                // Far hills are pale in the haze, and haze collects at the foot of each.
                 let haze = 1.0 - near;
                 let foot = (below / (0.25 * self.height as f32)).min(1.0);
                 let texture = (ground - 0.5) * (8.0 + 58.0 * near);
@@ -149,8 +149,8 @@ impl Scene {
     }
 }
 
-/// A hash of 32 bits in which every bit of the input reaches every bit of the output. The rounds and
-/// constants are those of Chris Wellons's `lowbias32`.
+/// Returns a hash of 32 bits. Every bit of the input affects every bit of the output. The rounds and constants are those of
+/// Chris Wellons's `lowbias32`.
 fn mix(mut value: u32) -> u32 {
     value ^= value >> 16;
     value = value.wrapping_mul(0x7feb_352d);
@@ -159,17 +159,17 @@ fn mix(mut value: u32) -> u32 {
     value ^ value >> 16
 }
 
-/// A hash as a number from 0 to 1.
+/// Returns a hash as a number from 0 to 1.
 fn unit(hash: u32) -> f32 {
     (hash >> 8) as f32 / (1 << 24) as f32
 }
 
-/// A curve from 0 to 1 that starts and ends flat.
+/// Returns a curve from 0 to 1 that starts and ends flat.
 fn ease(t: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Random height of one corner of the lattice.
+/// Returns the random height of one corner of the lattice.
 fn corner(x: usize, y: usize, seed: u32) -> f32 {
     unit(mix(
         seed ^ mix((x as u32).wrapping_mul(0x9e37_79b9) ^ mix(y as u32))
@@ -196,7 +196,7 @@ fn add_noise(row: &mut [f32], y: usize, cell: (usize, usize), amplitude: f32, se
     }
 }
 
-/// One-dimensional noise of several octaves, 0 to 1, as long as the picture is wide.
+/// Returns one-dimensional noise of several octaves, 0 to 1, as long as the picture is wide.
 fn fractal_line(width: usize, height: usize, seed: u32) -> Vec<f32> {
     let mut line = vec![0.0; width];
     let mut amplitude = 0.5;

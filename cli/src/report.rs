@@ -1,4 +1,4 @@
-//! What a command tells: its result on standard output, remarks on standard error.
+//! The output of commands: results on standard output, remarks on standard error.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use warpwright_cli::error::{Error, Result};
 
-/// The answer of a command as JSON: one object with the entries that there are.
+/// The result of a command as JSON: one object with the entries that exist.
 #[derive(Debug, Serialize)]
 pub struct Answer<V> {
-    /// The result, where it is not a file.
+    /// The result, unless it is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<V>,
     /// The file that holds the result.
@@ -18,19 +18,19 @@ pub struct Answer<V> {
     /// The file that shows the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plot: Option<String>,
-    /// How many values belong to no bin.
+    /// The number of values that belong to no bin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<u64>,
-    /// The rung that did the work.
+    /// The variant that did the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<&'static str>,
-    /// Who chose the rung: `policy` or `caller`.
+    /// What chose the variant: `policy` or `caller`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen_by: Option<&'static str>,
     /// The device that did the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// How long the device took.
+    /// The time that the device took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
@@ -64,7 +64,7 @@ pub enum Number {
 }
 
 impl std::fmt::Display for Number {
-    /// The shortest text that reads back as the same number.
+    /// Writes the shortest text that reads back as the same number.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Number::Unsigned(value) => write!(f, "{value}"),
@@ -76,7 +76,7 @@ impl std::fmt::Display for Number {
 }
 
 impl Serialize for Number {
-    /// A JSON number; `"NaN"`, `"inf"` and `"-inf"`, which JSON has no numbers for, as strings.
+    /// Writes a JSON number, or a string for the values that JSON has no numbers for: `"NaN"`, `"inf"` and `"-inf"`.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match *self {
             Number::Unsigned(value) => serializer.serialize_u64(value),
@@ -109,11 +109,11 @@ number! {
     f64 => Double as f64,
 }
 
-/// Writes to standard output. A reader that has had enough is [`Error::OutputClosed`].
+/// Writes to standard output. Returns [`Error::OutputClosed`] if the reader closed it.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let result = write(&mut out).and_then(|()| out.flush());
-    // What could not be written must not be tried again when the buffer is dropped.
+    // Dropping the buffer must not try again to write what could not be written.
     let _ = out.into_parts();
     result.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Error::OutputClosed,
@@ -128,13 +128,13 @@ pub fn json(answer: &impl Serialize) -> Result<()> {
     print(|out| writeln!(out, "{text}"))
 }
 
-/// A remark on standard error.
+/// Prints a remark on standard error.
 pub fn note(text: &str) {
-    // Where standard error is closed nobody misses a remark.
+    // If standard error is closed, the remark is lost.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A time with three significant digits and a unit: `1.23 ms`.
+/// Returns a time with three significant digits and a unit: `1.23 ms`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let (scaled, unit) = match seconds {
@@ -145,7 +145,7 @@ pub fn duration(time: Duration) -> String {
     format!("{} {unit}", significant(scaled))
 }
 
-/// A number that is not negative with three significant digits, or all that stand before the point.
+/// Returns a non-negative number with three significant digits, or with all digits before the point.
 pub fn significant(value: f64) -> String {
     let digits = match value {
         v if v >= 100.0 || v == 0.0 => 0,

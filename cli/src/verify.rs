@@ -1,31 +1,31 @@
-//! Every variant of every family against plain Rust, on a device.
+//! Checks every variant of every family against plain Rust, on a device.
 //!
-//! The problems and their oracles are [`warpwright_workloads`]'s.
+//! The problems and their oracles are those of [`warpwright_workloads`].
 
 use warpwright::{Device, Error, Family};
 use warpwright_workloads::{Scale, Workload, checks};
 
-/// What one variant did.
+/// The results of one variant's checks.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// The family.
     pub family: &'static str,
     /// The variant.
     pub variant: &'static str,
-    /// How many checks it passed.
+    /// The number of checks that passed.
     pub passed: usize,
-    /// Problems that it said it cannot do, with its reasons.
+    /// The problems that the variant does not support, with its reasons.
     pub not_eligible: Vec<String>,
-    /// The checks it failed: what was computed, what was expected and what came out.
+    /// The failed checks: what was computed, what was expected and what was found.
     pub failures: Vec<String>,
 }
 
-/// Why a check did not pass.
+/// The reason why a check did not pass.
 #[derive(Debug)]
 pub enum Wrong {
-    /// The library refused or failed.
+    /// The library returned an error.
     Library(Error),
-    /// The result is not the expected one.
+    /// The result is wrong.
     Result(String),
 }
 
@@ -35,14 +35,14 @@ impl From<Error> for Wrong {
     }
 }
 
-/// A check of a whole device: its families, variants and cases.
+/// The checks of a device: its families, variants and cases.
 pub struct Verification {
     device: Device,
     parts: Vec<(&'static Family, Vec<&'static str>, Vec<Workload>)>,
 }
 
 impl Verification {
-    /// Prepares the checks of these families, of all their variants or of the one that is named.
+    /// Prepares the checks of these families, for all their variants or for the given one.
     pub fn new(device: &Device, families: &[&'static Family], variant: Option<&str>) -> Self {
         let scale = Scale::of(device);
         let part = |family: &&'static Family| {
@@ -56,7 +56,7 @@ impl Verification {
         }
     }
 
-    /// Leaves out the large problems of a GPU: under a sanitizer they would take hours.
+    /// Leaves out the large problems of a GPU, which would take hours under a sanitizer.
     #[must_use]
     pub fn small(mut self) -> Self {
         for (family, _, list) in &mut self.parts {
@@ -65,7 +65,7 @@ impl Verification {
         self
     }
 
-    /// The checks one by one, variant after variant.
+    /// Returns the checks one by one, variant after variant.
     pub fn checks(&self) -> impl Iterator<Item = Single<'_>> {
         self.parts.iter().flat_map(|(_, variants, workloads)| {
             variants.iter().flat_map(move |variant| {
@@ -76,7 +76,7 @@ impl Verification {
         })
     }
 
-    /// The number of checks.
+    /// Returns the number of checks.
     pub fn len(&self) -> usize {
         self.parts
             .iter()
@@ -84,14 +84,14 @@ impl Verification {
             .sum()
     }
 
-    /// Whether there is nothing to check.
+    /// Returns whether there are no checks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Does the checks, and calls `after` after each; gives one tally per variant to `tally`.
+    /// Runs the checks, and calls `after` after each; passes one tally per variant to `tally`.
     ///
-    /// A variant without a check, or whose every check was one that it cannot do, has failed.
+    /// A variant fails if it has no checks, or if it supports none of them.
     pub fn run(&self, mut after: impl FnMut(), mut tally: impl FnMut(Tally)) {
         for (family, variants, workloads) in &self.parts {
             for variant in variants {
@@ -121,15 +121,15 @@ impl Verification {
 pub struct Single<'a> {
     /// The variant.
     pub variant: &'static str,
-    /// What is computed.
+    /// The workload of the check.
     pub workload: &'a Workload,
 }
 
 impl Single<'_> {
-    /// Does the check on a device, which need not be the one that it was made for.
+    /// Runs the check on a device, which need not be the one that it was made for.
     ///
     /// # Errors
-    /// Why it did not pass.
+    /// Returns the reason why it did not pass.
     pub fn run(&self, device: &Device) -> Result<(), Wrong> {
         let verdict = self.workload.check(device, self.variant)?;
         verdict.map_err(Wrong::Result)
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(naive(Vec::new()).failures, ["nothing was checked"]);
     }
 
-    /// A problem that ends in a way of its own.
+    /// A problem that ends in a given way.
     #[derive(Clone)]
     struct Ends(&'static str, Result<Verdict, Error>);
 

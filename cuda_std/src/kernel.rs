@@ -1,20 +1,20 @@
-//! What the host knows of a kernel: its name, its launch bounds, its parameters and its CPU body.
+//! Descriptions of kernels for the host: name, launch bounds, parameters and CPU body.
 
 use core::{ffi::c_void, fmt, marker::PhantomData};
 
 use crate::view::{Global, GlobalMut};
 
-/// One raw parameter, as the launch call takes it: a view is two of these (pointer, length).
+/// One raw parameter of a launch. A view is two raw parameters (pointer, length).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawParam {
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Alignment in bytes.
+    /// The alignment in bytes.
     pub align: usize,
 }
 
 impl RawParam {
-    /// Those of a view or a slice: its first element's address, and its length.
+    /// The raw parameters of a view or a slice: the address of its first element, and its length.
     #[doc(hidden)]
     pub const VIEW: &'static [Self] = &[Self::of::<*mut u8>(), Self::of::<usize>()];
 
@@ -25,7 +25,7 @@ impl RawParam {
         }
     }
 
-    /// That of a value; none for a type of no size, which has no place in the PTX.
+    /// Returns the raw parameter of a value. A type of size 0 has none, because it has no place in the PTX.
     #[doc(hidden)]
     pub const fn value<T>() -> &'static [Self] {
         const {
@@ -41,26 +41,25 @@ impl RawParam {
     }
 }
 
-/// An instance of a kernel for one row of its table of numbers, for measurements: see `tuned` of
-/// [`kernel`](macro@crate::kernel).
+/// An instance of a kernel for one policy row, for measurements: see `tuned` of [`kernel`](macro@crate::kernel).
 #[derive(Debug, Clone, Copy)]
 pub struct TunedInstance {
-    /// What the instance is for: its suffix, or the word that stands for it.
+    /// The instance's suffix, or the word that stands for it.
     pub key: &'static str,
-    /// The row's position in the table.
+    /// The index of the row in the table.
     pub row: usize,
     /// The instance that ships.
     pub shipped: &'static KernelDescriptor,
-    /// The one to launch in its place.
+    /// The instance to launch instead.
     pub instance: &'static KernelDescriptor,
 }
 
-/// A type that a launch may pass by value: plain data without padding surprises, at most 16-byte aligned (the PTX ABI
-/// allows no more). A kernel's own parameter may be of any type that is `Copy`; to launch it takes this promise.
+/// A type that a launch can pass by value: plain data, aligned to at most 16 bytes (the PTX ABI allows no more). A kernel's
+/// own parameter can be of any type that is `Copy`, but a launch requires this trait.
 ///
 /// # Safety
-/// The type is `#[repr(C)]` or a primitive, holds no references to host memory, and means the same on
-/// the host and on the device.
+/// The type must be `#[repr(C)]` or a primitive, must hold no references to host memory, and must mean the same on the host
+/// and on the device.
 pub unsafe trait ByValue: Copy + 'static {}
 
 macro_rules! by_value {
@@ -91,14 +90,14 @@ by_value!(
 // SAFETY: an array of plain values is plain.
 unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 
-/// The raw parameters of a launch, which the CPU body of a kernel takes one after the other.
+/// The raw parameters of a launch. The CPU body of a kernel reads them one after the other.
 #[doc(hidden)]
 pub struct __Reader<'a> {
     raw: core::slice::Iter<'a, *const c_void>,
 }
 
-/// Every method's contract: the next of the raw parameters is there, is readable, and is of this type; what it points to
-/// is what the kernel's parameter of that type promises.
+/// Contract of every method: the next raw parameter must exist, be readable, and be of this type. What it points to must
+/// satisfy the contract of the kernel's parameter of that type.
 #[allow(clippy::missing_safety_doc, missing_docs)]
 impl<'a> __Reader<'a> {
     pub fn new(raw: &'a [*const c_void]) -> Self {
@@ -113,7 +112,7 @@ impl<'a> __Reader<'a> {
                 .next()
                 .map_or(core::ptr::null(), |raw| raw.cast::<T>())
         };
-        // SAFETY: by the contract, a value of this type; one of no size is not passed.
+        // SAFETY: by the contract, there is a value of this type; a type of size 0 is not passed.
         unsafe { raw.read_unaligned() }
     }
 
@@ -127,13 +126,13 @@ impl<'a> __Reader<'a> {
         unsafe { self.next() }
     }
 
-    /// The start and the length of a view or a slice.
+    /// Reads the start and the length of a view or a slice.
     pub unsafe fn parts<T>(&mut self) -> (*mut T, usize) {
         // SAFETY: by the contract.
         unsafe { (self.next(), self.next()) }
     }
 
-    /// A slice; an empty one may have any start, which is no start of a slice in Rust.
+    /// Reads a slice. An empty one can have any start address, which Rust does not allow for a slice.
     pub unsafe fn slice<T>(&mut self) -> &'static [T] {
         // SAFETY: by the contract.
         let (start, len) = unsafe { self.parts::<T>() };
@@ -155,7 +154,7 @@ impl<'a> __Reader<'a> {
     }
 }
 
-/// Tells a view, a slice and a value apart where a type is known, whatever name it goes by: `#[kernel]` has the names.
+/// Distinguishes views, slices and values by type, because `#[kernel]` sees only the names of types.
 #[doc(hidden)]
 pub struct __Shape<T: ?Sized>(core::marker::PhantomData<T>);
 
@@ -188,7 +187,7 @@ impl __Shape<&'static str> {
     pub const SHAPE: u8 = __Shape::<()>::SLICE;
 }
 
-/// The shape of every other type: a constant of the type itself comes before one of a trait.
+/// The shape of every other type: an associated constant of the type itself takes precedence over one of a trait.
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub trait __IsValue {
@@ -197,49 +196,49 @@ pub trait __IsValue {
 
 impl<T> __IsValue for __Shape<T> {}
 
-/// A kernel's parameters and its body; `#[kernel]` implements it.
+/// A kernel's parameters and body. `#[kernel]` implements it.
 ///
 /// # Safety
-/// `Params` and `RAW` are those of the kernel's function, in the program and in the PTX; `call` runs the kernel's body with
-/// them, and asks for nothing but what the kernel's own `# Safety` section asks for.
+/// `Params` and `RAW` must be those of the kernel's function, in the program and in the PTX. `call` must run the kernel's
+/// body with them, and must require only the kernel's own `# Safety` section.
 pub unsafe trait Signature {
-    /// What a launch passes, as a tuple: a view for a slice, a pointer for a reference, and the parameter's own type for
+    /// The tuple that a launch passes: a view for a slice, a pointer for a reference, and the parameter's own type for
     /// everything else.
     type Params;
-    /// The raw parameters of every parameter.
+    /// The raw parameters of each parameter.
     const RAW: &'static [&'static [RawParam]];
 
     /// Runs the body as one lane of the CPU executor.
     ///
     /// # Safety
-    /// `raw` has one pointer per raw parameter, each to a readable value of its size; and the kernel's own contract.
+    /// `raw` must have one pointer per raw parameter, each to a readable value of its size. The kernel's own contract must
+    /// hold.
     unsafe fn call(raw: &[*const c_void]);
 }
 
 /// A kernel that can be launched: one instance of a `#[kernel]` function. `#[kernel]` implements it.
 ///
 /// # Safety
-/// `DESCRIPTOR` describes this kernel: launches take the entry of that name from the PTX and the CPU body, and pass them
-/// the parameters of [`Signature::Params`], unchecked.
+/// `DESCRIPTOR` must describe this kernel: launches use the entry of that name in the PTX and the CPU body, and pass them
+/// the parameters of [`Signature::Params`] unchecked.
 pub unsafe trait Kernel: Signature {
-    /// Everything that an executor needs.
+    /// The kernel's descriptor, which has everything that an executor needs.
     const DESCRIPTOR: KernelDescriptor;
 }
 
-/// The CPU body: takes the same array of pointers as the driver's launch call.
+/// The CPU body of a kernel, which takes the same array of pointers as the driver's launch call.
 pub type CpuEntry = unsafe fn(&[*const c_void]);
 
-/// A kernel, with its types erased: what an executor launches.
+/// A kernel with its types erased, as an executor launches it.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelDescriptor {
-    /// Name of the entry in the PTX module.
+    /// The name of the entry in the PTX module.
     pub name: &'static str,
-    /// Most threads a block may have, by the kernel's launch bounds; 0 where it has none.
+    /// The most threads that a block can have, by the kernel's launch bounds. 0 if it has none.
     pub max_threads: u32,
-    /// Blocks per multiprocessor that the launch bounds ask for; 0 where they do not.
+    /// The blocks per multiprocessor that the launch bounds ask for. 0 if they do not.
     pub min_blocks: u32,
-    /// Bytes of dynamic shared memory that a launch has to give at least, by the kernel's
-    /// `dynamic_shared`; 0 where it has none.
+    /// The least dynamic shared memory of a launch in bytes, by the kernel's `dynamic_shared`. 0 if it has none.
     pub dynamic_shared: usize,
     /// The names of the parameters, as written.
     pub param_names: &'static [&'static str],
@@ -250,7 +249,7 @@ pub struct KernelDescriptor {
 }
 
 impl KernelDescriptor {
-    /// The descriptor of `K`; `#[kernel]` calls it.
+    /// Makes the descriptor of `K`. `#[kernel]` calls it.
     #[doc(hidden)]
     pub const fn new<K: Signature>(
         name: &'static str,
@@ -270,14 +269,14 @@ impl KernelDescriptor {
         }
     }
 
-    /// How many raw parameters the launch call takes.
+    /// Returns the number of raw parameters of the launch call.
     pub fn raw_params(&self) -> usize {
         self.params.iter().map(|raw| raw.len()).sum()
     }
 }
 
-/// A kernel whose parameters are `P`, as [`Signature::Params`] has them: its descriptor, with the types of what a launch
-/// passes. Kernels that differ in all else fit one table of these.
+/// A descriptor of a kernel whose parameters are `P`, as in [`Signature::Params`]. Kernels with the same parameters fit one
+/// table of entries.
 pub struct Entry<P> {
     descriptor: &'static KernelDescriptor,
     parameters: PhantomData<fn(P)>,
@@ -287,7 +286,7 @@ pub struct Entry<P> {
 pub type EntryOf<K> = Entry<<K as Signature>::Params>;
 
 impl<P> Entry<P> {
-    /// That of `K`.
+    /// Returns the entry of `K`.
     pub const fn of<K: Kernel<Params = P>>() -> Self {
         Self {
             descriptor: const { &K::DESCRIPTOR },
@@ -295,7 +294,7 @@ impl<P> Entry<P> {
         }
     }
 
-    /// The kernel, with its types erased.
+    /// Returns the kernel's descriptor.
     pub const fn descriptor(self) -> &'static KernelDescriptor {
         self.descriptor
     }
@@ -318,16 +317,16 @@ impl<P> fmt::Debug for Entry<P> {
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchConfig {
-    /// Blocks along x, y and z.
+    /// The number of blocks along x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block along x, y and z.
+    /// The number of threads per block along x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory per block.
+    /// The dynamic shared memory per block, in bytes.
     pub shared_bytes: u32,
 }
 
 impl LaunchConfig {
-    /// A one-dimensional launch without dynamic shared memory.
+    /// Makes a one-dimensional launch without dynamic shared memory.
     pub const fn linear(blocks: u32, threads: u32) -> Self {
         Self {
             grid: [blocks, 1, 1],
@@ -336,18 +335,18 @@ impl LaunchConfig {
         }
     }
 
-    /// The same launch with `bytes` of dynamic shared memory per block.
+    /// Sets the dynamic shared memory per block to `bytes` bytes.
     pub const fn with_shared(mut self, bytes: u32) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// Threads in a block; `u64::MAX` where they are more than that.
+    /// Returns the number of threads per block, or `u64::MAX` if it does not fit.
     pub const fn threads(&self) -> u64 {
         product(self.block)
     }
 
-    /// The index of the block with this number in the grid, x fastest.
+    /// Returns the index in the grid of the block with this linear number, x fastest.
     #[doc(hidden)]
     pub const fn block_at(&self, linear: u64) -> [u32; 3] {
         let (x, y) = (self.grid[0] as u64, self.grid[1] as u64);
@@ -358,20 +357,20 @@ impl LaunchConfig {
         ]
     }
 
-    /// The index of the thread with this number in its block, x fastest.
+    /// Returns the index in its block of the thread with this linear number, x fastest.
     #[doc(hidden)]
     pub const fn lane_at(&self, linear: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
         [linear % x, linear / x % y, linear / (x * y)]
     }
 
-    /// Blocks in the grid; `u64::MAX` where they are more than that.
+    /// Returns the number of blocks in the grid, or `u64::MAX` if it does not fit.
     pub const fn blocks(&self) -> u64 {
         product(self.grid)
     }
 }
 
-/// The product of three numbers, `u64::MAX` where it is more than that.
+/// Returns the product of three numbers, or `u64::MAX` if it does not fit.
 const fn product([x, y, z]: [u32; 3]) -> u64 {
     (x as u64 * y as u64).saturating_mul(z as u64)
 }

@@ -1,12 +1,12 @@
-//! Elementwise maps: a function of one's own over arrays, at the speed of memory.
+//! Elementwise maps: user-defined functions over arrays, at the speed of memory.
 //!
-//! A function is a type that implements [`MapFn`]; its parameters are its fields. [`map_kernel!`](crate::map_kernel!) makes a
-//! kernel of it, and `Device::map` of the library `warpwright` launches that:
+//! A function is a type that implements [`MapFn`]; its parameters are its fields. [`map_kernel!`](crate::map_kernel!) makes
+//! a kernel of it, and `Device::map` of the library `warpwright` launches the kernel:
 //!
 //! ```
 //! use cuda_std::{GpuFloat, map::MapFn};
 //!
-//! /// Degrees of an angle in radians, from a zero of one's own.
+//! /// Degrees of an angle in radians, relative to a given zero.
 //! #[repr(C)]
 //! #[derive(Clone, Copy)]
 //! pub struct Degrees {
@@ -26,50 +26,49 @@
 //! cuda_std::map_kernel!(degrees: Degrees);
 //! ```
 //!
-//! A function of two arrays takes a pair, one of positions alone takes `()`.
+//! A function of two arrays takes a pair, and a function of positions takes `()`.
 
 use crate::{Global, GlobalMut, thread};
 
 /// A function that a map applies to every element.
 ///
 /// # Safety
-/// The type is `#[repr(C)]`, or has no fields; it holds plain numbers and no references to host memory, and
-/// means the same on the host and on the device.
+/// The type must be `#[repr(C)]` or have no fields. It must hold plain numbers and no references to host memory, and must
+/// mean the same on the host and on the device.
 pub unsafe trait MapFn: Copy + 'static {
-    /// What it takes: a number, a pair of numbers for two arrays, or `()` for the position alone.
+    /// The type of the input: a number, a pair of numbers for two arrays, or `()` for the position only.
     type In: MapInput;
-    /// What it gives.
+    /// The type of the result.
     type Out: Copy + 'static;
 
-    /// The result for the elements at position `index`.
+    /// Returns the result for the elements at position `index`.
     fn call(self, index: usize, x: Self::In) -> Self::Out;
 
-    /// The results for `N` neighbouring positions, up to 16, the first of which is `index`. A function that can do
-    /// several faster than one by one says how; the results are the same.
+    /// Returns the results for `N` consecutive positions, at most 16, from `index` on. A function that computes several
+    /// results faster than one by one overrides this; the results must be the same.
     #[inline(always)]
     fn call_chunk<const N: usize>(self, index: usize, x: [Self::In; N]) -> [Self::Out; N] {
         written_out(|i| self.call(index + i, x[i]))
     }
 }
 
-/// What a [`MapFn`] takes for one position: `()`, an element, or a pair of elements.
+/// The input of a [`MapFn`] for one position: `()`, an element, or a pair of elements.
 ///
 /// # Safety
-/// `join` calls `first` only where `ARRAYS` is 1 or 2, and `second` only where it is 2: there are no elements
-/// otherwise.
+/// `join` must call `first` only if `ARRAYS` is 1 or 2, and `second` only if it is 2: otherwise there are no elements.
 pub unsafe trait MapInput: Copy + 'static {
-    /// The elements of the first array; where there is none, any type.
+    /// The element type of the first array. Any type if there is none.
     type First: Copy + 'static;
-    /// The elements of the second array; where there is none, any type.
+    /// The element type of the second array. Any type if there is none.
     type Second: Copy + 'static;
     /// The number of arrays.
     const ARRAYS: usize;
 
-    /// The input for one position.
+    /// Makes the input for one position.
     fn join(first: impl FnOnce() -> Self::First, second: impl FnOnce() -> Self::Second) -> Self;
 }
 
-// SAFETY: calls neither.
+// SAFETY: `join` calls neither.
 unsafe impl MapInput for () {
     type First = u8;
     type Second = u8;
@@ -81,7 +80,7 @@ unsafe impl MapInput for () {
 
 macro_rules! single_inputs {
     ($($ty:ty),*) => { $(
-        // SAFETY: calls the first alone.
+        // SAFETY: `join` calls only the first.
         unsafe impl MapInput for $ty {
             type First = Self;
             type Second = u8;
@@ -121,12 +120,12 @@ unsafe impl<A: Copy + 'static, B: Copy + 'static> MapInput for (A, B) {
     }
 }
 
-/// The elements of the first array that `F` takes.
+/// The element type of the first array of `F`.
 pub type First<F> = <<F as MapFn>::In as MapInput>::First;
-/// The elements of the second array that `F` takes.
+/// The element type of the second array of `F`.
 pub type Second<F> = <<F as MapFn>::In as MapInput>::Second;
 
-/// A function as a kernel's parameter: a parameter must have a size, and a function without fields has none.
+/// A function as a kernel's parameter. A parameter must have a size, and a function without fields has none.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Passed<F> {
@@ -135,7 +134,7 @@ pub struct Passed<F> {
 }
 
 impl<F> Passed<F> {
-    /// The function, to pass.
+    /// Wraps a function.
     pub const fn new(function: F) -> Self {
         Self {
             function,
@@ -148,11 +147,11 @@ impl<F> Passed<F> {
 // SAFETY: plain numbers in C's layout, by the contract of `MapFn`.
 unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}
 
-/// A function with a kernel of its own: what [`map_kernel!`](crate::map_kernel!) implements.
+/// A function with a kernel of its own. [`map_kernel!`](crate::map_kernel!) implements it.
 ///
 /// # Safety
-/// The kernel writes the results within their bounds, and reads as many elements of the arrays that the function takes, and
-/// none of the others.
+/// The kernel must write the results within their bounds. It must read only as many elements of the arrays that the
+/// function takes, and none of the others.
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait MapKernel: MapFn {
     /// The kernel.
@@ -168,10 +167,10 @@ pub type Parameters<F> = (
     GlobalMut<<F as MapFn>::Out>,
 );
 
-/// Threads of a block of a kernel that calls [`map_wide`].
+/// The number of threads per block of a kernel that calls [`map_wide`].
 pub const BLOCK: usize = 256;
 
-/// The function's result for position `i`.
+/// Returns the function's result for position `i`.
 #[inline(always)]
 #[track_caller]
 pub fn apply<F: MapFn>(
@@ -184,7 +183,7 @@ pub fn apply<F: MapFn>(
     function.function.call(i, x)
 }
 
-/// The elements that a thread moves at once: as many as make 16 bytes of the largest of the types.
+/// Returns the number of elements that a thread moves at once: as many as make 16 bytes of the largest of the types.
 pub const fn chunk_len<F: MapFn>() -> usize {
     const fn larger(a: usize, b: usize) -> usize {
         if a > b { a } else { b }
@@ -205,12 +204,12 @@ pub const fn chunk_len<F: MapFn>() -> usize {
     }
 }
 
-/// `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses: the body of a
-/// map's kernel.
+/// Computes `output[i] = function(i, first[i], second[i])` for every element of `output`, in 16-byte accesses. This is the
+/// body of a map's kernel.
 ///
-/// Any launch shape gives the same result, and `BLOCK` threads per block, a thread for each chunk of [`chunk_len`]
-/// elements, the best speed. Views whose first elements are not aligned for 16-byte accesses are read and written
-/// element by element.
+/// Every launch shape gives the same result. The fastest shape is `BLOCK` threads per block and a thread for each chunk of
+/// [`chunk_len`] elements. Views whose first elements are not aligned for 16-byte accesses are read and written element by
+/// element.
 #[inline(always)]
 #[track_caller]
 pub fn map_wide<F: MapFn>(
@@ -228,8 +227,8 @@ pub fn map_wide<F: MapFn>(
     }
 }
 
-/// `N` values, each made by a call of its own: an index that is left to run time would put the array into
-/// local memory.
+/// Makes an array of `N` values, each by a call in the source: an index that is known only at run time would put the array
+/// into local memory.
 #[inline(always)]
 fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R; N] {
     let mut values = [value(0); N];
@@ -244,10 +243,10 @@ fn written_out<R: Copy, const N: usize>(mut value: impl FnMut(usize) -> R) -> [R
     values
 }
 
-/// `N` elements of each array that there is.
+/// `N` elements of each array that exists.
 type Chunks<F, const N: usize> = (Option<[First<F>; N]>, Option<[Second<F>; N]>);
 
-// No closures around accesses: an error names the line of the kernel that calls `map_wide`.
+// There are no closures around accesses, so that an error names the line of the kernel that calls `map_wide`.
 
 #[inline(always)]
 #[track_caller]
@@ -269,11 +268,11 @@ fn load<F: MapFn, const N: usize>(
     (a, b)
 }
 
-/// What the function takes for each of `N` positions.
+/// Returns the function's input for each of `N` positions.
 #[inline(always)]
 fn inputs<F: MapFn, const N: usize>((a, b): Chunks<F, N>) -> [F::In; N] {
     written_out(|i| {
-        // SAFETY: `join` asks for the elements of as many arrays as `ARRAYS` says, by its contract.
+        // SAFETY: `join` takes elements only of as many arrays as `ARRAYS` says, by its contract.
         F::In::join(
             || unsafe { a.unwrap_unchecked() }[i],
             || unsafe { b.unwrap_unchecked() }[i],
@@ -320,22 +319,22 @@ fn in_chunks<F: MapFn, const N: usize>(
     }
 }
 
-/// Whether `N` elements at `address` can be accessed at once.
+/// Returns whether `N` elements at `address` can be accessed at once.
 #[inline(always)]
 fn is_aligned<T, const N: usize>(address: usize) -> bool {
     address.is_multiple_of(size_of::<T>() * N)
 }
 
-/// Makes a kernel of a function that implements [`MapFn`](crate::map::MapFn): `map_kernel!(name: Type);`,
-/// or several of them with commas between. `name` is the kernel's name in the PTX.
+/// Makes a kernel of a function that implements [`MapFn`](crate::map::MapFn): `map_kernel!(name: Type);`, or several
+/// separated by commas. `name` is the kernel's name in the PTX.
 #[macro_export]
 macro_rules! map_kernel {
     ($($name:ident: $function:ty),+ $(,)?) => { $(
         const _: () = {
-            /// A map over every element.
+            /// Maps the function over every element.
             ///
             /// # Safety
-            /// The inputs that the function takes are as long as `output`.
+            /// The inputs that the function takes must be as long as `output`.
             #[$crate::kernel(launch_bounds($crate::map::BLOCK as u32), marker = Marker)]
             unsafe fn $name(
                 function: $crate::map::Passed<$function>,
@@ -347,7 +346,7 @@ macro_rules! map_kernel {
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the kernel above, whose body keeps within the output.
+            // SAFETY: this is the kernel above, whose body stays within the output.
             unsafe impl $crate::map::MapKernel for $function {
                 const KERNEL: $crate::kernel::Entry<$crate::map::Parameters<Self>> =
                     $crate::kernel::Entry::of::<Marker>();

@@ -1,7 +1,6 @@
-//! What is computed along an axis of a matrix: the operators that the families `columns` and `rows` share.
+//! The operators of reductions along an axis of a matrix, for the families `columns` and `rows`.
 //!
-//! A thread adds up to [`CHUNK`] elements in a narrow accumulator, the *part*, and parts in a wide one, the
-//! *total*:
+//! A thread adds up to [`CHUNK`] elements in a narrow accumulator, the *part*, and adds parts in a wide one, the *total*:
 //!
 //! | elements | part | total | sum comes out as |
 //! | --- | --- | --- | --- |
@@ -11,10 +10,10 @@
 //! | `f32` | `f32` | `f64` | `f32`, rounded once |
 //! | `f64` | `f64` | `f64` | `f64` |
 //!
-//! - No part overflows: 256 elements of `u16` add up to less than 2^24. A total holds the sum of
-//!   [`Element::MOST`] elements of any value, and of no more: longer axes are refused before the launch.
+//! - No part overflows: 256 elements of `u16` add up to less than 2^24. A total holds the sum of [`Element::MOST`] elements of
+//!   any value. A longer axis is refused before the launch.
 //! - An element of `f32` passes through at most 257 additions in `f32`, whatever the length of the axis.
-//! - Least and greatest elements are those of the family `reduce`: -0 lies below +0, NaN wins.
+//! - Minima and maxima are those of the family `reduce`: -0 is less than +0, and NaN wins.
 //! - A mean is the total divided by the number of elements, in `f64`.
 
 use core::marker::PhantomData;
@@ -23,49 +22,49 @@ use cuda_std::{GlobalMut, Plain, atomic::Atomic};
 
 use crate::reduce::{self, Accumulator, Max, Min, Reduction};
 
-/// Elements that a thread adds to one part at most.
+/// The maximum number of elements that a thread adds to one part.
 pub const CHUNK: usize = 256;
 
-/// A reduction along an axis. The partial results of [`Reduction`] are the totals.
+/// A reduction along an axis. Its totals are the partial results of [`Reduction`].
 pub trait Along: Reduction {
     /// The narrow accumulator.
     type Part: Plain;
-    /// A result.
+    /// The type of a result.
     type Out: Copy + 'static;
-    /// What changes nothing when an element is added to it.
+    /// The part without elements: adding an element to it gives that element's part.
     const EMPTY: Self::Part;
 
-    /// Adds an element.
+    /// Returns `part` with an element added.
     fn add(part: Self::Part, value: Self::In) -> Self::Part;
 
-    /// The total of one part.
+    /// Returns the total of one part.
     fn total(part: Self::Part) -> Self::Acc;
 
-    /// The result for `len` elements.
+    /// Returns the result for `len` elements.
     fn finish(total: Self::Acc, len: usize) -> Self::Out;
 
-    /// Combines `total` with element `i` of `totals`, atomically.
+    /// Combines `total` with element `i` of `totals`, by an atomic operation.
     fn combine_atomic(totals: GlobalMut<Self::Acc>, i: usize, total: Self::Acc);
 }
 
-/// An element that can be added along an axis.
+/// An element type that can be reduced along an axis.
 pub trait Element: reduce::Element<Key: Atomic> {
-    /// What up to [`CHUNK`] elements are added in.
+    /// The accumulator of up to [`CHUNK`] elements.
     type Part: Accumulator;
-    /// What parts are added in.
+    /// The accumulator of parts.
     type Total: Accumulator + Atomic;
     /// The type of a sum.
     type Sum: Copy + 'static;
-    /// The most elements whose total cannot overflow, whatever they are.
+    /// The maximum number of elements whose total cannot overflow, whatever their values.
     const MOST: usize;
 
-    /// The element as a part.
+    /// Returns the element as a part.
     fn part(self) -> Self::Part;
-    /// The part as a total.
+    /// Returns the part as a total.
     fn total(part: Self::Part) -> Self::Total;
-    /// The total as a sum.
+    /// Returns the total as a sum.
     fn sum(total: Self::Total) -> Self::Sum;
-    /// The total divided by the number of elements.
+    /// Returns the total divided by the number of elements.
     fn mean(total: Self::Total, len: usize) -> f64;
 }
 
@@ -99,7 +98,7 @@ elements! {
     u8: u32, u64, u64, (u64::MAX / u8::MAX as u64) as usize;
     u16: u32, u64, u64, (u64::MAX / u16::MAX as u64) as usize;
     u32: u64, u64, u64, (u64::MAX / u32::MAX as u64) as usize;
-    // 2^32 times the least, -2^31, is the least of i64.
+    // 2^32 times -2^31, the minimum of i32, is the minimum of i64.
     i32: i64, i64, i64, (i64::MIN / i32::MIN as i64) as usize;
     f32: f32, f64, f32, usize::MAX;
     f64: f64, f64, f64, usize::MAX;

@@ -1,28 +1,29 @@
-//! The catalogue: every family, and every variant of it.
+//! The catalogue of all families and their variants.
 
 /// A family of kernels that compute the same thing.
 #[derive(Debug)]
 pub struct Family {
-    /// The stem: the family's name in every crate, and the prefix of its kernels' names.
+    /// The family's name in every crate. It is the prefix of the kernels' names.
     pub name: &'static str,
-    /// What it computes.
+    /// What the family computes.
     pub summary: &'static str,
-    /// The ladder, slowest idea first; the last row is `best`.
+    /// The ladder, the slowest idea first. The last row is `best`.
     pub variants: &'static [Variant],
 }
 
 /// A rung of a family's ladder.
 #[derive(Debug)]
 pub struct Variant {
-    /// The name in the library, on the command line and in the tables.
+    /// The variant's name in the library, on the command line and in the tables.
     pub name: &'static str,
-    /// The idea, and what the rung teaches.
+    /// The variant's idea, and what the rung teaches.
     pub idea: &'static str,
-    /// The kernels it launches, without the suffix of the instance; none for a variant that runs on the host.
+    /// The kernels that the variant launches, without the suffix of the instance. It is empty for a variant that runs on the
+    /// host.
     pub kernels: &'static [&'static str],
 }
 
-/// Declares a family: its row in the catalogue, and its variants as a type.
+/// Declares a family: its row in the catalogue, and an enum of its variants.
 macro_rules! declare_family {
     (
         name: $family:literal,
@@ -48,7 +49,7 @@ macro_rules! declare_family {
             ),*],
         };
 
-        /// A variant of the family. A request takes it as it takes its name.
+        /// A variant of the family. A request accepts it or its name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Variant {
@@ -56,10 +57,10 @@ macro_rules! declare_family {
         }
 
         impl Variant {
-            /// All of them, in the catalogue's order.
+            /// All variants, in the catalogue's order.
             pub const ALL: [Self; FAMILY.variants.len()] = [$(Self::$variant),*];
 
-            /// The name.
+            /// Returns the variant's name.
             pub const fn name(self) -> &'static str {
                 FAMILY.variants[self as usize].name
             }
@@ -90,11 +91,11 @@ macro_rules! declare_family {
 }
 pub(crate) use declare_family;
 
-/// A name that no variant of a family has.
+/// The error for a name that no variant of a family has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoSuchVariant {
-    /// The family.
+    /// The family's name.
     pub family: &'static str,
 }
 
@@ -119,18 +120,18 @@ pub static FAMILIES: &[Family] = &[
     crate::random::FAMILY,
 ];
 
-/// The family called `name`.
+/// Returns the family called `name`.
 pub fn family(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.name == name)
 }
 
 impl Family {
-    /// The variant called `name`.
+    /// Returns the variant called `name`.
     pub fn variant(&self, name: &str) -> Option<&'static Variant> {
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// The position of the variant called `name`.
+    /// Returns the position of the variant called `name`.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.variants
             .iter()

@@ -1,13 +1,13 @@
 //! The kernels of warpwright.
 //!
-//! Each family has a folder: `mod.rs` is its page (what it computes, and the ladder of variants), then
-//! one file per variant, and `policy.rs` with the tuning as data. Every kernel compiles for the GPU
-//! (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor runs the same function.
+//! Each family has a folder: `mod.rs` is its page (the operation, and the ladder of variants), `policy.rs` has the tuning, and
+//! each variant has a file. Every kernel compiles for the GPU (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor
+//! runs the same function.
 //!
 //! This crate launches nothing: the library `warpwright` does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
-// An iterator over an array of loads keeps its state in local memory on the GPU; an index unrolls.
+// An iterator over an array of loads keeps its state in local memory on the GPU. A loop over an index is unrolled.
 #![allow(clippy::needless_range_loop)]
 
 pub mod axis;

@@ -1,7 +1,7 @@
-//! Loops that are written out.
+//! A macro that unrolls loops.
 
-/// Writes `$body` out for `$i` = 0, 1, … below `$n`, which is at most 8: an array that a loop indexes stays
-/// in registers only if the loop is unrolled, and the compiler leaves loops as large as these as they are.
+/// Unrolls `$body` for `$i` = 0, 1, … below `$n`, which is at most 8. An array that a loop indexes stays in registers only if
+/// the loop is unrolled, and the compiler does not unroll loops as large as these.
 macro_rules! unrolled {
     ($i:ident < $n:expr => $body:block) => {
         unrolled!(@ $i, $n, $body, 0 1 2 3 4 5 6 7)

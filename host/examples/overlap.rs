@@ -1,8 +1,8 @@
-//! Copies that overlap with each other and with kernels: pinned host memory, and several streams.
+//! Overlaps copies with each other and with kernels, by pinned host memory and several streams.
 //!
-//! The sine of many numbers, a part at a time: upload, compute, download. With one stream each step waits for
-//! the one before. With three, the upload of a part, the kernel of the part before it and the download of the
-//! part before that run at the same time; a GPU has an engine for each.
+//! The example computes the sine of many numbers in parts: each part is uploaded, computed and downloaded. With one stream
+//! each step waits for the previous one. With three streams the upload of a part, the kernel of the part before it and the
+//! download of the part before that run at the same time, because a GPU has a separate engine for each.
 //!
 //! ```console
 //! $ cargo run --release -p warpwright --example overlap [ELEMENTS]
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use warpwright::{Device, DeviceKind, PinnedVec, Result, Vector, ops::map::Sin};
 
-/// Parts that the numbers are divided into.
+/// The number of parts.
 const PARTS: usize = 16;
 
 fn main() -> Result<()> {
@@ -72,7 +72,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Computes all parts with so many streams: the best time of a few, and the results.
+/// Computes all parts with `streams` streams. Returns the best time of several runs, and the results.
 fn run(
     device: &Device,
     streams: usize,

@@ -1,4 +1,4 @@
-//! Typed memory on a device: vectors, and views of them.
+//! Typed device memory: vectors and views of vectors.
 
 use std::{
     marker::PhantomData,
@@ -14,11 +14,11 @@ use crate::{
     executor::{DEVICE_ALIGN, Memory},
 };
 
-/// A type that can live on a device: plain data, valid with any bits, of at least one byte.
+/// A type that can be stored on a device: plain data of at least one byte, for which every bit pattern is valid.
 pub trait Element: Pod + Send + Sync {}
 impl<T: Pod + Send + Sync> Element for T {}
 
-/// The bytes of `len` elements.
+/// Returns the size of `len` elements in bytes.
 pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> {
     if size_of::<T>() == 0 {
         return Err(Error::invalid(
@@ -38,7 +38,7 @@ pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> 
         })
 }
 
-/// `len` times `value` in the host's memory.
+/// Allocates host memory with `len` copies of `value`.
 pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) -> Result<Vec<T>> {
     let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
     let refuse = || Error::OutOfMemory {
@@ -47,7 +47,7 @@ pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) 
         requested,
         available: "the host has not that much".to_owned(),
     };
-    // Where the system promises more than it has. It is not asked for every few bytes.
+    // Some systems promise more memory than they have. Small requests skip the query.
     if requested >= 1 << 20 && cpu::memory::free().is_some_and(|free| requested > free) {
         return Err(refuse());
     }
@@ -57,7 +57,7 @@ pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) 
     Ok(values)
 }
 
-/// An array on a device.
+/// An array in device memory.
 #[derive(Debug)]
 pub struct Vector<T> {
     memory: Memory,
@@ -66,7 +66,7 @@ pub struct Vector<T> {
     marker: PhantomData<T>,
 }
 
-/// A part of an array on a device.
+/// A view of part of an array in device memory.
 #[derive(Debug)]
 pub struct VectorView<'a, T> {
     address: u64,
@@ -75,7 +75,7 @@ pub struct VectorView<'a, T> {
     marker: PhantomData<&'a T>,
 }
 
-/// A part of an array on a device that may be written.
+/// A mutable view of part of an array in device memory.
 #[derive(Debug)]
 pub struct VectorViewMut<'a, T> {
     address: u64,
@@ -92,7 +92,7 @@ impl<T> Clone for VectorView<'_, T> {
 
 impl<T> Copy for VectorView<'_, T> {}
 
-/// The first and one past the last element of `range`, which must lie within `len`.
+/// Returns the start and the end of `range`, which must lie within `len`.
 pub(crate) fn resolve(
     operation: &'static str,
     range: impl RangeBounds<usize>,
@@ -119,7 +119,7 @@ pub(crate) fn resolve(
 }
 
 impl<T: Element> Vector<T> {
-    /// An array of `len` elements with some contents or other.
+    /// Allocates an array of `len` elements with unspecified contents.
     pub(crate) fn uninit(device: &Device, operation: &'static str, len: usize) -> Result<Self> {
         const {
             assert!(
@@ -137,22 +137,22 @@ impl<T: Element> Vector<T> {
         })
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The handle that it was made with.
+    /// Returns the handle that the array was made with.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// All of it.
+    /// Returns a view of all elements.
     pub fn view(&self) -> VectorView<'_, T> {
         VectorView {
             address: self.memory.address(),
@@ -162,7 +162,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// All of it, to write.
+    /// Returns a mutable view of all elements.
     pub fn view_mut(&mut self) -> VectorViewMut<'_, T> {
         VectorViewMut {
             address: self.memory.address(),
@@ -172,7 +172,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// The elements of `range`.
+    /// Returns a view of the elements of `range`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the array.
@@ -180,7 +180,7 @@ impl<T: Element> Vector<T> {
         self.view().slice(range)
     }
 
-    /// The elements of `range`, to write.
+    /// Returns a mutable view of the elements of `range`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the array.
@@ -188,7 +188,7 @@ impl<T: Element> Vector<T> {
         self.view_mut().into_slice(range)
     }
 
-    /// A copy of the elements on the host; waits for the work that makes them.
+    /// Copies the elements to the host. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Driver`] if that work or the copy failed.
@@ -196,7 +196,7 @@ impl<T: Element> Vector<T> {
         self.view().to_vec()
     }
 
-    /// Copies the elements into `to`; waits for the work that makes them.
+    /// Copies the elements into `to`. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
@@ -223,17 +223,17 @@ impl<'a, T: Element> VectorView<'a, T> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the view has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The handle that the array was made with.
+    /// Returns the handle that the array was made with.
     pub fn device(&self) -> &'a Device {
         self.device
     }
@@ -242,14 +242,15 @@ impl<'a, T: Element> VectorView<'a, T> {
         self.address
     }
 
-    /// The address of the first element in the device's memory, for other libraries: a `CUdeviceptr`; on
-    /// the CPU an address of the host. Work that reads there has to come after the work that makes the
-    /// elements: see [`Device::cuda_stream`].
+    /// Returns the address of the first element in the device's memory, for use by other libraries.
+    ///
+    /// The address is a `CUdeviceptr`, or a host address on the CPU. Work that reads there must be ordered after the work
+    /// that computes the elements: see [`Device::cuda_stream`].
     pub fn device_pointer(&self) -> u64 {
         self.address
     }
 
-    /// The elements of `range`.
+    /// Returns a view of the elements of `range`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the view.
@@ -264,7 +265,7 @@ impl<'a, T: Element> VectorView<'a, T> {
         })
     }
 
-    /// A copy of the elements on the host; waits for the work that makes them.
+    /// Copies the elements to the host. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Driver`] if that work or the copy failed.
@@ -274,7 +275,7 @@ impl<'a, T: Element> VectorView<'a, T> {
         Ok(values)
     }
 
-    /// Copies the elements into `to`; waits for the work that makes them.
+    /// Copies the elements into `to`. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
@@ -286,8 +287,8 @@ impl<'a, T: Element> VectorView<'a, T> {
                 format!("{}", to.len()),
             ));
         }
-        // SAFETY: the view is of `len` elements on its device, and `to` has as many; the wait below keeps
-        // `to` borrowed until the copy is done.
+        // SAFETY: the view and `to` both have `len` elements, and the wait below keeps `to` borrowed until the copy is
+        // done.
         let copied = unsafe {
             self.device.executor.copy_out(
                 to.as_mut_ptr().cast(),
@@ -295,7 +296,7 @@ impl<'a, T: Element> VectorView<'a, T> {
                 std::mem::size_of_val(to),
             )
         };
-        // Tried once more where it fails: `to` is the caller's again after this.
+        // A failed wait is tried once more, because the caller gets `to` back after this.
         let wait = || self.device.synchronize();
         let done = wait().or_else(|error| wait().and(Err(error)));
         copied.and(done)
@@ -303,17 +304,17 @@ impl<'a, T: Element> VectorView<'a, T> {
 }
 
 impl<'a, T: Element> VectorViewMut<'a, T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the view has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The handle that the array was made with.
+    /// Returns the handle that the array was made with.
     pub fn device(&self) -> &'a Device {
         self.device
     }
@@ -322,13 +323,12 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         self.address
     }
 
-    /// The address of the first element, for other libraries to write to: see
-    /// [`VectorView::device_pointer`].
+    /// Returns the address of the first element, for other libraries to write to: see [`VectorView::device_pointer`].
     pub fn device_pointer(&mut self) -> u64 {
         self.address
     }
 
-    /// The same elements, to write, for as long as this view is not used.
+    /// Borrows the view mutably again.
     pub(crate) fn reborrow(&mut self) -> VectorViewMut<'_, T> {
         VectorViewMut {
             address: self.address,
@@ -338,7 +338,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         }
     }
 
-    /// The elements of `range`, to write, for as long as this view is not used.
+    /// Returns a mutable view of the elements of `range`, which borrows this view.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the view.
@@ -346,7 +346,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         self.reborrow().into_slice(range)
     }
 
-    /// [`slice_mut`](Self::slice_mut) for as long as the elements are borrowed.
+    /// Like [`slice_mut`](Self::slice_mut), but consumes the view and keeps its lifetime.
     pub(crate) fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
         let (start, end) = resolve("slice_mut", range, self.len)?;
         Ok(Self {
@@ -356,7 +356,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         })
     }
 
-    /// The same elements, to read.
+    /// Returns a read-only view of the same elements.
     pub fn as_view(&self) -> VectorView<'_, T> {
         VectorView::from_parts(self.address, self.len, self.device)
     }
@@ -373,7 +373,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
                 format!("{}", from.len()),
             ));
         }
-        // SAFETY: as many elements on both sides.
+        // SAFETY: both sides have the same number of elements.
         unsafe {
             self.device.executor.copy_in(
                 self.address,
@@ -383,12 +383,12 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         }
     }
 
-    /// Sets every byte to nought.
+    /// Sets every byte to 0.
     ///
     /// # Errors
     /// [`Error::Driver`] if the work could not be queued.
     pub fn clear(&mut self) -> Result<()> {
-        // SAFETY: the view's own elements.
+        // SAFETY: the range is the view's own elements.
         unsafe {
             self.device
                 .executor
@@ -398,20 +398,20 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
 }
 
 impl Device {
-    /// A copy of `values` on the device.
+    /// Copies `values` to a new array on the device.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`] if the copy failed.
+    /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`] if the copy failed.
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
         let mut vector = Vector::uninit(self, "upload", values.len())?;
         vector.upload(values)?;
         Ok(vector)
     }
 
-    /// An array of `len` elements, all of whose bytes are nought.
+    /// Makes an array of `len` elements, all of whose bytes are 0.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`].
     pub fn zeros<T: Element>(&self, len: usize) -> Result<Vector<T>> {
         let mut vector = Vector::uninit(self, "zeros", len)?;
         vector.view_mut().clear()?;

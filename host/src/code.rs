@@ -1,32 +1,32 @@
-//! Machine code of the library's kernels, beside their PTX: what `auto` launches, for some architectures. A driver loads it
-//! at once, and has to compile PTX first.
+//! Machine code of the library's kernels: those that `auto` launches, for some architectures. A driver loads it without
+//! compiling, which PTX needs.
 
 use crate::module::architecture;
 
-/// Machine code of some kernels, as `build.rs` packs it.
+/// The machine code of some kernels, as `build.rs` packs it.
 struct Packed {
     arch: &'static str,
-    /// The kernels' names, and the bytes of each one's image.
+    /// The kernels' names, and the size of each image in bytes.
     kernels: &'static [(&'static str, usize)],
-    /// The images, one behind the other, deflated.
+    /// The images, concatenated and deflated.
     images: &'static [u8],
 }
 
 /// The library's machine code.
 static OWN: &[Packed] = include!(concat!(env!("OUT_DIR"), "/code.rs"));
 
-/// What an image begins with: it is an ELF file.
+/// The first bytes of an image, which is an ELF file.
 const MAGIC: &[u8] = b"\x7fELF";
 
-/// The machine code of one kernel: an image as `ptxas` wrote it, whole.
+/// The machine code of one kernel: a whole image as `ptxas` wrote it.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// Words, so that the driver finds what is in it where it may be read.
+    /// Words, so that the image is aligned for the driver.
     words: Vec<u64>,
 }
 
 impl Code {
-    /// The library's code of the kernel `name` for a device of this compute capability; none where it has none.
+    /// Returns the library's code of the kernel `name` for a device of this compute capability, if there is any.
     pub fn of(name: &str, capability: (u32, u32)) -> Option<Self> {
         let (_, packed) = OWN
             .iter()
@@ -54,14 +54,14 @@ impl Code {
         Some(Self { words })
     }
 
-    /// The image, which may have a few bytes more than the assembler wrote.
+    /// Returns the image. It may be a few bytes longer than the assembler wrote.
     pub fn image(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
     }
 }
 
-/// The architecture as a number, if a device of this capability runs its machine code: `sm_80` runs on 8.x, `sm_86` on 8.6
-/// and 8.9, `sm_90a` on 9.0 alone.
+/// Returns the architecture's number if a device of this compute capability runs its machine code: `sm_80` runs on 8.x,
+/// `sm_86` on 8.6 and 8.9, `sm_90a` on 9.0 only.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     let (number, exact) = architecture(arch)?;
     let fits = if exact {
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of an image's architecture: the second byte of its flags, as `ptxas` 13 writes them.
+    /// Returns the architecture of an image: the second byte of its flags, as `ptxas` 13 writes them.
     fn elf_architecture(image: &[u8]) -> u8 {
         image[49]
     }
@@ -136,7 +136,7 @@ mod tests {
         }
         let packed: usize = OWN.iter().map(|packed| packed.images.len()).sum();
         assert!(6 * packed < bytes, "{packed} bytes packed, of {bytes}");
-        // A program has all of it, whatever it uses.
+        // Every program contains all of it.
         assert!(packed < 1_000_000, "{packed} bytes packed");
     }
 

@@ -1,4 +1,4 @@
-//! The CUDA executor behind the library's door.
+//! The CUDA executor, behind the library's executor interface.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -32,7 +32,7 @@ pub(crate) struct CudaBackend {
     info: DeviceInfo,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Of the families' modules that run on the device.
+    /// The architectures of the families' modules that run on the device.
     architectures: Arc<OnceLock<Vec<(&'static str, u32)>>>,
 }
 
@@ -43,14 +43,14 @@ pub(crate) use crate::cuda::{CudaMemory, PinnedMemory, is_device_fault};
 pub(crate) struct CudaMark(CudaEvent, DeviceKind);
 
 impl CudaMark {
-    /// The time from `start` to this point; waits for both.
+    /// Returns the time from `start` to this point. Waits for both.
     pub fn since(&self, start: &Self) -> Result<Duration> {
         let time = self.0.elapsed_since(&start.0);
         time.map_err(|error| driver_error("time", self.1, error))
     }
 }
 
-/// What the drivers of devices have of a user's module, by the devices' ordinals.
+/// A user's module as loaded on each device, by the devices' ordinals.
 pub(crate) type LoadedModules = Mutex<HashMap<usize, Loaded>>;
 
 /// A user's module on one device.
@@ -63,7 +63,7 @@ pub(crate) struct Loaded {
 /// Kernels by device and name.
 type Functions = HashMap<(usize, &'static str), Arc<CudaFunction>>;
 
-/// The library's kernels that a device has loaded; they stay loaded like the context.
+/// Returns the library's kernels that devices have loaded. They stay loaded as long as the contexts are open.
 fn loaded() -> &'static Mutex<Functions> {
     static LOADED: OnceLock<Mutex<Functions>> = OnceLock::new();
     LOADED.get_or_init(Mutex::default)
@@ -84,7 +84,7 @@ fn device_info(info: &CudaDeviceInfo) -> DeviceInfo {
     }
 }
 
-/// Whether the library's kernels run there.
+/// Returns whether the library's kernels run on the device.
 fn supported(info: &DeviceInfo) -> bool {
     info.compute_capability
         .is_some_and(|capability| capability >= (7, 5))
@@ -94,10 +94,10 @@ pub(crate) fn list() -> Vec<DeviceInfo> {
     crate::cuda::devices().iter().map(device_info).collect()
 }
 
-/// The ordinal of the first device of a supported kind; none where the machine has no CUDA device.
+/// Returns the ordinal of the first supported device, or `None` if the machine has no CUDA device.
 ///
 /// # Errors
-/// What else the driver returns.
+/// Other errors of the driver.
 pub(crate) fn first_supported() -> Result<Option<usize>> {
     let failed = |ordinal| move |error| driver_error("auto", DeviceKind::Cuda { ordinal }, error);
     let count = match crate::cuda::device_count() {
@@ -114,7 +114,7 @@ pub(crate) fn first_supported() -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// The library's error for a driver's.
+/// Converts a driver's error to the library's.
 pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: CudaError) -> Error {
     match error.kind() {
         CudaErrorKind::NoDriver | CudaErrorKind::NoDevice => Error::NoDevice {
@@ -172,7 +172,7 @@ impl CudaBackend {
         })
     }
 
-    /// The device, if the library's kernels run there.
+    /// Opens the device if the library's kernels run on it.
     pub fn supported(ordinal: usize) -> Result<Self> {
         let backend = Self::open(ordinal)?;
         if supported(&backend.info) {
@@ -220,7 +220,7 @@ impl CudaBackend {
         self.stream.synchronize().map_err(self.error("synchronize"))
     }
 
-    /// The driver's handle of the stream.
+    /// Returns the driver's handle of the stream.
     pub fn stream(&self) -> *mut c_void {
         self.stream.raw().cast()
     }
@@ -282,11 +282,11 @@ impl CudaBackend {
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         let copy = || {
             let pinned = bytes > 0 && self.context.is_pinned(from)?;
-            // SAFETY: by the contract; memory that is not pinned has been read when this returns, and a copy
-            // from pinned memory is waited for.
+            // SAFETY: by the contract. Memory that is not pinned has been read when this returns, and a copy from pinned
+            // memory is waited for.
             unsafe { self.stream.copy_to_device(to, from, bytes) }?;
             if pinned {
-                // Tried once more where it fails: the memory is the caller's again after this.
+                // A failed wait is tried once more, because the caller gets the memory back after this.
                 let wait = || self.stream.synchronize();
                 wait().or_else(|error| wait().and(Err(error)))?;
             }
@@ -331,7 +331,7 @@ impl CudaBackend {
         };
         let queued = match launch.constants {
             [] => work(),
-            // SAFETY: launches with constants are the library's own, whose tables are of numbers.
+            // SAFETY: launches with constants are the library's own, whose tables hold plain numbers.
             constants => unsafe {
                 function
                     .module()
@@ -366,19 +366,19 @@ impl CudaBackend {
         }
     }
 
-    /// The architecture of a family's module that runs here.
+    /// Returns the architecture of the family's module that runs on the device.
     pub fn architecture(&self, family: &str) -> u32 {
         let architectures = self.architectures.get_or_init(|| {
             let capability = self.info.compute_capability.unwrap_or_default();
             module::own_architectures(capability)
         });
-        // Where there is none, no kernel of the family can be launched either.
+        // If there is no such module, no kernel of the family can be launched either.
         let known = architectures.iter().find(|(name, _)| *name == family);
         known.map_or(tuning::ARCHITECTURE, |(_, architecture)| *architecture)
     }
 
-    /// One of the library's kernels, loaded at its first use on the device: as machine code, or compiled from its PTX where
-    /// there is none for the device or the driver does not take it.
+    /// Returns one of the library's kernels. It is loaded at its first use on the device: as machine code, or compiled from
+    /// its PTX if there is no machine code for the device or the driver refuses it.
     fn own_function(
         &self,
         kernel: &KernelDescriptor,
@@ -425,7 +425,7 @@ impl CudaBackend {
             .map_err(self.error(operation))
     }
 
-    /// Loads machine code and takes its kernel; none where the driver does not take such code.
+    /// Loads machine code and returns its kernel, or `None` if the driver refuses such code.
     fn load_code(
         &self,
         code: &Code,
@@ -438,7 +438,7 @@ impl CudaBackend {
             .transpose()
     }
 
-    /// Compiles a module for the device and takes one kernel of it.
+    /// Compiles a module for the device and returns one kernel of it.
     pub fn load(
         &self,
         ptx: &str,
@@ -463,12 +463,12 @@ impl CudaBackend {
             .map_err(self.error(operation))
     }
 
-    /// Compiles a user's module now, if it was not yet.
+    /// Compiles a user's module now, if it is not yet compiled.
     pub fn load_user(&self, module: &Module) -> Result<()> {
         self.with_loaded(module, |_| Ok(()))
     }
 
-    /// Does something with a user's module as the driver has it, compiled if it was not yet.
+    /// Calls `work` with a user's module as loaded on this device. Compiles it first if necessary.
     fn with_loaded<T>(
         &self,
         module: &Module,

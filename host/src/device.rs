@@ -1,4 +1,4 @@
-//! Devices: a CUDA device or the CPU, and what can be asked of it.
+//! Devices: a CUDA device or the CPU, and their properties.
 
 use std::{ffi::c_void, fmt, str::FromStr, sync::Arc, time::Duration};
 
@@ -8,12 +8,12 @@ use crate::{
     tuning::Tuning,
 };
 
-/// Which device.
+/// Identifies a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
-    /// A CUDA device, by the driver's ordinal.
+    /// A CUDA device.
     Cuda {
-        /// The ordinal.
+        /// The driver's number of the device.
         ordinal: usize,
     },
     /// The CPU executor.
@@ -32,7 +32,7 @@ impl fmt::Display for DeviceKind {
 impl FromStr for DeviceKind {
     type Err = Error;
 
-    /// `cpu`, or `cuda:` and an ordinal.
+    /// Parses `cpu`, or `cuda:` and an ordinal.
     fn from_str(text: &str) -> Result<Self> {
         let ordinal = text
             .strip_prefix("cuda:")
@@ -49,34 +49,33 @@ impl FromStr for DeviceKind {
     }
 }
 
-/// What is known of a device.
+/// The properties of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// Which device.
+    /// Which device it is.
     pub kind: DeviceKind,
-    /// Its name.
+    /// The device's name.
     pub name: String,
-    /// Its memory in bytes; for the CPU, what control groups and limits let the process have of it.
+    /// The device's memory in bytes. For the CPU: the memory that control groups and limits allow the process.
     pub memory_bytes: u64,
-    /// Multiprocessors; for the CPU, worker threads.
+    /// The number of multiprocessors. For the CPU: the number of worker threads.
     pub multiprocessors: u32,
-    /// Compute capability, major and minor; none for the CPU.
+    /// The compute capability, major and minor. `None` for the CPU.
     pub compute_capability: Option<(u32, u32)>,
-    /// The CUDA version that the driver supports, major and minor; none for the CPU.
+    /// The CUDA version that the driver supports, major and minor. `None` for the CPU.
     pub driver_version: Option<(u32, u32)>,
-    /// Shared memory that a block may have, in bytes.
+    /// The most shared memory that a block can have, in bytes.
     pub shared_bytes_per_block: usize,
-    /// Second-level cache in bytes; 0 where it is not known.
+    /// The size of the L2 cache in bytes, or 0 if it is unknown.
     pub l2_bytes: u64,
 }
 
-/// A handle on a device, with a stream of its own: what is asked of it is done in that order.
+/// A handle to a device, with a stream of its own: the handle's work runs in the order of the calls.
 ///
-/// A clone is the same handle and the same stream. Handles and everything made with them can be sent to
-/// and shared between threads. On a CUDA device operations are asynchronous: they return when their
-/// work is queued, and whatever reads a result waits for it. An error of the device itself may therefore
-/// come with a later call.
+/// A clone shares the handle's stream. Handles and everything made with them can be sent to other threads and shared
+/// between threads. Operations on a CUDA device are asynchronous: a call returns when its work is queued, and a call that
+/// reads a result waits for it. An error of the device itself may therefore be returned by a later call.
 #[derive(Debug, Clone)]
 pub struct Device {
     pub(crate) executor: Arc<Executor>,
@@ -84,11 +83,11 @@ pub struct Device {
 }
 
 impl Device {
-    /// The first CUDA device that works, else the CPU.
+    /// Opens the first CUDA device that works, or else the CPU executor.
     ///
     /// # Errors
-    /// [`Error::Driver`] or [`Error::NoDevice`] if there is a driver and it fails in any other way than by
-    /// finding no device, or if the device fails: a broken GPU is not silently replaced.
+    /// [`Error::Driver`] or [`Error::NoDevice`] if the driver fails in any way other than by finding no device, or if the
+    /// device fails. A broken GPU is never silently replaced by the CPU.
     pub fn auto() -> Result<Self> {
         match Executor::first_supported()? {
             Some(ordinal) => Self::cuda(ordinal),
@@ -96,11 +95,10 @@ impl Device {
         }
     }
 
-    /// CUDA device number `ordinal`.
+    /// Opens the CUDA device number `ordinal`.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there is no driver or no such device, or if it is older than compute
-    /// capability 7.5.
+    /// [`Error::NoDevice`] if there is no driver or no such device, or if its compute capability is below 7.5.
     pub fn cuda(ordinal: usize) -> Result<Self> {
         Ok(Self {
             executor: Arc::new(Executor::cuda(ordinal)?),
@@ -108,12 +106,12 @@ impl Device {
         })
     }
 
-    /// The CPU executor, on all cores.
+    /// Makes a CPU executor on all cores, with default options.
     pub fn cpu() -> Self {
         Self::cpu_with(CpuOptions::default())
     }
 
-    /// The CPU executor with options.
+    /// Makes a CPU executor with `options`.
     pub fn cpu_with(options: CpuOptions) -> Self {
         Self {
             executor: Arc::new(Executor::cpu(options)),
@@ -121,36 +119,37 @@ impl Device {
         }
     }
 
-    /// All devices: the CUDA devices in the driver's order, and the CPU last. Without a driver that is the
-    /// CPU alone.
+    /// Lists all devices: the CUDA devices in the driver's order, then the CPU. Without a driver the list has only the CPU.
     pub fn list() -> Vec<DeviceInfo> {
         Executor::list()
     }
 
-    /// What is known of the device.
+    /// Returns the device's properties.
     pub fn info(&self) -> &DeviceInfo {
         self.executor.info()
     }
 
-    /// Which device it is.
+    /// Returns which device this is.
     pub fn kind(&self) -> DeviceKind {
         self.info().kind
     }
 
-    /// Bytes of memory that are free now. For the CPU, the least of what the machine has, what the control groups of the
-    /// process (version 1 and 2, with those above) and its own limits (`ulimit -v` and `-d`) leave it: more than that
-    /// cannot be allocated.
+    /// Returns the bytes of memory that are free now.
+    ///
+    /// For the CPU this is the least of the machine's free memory, what the control groups of the process (version 1 and 2,
+    /// with those above) leave it, and what its own limits (`ulimit -v` and `-d`) leave it. More than that cannot be
+    /// allocated.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the driver cannot tell.
+    /// [`Error::Driver`] if the driver cannot report it.
     pub fn free_memory(&self) -> Result<u64> {
         self.executor.free_memory()
     }
 
-    /// Another handle on the same device, with a stream of its own: work of the two may overlap.
+    /// Makes another handle to the same device, with its own stream. Work of the two handles may overlap.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the driver cannot make a stream.
+    /// [`Error::Driver`] if the driver cannot create a stream.
     pub fn new_stream(&self) -> Result<Self> {
         Ok(Self {
             executor: Arc::new(self.executor.new_stream()?),
@@ -158,19 +157,20 @@ impl Device {
         })
     }
 
-    /// Waits for everything queued by this handle.
+    /// Waits until all work queued by this handle is done.
     ///
     /// # Errors
-    /// [`Error::Driver`] if any of it failed.
+    /// [`Error::Driver`] if any of the work failed.
     pub fn synchronize(&self) -> Result<()> {
         self.executor.synchronize()
     }
 
-    /// Runs `work` and tells how long the device took for what it queued on this handle: by events on a
-    /// CUDA device, by the clock on the CPU.
+    /// Runs `work` and measures the device time of what it queued on this handle.
+    ///
+    /// The time is measured by events on a CUDA device, and by the clock on the CPU.
     ///
     /// # Errors
-    /// Those of `work`, and [`Error::Driver`].
+    /// The errors of `work`, and [`Error::Driver`].
     pub fn time<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
         let start = self.executor.mark()?;
         let value = work()?;
@@ -178,14 +178,15 @@ impl Device {
         Ok((value, end.since(&start)?))
     }
 
-    /// The driver's stream (a `CUstream`) in which this handle's work is queued, for other libraries' work
-    /// that is to be in order with it; none on the CPU. It lives as long as a clone of the handle does, in
-    /// the device's primary context.
+    /// Returns the driver's stream (a `CUstream`) of this handle, or `None` on the CPU.
+    ///
+    /// Other libraries can queue work on it, which is then ordered with this handle's work. The stream belongs to the
+    /// device's primary context, and lives as long as any clone of the handle.
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
         self.executor.cuda_stream()
     }
 
-    /// Whether both handles are on one device.
+    /// Returns whether both handles are on the same device.
     pub(crate) fn same_device(&self, other: &Self) -> bool {
         self.kind() == other.kind()
     }
@@ -202,36 +203,38 @@ impl Device {
     }
 }
 
-/// How the CPU executor runs kernels: what is asked for here, and for the rest what the environment asks
-/// for (`WARPWRIGHT_CHECK`, `WARPWRIGHT_ORDER_SEED`, `WARPWRIGHT_STACK`).
+/// Options of the CPU executor.
+///
+/// An option that is not set is taken from the environment (`WARPWRIGHT_CHECK`, `WARPWRIGHT_ORDER_SEED`,
+/// `WARPWRIGHT_STACK`), else the default applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CpuOptions {
-    /// The order in which the blocks of a launch start and the lanes of a block take turns.
+    /// The order in which the blocks of a launch start, and in which the lanes of a block take turns.
     pub order: Option<cuda_std::cpu::Order>,
-    /// What is checked; without a word from anybody, what costs next to nothing.
+    /// The checks of a launch. The default is [`Checks::SYNC`](cuda_std::cpu::Checks::SYNC), which costs next to nothing.
     pub checks: Option<cuda_std::cpu::Checks>,
-    /// The bytes of a lane's stack; without a word from anybody, 256 KiB. A kernel with large local arrays or deep
-    /// recursion may need more.
+    /// The size of a lane's stack in bytes. The default is 256 KiB. A kernel with large local arrays or deep recursion may
+    /// need more.
     pub stack_bytes: Option<usize>,
 }
 
 impl CpuOptions {
-    /// The same options with another order of blocks and lanes.
+    /// Sets the order of blocks and lanes.
     #[must_use]
     pub fn order(mut self, order: cuda_std::cpu::Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// The same options with other checks.
+    /// Sets the checks.
     #[must_use]
     pub fn checks(mut self, checks: cuda_std::cpu::Checks) -> Self {
         self.checks = Some(checks);
         self
     }
 
-    /// The same options with so many bytes for a lane's stack.
+    /// Sets the size of a lane's stack in bytes.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);

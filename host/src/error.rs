@@ -1,90 +1,90 @@
-//! The library's errors: one line each, with the operation, what was required and what was given.
+//! The library's errors. Each is one line that names the operation, what was required and what was given.
 
 use crate::device::DeviceKind;
 
-/// What went wrong.
+/// An error of the library.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument that the operation cannot take.
+    /// An argument is invalid for the operation.
     #[error("{operation}: {required} required, {given} given")]
     Invalid {
         /// The operation.
         operation: &'static str,
-        /// What it requires.
+        /// The requirement.
         required: String,
-        /// What it was given.
+        /// The given value.
         given: String,
     },
-    /// A variant that the family does not have.
+    /// The family has no variant of that name.
     #[error("{family}: no variant is called `{given}`; there are {known}")]
     UnknownVariant {
         /// The family.
         family: &'static str,
-        /// The name given.
+        /// The given name.
         given: String,
-        /// The names there are.
+        /// The names of the family's variants.
         known: String,
     },
-    /// A variant that was asked for and cannot do this problem.
+    /// The requested variant cannot solve this problem.
     #[error("{family}: the variant `{variant}` cannot do this: {reason}")]
     NotEligible {
         /// The family.
         family: &'static str,
         /// The variant.
         variant: &'static str,
-        /// Why it cannot.
+        /// The reason.
         reason: String,
     },
-    /// Two things that live on different devices.
+    /// Two values are on different devices.
     #[error("{operation}: all arguments must be on one device, given {first} and {second}")]
     DeviceMismatch {
         /// The operation.
         operation: &'static str,
-        /// Where one is.
+        /// The device of one value.
         first: DeviceKind,
-        /// Where the other is.
+        /// The device of the other value.
         second: DeviceKind,
     },
-    /// There is no such device, or it cannot be used.
+    /// The device does not exist, or cannot be used.
     #[error("device {device}: {reason}")]
     NoDevice {
-        /// The device asked for.
+        /// The requested device.
         device: DeviceKind,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Memory that could not be had.
+    /// Memory could not be allocated.
     #[error("{operation}: {requested} bytes of memory on {device} required, {available}")]
     OutOfMemory {
         /// The operation.
         operation: &'static str,
         /// The device.
         device: DeviceKind,
-        /// The bytes asked for.
+        /// The requested size in bytes.
         requested: u64,
-        /// What there is, in words.
+        /// A description of the available memory.
         available: String,
     },
-    /// A kernel that the CPU executor stopped, or would not launch.
+    /// The CPU executor stopped a kernel, or refused to launch it.
     #[error("{0}")]
     Launch(#[from] cuda_std::cpu::LaunchError),
-    /// A variable of the environment that has no meaning.
+    /// An environment variable has an invalid value.
     #[error("{operation}: {what}")]
     Environment {
         /// The operation.
         operation: &'static str,
-        /// The variable, what it takes and what it is.
+        /// The variable, its valid values and its value.
         what: String,
     },
-    /// A kernel that is in no module.
+    /// The module does not contain the kernel.
     #[error("{operation}: the module has no kernel `{kernel}`{hint}")]
     UnknownKernel {
         /// The operation.
         operation: &'static str,
         /// The kernel.
         kernel: String,
-        /// What to look at.
+        /// A hint on what to check.
         hint: &'static str,
     },
     /// The CUDA driver reported an error.
@@ -94,18 +94,18 @@ pub enum Error {
         operation: &'static str,
         /// The device.
         device: DeviceKind,
-        /// The driver's code; from 100200 on, that the driver lacks a function.
+        /// The driver's code. Codes from 100200 on mean that the driver lacks a function.
         code: u32,
-        /// The call, the code's name and the driver's words.
+        /// The driver call, the code's name and the driver's message.
         message: String,
     },
 }
 
-/// A result with the library's [`Error`].
+/// A result whose error is the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the device's context is lost: no work goes on there.
+    /// Returns whether the device's context is lost: no further work can run there.
     pub(crate) fn is_device_fault(&self) -> bool {
         matches!(self, Self::Driver { code, .. } if crate::cuda_backend::is_device_fault(*code))
     }

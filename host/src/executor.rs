@@ -1,7 +1,6 @@
-//! The door between the operations and the two executors.
+//! The single interface between the operations and the two executors.
 //!
-//! An operation prepares a launch (kernel, shape, raw parameters); where it runs is decided here and
-//! nowhere else.
+//! An operation prepares a launch (kernel, shape, raw parameters). Only this file decides where it runs.
 
 use std::{
     ffi::c_void,
@@ -20,14 +19,14 @@ use crate::{
     module::Module,
 };
 
-/// Where work is done.
+/// The executor of a device.
 #[derive(Debug)]
 pub(crate) enum Executor {
     Cpu(cpu::CpuBackend),
     Cuda(CudaBackend),
 }
 
-/// Memory of a device; freed when it is dropped, after the work that is queued.
+/// Device memory. Dropping it frees it after the queued work.
 #[derive(Debug)]
 pub(crate) enum Memory {
     Cpu(cpu::HostMemory),
@@ -35,7 +34,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// The address of the first byte, aligned to [`DEVICE_ALIGN`].
+    /// Returns the address of the first byte, aligned to [`DEVICE_ALIGN`].
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
@@ -44,7 +43,7 @@ impl Memory {
     }
 }
 
-/// The alignment in bytes that [`Memory`] has at least. Elements that need more do not compile:
+/// The least alignment of [`Memory`] in bytes. Elements that need more do not compile:
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy)]
@@ -56,10 +55,10 @@ impl Memory {
 /// let _ = warpwright::Device::cpu().zeros::<Far>(1);
 /// ```
 pub(crate) const DEVICE_ALIGN: usize = 256;
-/// The alignment in bytes that [`Pinned`] memory has at least.
+/// The least alignment of [`Pinned`] memory in bytes.
 pub(crate) const PINNED_ALIGN: usize = 64;
 
-/// Host memory that a device copies to and from by itself. Starts out as zeros.
+/// Pinned host memory, for asynchronous copies. It starts out as zeros.
 #[derive(Debug)]
 pub(crate) enum Pinned {
     Cpu(cpu::HostMemory),
@@ -67,12 +66,12 @@ pub(crate) enum Pinned {
 }
 
 impl Pinned {
-    /// No bytes.
+    /// Returns memory of 0 bytes.
     pub fn none() -> Self {
         Self::Cpu(cpu::HostMemory::none())
     }
 
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub fn pointer(&self) -> *mut u8 {
         match self {
             Self::Cpu(memory) => memory.pointer(),
@@ -89,7 +88,7 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// The time from `start` to this point; waits for both.
+    /// Returns the time from `start` to this point. Waits for both.
     pub fn since(&self, start: &Self) -> Result<Duration> {
         match (self, start) {
             (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
@@ -103,17 +102,17 @@ impl Mark {
     }
 }
 
-/// A launch that is ready to go: everything but where.
+/// A launch, without the executor that runs it.
 pub(crate) struct Launch<'a> {
     pub operation: &'static str,
     pub kernel: &'a KernelDescriptor,
     pub config: LaunchConfig,
     /// The raw parameters, as [`KernelDescriptor::params`] lists them.
     pub params: &'a [*const c_void],
-    /// Where the kernel is; none for the library's own.
+    /// The module of the kernel. `None` for the library's own.
     pub module: Option<&'a Module>,
-    /// Constant tables that the kernel reads, with the values that this launch is to see in them; no more
-    /// values than the tables have room for.
+    /// Constant tables that the kernel reads, with the values that this launch sees. There are never more values than a
+    /// table has elements.
     pub constants: &'a [ConstantValues<'a>],
 }
 
@@ -126,7 +125,7 @@ impl Executor {
         CudaBackend::supported(ordinal).map(Self::Cuda)
     }
 
-    /// The first CUDA device of a supported kind.
+    /// Returns the ordinal of the first supported CUDA device.
     pub fn first_supported() -> Result<Option<usize>> {
         cuda_backend::first_supported()
     }
@@ -179,7 +178,7 @@ impl Executor {
         }
     }
 
-    /// Memory of `bytes` bytes. Its contents are some bytes or other, readable all the same.
+    /// Allocates `bytes` bytes. The contents are unspecified, but can be read.
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Memory::Cpu),
@@ -187,7 +186,7 @@ impl Executor {
         }
     }
 
-    /// Pinned memory of `bytes` bytes.
+    /// Allocates pinned memory of `bytes` bytes.
     pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<Pinned> {
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Pinned::Cpu),
@@ -195,10 +194,10 @@ impl Executor {
         }
     }
 
-    /// Queues setting `bytes` bytes at `to` to `value`.
+    /// Queues a fill: sets `bytes` bytes at `to` to `value`.
     ///
     /// # Safety
-    /// The bytes are within memory of this device that nothing else is using, but for work queued here.
+    /// The bytes must lie within memory of this device that nothing else uses, except work queued here.
     pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -211,11 +210,10 @@ impl Executor {
         }
     }
 
-    /// Queues a copy from the host, whose memory is no longer needed on return. From pinned memory the copy
-    /// is waited for.
+    /// Queues a copy from the host. `from` is no longer needed on return. If it is pinned memory, the copy is waited for.
     ///
     /// # Safety
-    /// As for [`fill`](Self::fill) at `to`; `from` is readable.
+    /// As for [`fill`](Self::fill) at `to`. `from` must be readable.
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -228,10 +226,10 @@ impl Executor {
         }
     }
 
-    /// Queues a copy from pinned memory, and returns at once.
+    /// Queues a copy from pinned memory and returns at once.
     ///
     /// # Safety
-    /// As for [`copy_in`](Self::copy_in); `from` stays readable and unchanged until the copy is done.
+    /// As for [`copy_in`](Self::copy_in). `from` must stay readable and unchanged until the copy is done.
     pub unsafe fn copy_in_pinned(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -247,8 +245,8 @@ impl Executor {
     /// Queues a copy to the host.
     ///
     /// # Safety
-    /// `from` is within memory of this device; `to` is writable and stays so, and untouched, until the
-    /// copy is done.
+    /// `from` must lie within memory of this device. `to` must be writable, and must not be accessed until the copy is
+    /// done.
     pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -264,7 +262,7 @@ impl Executor {
     /// Queues a copy within the device.
     ///
     /// # Safety
-    /// Both ranges are within memory of this device and do not overlap; as for [`fill`](Self::fill) at `to`.
+    /// Both ranges must lie within memory of this device and must not overlap; as for [`fill`](Self::fill) at `to`.
     pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
         match self {
             Self::Cpu(backend) => {
@@ -277,7 +275,7 @@ impl Executor {
         }
     }
 
-    /// Makes this handle's later work wait for what `other` has queued so far.
+    /// Makes this handle's later work wait for the work that `other` has queued so far.
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         match (self, other) {
             (Self::Cuda(own), Self::Cuda(other)) => own.wait_for(other),
@@ -293,7 +291,7 @@ impl Executor {
         }
     }
 
-    /// Queues setting a constant table of a user's module; no more values than it has room for.
+    /// Queues an update of a constant table of a user's module. There must not be more values than the table has elements.
     pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
         match self {
             Self::Cpu(_) => {
@@ -304,7 +302,7 @@ impl Executor {
         }
     }
 
-    /// The architecture that a family's kernels are compiled for which run here: 75 for compute capability 7.5.
+    /// Returns the architecture of the family's module that runs on this device: 75 for compute capability 7.5.
     pub fn architecture(&self, family: &str) -> u32 {
         match self {
             Self::Cpu(_) => warpwright_gpu::tuning::ARCHITECTURE,
@@ -312,8 +310,8 @@ impl Executor {
         }
     }
 
-    /// Blocks of a kernel that a multiprocessor runs at once; none where there is no such limit. Without a module
-    /// it is one of the library's.
+    /// Returns the number of resident blocks of a kernel on a multiprocessor. `None` if there is no such limit. Without a
+    /// module the kernel is one of the library's.
     pub fn resident_blocks(
         &self,
         operation: &'static str,
@@ -332,8 +330,8 @@ impl Executor {
     /// Queues a launch.
     ///
     /// # Safety
-    /// The arguments keep the kernel's contract: its views are of memory of this device, and whatever the
-    /// kernel's `# Safety` section asks for.
+    /// The arguments must uphold the kernel's contract: its views must be of memory of this device, and the kernel's
+    /// `# Safety` section must hold.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         match self {
             // SAFETY: by the contract.
@@ -344,10 +342,10 @@ impl Executor {
     }
 }
 
-/// Runs `work` on `user`'s stream, ordered after what `owners` have queued and before what they queue later.
+/// Runs `work` on `user`'s stream, ordered after the work that `owners` have queued and before what they queue later.
 ///
-/// Where an owner cannot be told to wait, the work is waited for here: the owner may free its memory, or
-/// overwrite it, as soon as this returns.
+/// If an owner cannot be made to wait, this function waits for the work, because the owner may free or overwrite its memory
+/// as soon as this returns.
 pub(crate) fn ordered<'a, T>(
     user: &Arc<Executor>,
     owners: impl Iterator<Item = &'a Arc<Executor>> + Clone,
@@ -361,7 +359,7 @@ pub(crate) fn ordered<'a, T>(
     let mut waits = Ok(());
     for owner in others {
         if let Err(error) = owner.wait_for(user) {
-            // Its own error would come again with the next call.
+            // An error of the wait is dropped: the next call would return it again.
             let _ = user.synchronize();
             waits = waits.and(Err(error));
         }

@@ -1,4 +1,4 @@
-//! Launches: arguments that fit the kernel's parameters, and their raw words.
+//! Launches: arguments that match the kernel's parameters, and their raw words.
 
 use std::{ffi::c_void, ptr};
 
@@ -17,22 +17,22 @@ use crate::{
     ops::plan::Base,
 };
 
-/// What a launch gathers from its arguments: the words of its raw parameters, each of which begins a word.
+/// What a launch gathers from its arguments: the words of its raw parameters. Each parameter begins a new word.
 ///
-/// The module is private and this name is not exported, which seals [`Arg`] and [`Args`]: no other crate can write
-/// the signature of their method.
+/// The module is private and this name is not exported, which seals [`Arg`] and [`Args`]: no other crate can write the
+/// signature of their method.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Gathered<'a> {
     pub(crate) words: Vec<u64>,
     pub(crate) owners: Vec<&'a Device>,
-    /// The words that are to become addresses, and what they count from.
+    /// The words that become addresses later, and the bases that they are relative to.
     pub(crate) later: Vec<(usize, Base)>,
 }
 
 impl<'a> Gathered<'a> {
     pub(crate) fn of<P>(args: impl Args<'a, P>) -> Self {
-        // As many as most kernels have, so that the room is asked for once.
+        // Enough for most kernels, so that one allocation suffices.
         let mut gathered = Self {
             words: Vec::with_capacity(16),
             owners: Vec::new(),
@@ -46,8 +46,8 @@ impl<'a> Gathered<'a> {
     pub(crate) fn value<T: ByValue>(&mut self, value: T) {
         let start = self.words.len();
         self.words.resize(start + words_of(size_of::<T>()), 0);
-        // SAFETY: the words just added are as large as the value; `T` may be less aligned than they are,
-        // and where it is more, the readers read without alignment.
+        // SAFETY: the words just added are as large as the value. `T` may be less aligned than they are. If it needs more
+        // alignment, the readers read without alignment.
         unsafe {
             self.words[start..]
                 .as_mut_ptr()
@@ -62,12 +62,12 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// The words that a parameter of so many bytes takes.
+/// Returns the number of words that a parameter of `bytes` bytes takes.
 fn words_of(bytes: usize) -> usize {
     bytes.div_ceil(8)
 }
 
-/// The raw parameters of as many arguments as a launch takes, if all of them are views.
+/// The most raw parameters that a launch can have: those of the largest tuple of arguments, if all of them are views.
 const MOST_PARAMS: usize = 32;
 
 /// One pointer per raw parameter of a launch.
@@ -77,7 +77,7 @@ pub(crate) struct Pointers {
 }
 
 impl Pointers {
-    /// Those into the words that were gathered for a kernel; good as long as the words are.
+    /// Makes pointers into the words that were gathered for a kernel. They are valid as long as the words are.
     pub fn new(kernel: &KernelDescriptor, words: &[u64]) -> Self {
         let mut pointers = Self {
             all: [ptr::null(); MOST_PARAMS],
@@ -99,7 +99,7 @@ impl Pointers {
 
 /// A host value that can be passed for a kernel's parameter of type `P`.
 ///
-/// Other crates cannot implement it: what an argument gathers reaches the kernel unchecked.
+/// Other crates cannot implement this trait, because the gathered words reach the kernel unchecked.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a kernel's parameter of type `{P}`",
     note = "`Global<T>` takes `&Vector<T>`, `&Matrix<T>` or a view of one; `GlobalMut<T>` takes `&mut Vector<T>`, `&mut Matrix<T>` or a `VectorViewMut<T>`; a slice and a pointer take what the views do; a value takes itself"
@@ -111,7 +111,7 @@ pub trait Arg<'a, P> {
 
 impl<P: ByValue> Arg<'_, P> for P {
     fn gather(self, to: &mut Gathered<'_>) {
-        // What has no size is no parameter in the PTX.
+        // A type of size 0 is no parameter in the PTX.
         if size_of::<P>() > 0 {
             to.value(self);
         }
@@ -146,7 +146,7 @@ impl<'a, T: Element> Arg<'a, *mut T> for VectorViewMut<'a, T> {
     }
 }
 
-/// What has a view is passed as the view is.
+/// A type that has a view is passed like its view.
 macro_rules! by_its_view {
     ($($ty:ty: $view:ident, $($param:ty),*;)*) => { $($(
         impl<'a, T: Element> Arg<'a, $param> for $ty {
@@ -164,7 +164,7 @@ by_its_view! {
     &'a mut Matrix<T>: as_vector_mut, GlobalMut<T>, *mut T;
 }
 
-/// A tuple of arguments for a kernel whose parameters are `P`. Other crates cannot implement it.
+/// A tuple of arguments for a kernel whose parameters are `P`. Other crates cannot implement this trait.
 #[diagnostic::on_unimplemented(
     message = "these arguments do not fit the kernel",
     label = "the kernel's parameters are `{P}`",
@@ -209,7 +209,7 @@ args!(
 );
 
 impl Device {
-    /// Queues a launch of one of the library's kernels, in order with the work of those that have its arrays.
+    /// Queues a launch of one of the library's kernels, ordered with the work of the handles that own its arrays.
     ///
     /// # Safety
     /// As for [`Executor::launch`](crate::executor::Executor::launch).
@@ -251,25 +251,25 @@ impl Device {
         })
     }
 
-    /// Launches the kernel `K`, which `module` holds, with `args`.
+    /// Launches the kernel `K` of `module` with `args`.
     ///
-    /// The launch is queued; reading a result waits for it. On the CPU executor it runs at once, lane by
-    /// lane, with its accesses checked.
+    /// The launch is queued, and reading a result waits for it. On the CPU executor it runs at once, lane by lane, with its
+    /// accesses checked.
     ///
     /// ```ignore
-    /// // SAFETY: both vectors have as many elements; the grid covers them.
+    /// // SAFETY: both vectors have the same length, and the grid covers them.
     /// unsafe { device.launch::<Scale<f32>>(&module, LaunchConfig::linear(blocks, 256), (&x, &mut y, 2.0))? };
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if the module does not hold the kernel; [`Error::Invalid`] if its parameters
-    /// there have other sizes than in this program, for more threads than its `launch_bounds`, or less shared
-    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device, [`Error::Launch`] if
-    /// the CPU executor finds a fault, [`Error::Driver`] if the driver refuses the launch.
+    /// [`Error::UnknownKernel`] if the module does not contain the kernel; [`Error::Invalid`] if the kernel's parameters in
+    /// the module have other sizes than in this program, if there are more threads than its `launch_bounds` or less shared
+    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device; [`Error::Launch`]
+    /// if the CPU executor finds a fault; [`Error::Driver`] if the driver refuses the launch.
     ///
     /// # Safety
-    /// What the kernel's own `# Safety` section asks for; and the module is built from the source that this
-    /// program has the kernel from.
+    /// The caller must uphold the kernel's own `# Safety` section. The module must be built from the same source as this
+    /// program's kernel.
     pub unsafe fn launch<'a, K: Kernel>(
         &self,
         module: &Module,
@@ -303,8 +303,8 @@ impl Device {
         for owner in &gathered.owners {
             self.require_same(OPERATION, owner)?;
         }
-        // SAFETY: the arguments have the types of the kernel's parameters and live as long as the
-        // call, their memory until the queued work is done; the rest is the caller's promise.
+        // SAFETY: the arguments have the types of the kernel's parameters and live as long as the call, and their memory
+        // lives until the queued work is done. The caller guarantees the rest.
         unsafe { self.gathered(OPERATION, kernel, Some(module), config, &gathered) }
     }
 }

@@ -1,4 +1,4 @@
-//! Fast primitives on CUDA devices and on the CPU, from kernels written in Rust.
+//! GPU primitives on CUDA devices and on the CPU, with kernels written in Rust.
 //!
 //! ```
 //! use warpwright::Device;
@@ -15,12 +15,11 @@
 //! # }
 //! ```
 //!
-//! Each operation takes the best variant by itself. Its request has options: which variant, and a prepared
-//! form whose work can be queued repeatedly. The slower variants are the rungs of a ladder: see
-//! [`families`].
+//! Each operation chooses its best variant. A request of the operation has options: it selects a variant, and it can be
+//! prepared once and queued many times. The slower variants are the rungs of a ladder: see [`families`].
 //!
-//! A user's own kernels run the same way: write them with `cuda_std`, build them with `cuda_builder`, and
-//! launch them with [`Device::launch`], on either kind of device.
+//! Your own kernels run in the same way, on a CUDA device and on the CPU: write them with `cuda_std`, build them with
+//! `cuda_builder`, and launch them with [`Device::launch`].
 
 mod buffer;
 #[cfg(feature = "cuda")]
@@ -59,14 +58,16 @@ pub use rect::{MatrixRect, MatrixRectMut};
 pub use tuning::Candidate;
 pub use warpwright_gpu::{Family, Variant};
 
-/// All families of kernels with their variants.
+/// Returns all families of kernels with their variants.
 pub fn families() -> &'static [Family] {
     warpwright_gpu::FAMILIES
 }
 
-/// The PTX of the library's kernel called `name`, as a module of its own, as the library gives it to the driver of a device
-/// of this compute capability: for launching it by other means, or reading it. None where there is no such kernel, or
-/// none that the device runs. The catalogue ([`families`]) has the names; [`Module::from_ptx`] takes the text.
+/// Returns the PTX of the library's kernel `name` as a module of its own.
+///
+/// The text is what the library gives to the driver of a device of this compute capability. Load it with
+/// [`Module::from_ptx`] or by other means, or read it. The names are in the catalogue ([`families`]). Returns `None` if
+/// there is no such kernel, or none that the device can run.
 pub fn kernel_ptx(name: &str, compute_capability: (u32, u32)) -> Option<String> {
     module::own_kernel(name, compute_capability)
 }

@@ -1,4 +1,4 @@
-//! Row-major matrices on a device.
+//! Row-major matrices in device memory.
 
 use std::ops::RangeBounds;
 
@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A row-major matrix on a device: element `(row, column)` is element `row * width + column`.
+/// A row-major matrix in device memory: element `(row, column)` is element `row * width + column`.
 #[derive(Debug)]
 pub struct Matrix<T> {
     elements: Vector<T>,
@@ -16,7 +16,7 @@ pub struct Matrix<T> {
     width: usize,
 }
 
-/// Neighbouring rows of a matrix on a device.
+/// A view of consecutive rows of a matrix in device memory.
 #[derive(Debug, Clone, Copy)]
 pub struct MatrixView<'a, T> {
     elements: VectorView<'a, T>,
@@ -24,7 +24,7 @@ pub struct MatrixView<'a, T> {
     width: usize,
 }
 
-/// The elements of a matrix of this shape.
+/// Returns the number of elements of a matrix of this shape.
 fn elements(operation: &'static str, height: usize, width: usize) -> Result<usize> {
     height.checked_mul(width).ok_or_else(|| {
         Error::invalid(
@@ -50,10 +50,10 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The matrix of `height` rows whose elements, row by row, are those of `elements`.
+    /// Makes a `height` x `width` matrix of the elements of `vector`, row by row.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if their number is not `height * width`.
+    /// [`Error::Invalid`] if the vector does not have `height * width` elements.
     pub fn from_vector(vector: Vector<T>, height: usize, width: usize) -> Result<Self> {
         check_shape("Matrix::from_vector", vector.len(), height, width)?;
         Ok(Self {
@@ -63,37 +63,37 @@ impl<T: Element> Matrix<T> {
         })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The handle that it was made with.
+    /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &Device {
         self.elements.device()
     }
 
-    /// The elements, row by row.
+    /// Returns the elements, row by row.
     pub fn as_vector(&self) -> &Vector<T> {
         &self.elements
     }
 
-    /// The elements, row by row, to write. A view: a matrix keeps the number of elements that it has.
+    /// Returns a mutable view of the elements, row by row. The number of elements of a matrix cannot change.
     pub fn as_vector_mut(&mut self) -> VectorViewMut<'_, T> {
         self.elements.view_mut()
     }
 
-    /// The elements, row by row, without the shape.
+    /// Converts the matrix to a vector of its elements, row by row.
     pub fn into_vector(self) -> Vector<T> {
         self.elements
     }
 
-    /// All of it.
+    /// Returns a view of all rows.
     pub fn view(&self) -> MatrixView<'_, T> {
         MatrixView {
             elements: self.elements.view(),
@@ -102,7 +102,7 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// The rows of `range`.
+    /// Returns a view of the rows of `range`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the matrix.
@@ -110,7 +110,7 @@ impl<T: Element> Matrix<T> {
         self.view().rows(range)
     }
 
-    /// A copy of the elements on the host, row by row; waits for the work that makes them.
+    /// Copies the elements to the host, row by row. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Driver`] if that work or the copy failed.
@@ -131,10 +131,10 @@ fn check_shape(operation: &'static str, len: usize, height: usize, width: usize)
 }
 
 impl<'a, T: Element> MatrixView<'a, T> {
-    /// The matrix of `height` rows whose elements, row by row, are those of `elements`.
+    /// Makes a view of a `height` x `width` matrix with the elements of `elements`, row by row.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if their number is not `height * width`.
+    /// [`Error::Invalid`] if there are not `height * width` elements.
     pub fn from_vector(elements: VectorView<'a, T>, height: usize, width: usize) -> Result<Self> {
         check_shape("MatrixView::from_vector", elements.len(), height, width)?;
         Ok(Self {
@@ -144,27 +144,27 @@ impl<'a, T: Element> MatrixView<'a, T> {
         })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The handle that the matrix was made with.
+    /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &'a Device {
         self.elements.device()
     }
 
-    /// The elements, row by row.
+    /// Returns the elements, row by row.
     pub fn as_vector(&self) -> VectorView<'a, T> {
         self.elements
     }
 
-    /// The rows of `range`.
+    /// Returns a view of the rows of `range`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the range does not lie within the view.
@@ -178,7 +178,7 @@ impl<'a, T: Element> MatrixView<'a, T> {
         })
     }
 
-    /// A copy of the elements on the host, row by row; waits for the work that makes them.
+    /// Copies the elements to the host, row by row. Waits for the work that computes them.
     ///
     /// # Errors
     /// [`Error::Driver`] if that work or the copy failed.
@@ -200,11 +200,11 @@ impl<'a, T: Element> From<&'a Vector<T>> for VectorView<'a, T> {
 }
 
 impl Device {
-    /// A copy on the device of a matrix whose elements are `values`, row by row.
+    /// Copies `values` to a new `height` x `width` matrix on the device, row by row.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there are not `height * width` of them, [`Error::OutOfMemory`] if the device
-    /// has not that much, [`Error::Driver`] if the copy failed.
+    /// [`Error::Invalid`] if there are not `height * width` values, [`Error::OutOfMemory`] if the device does not have
+    /// enough memory, [`Error::Driver`] if the copy failed.
     pub fn upload_matrix<T: Element>(
         &self,
         values: &[T],
@@ -215,10 +215,10 @@ impl Device {
         Matrix::from_vector(self.upload(values)?, height, width)
     }
 
-    /// A matrix all of whose bytes are nought.
+    /// Makes a `height` x `width` matrix, all of whose bytes are 0.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has not that much, [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`].
     pub fn zeros_matrix<T: Element>(&self, height: usize, width: usize) -> Result<Matrix<T>> {
         let elements = self.zeros(elements("zeros_matrix", height, width)?)?;
         Matrix::from_vector(elements, height, width)

@@ -1,4 +1,4 @@
-//! PTX: the library's own modules, and those of a user.
+//! PTX modules: the library's own and the user's.
 
 use std::{
     env, fs,
@@ -29,9 +29,8 @@ static OWN: &[Packed] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// A PTX module of a user's own kernels, for [`Device::launch`](crate::Device::launch).
 ///
-/// It can be used on every device. On a CUDA device the driver compiles it at its first launch there; on
-/// the CPU executor a launch runs the kernel's Rust function, and the module only vouches that the kernel
-/// is in it.
+/// A module can be used on every device. On a CUDA device the driver compiles it at its first launch there. On the CPU
+/// executor a launch runs the kernel's Rust function, and the module is only checked to contain the kernel.
 #[derive(Debug, Clone)]
 pub struct Module {
     inner: Arc<Inner>,
@@ -45,10 +44,10 @@ struct Inner {
 }
 
 impl Module {
-    /// A module from PTX text, as `cuda_builder` writes it.
+    /// Makes a module from PTX text, as `cuda_builder` writes it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the text is not PTX: it has no `.version` line or no kernel.
+    /// [`Error::Invalid`] if the text is not PTX, that is, if it has no `.version` line or no kernel.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self> {
         let ptx = ptx.into();
         if !ptx
@@ -78,17 +77,17 @@ impl Module {
         })
     }
 
-    /// The text.
+    /// Returns the PTX text.
     pub fn ptx(&self) -> &str {
         &self.inner.ptx
     }
 
-    /// The names of the kernels in it, in the text's order.
+    /// Returns the names of the module's kernels, in the text's order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.inner.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// Whether the module holds `kernel`, with the parameters that this program passes to it.
+    /// Checks that the module contains `kernel`, with the parameters that this program passes to it.
     pub(crate) fn require(&self, kernel: &KernelDescriptor, operation: &'static str) -> Result<()> {
         let mut entries = self.inner.entries.iter();
         match entries.find(|entry| entry.name == kernel.name) {
@@ -101,7 +100,7 @@ impl Module {
         }
     }
 
-    /// What the drivers of devices have of it.
+    /// Returns the module as drivers have loaded it.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn loaded(&self) -> &LoadedModules {
         &self.inner.loaded
@@ -109,17 +108,17 @@ impl Module {
 }
 
 impl Device {
-    /// Sets a table in constant memory that `module` declares, for later launches of its kernels:
-    /// `device.set_constant(&module, WEIGHTS.with(&weights))`. Values for fewer elements than the table
-    /// has go to its start.
+    /// Sets a constant-memory table that `module` declares, for later launches of its kernels:
+    /// `device.set_constant(&module, WEIGHTS.with(&weights))`. If there are fewer values than the table has elements, they
+    /// overwrite its start.
     ///
-    /// Work that this handle has queued before sees the old values, work that it queues later the new
-    /// ones; other handles on the same device have to be [synchronized](Device::synchronize) with it. On
-    /// the CPU executor the process has one table, whatever the handle.
+    /// Work that this handle queued before sees the old values, and work that it queues later sees the new ones. Other
+    /// handles on the same device must be [synchronized](Device::synchronize) with it. On the CPU executor a process has
+    /// one table, which all handles share.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more values than the table has elements; [`Error::Driver`] if the module has
-    /// no such table.
+    /// [`Error::Invalid`] if there are more values than the table has elements; [`Error::Driver`] if the module has no such
+    /// table.
     pub fn set_constant(&self, module: &Module, values: ConstantValues<'_>) -> Result<()> {
         if values.len() > values.capacity() {
             return Err(Error::invalid(
@@ -138,20 +137,20 @@ impl Device {
     /// Compiles `module` for this device now, rather than at its first launch.
     ///
     /// # Errors
-    /// [`Error::Driver`] with the compiler's words if it does not compile.
+    /// [`Error::Driver`] with the compiler's message if it does not compile.
     pub fn load(&self, module: &Module) -> Result<()> {
         self.executor.load(module)
     }
 }
 
-/// Whether the kernel's parameters in the PTX are those that this program passes, as far as sizes tell: PTX of
-/// another version of the source would read past them.
+/// Checks that the kernel's parameters in the PTX have the sizes of those that this program passes. PTX from another
+/// version of the source could read past them.
 pub(crate) fn check_params(
     entry: &ptx::Entry,
     kernel: &KernelDescriptor,
     operation: &'static str,
 ) -> Result<()> {
-    // A value of less than 32 bits may have been widened to that; what is passed has 8 bytes at least.
+    // A parameter of less than 32 bits may have been widened to 32. Each passed value takes at least 8 bytes.
     let fits = |(wanted, given): (usize, usize)| wanted == given || (wanted < 4 && given == 4);
     let wanted: Vec<usize> = kernel
         .params
@@ -180,13 +179,13 @@ pub(crate) fn check_params(
     ))
 }
 
-/// The PTX of one of the library's kernels, for a device of this compute capability: what the kernel
-/// shares with its module's others, and the kernel. The driver then compiles one kernel, not a family.
+/// Returns the PTX of one of the library's kernels for a device of this compute capability: the kernel, and what it shares
+/// with the other kernels of its module. The driver then compiles one kernel, not a family.
 ///
-/// `WARPWRIGHT_PTX_DIR` names a folder to take the PTX from, `<architecture>/<family>.ptx`, in the place of
-/// what is compiled in, machine code included: for profilers and sanitizers, which want source lines in it, and for trying out
-/// kernels without a new build. It is read once, at the first launch; a kernel that is not there is not
-/// looked for elsewhere. With raised privileges the variable is ignored.
+/// If `WARPWRIGHT_PTX_DIR` names a folder, PTX is taken from its files `<architecture>/<family>.ptx` instead of what is
+/// compiled in, machine code included. This serves profilers and sanitizers, which need source lines in the PTX, and
+/// experiments with kernels without a new build. The variable is read once, at the first launch. A kernel that is missing
+/// in the folder is not looked for elsewhere. With raised privileges the variable is ignored.
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     match given() {
         None => packed_kernel(name, capability),
@@ -194,12 +193,12 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     }
 }
 
-/// The architectures of the modules that a device of this compute capability runs: what [`own_kernel`] takes its kernels
-/// from, for each family that has one.
+/// Returns the architecture of the module from which [`own_kernel`] takes its kernels, for each family that has one that
+/// runs on a device of this compute capability.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u32)> {
     let modules: Vec<(&str, &str)> = match given() {
-        // A kernel's name begins with its family's, and a group's kernels are of one.
+        // A kernel's name begins with its family's name, and the kernels of a group belong to one family.
         None => OWN
             .iter()
             .filter_map(|packed| Some((packed.arch, *packed.kernels.first()?)))
@@ -224,8 +223,8 @@ pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u3
         .collect()
 }
 
-/// The machine code of one of the library's kernels for a device of this compute capability, where it has some;
-/// none where `WARPWRIGHT_PTX_DIR` names PTX to take.
+/// Returns the machine code of one of the library's kernels for a device of this compute capability, if there is any.
+/// Returns `None` if `WARPWRIGHT_PTX_DIR` names a folder of PTX.
 #[cfg(feature = "cuda")]
 pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<crate::code::Code> {
     match given() {
@@ -234,7 +233,7 @@ pub(crate) fn own_code(name: &str, capability: (u32, u32)) -> Option<crate::code
     }
 }
 
-/// The modules in the folder that `WARPWRIGHT_PTX_DIR` names; none where it names none.
+/// Returns the modules in the folder that `WARPWRIGHT_PTX_DIR` names, or `None` if it is not set.
 fn given() -> Option<&'static [Given]> {
     static GIVEN: OnceLock<Option<Vec<Given>>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| {
@@ -247,7 +246,7 @@ fn given() -> Option<&'static [Given]> {
 /// A module's architecture, family and text.
 type Given = (String, String, String);
 
-/// One of the compiled-in kernels, of the newest architecture that the device runs.
+/// Returns one of the compiled-in kernels, of the newest architecture that the device runs.
 pub(crate) fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     let (_, packed) = OWN
         .iter()
@@ -258,13 +257,13 @@ pub(crate) fn packed_kernel(name: &str, capability: (u32, u32)) -> Option<String
     ptx::slice(std::str::from_utf8(&text).ok()?, name)
 }
 
-/// The names of the compiled-in kernels.
+/// Returns the names of the compiled-in kernels.
 #[cfg(all(test, feature = "cuda"))]
 pub(crate) fn packed_names() -> impl Iterator<Item = &'static str> {
     OWN.iter().flat_map(|packed| packed.kernels.iter().copied())
 }
 
-/// One kernel of the newest module, of those with its family, that the device runs.
+/// Returns one kernel, from the newest of the modules of its family that the device runs.
 fn given_kernel(modules: &[Given], name: &str, capability: (u32, u32)) -> Option<String> {
     let (_, text) = modules
         .iter()
@@ -277,7 +276,7 @@ fn given_kernel(modules: &[Given], name: &str, capability: (u32, u32)) -> Option
     ptx::slice(text, name)
 }
 
-/// The modules in a folder, `<architecture>/<family>.ptx`; none where it cannot be read.
+/// Returns the modules in a folder, `<architecture>/<family>.ptx`, or none if it cannot be read.
 fn modules_in(folder: &Path) -> Vec<Given> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
@@ -290,8 +289,8 @@ fn modules_in(folder: &Path) -> Vec<Given> {
         .collect()
 }
 
-/// The architecture as a number, if a device of this capability runs its PTX: `sm_80` runs on all that are
-/// not older, `sm_90a` on 9.0 alone.
+/// Returns the architecture's number if a device of this compute capability runs its PTX: `sm_80` runs on all devices that
+/// are not older, `sm_90a` on 9.0 only.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     let (number, exact) = architecture(arch)?;
     let device = major.saturating_mul(10).saturating_add(minor);
@@ -303,7 +302,7 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
     .then_some((number, exact))
 }
 
-/// An architecture's number, and whether it is specific: `sm_90a` is 90 and specific.
+/// Returns an architecture's number, and whether it is specific: `sm_90a` is 90 and specific.
 pub(crate) fn architecture(arch: &str) -> Option<(u32, bool)> {
     let digits = arch.strip_prefix("sm_")?;
     let number = digits.trim_end_matches('a').parse().ok()?;
@@ -344,7 +343,7 @@ mod tests {
         assert!(text.contains(".extern .shared"));
         assert!(text.contains("array[4]"));
         assert!(!text.contains("family_a("));
-        // Nor what is remarked of others.
+        // Comments about other kernels are left out too.
         let other = ptx::slice(TEXT, "family_a").unwrap();
         assert!(!other.contains("family_a__f32") && !other.contains("//"));
         let text = ptx::slice(TEXT, "family_a").unwrap();
@@ -402,7 +401,7 @@ mod tests {
         }
         let packed: usize = OWN.iter().map(|packed| packed.kernels.len()).sum();
         assert_eq!(kernels, packed);
-        // Several kernels in a group, so that what is alike in them is there once: a tenth of the text.
+        // Groups of several kernels compress to a tenth of the text, because the kernels are alike.
         let bytes: usize = OWN.iter().map(|packed| packed.text.len()).sum();
         let text: usize = COMMITTED.iter().map(|text| text.len()).sum();
         assert!(6 * bytes < text, "{bytes} bytes packed, of {text}");

@@ -1,14 +1,14 @@
-//! Enums whose values have names: listed, shown, and read from text by one declaration.
+//! Enums whose values have names: one declaration makes the list, the display and the parser.
 
-/// Declares the names of an enum's values, in their order: `ALL`, `name`, `Display`, and `FromStr`, whose error says what
-/// the names are.
+/// Declares the names of an enum's values, in their order: `ALL`, `name`, `Display` and `FromStr`. The parser's error lists
+/// the names.
 macro_rules! named {
     ($ty:ident, $what:literal: $($value:ident = $name:literal),* $(,)?) => {
         impl $ty {
-            /// All of them.
+            /// All values.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
 
-            /// The name.
+            /// Returns the name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $name),*

@@ -1,4 +1,4 @@
-//! What stands in for the CUDA side in a build without it: types that have no values, so that nothing is ever done with one.
+//! Replacements for the CUDA side in a build without it: types that have no values, so their methods can never be called.
 
 use std::{ffi::c_void, ptr::NonNull, time::Duration};
 
@@ -23,7 +23,7 @@ pub(crate) enum PinnedMemory {}
 /// No point in a stream.
 #[derive(Debug)]
 pub(crate) enum CudaMark {}
-/// What no driver has loaded.
+/// The modules that drivers have loaded: none.
 pub(crate) type LoadedModules = ();
 
 pub(crate) fn list() -> Vec<DeviceInfo> {
@@ -47,7 +47,7 @@ impl CudaBackend {
     }
 }
 
-/// Methods of a value that there is not.
+/// Declares methods of a type that has no values.
 macro_rules! never {
     ($ty:ident: $($name:ident($($arg:ty),*) -> $result:ty;)*) => {
         impl $ty { $(
@@ -59,7 +59,7 @@ macro_rules! never {
     (unsafe $ty:ident: $($name:ident($($arg:ty),*);)*) => {
         impl $ty { $(
             /// # Safety
-            /// None: it cannot be called.
+            /// None: this method cannot be called.
             pub unsafe fn $name(&self, $(_: $arg),*) -> Result<()> {
                 match *self {}
             }

@@ -1,4 +1,4 @@
-//! Pinned host memory: copies that go on by themselves.
+//! Pinned host memory, for asynchronous copies.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -9,24 +9,24 @@ use crate::{
     executor::{PINNED_ALIGN, Pinned},
 };
 
-/// Host memory that a device copies to and from by itself: copies overlap with other work, and return
-/// before they are done. Reading or writing the memory waits for them.
+/// Pinned host memory: copies between it and the device are asynchronous and overlap with other work.
+///
+/// Reading or writing the memory waits for the copy under way.
 #[derive(Debug)]
 pub struct PinnedVec<T> {
     memory: Pinned,
     len: usize,
     device: Device,
-    /// The handle on whose stream the latest copy was queued.
+    /// The handle on whose stream the last copy was queued.
     busy: Option<Device>,
     marker: PhantomData<T>,
 }
 
 impl Device {
-    /// Host memory of `len` elements that this device copies to and from without the host's help; all its
-    /// bytes are nought. On the CPU it is plain memory.
+    /// Allocates pinned host memory of `len` elements, set to zero. On the CPU it is ordinary memory.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the system has not that much to pin, [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the system cannot pin that much memory, [`Error::Driver`].
     pub fn pinned<T: Element>(&self, len: usize) -> Result<PinnedVec<T>> {
         const {
             assert!(
@@ -46,10 +46,11 @@ impl Device {
 }
 
 impl<T> PinnedVec<T> {
-    /// Waits for the copy that is under way.
+    /// Waits for the copy under way.
     ///
     /// # Errors
-    /// [`Error::Driver`] if it failed, or the driver cannot tell: the memory stays out of reach then.
+    /// [`Error::Driver`] if the copy failed, or if the driver cannot tell. In the second case the memory stays
+    /// inaccessible.
     pub fn wait(&mut self) -> Result<()> {
         if let Some(device) = &self.busy {
             device.synchronize()?;
@@ -60,23 +61,23 @@ impl<T> PinnedVec<T> {
 }
 
 impl<T: Element> PinnedVec<T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The elements; waits for the copy that is under way.
+    /// Returns the elements. Waits for the copy under way.
     ///
     /// # Errors
     /// As for [`wait`](Self::wait).
     pub fn as_mut_slice(&mut self) -> Result<&mut [T]> {
         self.wait()?;
-        // SAFETY: `len` elements of plain data, aligned and set to nought when allocated; no copy is under
+        // SAFETY: the memory has `len` elements of plain data, was aligned and zeroed when allocated, and no copy is under
         // way.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.memory.pointer().cast(), self.len) })
     }
@@ -110,8 +111,8 @@ impl<T: Element> PinnedVec<T> {
 
 impl<T> Drop for PinnedVec<T> {
     fn drop(&mut self) {
-        // An error of the device's comes again with its next call. Another one may be the waiting's alone, and
-        // then the copy may go on: the memory is not given back.
+        // A device fault is reported again by the next call. Any other error may concern only the wait, and the copy may
+        // still run: the memory is not freed.
         if let Err(error) = self.wait().or_else(|_| self.wait())
             && !error.is_device_fault()
         {
@@ -121,7 +122,7 @@ impl<T> Drop for PinnedVec<T> {
 }
 
 impl<T: Element> Vector<T> {
-    /// Queues a copy of the elements into pinned memory, and returns at once: see [`PinnedVec`].
+    /// Queues a copy of the elements into pinned memory and returns at once: see [`PinnedVec`].
     ///
     /// # Errors
     /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
@@ -133,13 +134,13 @@ impl<T: Element> Vector<T> {
             self.device(),
             |pinned, device| {
                 let bytes = size_of::<T>() * from.len();
-                // SAFETY: both have `bytes` bytes; the pinned memory lets nobody at it before the copy is done.
+                // SAFETY: both sides have `bytes` bytes. The pinned memory cannot be accessed before the copy is done.
                 unsafe { device.executor.copy_out(pinned, from.address(), bytes) }
             },
         )
     }
 
-    /// Queues a copy of pinned memory over the elements, and returns at once: see [`PinnedVec`].
+    /// Queues a copy from pinned memory to the elements and returns at once: see [`PinnedVec`].
     ///
     /// # Errors
     /// [`Error::Invalid`] if `from` has another length or belongs to another device, [`Error::Driver`].
@@ -147,7 +148,7 @@ impl<T: Element> Vector<T> {
         let to = self.view_mut();
         from.start_copy("upload_pinned", to.len(), to.device(), |pinned, device| {
             let bytes = size_of::<T>() * to.len();
-            // SAFETY: as for `download_pinned`; `&mut self` keeps others away from the elements.
+            // SAFETY: as for `download_pinned`; `&mut self` excludes other accesses to the elements.
             unsafe { device.executor.copy_in_pinned(to.address(), pinned, bytes) }
         })
     }

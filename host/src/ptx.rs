@@ -1,6 +1,6 @@
-//! The text of a PTX module: its kernels, and what they share. `build.rs` has this file as a module too.
+//! Parses the text of a PTX module: its kernels and what they share. `build.rs` includes this file as a module too.
 
-/// The name of the kernel that a line of PTX begins.
+/// Returns the name of the kernel that a line of PTX begins.
 pub(crate) fn entry_name(line: &str) -> Option<&str> {
     let rest = line
         .strip_prefix(".visible ")
@@ -14,11 +14,11 @@ pub(crate) fn entry_name(line: &str) -> Option<&str> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub name: String,
-    /// The sizes of the parameters in bytes; none where the text does not tell.
+    /// The sizes of the parameters in bytes. `None` if the text does not state them.
     pub params: Option<Vec<usize>>,
 }
 
-/// The kernels of a module, in the text's order.
+/// Returns the kernels of a module, in the text's order.
 pub(crate) fn entries(ptx: &str) -> Vec<Entry> {
     let mut start = 0;
     let mut entries = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn entries(ptx: &str) -> Vec<Entry> {
     entries
 }
 
-/// The sizes of the parameters in a kernel's text behind its name.
+/// Returns the sizes of the parameters. `text` is a kernel's text after its name.
 fn params(text: &str) -> Option<Vec<usize>> {
     let Some(list) = text.trim_start().strip_prefix('(') else {
         return Some(Vec::new());
@@ -47,7 +47,7 @@ fn params(text: &str) -> Option<Vec<usize>> {
     list.split(',').map(param_bytes).collect()
 }
 
-/// The size of a parameter: `.param .u64 .ptr .align 1 name` has 8 bytes, `.param .align 4 .b8 name[12]` 12.
+/// Returns the size of a parameter: `.param .u64 .ptr .align 1 name` has 8 bytes, `.param .align 4 .b8 name[12]` has 12.
 fn param_bytes(text: &str) -> Option<usize> {
     let mut words = text.split_whitespace();
     if words.next()? != ".param" {
@@ -62,7 +62,7 @@ fn param_bytes(text: &str) -> Option<usize> {
                 let bits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
                 bytes = Some(bits.parse::<usize>().ok()? / 8);
             }
-            // What a pointer is to.
+            // The state space that a pointer points to.
             _ if word.starts_with('.') => {}
             _ => name = word,
         }
@@ -74,20 +74,20 @@ fn param_bytes(text: &str) -> Option<usize> {
     bytes?.checked_mul(count)
 }
 
-/// Whether a line says nothing to the driver.
+/// Returns whether a line is empty or a comment.
 fn is_remark(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || line.starts_with("//")
 }
 
-/// A module's text without its kernels and without remarks, and each kernel's name and text, in order.
+/// Splits a module: returns its text without kernels and comments, and each kernel's name and text, in order.
 pub(crate) fn split(ptx: &str) -> (String, Vec<(&str, String)>) {
     let mut shared = String::new();
     let mut kernels = Vec::new();
     let mut lines = ptx.lines();
     while let Some(line) = lines.next() {
         let Some(name) = entry_name(line) else {
-            // The compiler's remarks about each kernel are more text than most kernels when there are hundreds.
+            // With hundreds of kernels, the compiler's comments are more text than the kernels.
             if !is_remark(line) {
                 push(&mut shared, line);
             }
@@ -112,7 +112,7 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// What the kernels of a module share, and the kernel called `name`: a module of its own.
+/// Returns a module with only the kernel `name` and what the module's kernels share.
 pub(crate) fn slice(ptx: &str, name: &str) -> Option<String> {
     let (shared, kernels) = split(ptx);
     let (_, kernel) = kernels.into_iter().find(|(kernel, _)| *kernel == name)?;

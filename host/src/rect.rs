@@ -1,4 +1,4 @@
-//! Rectangles of a matrix: rows and columns, with the matrix's own distance from row to row.
+//! Rectangles of a matrix: a range of rows and columns, with the row stride of the whole matrix.
 
 use std::ops::RangeBounds;
 
@@ -9,8 +9,8 @@ use crate::{
     matrix::{Matrix, MatrixView},
 };
 
-/// A rectangle of a matrix on a device: element `(row, column)` is `stride * row + column` elements behind
-/// its first one. BLAS calls the stride the leading dimension.
+/// A rectangle of a matrix in device memory: element `(row, column)` is `stride * row + column` elements after its first
+/// one. BLAS calls the stride the leading dimension.
 #[derive(Debug, Clone, Copy)]
 pub struct MatrixRect<'a, T> {
     elements: VectorView<'a, T>,
@@ -19,7 +19,7 @@ pub struct MatrixRect<'a, T> {
     stride: usize,
 }
 
-/// A [`MatrixRect`] that may be written.
+/// A mutable [`MatrixRect`].
 #[derive(Debug)]
 pub struct MatrixRectMut<'a, T> {
     elements: VectorViewMut<'a, T>,
@@ -28,14 +28,14 @@ pub struct MatrixRectMut<'a, T> {
     stride: usize,
 }
 
-/// A rectangle's shape, and where its elements lie among those of the matrix.
+/// A rectangle's shape, and the range of its elements in the matrix.
 struct Place {
     elements: std::ops::Range<usize>,
     height: usize,
     width: usize,
 }
 
-/// The rectangle `rows` x `columns` of a matrix whose rows are `stride` elements apart.
+/// Returns the rectangle `rows` x `columns` of a matrix whose rows are `stride` elements apart.
 fn place(
     rows: impl RangeBounds<usize>,
     columns: impl RangeBounds<usize>,
@@ -59,17 +59,17 @@ fn place(
 macro_rules! shape {
     ($rect:ident) => {
         impl<T: Element> $rect<'_, T> {
-            /// The number of rows.
+            /// Returns the number of rows.
             pub fn height(&self) -> usize {
                 self.height
             }
 
-            /// The number of columns.
+            /// Returns the number of columns.
             pub fn width(&self) -> usize {
                 self.width
             }
 
-            /// The distance from a row to the next, in elements.
+            /// Returns the distance between the starts of two consecutive rows, in elements.
             pub fn stride(&self) -> usize {
                 self.stride
             }
@@ -80,17 +80,17 @@ shape!(MatrixRect);
 shape!(MatrixRectMut);
 
 impl<'a, T: Element> MatrixRect<'a, T> {
-    /// The handle that the matrix was made with.
+    /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &'a Device {
         self.elements.device()
     }
 
-    /// From the rectangle's first element to its last, with what lies between its rows.
+    /// Returns the elements from the rectangle's first to its last, including those between its rows.
     pub(crate) fn elements(&self) -> VectorView<'a, T> {
         self.elements
     }
 
-    /// The rectangle `rows` x `columns` of this one.
+    /// Returns the rectangle `rows` x `columns` of this one.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the rectangle.
@@ -108,9 +108,9 @@ impl<'a, T: Element> MatrixRect<'a, T> {
         })
     }
 
-    /// A copy of the elements on the host, row by row; waits for the work that makes them.
+    /// Copies the elements to the host, row by row. Waits for the work that computes them.
     ///
-    /// Copies what lies between the rows too, and leaves it out there.
+    /// The copy from the device includes the elements between the rows, which are then left out on the host.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if that work or the copy failed.
@@ -125,17 +125,17 @@ impl<'a, T: Element> MatrixRect<'a, T> {
 }
 
 impl<T: Element> MatrixRectMut<'_, T> {
-    /// The handle that the matrix was made with.
+    /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &Device {
         self.elements.device()
     }
 
-    /// From the rectangle's first element to its last, with what lies between its rows.
+    /// Returns the elements from the rectangle's first to its last, including those between its rows.
     pub(crate) fn elements(&self) -> &VectorViewMut<'_, T> {
         &self.elements
     }
 
-    /// The same rectangle, to write, for as long as this one is not used.
+    /// Borrows the rectangle mutably again.
     pub fn reborrow(&mut self) -> MatrixRectMut<'_, T> {
         MatrixRectMut {
             elements: self.elements.reborrow(),
@@ -145,7 +145,7 @@ impl<T: Element> MatrixRectMut<'_, T> {
         }
     }
 
-    /// The same rectangle, to read.
+    /// Returns a read-only view of the same rectangle.
     pub fn as_rect(&self) -> MatrixRect<'_, T> {
         MatrixRect {
             elements: self.elements.as_view(),
@@ -157,7 +157,7 @@ impl<T: Element> MatrixRectMut<'_, T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// The rectangle `rows` x `columns`.
+    /// Returns the rectangle `rows` x `columns`.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.
@@ -169,7 +169,7 @@ impl<T: Element> Matrix<T> {
         MatrixRect::from(self).rect(rows, columns)
     }
 
-    /// The rectangle `rows` x `columns`, to write.
+    /// Returns the mutable rectangle `rows` x `columns`.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.

@@ -1,7 +1,7 @@
-//! Which row of a family's table a device's work is done with: see [`warpwright_gpu::tuning`].
+//! The policy row with which a device's work is done: see [`warpwright_gpu::tuning`].
 //!
-//! The chosen one, unless a handle was given a candidate, with the feature `tuning`. That is how `cargo xtask tune`
-//! runs any row through the operations of this library; it is no part of the library's interface.
+//! It is the chosen row, unless a handle was given a candidate (feature `tuning`). `cargo xtask tune` runs every row
+//! through the library's operations in this way. The feature is not part of the library's interface.
 
 #[cfg(feature = "tuning")]
 use std::{
@@ -18,7 +18,7 @@ use warpwright_gpu::tuning::{Policy, chosen};
 
 use crate::{device::Device, error::Result, executor::Launch, module::Module};
 
-/// What a handle does with the tables: nothing but to follow them, or to take one candidate.
+/// A handle's use of the tables: the chosen rows, or one candidate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tuning {
     #[cfg(feature = "tuning")]
@@ -26,7 +26,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// The kernel to launch in the place of one of the library's, and its module; none for the library's own.
+    /// Returns the kernel that replaces one of the library's, and its module. `None` if the library's own runs.
     #[cfg(feature = "tuning")]
     fn instead(&self, kernel: &KernelDescriptor) -> Option<&Instead> {
         self.candidate.as_ref()?.kernels.get(kernel.name)
@@ -42,18 +42,18 @@ type Instead = (&'static KernelDescriptor, Option<Module>);
 #[derive(Debug)]
 pub struct Candidate {
     policy: Box<dyn Any + Send + Sync>,
-    /// By the names of the library's kernels in whose place they are launched.
+    /// By the names of the library's kernels that they replace.
     kernels: HashMap<&'static str, Instead>,
     launches: AtomicU64,
 }
 
 #[cfg(feature = "tuning")]
 impl Candidate {
-    /// A row, with the kernels that are launched in the place of the library's. `ptx` is the text of the module that has
-    /// them; without it they run on the CPU executor alone.
+    /// Makes a candidate from a row and the kernels that replace the library's. `ptx` is the module with these kernels.
+    /// Without it they run on the CPU executor only.
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) for a kernel that the module has not.
+    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) if the module lacks one of the kernels.
     pub fn new(row: warpwright_gpu::tuning::Candidate, ptx: Option<&str>) -> Result<Self> {
         let (policy, pairs) = row.into_parts();
         let mut kernels = HashMap::new();
@@ -61,7 +61,7 @@ impl Candidate {
             let module = match ptx {
                 None => None,
                 Some(text) => {
-                    // The kernel alone: the driver compiles what is used.
+                    // One module per kernel, so that the driver compiles only kernels that are used.
                     let text = crate::ptx::slice(text, other.name).unwrap_or_default();
                     let module = Module::from_ptx(text)?;
                     module.require(other, "tune")?;
@@ -77,14 +77,14 @@ impl Candidate {
         })
     }
 
-    /// How often one of its kernels was launched.
+    /// Returns how many times one of its kernels was launched.
     pub fn launches(&self) -> u64 {
         self.launches.load(Ordering::Relaxed)
     }
 }
 
 impl Device {
-    /// The same handle, and the same stream, whose work is done with a candidate where it has kernels for it. Not for
+    /// Returns a handle to the same device and stream that uses a candidate for the operations it has kernels for. Not for
     /// users.
     #[cfg(feature = "tuning")]
     #[doc(hidden)]
@@ -98,15 +98,15 @@ impl Device {
         }
     }
 
-    /// The architecture by which the rows of a family's table are chosen here: 75 for compute capability 7.5. Not for
-    /// users.
+    /// Returns the architecture by which the rows of a family's table are chosen on this device: 75 for compute capability
+    /// 7.5. Not for users.
     #[cfg(feature = "tuning")]
     #[doc(hidden)]
     pub fn table_architecture(&self, family: &str) -> u32 {
         self.executor.architecture(family)
     }
 
-    /// The numbers to launch `kernel` with, for elements of so many bytes.
+    /// Returns the policy with which `kernel` is launched, for elements of `bytes` bytes.
     pub(crate) fn policy<P: Policy>(&self, kernel: &KernelDescriptor, bytes: usize) -> P {
         #[cfg(feature = "tuning")]
         if let Some(candidate) = &self.tuning.candidate
@@ -119,7 +119,7 @@ impl Device {
         chosen(self.executor.architecture(P::FAMILY), bytes)
     }
 
-    /// Blocks of one of the library's kernels that a multiprocessor runs at once; none where there is no
+    /// Returns the number of resident blocks of one of the library's kernels on a multiprocessor. `None` if there is no
     /// such limit.
     pub(crate) fn resident_blocks(
         &self,
@@ -158,7 +158,7 @@ impl Device {
                 module: module.as_ref(),
                 constants: launch.constants,
             };
-            // SAFETY: by the contract, which an instance for another row shares.
+            // SAFETY: by the contract, which the kernel of another row shares.
             return unsafe { self.executor.launch(&instead) };
         }
         // SAFETY: by the contract.

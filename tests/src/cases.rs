@@ -1,4 +1,4 @@
-//! The cases: problems times rungs, where the rungs come from the catalogue.
+//! The cases: problems combined with rungs, where the rungs come from the catalogue.
 
 use std::{
     collections::BTreeSet,
@@ -22,10 +22,10 @@ use crate::{
     devices::{self, Executor},
 };
 
-/// The family called `name`.
+/// Returns the family called `name`.
 ///
 /// # Panics
-/// If the catalogue has no such family.
+/// Panics if the catalogue has no such family.
 pub fn family(name: &str) -> &'static Family {
     let found = warpwright::families()
         .iter()
@@ -33,20 +33,20 @@ pub fn family(name: &str) -> &'static Family {
     found.unwrap_or_else(|| panic!("the catalogue has no family `{name}`"))
 }
 
-/// The variants of the family called `name`.
+/// Returns the variants of the family called `name`.
 ///
 /// # Panics
-/// If the catalogue has no such family, or the family no variants.
+/// Panics if the catalogue has no such family, or the family has no variants.
 pub fn variants(name: &str) -> &'static [Variant] {
     let variants = family(name).variants;
     assert!(!variants.is_empty(), "the family `{name}` has no variants");
     variants
 }
 
-/// Elements that views which are not aligned leave out at their start.
+/// The numbers of elements that unaligned views leave out at their start.
 pub const OFFSETS: [usize; 3] = [1, 3, 7];
 
-/// The large length of each executor.
+/// Returns the large length of an executor.
 pub const fn large(executor: Executor) -> usize {
     match executor {
         Executor::Cpu => (1 << 18) + 3,
@@ -54,8 +54,8 @@ pub const fn large(executor: Executor) -> usize {
     }
 }
 
-/// Lengths around which something changes: none, one, a warp, each of `blocks` once and twice, primes,
-/// and [`large`]. In rising order.
+/// Returns lengths around which something changes, in ascending order: zero, one, a warp, each of `blocks` once and twice,
+/// primes, and [`large`].
 pub fn lengths(executor: Executor, blocks: &[usize]) -> Vec<usize> {
     let mut lengths: BTreeSet<usize> = [0, 1, 2, 31, 32, 33, 1009, 4099, 65537].into();
     for block in blocks {
@@ -72,14 +72,14 @@ pub fn lengths(executor: Executor, blocks: &[usize]) -> Vec<usize> {
     lengths.into_iter().collect()
 }
 
-/// Elements that a block of a reduction takes, for every variant.
+/// Returns the elements of a block of a reduction, for every variant.
 pub fn reduce_blocks() -> Vec<usize> {
     let spans = reduce::CUTS.iter().map(|cut| match *cut {
         Cut::PerBlock(elements) => elements,
         Cut::Strided {
             least_per_block, ..
         } => least_per_block,
-        // Of 4-byte elements.
+        // The elements have 4 bytes.
         Cut::Best => shipped::<reduce::Policy, f32>().least_bytes(0) / 4,
         Cut::Folding { by } => by,
     });
@@ -90,12 +90,12 @@ pub fn reduce_blocks() -> Vec<usize> {
         .collect()
 }
 
-/// Additions that an element passes through at most when `variant` reduces `len` elements on `device`.
+/// Returns the maximum number of additions that an element passes through when `variant` reduces `len` elements on `device`.
 pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
     let position = family("reduce").position(variant.name);
     let cut = reduce::CUTS[position.expect("a variant of this family")];
     let log2 = |n: usize| n.max(1).next_power_of_two().ilog2() as usize;
-    // Within a block: a tree over its threads, and one step to come back to full warps.
+    // Within a block: a tree over its threads, and one step to round up to full warps.
     let block = log2(reduce::RUNG_BLOCK) + 1;
     match cut {
         Cut::PerBlock(elements) => {
@@ -111,7 +111,7 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
             blocks_per_multiprocessor,
             least_per_block,
         } => {
-            // From one block per multiprocessor, where no more are resident, to all that are wanted.
+            // The number of blocks is between one per multiprocessor, if no more are resident, and the maximum of the policy.
             let multiprocessors = device.info().multiprocessors.max(1) as usize;
             let blocks = |most: usize| len.div_ceil(least_per_block).clamp(1, most);
             let threads = blocks(multiprocessors) * reduce::RUNG_BLOCK;
@@ -119,7 +119,7 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
             len.div_ceil(threads) + 2 * block + partials.div_ceil(reduce::FINISH_BLOCK)
         }
         Cut::Best => {
-            // Whatever the elements' size: of all cuts the fewest threads and the most blocks.
+            // For any element size: the fewest threads and the most blocks of all rows.
             let multiprocessors = device.info().multiprocessors.max(1) as usize;
             let policies = [1, 2, 4, 8].map(|bytes| chosen(ARCHITECTURE, bytes));
             let cuts = policies.iter().flat_map(|policy: &reduce::Policy| {
@@ -134,22 +134,22 @@ pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
             });
             chains.max().unwrap_or(0)
         }
-        // Every fold halves, and every pass may round up once more.
+        // Every fold halves the length, and every pass may round up once more.
         Cut::Folding { .. } => 2 * log2(len) + 1,
     }
 }
 
-/// A problem to be solved by several rungs.
+/// A problem that several rungs solve.
 pub trait Problem: Debug + Sync {
-    /// Where.
+    /// Returns the executor to run on.
     fn executor(&self) -> Executor;
 }
 
-/// Solves every one of `problems` by each of its `rungs` on every device of its executor, and fails with a
-/// list of what went wrong. `prepare` makes a problem ready on a device; `check` solves it by one rung.
+/// Solves every one of `problems` by each of its `rungs` on every device of its executor, and fails with a list of what went
+/// wrong. `prepare` prepares a problem on a device, and `check` solves it by one rung.
 ///
 /// # Panics
-/// If any case fails, or if there are no cases at all.
+/// Panics if any case fails, or if there are no cases.
 pub fn run<P: Problem, R: Display, S>(
     problems: &[P],
     rungs: impl Fn(&P) -> Vec<R> + Sync,
@@ -157,10 +157,10 @@ pub fn run<P: Problem, R: Display, S>(
     check: impl Fn(&Device, &P, &S, &R) -> Outcome + Sync,
 ) {
     let report = Report::default();
-    // Here, so that a device that must be there and is not fails once, not once per problem.
+    // Opened here, so that a missing required device fails once and not once per problem.
     let devices = |problem: &P| problem.executor().devices();
     problems.iter().map(devices).for_each(drop);
-    // On the CPU executor's own threads, so that small launches need not wait for another thread to wake.
+    // The problems run on the CPU executor's own threads, so that small launches need not wait for another thread to wake.
     problems.par_iter().for_each(|problem| {
         let rungs = rungs(problem);
         if rungs.is_empty() {
@@ -187,12 +187,12 @@ pub fn run<P: Problem, R: Display, S>(
     report.finish();
 }
 
-/// A panic of the code under test is a failure of its case, not the end of the others.
+/// Runs a check. A panic of the code under test fails its case and does not stop the others.
 fn guarded(check: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Err("a panic (see above)".to_owned()))
 }
 
-/// What has come of the cases.
+/// The results of the cases.
 #[derive(Debug, Default)]
 struct Report {
     run: AtomicUsize,
@@ -239,7 +239,7 @@ impl Report {
     }
 }
 
-/// Whether `device` is a CUDA device.
+/// Returns whether `device` is a CUDA device.
 pub fn is_cuda(device: &Device) -> bool {
     matches!(device.kind(), DeviceKind::Cuda { .. })
 }

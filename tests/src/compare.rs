@@ -1,4 +1,4 @@
-//! The rules by which a result is compared with what it should be.
+//! The rules for comparing a result with the expected one.
 //!
 //! | result | rule |
 //! | --- | --- |
@@ -9,8 +9,8 @@
 //! | float products | within [`product_bound`]; NaN for NaN; the same infinity; the same sign, of zeros too |
 //! | mean | of integers equal to the exact quotient, rounded once; of floats as the sum, divided by the number of elements |
 //!
-//! A comparison fails unless `error <= bound` holds, so that a NaN on either side never passes by accident.
-//! What lies so close to the largest number of the type that rounding decides may also be the infinity.
+//! A comparison fails unless `error <= bound` holds, so that a NaN on either side never passes by accident. A value so close to
+//! the type's largest number that rounding decides may also be the infinity.
 
 use std::fmt::Debug;
 
@@ -22,10 +22,10 @@ use crate::{
     oracle::{self, Total},
 };
 
-/// What a comparison gives: nothing, or what is wrong.
+/// The result of a comparison: `Ok`, or what is wrong.
 pub type Outcome = Result<(), String>;
 
-/// Equal to the bit, element by element.
+/// Requires equal bits, element by element.
 pub fn same_bits<T: Pod + Debug>(got: &[T], want: &[T]) -> Outcome {
     if got.len() != want.len() {
         return Err(format!("{} elements, not {}", got.len(), want.len()));
@@ -47,7 +47,7 @@ pub fn same_bits<T: Pod + Debug>(got: &[T], want: &[T]) -> Outcome {
     ))
 }
 
-/// Equal.
+/// Requires equality.
 pub fn same<T: PartialEq + Debug>(got: &T, want: &T) -> Outcome {
     if got == want {
         Ok(())
@@ -56,7 +56,7 @@ pub fn same<T: PartialEq + Debug>(got: &T, want: &T) -> Outcome {
     }
 }
 
-/// A least or greatest element: equal to the bit, or both a NaN.
+/// Compares a minimum or maximum: the bits must be equal, or both must be NaN.
 pub fn same_element<T: Number>(got: Option<T>, want: Option<T>) -> Outcome {
     match (got, want) {
         (Some(got), Some(want)) if got.is_nan() && want.is_nan() => Ok(()),
@@ -65,14 +65,14 @@ pub fn same_element<T: Number>(got: Option<T>, want: Option<T>) -> Outcome {
     }
 }
 
-/// NaN for NaN, the same infinity, else no further apart than `bound`.
+/// Requires NaN for NaN, the same infinity, or otherwise a distance of at most `bound`.
 pub fn within(got: f64, want: f64, bound: f64) -> Outcome {
     let good = if want.is_nan() {
         got.is_nan()
     } else if want.is_infinite() {
         got == want
     } else {
-        // Also where the bound is a NaN, or so large that it says nothing.
+        // This also fails if the bound is a NaN, or infinite.
         bound.is_finite() && got.is_finite() && got.abs_diff_eq(&want, bound)
     };
     if good {
@@ -82,26 +82,26 @@ pub fn within(got: f64, want: f64, bound: f64) -> Outcome {
     }
 }
 
-/// The largest error of a float sum in which an element passes through at most `chain` additions:
-/// `k / (1 - k) * sum(|x|)` with `k = chain * u` (Higham, Accuracy and Stability of Numerical Algorithms,
-/// 4.2), where `u` is 2^-24 for `f32`, `f16` and `bf16`, which are summed in `f32`, and 2^-53 for `f64`.
+/// Returns the bound of the error of a float sum in which an element passes through at most `chain` additions: `k / (1 - k) *
+/// sum(|x|)` with `k = chain * u` (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), where `u` is 2^-24 for `f32`,
+/// `f16` and `bf16`, which are summed in `f32`, and 2^-53 for `f64`.
 pub fn sum_bound<T: Number>(chain: usize, magnitude: f64) -> f64 {
     growth(chain as f64 * T::ROUNDING) * magnitude
 }
 
-/// The largest error of a float product of `factors` factors, in any order: `exp(k) - 1` of its magnitude,
-/// with `k` as for a sum and every multiplication counted, since every rounding scales the result
-/// (`(1 + u)^n <= exp(n u)`); and what factors no larger than 1 can lose below the least normal number.
+/// Returns the bound of the error of a float product of `factors` factors, in any order: `exp(k) - 1` of its magnitude, with
+/// `k` as for a sum and every multiplication counted, since every rounding scales the result (`(1 + u)^n <= exp(n u)`); plus
+/// what factors of at most 1 can lose below the least normal number.
 pub fn product_bound<T: Number>(factors: usize, magnitude: f64) -> f64 {
     (factors as f64 * T::ROUNDING).exp_m1() * magnitude + factors as f64 * T::SMALLEST
 }
 
-/// `k / (1 - k)`; no number where that says nothing any more.
+/// Returns `k / (1 - k)`, or NaN if that is no longer a useful bound.
 fn growth(k: f64) -> f64 {
     if k < 1.0 { k / (1.0 - k) } else { f64::NAN }
 }
 
-/// A sum of `T`s, each of which passes through at most `chain` additions.
+/// Checks a sum of `T`s, each of which passes through at most `chain` additions.
 pub fn sum<T: Number>(got: T::Sum, want: Total, chain: usize) -> Outcome {
     match (T::total(got), want) {
         (Total::Real { value: got, .. }, Total::Real { value, magnitude }) => {
@@ -111,7 +111,7 @@ pub fn sum<T: Number>(got: T::Sum, want: Total, chain: usize) -> Outcome {
     }
 }
 
-/// A product of `factors` `T`s.
+/// Checks a product of `factors` `T`s.
 pub fn product<T: Number>(got: T::Sum, want: Total, factors: usize) -> Outcome {
     match (T::total(got), want) {
         (Total::Real { value: got, .. }, Total::Real { value, magnitude }) => {
@@ -124,7 +124,7 @@ pub fn product<T: Number>(got: T::Sum, want: Total, factors: usize) -> Outcome {
     }
 }
 
-/// The mean of `len` `T`s.
+/// Checks the mean of `len` `T`s.
 pub fn mean<T: Number>(got: Option<f64>, sum: Total, chain: usize, len: usize) -> Outcome {
     let (got, want) = match (got, sum) {
         (None, _) if len == 0 => return Ok(()),
@@ -134,8 +134,8 @@ pub fn mean<T: Number>(got: Option<f64>, sum: Total, chain: usize, len: usize) -
     match want {
         Total::Integer(sum) => same_bits(&[got], &[oracle::exact_quotient(sum, len)]),
         Total::Real { value, magnitude } => {
-            // The division, and the multiplication here, round too; below the least normal number by half
-            // of the least positive one.
+            // The division, and the multiplication here, round too; below the least normal number by half of the least positive
+            // one.
             let rounding = f64::EPSILON * finite(value.abs()) + len as f64 * f64::from_bits(1);
             let bound = sum_bound::<T>(chain, finite(magnitude)) + rounding;
             rounded::<T>(got * len as f64, value, bound)
@@ -143,8 +143,8 @@ pub fn mean<T: Number>(got: Option<f64>, sum: Total, chain: usize, len: usize) -
     }
 }
 
-/// [`within`], where `got` was rounded to the type that `T` is summed in: a result past the largest number
-/// of that type is the infinity.
+/// Applies [`within`] to a `got` that was rounded to the type in which `T` is summed: a result past the largest number of that
+/// type is the infinity.
 fn rounded<T: Number>(got: f64, want: f64, bound: f64) -> Outcome {
     if want.is_finite() && want.abs() + bound > T::LARGEST {
         let infinity = f64::INFINITY.copysign(want);
@@ -160,7 +160,7 @@ fn rounded<T: Number>(got: f64, want: f64, bound: f64) -> Outcome {
     within(got, want, bound)
 }
 
-/// `value`, or 0 where it is no finite number: then the result is no finite number either.
+/// Returns `value`, or 0 if it is not finite: then the result is not finite either.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
@@ -265,7 +265,7 @@ mod tests {
         assert!(sum::<f32>(f32::NAN, real(0.0), 1).is_err());
         assert!(sum::<f32>(f32::NAN, real(f64::NAN), 1).is_ok());
         assert!(sum::<f32>(f32::INFINITY, real(f64::NAN), 1).is_err());
-        // Cancellation: the bound grows with the magnitudes, not with the result.
+        // With cancellation the bound grows with the magnitudes, not with the result.
         let cancelled = Total::Real {
             value: 1.0,
             magnitude: 1e8,

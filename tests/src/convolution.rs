@@ -1,5 +1,5 @@
-//! The right results of the convolutions: by plain loops in the order that the library promises, and by
-//! sums in about twice the precision.
+//! The right results of the convolutions: by plain loops in the order that the library specifies, and by sums in about twice
+//! the precision.
 
 use std::fmt::Debug;
 
@@ -13,27 +13,27 @@ use crate::{
     oracle::{self, Total},
 };
 
-/// An element type of the convolutions, as the oracles see it.
+/// An element type of the convolutions, for the oracles.
 pub trait Convolved: Convolvable<Mask = Self::Weight> + Debug + PartialEq {
     /// The type of the mask.
     type Weight: Number + Pod;
 
-    /// What lies outside, where that is zero.
+    /// The value outside of the input for the zero boundary.
     const ZERO: Self;
 
-    /// The value; exact.
+    /// Returns the value; exact.
     fn real(self) -> f64;
 
-    /// The next sum: `weight * value + sum`, rounded once.
+    /// Returns the next sum: `weight * value + sum`, rounded once.
     fn step(sum: Self::Weight, weight: Self::Weight, value: Self) -> Self::Weight;
 
-    /// The output that a sum comes to; NaNs are one.
+    /// Returns the output for a sum. All NaNs become the same one.
     fn output(sum: Self::Weight) -> Self;
 
-    /// The one NaN for a NaN.
+    /// Returns the canonical NaN for a NaN, otherwise the value.
     fn canonical(self) -> Self;
 
-    /// Whether `self` is what `value` rounds to, but for an error of `bound`.
+    /// Checks that `self` is `value` rounded, up to an error of `bound`.
     fn near(self, value: f64, bound: f64) -> Outcome;
 }
 
@@ -84,7 +84,7 @@ impl Convolved for u8 {
     }
 }
 
-/// The element of `row` at `at`, which may lie outside.
+/// Returns the element of `row` at `at`, which may lie outside.
 fn element<T: Convolved>(row: &[T], at: i64, boundary: Boundary) -> T {
     let last = row.len() as i64 - 1;
     match boundary {
@@ -95,7 +95,7 @@ fn element<T: Convolved>(row: &[T], at: i64, boundary: Boundary) -> T {
     }
 }
 
-/// The elements of the window of output `i`, in order.
+/// Returns the elements of the window of output `i`, in order.
 fn window<T: Convolved>(
     row: &[T],
     i: usize,
@@ -106,7 +106,7 @@ fn window<T: Convolved>(
     (start..start + mask_width as i64).map(move |at| element(row, at, boundary))
 }
 
-/// The convolution of every row of `width` elements, to the bit.
+/// Returns the convolution of every row of `width` elements, exact to the bit.
 pub fn in_order<T: Convolved>(
     values: &[T],
     width: usize,
@@ -127,7 +127,7 @@ pub fn in_order<T: Convolved>(
         .collect()
 }
 
-/// Whether every element of `got` is within the bound on the error of a convolution.
+/// Checks that every element of `got` is within the error bound of a convolution.
 pub fn close<T: Convolved>(
     got: &[T],
     values: &[T],
@@ -139,7 +139,7 @@ pub fn close<T: Convolved>(
     got.par_iter().enumerate().try_for_each(|(index, got)| {
         let row = &values[index / width * width..][..width];
         let window = window(row, index % width, mask.len(), boundary);
-        // A product and what is lost when it is rounded, which together are exact.
+        // A product and its rounding error, which together are exact.
         let products = window.zip(mask).flat_map(|(value, weight)| {
             let (value, weight) = (value.real(), weight.real());
             let product = value * weight;
@@ -148,7 +148,7 @@ pub fn close<T: Convolved>(
         let Total::Real { value, magnitude } = oracle::real_sum(products) else {
             return Err("a sum of floats is one".to_owned());
         };
-        // Below the least normal number an operation is off by half of the least positive one.
+        // Below the least normal number an operation has an error of half of the least positive one.
         let bound = compare::sum_bound::<T::Weight>(mask.len(), magnitude)
             + mask.len() as f64 * T::Weight::SMALLEST;
         got.near(value, bound)
@@ -156,7 +156,7 @@ pub fn close<T: Convolved>(
     })
 }
 
-/// Whether `got` is `want` to the bit, but for the payloads of NaNs.
+/// Checks that `got` has the bits of `want`, except for the payloads of NaNs.
 pub fn same<T: Convolved>(got: &[T], want: &[T]) -> Outcome {
     let got: Vec<T> = got.iter().map(|value| value.canonical()).collect();
     compare::same_bits(&got, want)

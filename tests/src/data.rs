@@ -1,10 +1,10 @@
-//! The values that the reductions are tested on.
+//! The values that the reductions are tested with.
 
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
 use crate::number::Number;
 
-/// A generator whose numbers are the same in every run.
+/// Returns a generator whose numbers are the same in every run.
 pub fn generator(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
@@ -16,26 +16,26 @@ pub enum Data {
     Spread,
     /// Factors whose product neither overflows nor vanishes, nor wraps to 0, in any order.
     Factors,
-    /// Equal elements, with the least and the greatest at a few places each.
+    /// Equal elements, with the minimum and the maximum at a few places each.
     Ties,
-    /// One of the awkward ones.
+    /// One of the awkward kinds.
     Awkward(Awkward),
 }
 
-/// Values that are easily handled wrongly. In integers, the infinities are the least and the greatest.
+/// Values that are easily handled wrongly. For integers, the infinities are the minimum and the maximum of the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awkward {
-    /// A NaN in the first place.
+    /// A NaN at the first position.
     NanFirst,
     /// A NaN in the middle.
     NanMiddle,
-    /// A NaN in the last place.
+    /// A NaN at the last position.
     NanLast,
     /// NaNs of both signs, with different payloads.
     Nans,
-    /// Nothing but zeros, -0 and +0.
+    /// Only zeros, -0 and +0.
     Zeros,
-    /// Nothing but -0.
+    /// Only -0.
     NegativeZeros,
     /// One infinity.
     Infinity,
@@ -45,18 +45,18 @@ pub enum Awkward {
     Infinities,
     /// Numbers below the least normal one.
     Subnormal,
-    /// Large numbers that cancel, and small ones that are left.
+    /// Large numbers that cancel, and small ones that remain.
     Cancellation,
     /// The largest number everywhere: any sum of two overflows (integers wrap).
     Largest,
     /// The least number everywhere.
     Lowest,
-    /// Falling numbers: the last one is the least.
+    /// Descending numbers: the last one is the minimum.
     Falling,
 }
 
 impl Awkward {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 14] = [
         Self::NanFirst,
         Self::NanMiddle,
@@ -74,7 +74,7 @@ impl Awkward {
         Self::Falling,
     ];
 
-    /// Those that mean something for `T`.
+    /// Returns the kinds that apply to `T`.
     pub fn of<T: Number>() -> impl Iterator<Item = Self> {
         let integers = [
             Self::Zeros,
@@ -88,15 +88,15 @@ impl Awkward {
             .filter(move |awkward| float::<T>() || integers.contains(awkward))
     }
 
-    /// Whether the product is the same in every order but for rounding: no part of it may overflow or
-    /// vanish unless the whole does.
+    /// Returns whether the product is the same in every order, except for rounding: no part of it may overflow or vanish unless
+    /// the whole does.
     pub fn has_product(self) -> bool {
         !matches!(self, Self::Falling | Self::Cancellation)
     }
 }
 
 impl Data {
-    /// `len` values of this kind; the same in every run.
+    /// Returns `len` values of this kind, the same in every run.
     pub fn values<T: Number>(self, len: usize) -> Vec<T> {
         let mut rng = generator(len as u64);
         match self {
@@ -109,7 +109,7 @@ impl Data {
 }
 
 impl Data {
-    /// How many of the multiplications round that make the product of `len` such values.
+    /// Returns the number of multiplications that round in the product of `len` such values.
     pub fn roundings(self, len: usize) -> usize {
         if self == Self::Factors && len > FEW {
             0
@@ -119,7 +119,7 @@ impl Data {
     }
 }
 
-/// Whether `T` is a float.
+/// Returns whether `T` is a float.
 fn float<T: Number>() -> bool {
     T::ROUNDING > 0.0
 }
@@ -132,7 +132,7 @@ fn spread<T: Number>(rng: &mut StdRng) -> T {
     }
 }
 
-/// Elements up to which the factors of [`factors`] are all sorts of numbers.
+/// The number of elements up to which the factors of [`factors`] are arbitrary numbers.
 const FEW: usize = 5000;
 
 fn factors<T: Number>(rng: &mut StdRng, len: usize) -> Vec<T> {
@@ -147,8 +147,8 @@ fn factors<T: Number>(rng: &mut StdRng, len: usize) -> Vec<T> {
         let factor = |rng: &mut StdRng| sign(rng) * 2.0_f64.powf(rng.random_range(-1.0..1.0));
         return (0..len).map(|_| T::from_real(factor(rng))).collect();
     }
-    // The bound on the error of a product grows with the number of factors, until it says little. So
-    // here every product is exact: signs, and so few powers of two that none of their products overflows.
+    // The bound on the error of a product grows with the number of factors, until it has no use. So every product here is
+    // exact: the factors are signs, and so few powers of two that none of their products overflows.
     let mut values: Vec<T> = (0..len).map(|_| T::from_real(sign(rng))).collect();
     for i in 0..80 {
         let at = rng.random_range(0..len);
@@ -183,7 +183,7 @@ impl Awkward {
             Self::NanMiddle => values[len / 2] = nan,
             Self::NanLast => values[len - 1] = nan,
             Self::Nans => {
-                // All bits of the exponent and the lowest of the mantissa, with and without the sign.
+                // All bits of the exponent and the lowest bit of the mantissa, with and without the sign.
                 let bits = T::bits(infinity);
                 let negative_bits = T::bits(negative_infinity);
                 for at in [len / 3, len / 2, len - 1] {

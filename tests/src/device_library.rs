@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch, PanicMessages};
 
-/// The variable that names a folder with that PTX, `sm_75.ptx` and so on, for machines that cannot build it.
+/// The variable that names a folder with that PTX (`sm_75.ptx` and so on), for machines that cannot build it.
 pub const PTX_DIR: &str = "WARPWRIGHT_DEVICE_TESTS_PTX";
 
 /// Builds the kernels for an architecture, installing the device tools if they are missing.
 ///
 /// # Errors
-/// What the builder reports.
+/// Returns the builder's errors.
 pub fn build(arch: NvvmArch) -> Result<PathBuf, CudaBuilderError> {
     builder("device")
         .arch(arch)
@@ -18,7 +18,7 @@ pub fn build(arch: NvvmArch) -> Result<PathBuf, CudaBuilderError> {
         .build()
 }
 
-/// The builder of a crate of kernels in `cuda_std/tests`, which installs the device tools if they are missing.
+/// Returns the builder of a crate of kernels in `cuda_std/tests`. It installs the device tools if they are missing.
 pub fn builder(crate_of_kernels: &str) -> CudaBuilder {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target =
@@ -28,18 +28,18 @@ pub fn builder(crate_of_kernels: &str) -> CudaBuilder {
         .target_dir(target.join("cuda-builder"))
 }
 
-/// The text of the PTX for an architecture: a file in the folder that [`PTX_DIR`] names, else built now.
+/// Returns the text of the PTX for an architecture: from a file in the folder that [`PTX_DIR`] names, otherwise built now.
 ///
 /// # Panics
-/// If the file cannot be read, or the builder reports an error.
+/// Panics if the file cannot be read, or if the builder returns an error.
 pub fn ptx(arch: NvvmArch) -> String {
     text(&format!("{}.ptx", arch.sm()), || build(arch))
 }
 
-/// [`ptx`] of `cuda_std/tests/programs`, for the oldest architecture, with these messages.
+/// Returns the PTX of `cuda_std/tests/programs` as [`ptx`] does, for the oldest architecture, with these panic messages.
 ///
 /// # Panics
-/// As `ptx`.
+/// Panics as [`ptx`] does.
 pub fn programs(messages: PanicMessages) -> String {
     let name = format!("programs-{messages:?}.ptx").to_lowercase();
     text(&name, || {

@@ -1,4 +1,4 @@
-//! The executors that the tests run on: the CPU always, and every CUDA device that the library supports.
+//! The executors of the tests: always the CPU, and every CUDA device that the library supports.
 
 use std::sync::OnceLock;
 
@@ -20,13 +20,13 @@ pub enum Executor {
 }
 
 impl Executor {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Cpu, Self::Cuda];
 
-    /// The devices of this kind.
+    /// Returns the devices of this kind.
     ///
     /// # Panics
-    /// If there must be a CUDA device and there is none, or if one does not open.
+    /// Panics if a CUDA device is required and there is none, or if one does not open.
     pub fn devices(self) -> &'static [Device] {
         static CPU: OnceLock<[Device; 1]> = OnceLock::new();
         match self {
@@ -36,18 +36,18 @@ impl Executor {
     }
 }
 
-/// The CPU executor with every check on, unless the environment asks for something else.
+/// Returns the CPU executor with every check on, unless the environment sets other checks.
 ///
 /// # Panics
-/// If it asks for what there is not.
+/// Panics if the environment's value is invalid.
 pub fn cpu() -> Device {
     Device::cpu_with(checked())
 }
 
-/// [`cpu`], with this order of blocks and lanes.
+/// Returns [`cpu`] with this order of blocks and lanes.
 ///
 /// # Panics
-/// As [`cpu`].
+/// Panics as [`cpu`] does.
 pub fn cpu_in(order: Order) -> Device {
     Device::cpu_with(checked().order(order))
 }
@@ -62,7 +62,7 @@ fn cuda() -> &'static [Device] {
     let found = CUDA.get_or_init(|| {
         let mut devices = Vec::new();
         for info in Device::list() {
-            // The library's kernels need 7.5, and it says so of older devices.
+            // The library's kernels need 7.5, and it refuses older devices.
             if info.compute_capability < Some((7, 5)) {
                 continue;
             }
@@ -88,19 +88,19 @@ fn cuda() -> &'static [Device] {
     }
 }
 
-/// Whether the absence of a CUDA device is a failure.
+/// Returns whether the absence of a CUDA device is a failure.
 fn required() -> bool {
     std::env::var_os(REQUIRE_CUDA).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Every device: the CPU first. One CUDA case is left out where there is no CUDA device.
+/// Returns every device, the CPU first. Without a CUDA device, one CUDA case is counted as left out.
 pub fn all() -> impl Iterator<Item = &'static Device> {
     leave_out(usize::from(Executor::Cuda.devices().is_empty()));
     Executor::ALL.into_iter().flat_map(Executor::devices)
 }
 
-/// Notes that `cases` cases were left out because there is no CUDA device. The process tells how many
-/// there were when it ends, whatever its tests print.
+/// Records that `cases` cases were left out because there is no CUDA device. The process prints the total when it ends,
+/// whatever its tests print.
 pub fn leave_out(cases: usize) {
     left_out::note(cases, "CUDA", &no_device());
 }

@@ -1,18 +1,18 @@
-//! Exact sums of floats: a fixed-point number with a place for every bit that an `f64` can have.
+//! Exact sums of floats, as a fixed-point number with a place for every bit that an `f64` can have.
 
-/// Bits of a limb that are used; the rest takes carries.
+/// The bits of a limb that are used; the others take carries.
 const LIMB: u32 = 32;
-/// The place of the least bit, that of the least subnormal number.
+/// The exponent of the lowest bit, that of the least subnormal number.
 const LEAST: i32 = -1074;
-/// Limbs from there to 2^1024, and room for 2^63 addends.
+/// The number of limbs from there to 2^1024, with room for 2^63 addends.
 const LIMBS: usize = (1024 + 64 + 1074) / LIMB as usize + 2;
 
 /// A sum without rounding.
 #[derive(Debug, Clone)]
 pub struct Exact {
-    /// Two's complement in all, each limb to be multiplied by its power of 2^32.
+    /// The limbs, in two's complement as a whole. Each is multiplied by its power of 2^32.
     limbs: [i64; LIMBS],
-    /// Addends since the carries were passed on.
+    /// The number of addends since the carries were propagated.
     pending: u32,
 }
 
@@ -29,7 +29,7 @@ impl Exact {
     /// Adds a number.
     ///
     /// # Panics
-    /// If it is an infinity or a NaN.
+    /// Panics if it is an infinity or a NaN.
     pub fn add(&mut self, value: f64) {
         assert!(value.is_finite(), "{value} has no place in an exact sum");
         let bits = value.to_bits();
@@ -58,14 +58,14 @@ impl Exact {
         other.carry();
         self.carry();
         for (limb, part) in self.limbs.iter_mut().zip(other.limbs) {
-            // Below 2^32 times less than 2^30, but for the highest, which is small.
+            // Each is below 2^32 times 2^30, except for the highest, which is small.
             *limb += part * i64::from(times);
         }
         assert!(times < 1 << 30, "{times} times is too often");
         self.carry();
     }
 
-    /// Passes carries on: every limb but the highest is then from 0 to 2^32 - 1.
+    /// Propagates carries. Every limb except the highest is then from 0 to 2^32 - 1.
     fn carry(&mut self) {
         let mut carry = 0;
         for limb in &mut self.limbs[..LIMBS - 1] {
@@ -77,17 +77,17 @@ impl Exact {
         self.pending = 0;
     }
 
-    /// The distance from `value`, to about 2^-30 of itself.
+    /// Returns the distance from `value`, with a relative error of about 2^-30.
     ///
     /// # Panics
-    /// If `value` is an infinity or a NaN.
+    /// Panics if `value` is an infinity or a NaN.
     pub fn distance(&self, value: f64) -> f64 {
         let mut rest = self.clone();
         rest.add(-value);
         rest.approximate().abs()
     }
 
-    /// The sum, rounded somehow: right to about 2^-30 of itself, 0 for 0.
+    /// Returns the sum with a relative error of about 2^-30; 0 for 0.
     pub fn approximate(&self) -> f64 {
         let mut sum = self.clone();
         sum.carry();
@@ -102,7 +102,7 @@ impl Exact {
             .enumerate()
             .rev()
             .fold(0.0, |total, (i, limb)| {
-                // In two steps: the factor alone may lie beyond what an `f64` can be.
+                // The factor is applied in two steps, because alone it may exceed the range of `f64`.
                 let place = i as i32 * LIMB as i32 + LEAST;
                 let half = place / 2;
                 total + *limb as f64 * 2.0_f64.powi(half) * 2.0_f64.powi(place - half)
@@ -111,7 +111,7 @@ impl Exact {
     }
 }
 
-/// The exact sum, and that of the magnitudes.
+/// Returns the exact sum, and that of the magnitudes.
 pub fn sums(values: impl Iterator<Item = f64>) -> (Exact, Exact) {
     let (mut sum, mut magnitude) = (Exact::default(), Exact::default());
     for value in values {

@@ -1,26 +1,26 @@
-//! What tests leave out because the machine lacks something: counted, and told when the process ends.
+//! Counts the cases that tests leave out because the machine lacks something, and prints the counts when the process ends.
 
 use std::{
     io::Write as _,
     sync::{Mutex, PoisonError},
 };
 
-/// How many cases of what, and why.
+/// The number of cases, their kind, and the reason.
 type Note = (u64, &'static str, String);
 
 static NOTES: Mutex<Vec<Note>> = Mutex::new(Vec::new());
 
-/// Notes that `cases` cases about `what` were left out, and why. The process tells how many there were when it ends,
-/// whatever its tests print.
+/// Records that `cases` cases about `what` were left out, and the reason. The process prints the total when it ends, whatever
+/// its tests print.
 pub fn note(cases: usize, what: &'static str, why: &str) {
     unsafe extern "C" {
-        /// C's: calls `function` when the process ends.
+        /// C's `atexit`: calls `function` when the process ends.
         safe fn atexit(function: extern "C" fn()) -> core::ffi::c_int;
     }
     extern "C" fn tell() {
         let notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes.iter() {
-            // There is nobody to tell that standard error is closed.
+            // If standard error is closed, the error cannot be reported.
             let _ = std::io::stderr().write_all(line(note).as_bytes());
         }
     }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn cases_of_one_reason_are_counted_together() {
-        // Told at the end of this test program too, where it says what it is.
+        // This test program prints the note at its end, too, so the text identifies it.
         const WHAT: &str = "make-believe";
         for (cases, why) in [
             (2, "a test of this note"),

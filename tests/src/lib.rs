@@ -1,9 +1,8 @@
-//! What the workspace's tests share: the executors that there are, the cases, the oracles, and the rules
-//! by which a result is compared with what it should be.
+//! The shared parts of the workspace's tests: the executors, the cases, the oracles, and the rules for comparing a result with
+//! the expected one.
 //!
-//! A test takes its problems from [`cases`], which reads the catalogue: a variant that is added there is
-//! tested without another line here. An element type has to be added to
-//! [`for_each_number`], and `tests/catalogue.rs` fails until it is.
+//! A test takes its problems from [`cases`], which reads the catalogue: a new variant is tested without further changes. A new
+//! element type must be added to [`for_each_number`]; `tests/catalogue.rs` fails until it is.
 
 pub mod axis;
 pub mod cases;

@@ -1,4 +1,4 @@
-//! The element types of the reductions, as the oracles see them.
+//! The element types of the reductions, for the oracles.
 
 use std::fmt::Debug;
 
@@ -9,14 +9,14 @@ use crate::oracle::{self, Total};
 
 /// An element type of the reductions.
 pub trait Number: Reducible + Debug {
-    /// Its name in the kernels' names.
+    /// The type's name in the kernels' names.
     const NAME: &'static str;
-    /// Half the distance from 1 to the next number of the type that sums are accumulated in: the largest
-    /// relative error of one rounding. 0 for integers, whose sums are exact.
+    /// Half the distance from 1 to the next number of the type in which sums are accumulated: the largest relative error of one
+    /// rounding. 0 for integers, whose sums are exact.
     const ROUNDING: f64;
-    /// The largest finite number of the type that sums are accumulated in.
+    /// The largest finite number of the type in which sums are accumulated.
     const LARGEST: f64;
-    /// The least positive number of that type, subnormal ones included; 0 for integers.
+    /// The least positive number of that type, including subnormal ones; 0 for integers.
     const SMALLEST: f64;
 
     /// The least finite element.
@@ -24,34 +24,34 @@ pub trait Number: Reducible + Debug {
     /// The greatest finite element.
     const GREATEST: Self;
 
-    /// The value; exact but for integers beyond 2^53.
+    /// Returns the value. It is exact, except for integers beyond 2^53.
     fn real(self) -> f64;
 
-    /// The nearest element to `value`; integers cut off what follows the point.
+    /// Returns the nearest element to `value`; integers truncate.
     fn from_real(value: f64) -> Self;
 
-    /// The element of these low bits.
+    /// Returns the element with these low bits.
     fn from_low_bits(bits: u64) -> Self;
 
-    /// Its bits, as [`from_low_bits`](Self::from_low_bits) takes them.
+    /// Returns the bits, as [`from_low_bits`](Self::from_low_bits) takes them.
     fn bits(self) -> u64;
 
-    /// Whether it is a NaN.
+    /// Returns whether it is a NaN.
     fn is_nan(self) -> bool;
 
-    /// Whether it lies below `other`; -0 lies below +0, and a NaN nowhere.
+    /// Returns whether it is less than `other`; -0 is less than +0, and the result is false for a NaN.
     fn below(self, other: Self) -> bool;
 
-    /// The sum of `values`.
+    /// Returns the sum of `values`.
     fn exact_sum(values: &[Self]) -> Total;
 
-    /// The sum of `values` for their mean: of integers it does not wrap.
+    /// Returns the sum of `values` for their mean; it does not wrap for integers.
     fn whole_sum(values: &[Self]) -> Total;
 
-    /// The product of `values`.
+    /// Returns the product of `values`.
     fn exact_product(values: &[Self]) -> Total;
 
-    /// A sum or product that the library gave.
+    /// Converts a sum or product from the library.
     fn total(sum: Self::Sum) -> Total;
 }
 
@@ -94,7 +94,7 @@ macro_rules! integers {
             }
             fn exact_product(values: &[Self]) -> Total {
                 let product = values.iter().fold(1_i128, |product, value| {
-                    // The low 64 bits of a product depend on the low 64 bits of its factors alone.
+                    // The low 64 bits of a product depend only on the low 64 bits of its factors.
                     i128::from(product.wrapping_mul(i128::from(*value)) as $sum)
                 });
                 Total::Integer(product)

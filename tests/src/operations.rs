@@ -1,4 +1,4 @@
-//! All that the library can be asked for, each with every variant there is: for tests of what goes wrong.
+//! All operations of the library, each with every variant, for tests of failures.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -17,17 +17,17 @@ use crate::cases;
 
 type Run = Box<dyn Fn(&Device) -> Result<u64> + Send + Sync>;
 
-/// Something that the library is asked for. It gives a number that depends on every bit of the result.
+/// An operation of the library. It returns a number that depends on every bit of the result.
 pub struct Operation {
-    /// Its family and variant, or what it does.
+    /// The family and variant, or a description.
     pub name: String,
-    /// Does it, from input on the host to output on the host, and gives back all that it took.
+    /// Runs the operation from input on the host to output on the host, and releases everything that it allocated.
     pub run: Run,
-    /// Whether it is the first choice of a family.
+    /// Whether it is the default variant of a family.
     pub is_best: bool,
 }
 
-/// Elements of an input.
+/// The number of elements of an input.
 const LEN: usize = 3000;
 
 fn floats() -> Vec<f32> {
@@ -50,7 +50,7 @@ fn read<T: warpwright::Element>(vector: &Vector<T>) -> Result<u64> {
     Ok(bits(&vector.to_vec()?))
 }
 
-/// All of them.
+/// Returns all operations.
 pub fn all() -> Vec<Operation> {
     let mut all = families();
     all.extend(buffers());
@@ -144,7 +144,7 @@ fn buffers() -> Vec<Operation> {
             let mut sum = sum.prepare(Operator::Sum)?;
             sum.enqueue()?;
             drop(other);
-            // Given back while the work may be under way.
+            // The matrix is freed while the work may still be running.
             let turned = device.transpose(&device.upload_matrix(&words(), 1, LEN)?)?;
             Ok(format!("{:?}", sum.finish()?).len() as u64 ^ read(turned.as_vector())?)
         }),
@@ -163,7 +163,7 @@ fn buffers() -> Vec<Operation> {
     ]
 }
 
-/// The library's own PTX as a user's.
+/// Loads the library's own PTX as a user's module.
 fn ptx(family: &str) -> Result<Module> {
     Module::from_ptx(match family {
         "transpose" => include_str!("../../host/ptx/sm_75/transpose.ptx"),
@@ -189,7 +189,7 @@ fn modules() -> Vec<Operation> {
             };
             for _ in 0..2 {
                 let args = (&input, &mut output, width, height);
-                // SAFETY: both have `width * height` elements; the grid has a block per tile.
+                // SAFETY: both arrays have `width * height` elements, and the grid has a block per tile.
                 unsafe { device.launch::<TransposeNaive<u32>>(&module, config, args)? };
             }
             read(&output)
@@ -204,7 +204,7 @@ fn modules() -> Vec<Operation> {
     ]
 }
 
-/// The names of the families that something is asked of.
+/// Returns the number of families that the operations cover.
 pub fn asked(operations: &[Operation]) -> usize {
     let families = warpwright::families().iter();
     families
@@ -221,10 +221,10 @@ pub fn asked(operations: &[Operation]) -> usize {
         .count()
 }
 
-/// Each family's operation, asked of `here` with arguments that live `there`.
+/// Runs each family's operation on `here` with arguments on the device `there`.
 ///
 /// # Errors
-/// If the arguments cannot be made.
+/// Returns an error if the arguments cannot be made.
 pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<()>)>> {
     let vector = there.upload(&floats())?;
     let words = there.upload(&words())?;
@@ -251,7 +251,7 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
             let (input, mut output) = (there.zeros::<u32>(16)?, here.zeros::<u32>(16)?);
             let config = LaunchConfig::linear(1, 256);
             let args = (&input, &mut output, 4_usize, 4_usize);
-            // SAFETY: it is refused; the shapes fit.
+            // SAFETY: the launch is refused; the shapes are valid.
             unsafe { here.launch::<TransposeNaive<u32>>(&module, config, args) }
         }),
     ])

@@ -1,23 +1,23 @@
-//! What the right results are, by plain loops in `f64` and `i128` that share nothing with the kernels.
+//! The right results, by plain loops in `f64` and `i128` that are independent of the kernels.
 
 use crate::number::Number;
 
 /// A sum or product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Total {
-    /// Of integers, wrapped to 64 bits.
+    /// A result of integers, wrapped to 64 bits.
     Integer(i128),
-    /// Of floats.
+    /// A result of floats.
     Real {
-        /// The value, to about twice the precision of `f64` before the last rounding.
+        /// The value, with about twice the precision of `f64` before the last rounding.
         value: f64,
         /// The sum of the magnitudes; for a product, the magnitude of the value.
         magnitude: f64,
     },
 }
 
-/// The sum of floats. NaN where there is a NaN or both infinities; else the infinity that there is; else
-/// the finite sum, by Neumaier's compensated summation (1974).
+/// Returns the sum of floats. It is NaN if there is a NaN or both infinities, an infinity if there is one, and otherwise the
+/// finite sum, by Neumaier's compensated summation (1974).
 pub fn real_sum(values: impl Iterator<Item = f64>) -> Total {
     let (mut sum, mut lost, mut magnitude, mut special) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
     for value in values {
@@ -42,7 +42,7 @@ pub fn real_sum(values: impl Iterator<Item = f64>) -> Total {
     Total::Real { value, magnitude }
 }
 
-/// `sum / len`, rounded once: by long division, bit after bit.
+/// Returns `sum / len`, rounded once, by binary long division.
 pub fn exact_quotient(sum: i128, len: usize) -> f64 {
     let divisor = len as u128;
     let (mut quotient, mut rest) = {
@@ -60,8 +60,8 @@ pub fn exact_quotient(sum: i128, len: usize) -> f64 {
     if sum < 0 { -value } else { value }
 }
 
-/// The product of floats, with the sign that every order of multiplications gives. The exponent is kept
-/// apart, so that only the result overflows or underflows, and the roundings are compensated.
+/// Returns the product of floats, with the sign that every order of multiplications gives. The exponent is kept separately, so
+/// that only the result overflows or underflows, and the roundings are compensated.
 pub fn real_product(values: impl Iterator<Item = f64>) -> Total {
     let (mut product, mut lost, mut exponent) = (1.0_f64, 0.0_f64, 0_i64);
     for value in values {
@@ -76,7 +76,7 @@ pub fn real_product(values: impl Iterator<Item = f64>) -> Total {
     // Adding would lose the sign of -0, and the infinity.
     let rounded = product != 0.0 && product.is_finite();
     let mut value = if rounded { product + lost } else { product };
-    // In steps, so that no power of two overflows on the way to a result that does not.
+    // The scaling is done in steps, so that no power of two overflows on the way to a result that does not.
     while exponent != 0 {
         let step = exponent.clamp(-1000, 1000);
         value *= power_of_two(step);
@@ -91,7 +91,8 @@ pub fn real_product(values: impl Iterator<Item = f64>) -> Total {
     }
 }
 
-/// `value` as a number from 1 to 2 (or what has no exponent: 0, infinity, NaN) and a power of two.
+/// Splits `value` into a number from 1 to 2 and a power of two. Values without an exponent (0, infinity, NaN) are returned as
+/// they are.
 fn split(value: f64) -> (f64, i64) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);
@@ -107,13 +108,13 @@ fn split(value: f64) -> (f64, i64) {
     )
 }
 
-/// 2 to the power of `exponent`, from -1022 to 1023.
+/// Returns 2 to the power of `exponent`, from -1022 to 1023.
 fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The least or the greatest element and its position: the first NaN if there is one, else of equal
-/// elements the first; -0 lies below +0. None for no elements.
+/// Returns the minimum or the maximum and its position: the first NaN if there is one, otherwise the first of equal elements.
+/// -0 is less than +0. Returns `None` without elements.
 pub fn extreme<T: Number>(values: &[T], least: bool) -> Option<(u64, T)> {
     let mut best: Option<(u64, T)> = None;
     for (i, value) in values.iter().enumerate() {
@@ -131,7 +132,7 @@ pub fn extreme<T: Number>(values: &[T], least: bool) -> Option<(u64, T)> {
     best
 }
 
-/// The sum of the products of pairs, as [`real_sum`] sums: each product comes with its own rounding error.
+/// Returns the sum of the products of pairs, computed like [`real_sum`]: each product comes with its own rounding error.
 pub fn real_dot(pairs: impl Iterator<Item = (f64, f64)>) -> Total {
     real_sum(pairs.flat_map(|(a, b)| {
         let product = a * b;
@@ -144,7 +145,7 @@ pub fn real_dot(pairs: impl Iterator<Item = (f64, f64)>) -> Total {
     }))
 }
 
-/// The transpose of the `height` x `width` row-major matrix `values`.
+/// Returns the transpose of the `height` x `width` row-major matrix `values`.
 pub fn transpose<T: Copy>(values: &[T], height: usize, width: usize) -> Vec<T> {
     assert_eq!(values.len(), height * width);
     let mut transposed = Vec::with_capacity(values.len());
@@ -156,7 +157,7 @@ pub fn transpose<T: Copy>(values: &[T], height: usize, width: usize) -> Vec<T> {
     transposed
 }
 
-/// How often each of the numbers `0..bins` comes, and how many values are none of them.
+/// Returns the count of each of the numbers `0..bins`, and the number of other values.
 pub fn histogram(values: impl Iterator<Item = u64>, bins: usize) -> (Vec<u64>, u64) {
     let (mut counts, mut outside) = (vec![0; bins], 0);
     for value in values {
@@ -173,9 +174,9 @@ pub fn histogram(values: impl Iterator<Item = u64>, bins: usize) -> (Vec<u64>, u
 
 macro_rules! range_bins {
     ($($name:ident: $ty:ty;)*) => { $(
-        /// The bin of `value` where `bins` bins divide `low ..= high`, as the operation documents it: the
-        /// integer part of `(value - low) * (bins / (high - low))` in the values' type, the last bin for
-        /// what comes to more; none outside of the range and for a NaN.
+        /// Returns the bin of `value` if `bins` bins divide `low ..= high`, as the operation documents it: the integer part of
+        /// `(value - low) * (bins / (high - low))` in the values' type, at most the last bin. Returns `None` outside of the
+        /// range and for a NaN.
         pub fn $name(value: $ty, bins: usize, low: $ty, high: $ty) -> Option<usize> {
             if value.is_nan() || value < low || value > high {
                 return None;

@@ -10,7 +10,7 @@ use std::{
 
 use system::folder;
 
-/// What a user's environment has not, or need not have.
+/// Variables that a user's environment does not have, or need not have.
 const NOT_A_USERS: &[&str] = &[
     "CUDA_HOME",
     "CUDA_LIBRARY_PATH",
@@ -23,12 +23,13 @@ const NOT_A_USERS: &[&str] = &[
     "RUSTFLAGS",
 ];
 
-/// Cargo with settings by which the library is compiled sooner and runs slower, and without those of this workspace and of a
-/// CUDA toolkit. They are the same for all projects, and so is the target folder, in the tests' folder `temporary`
-/// (`CARGO_TARGET_TMPDIR`): what one has built serves the others.
+/// Returns a cargo command with settings that compile the library faster and make it slower, without the variables of this
+/// workspace and of a CUDA toolkit. The settings are the same for all projects, and so is the target folder, in the tests'
+/// folder `temporary` (`CARGO_TARGET_TMPDIR`), so that projects share build results.
 pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
     let mut command = Command::new(program);
-    // The library's own kernels, of which these projects run few and on little. Their own keep their profile.
+    // These are the library's own kernels, of which these projects run few, on small inputs. The projects' own kernels keep
+    // their profile.
     for package in ["warpwright", "warpwright-gpu"] {
         command.arg(format!(
             "--config=profile.dev.package.{package}.opt-level=0"
@@ -44,7 +45,7 @@ pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
     command
 }
 
-/// A crate in the folder for temporary files, with `warpwright` by its path; it is removed with the value.
+/// A crate in the folder for temporary files that depends on `warpwright` by its path. Dropping the value removes the crate.
 #[derive(Debug)]
 pub struct Package {
     folder: PathBuf,
@@ -53,10 +54,10 @@ pub struct Package {
 }
 
 impl Package {
-    /// A program of the text `main`. `options` stand behind the library's path, `dependencies` below it.
+    /// Makes a program with the text `main`. `options` follow the library's path, and `dependencies` are further lines.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// Panics if it cannot be written.
     pub fn new(
         temporary: &'static str,
         name: &str,
@@ -66,7 +67,7 @@ impl Package {
     ) -> Self {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let workspace = tests.parent().unwrap();
-        // The same folder in every run of this workspace, so that what was built is not built again.
+        // The folder is the same in every run of this workspace, so that builds are reused.
         let mut hasher = DefaultHasher::new();
         workspace.hash(&mut hasher);
         let folder = folder::temporary(&format!("{name}-{:016x}", hasher.finish()));
@@ -76,7 +77,7 @@ impl Package {
             folder.display()
         );
         let _ = fs::remove_dir_all(&folder);
-        // Nobody else can put anything there: it is built and run.
+        // The folder is private, because its contents are built and run.
         let folder = folder::private(&folder).unwrap();
         fs::create_dir(folder.join("src")).unwrap();
         let library = workspace.join("host");
@@ -89,15 +90,15 @@ impl Package {
         );
         fs::write(folder.join("Cargo.toml"), manifest).unwrap();
         fs::write(folder.join("src/main.rs"), main).unwrap();
-        // The versions that the workspace has, so that nothing has to be looked up.
+        // The versions of the workspace, so that nothing must be resolved.
         fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
         Self { folder, temporary }
     }
 
-    /// Builds and runs it, with what `settings` adds to cargo's environment, and gives what it prints.
+    /// Builds and runs the program, with the additions of `settings` to cargo's environment, and returns its output.
     ///
     /// # Panics
-    /// If one or the other fails.
+    /// Panics if the build or the run fails.
     pub fn run(&self, settings: impl FnOnce(&mut Command) -> &mut Command) -> String {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
         let mut command = cargo(program, self.temporary);
@@ -113,7 +114,7 @@ impl Package {
 
 impl Drop for Package {
     fn drop(&mut self) {
-        // What is left in the folder for temporary files does no harm.
+        // Files left in the temporary folder do no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,7 +1,7 @@
 //! Reductions along an axis of a matrix.
 //!
-//! Sums are checked on whole numbers, so that floats must be exact too and a value that was left out or taken
-//! twice is always seen. The rounding of float sums is checked on fractions, against its bound.
+//! Sums are checked with whole numbers. Floats must then be exact too, and an element that is missing or added twice is always
+//! noticed. The rounding of float sums is checked with fractions, against its bound.
 
 use rayon::prelude::*;
 use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
@@ -14,7 +14,7 @@ use crate::{
     with_variant, within,
 };
 
-/// Heights and widths around the sides of tiles and chunks, unaligned ones, and none.
+/// Heights and widths near the sides of tiles and chunks, unaligned ones, and zero.
 const SHAPES: [(usize, usize); 17] = [
     (0, 0),
     (0, 7),
@@ -48,30 +48,30 @@ const LARGE: [(usize, usize); 9] = [
     (3_000_017, 1),
 ];
 
-/// What is reduced.
+/// The kind of values of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Data {
-    /// Values for which the operator's result is exact; for comparisons NaNs among them.
+    /// Values for which the operator's result is exact. Those for comparisons include NaN.
     Exact,
     /// Fractions, whose sums are rounded.
     Fractions,
 }
 
-/// A reduction of each column or row of some rows of a matrix.
+/// A reduction of each column or row of a range of rows of a matrix.
 #[derive(Clone)]
 pub struct AxisReduction<T> {
     axis: Axis,
     operator: AxisOperator,
     height: usize,
     width: usize,
-    /// Elements before the matrix.
+    /// The elements before the matrix in its allocation.
     before: usize,
     data: Data,
     make: Make<T>,
 }
 
 impl<T: Number> AxisReduction<T> {
-    /// One of a whole matrix.
+    /// Makes the reduction of a whole matrix.
     pub fn new(
         axis: Axis,
         operator: AxisOperator,
@@ -79,7 +79,7 @@ impl<T: Number> AxisReduction<T> {
         data: Data,
     ) -> Self {
         let from_hash = match (data, operator) {
-            // Multiples of a power of two, of which a million add up without an error in f64.
+            // Multiples of a power of two, of which f64 adds a million without an error.
             (Data::Fractions, _) => {
                 |hash: u64| T::from_f64((hash % 65_537) as f64 / 65_536.0 - 0.25)
             }
@@ -100,13 +100,13 @@ impl<T: Number> AxisReduction<T> {
         }
     }
 
-    /// The same of other values, which are what the data says.
+    /// Returns the same reduction with other values, which must match its [`Data`].
     #[must_use]
     pub fn of(self, make: Make<T>) -> Self {
         Self { make, ..self }
     }
 
-    /// The same of a matrix behind so many elements.
+    /// Returns the same reduction of a matrix that starts after `elements` elements of its allocation.
     #[must_use]
     pub fn behind(self, elements: usize) -> Self {
         let before = elements;
@@ -114,14 +114,14 @@ impl<T: Number> AxisReduction<T> {
     }
 }
 
-/// Results, of whatever the operator gives.
+/// The results of a reduction, by the kind of its operator.
 #[derive(Debug)]
 pub enum Answer<T: AxisReducible> {
-    /// Sums.
+    /// The sums.
     Sums(Vec<T::Sum>),
-    /// Means.
+    /// The means.
     Means(Vec<f64>),
-    /// Elements.
+    /// The elements.
     Elements(Vec<T>),
 }
 
@@ -135,16 +135,16 @@ impl<T: AxisReducible> Bits for Answer<T> {
     }
 }
 
-/// What the oracle says of each result.
+/// The expected results, from the oracle.
 #[derive(Debug)]
 pub enum Truth {
-    /// Sums that are exact, but for integers that wrap.
+    /// Exact sums; those of integers wrap.
     Whole(Vec<i128>),
-    /// Sums or means of fractions, and the most that a result may be away.
+    /// Sums or means of fractions, each with the error bound of a result.
     Real(Vec<(f64, f64)>),
-    /// Means that are exact but for the division.
+    /// Means that are exact except for the division.
     Means(Vec<f64>),
-    /// The ranks of elements; none for a NaN.
+    /// The ranks of elements; `None` for a NaN.
     Ranks(Vec<Option<i128>>),
 }
 
@@ -154,7 +154,7 @@ impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
         self.make.values(len, 12, set)
     }
 
-    /// The elements of one result.
+    /// Returns the number of elements of one result.
     fn along(&self) -> usize {
         match self.axis {
             Axis::Columns => self.height,
@@ -162,8 +162,8 @@ impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
         }
     }
 
-    /// Roundings that an element passes at most on its way to a sum, in units of the type of sums: the library adds `f32`
-    /// in `f64` but for the last 258 steps.
+    /// Returns the maximum number of roundings that an element undergoes on its way to a sum, in units of the sums' type. The
+    /// library adds `f32` in `f64`, except for the last 258 steps.
     fn roundings(&self) -> f64 {
         match size_of::<T>() {
             4 => 258.0,
@@ -171,10 +171,10 @@ impl<T: Number + AxisReducible<Sum: Total>> AxisReduction<T> {
         }
     }
 
-    /// Whether these are the right results.
+    /// Checks the results.
     ///
     /// # Errors
-    /// The first wrong one.
+    /// Returns the first wrong one.
     pub fn check(truth: &Truth, answer: &Answer<T>) -> Verdict {
         match (truth, answer) {
             (Truth::Whole(sums), Answer::Sums(found)) => each(found, sums.len(), |at, found| {
@@ -298,7 +298,7 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
                 let mean = |sum: i128| sum as f64 / self.along() as f64;
                 Truth::Means(sums().into_iter().map(mean).collect())
             }
-            // The greatest key; a NaN has the greatest of all.
+            // The greatest key, which is that of a NaN if there is one.
             (AxisOperator::Max, _) => {
                 let key = |value: T| Some(value.rank().unwrap_or(i128::MAX));
                 let found = matrix.fold(None, |best, value| better(best, key(value)), better);
@@ -323,7 +323,7 @@ impl<T: Number + AxisReducible<Sum: Total>> Problem for AxisReduction<T> {
     }
 }
 
-/// A matrix on the host, whose columns or rows are folded.
+/// A matrix on the host whose columns or rows are reduced.
 struct Values<'a, T> {
     values: &'a [T],
     width: usize,
@@ -363,7 +363,7 @@ impl<T: Copy + Sync> Values<'_, T> {
     }
 }
 
-/// What there is to reduce along columns.
+/// The family `columns`.
 pub const COLUMNS: Family = Family {
     name: "columns",
     checks: |scale| checks(Axis::Columns, scale),
@@ -374,7 +374,7 @@ pub const COLUMNS: Family = Family {
     same_everywhere: false,
 };
 
-/// What there is to reduce along rows.
+/// The family `rows`.
 pub const ROWS: Family = Family {
     name: "rows",
     checks: |scale| checks(Axis::Rows, scale),
@@ -384,7 +384,7 @@ pub const ROWS: Family = Family {
     ..COLUMNS
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(axis: Axis, scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, axis, scale);
@@ -402,13 +402,13 @@ fn of_type<T: Number + AxisReducible<Sum: Total>>(
     scale: Scale,
 ) {
     let mut shapes: Vec<_> = SHAPES.map(|shape| (shape, 0)).to_vec();
-    // The first element is not aligned for wide loads.
+    // The first element of these is not aligned for wide loads.
     shapes.extend([((40, 131), 131), ((1300, 7), 21)]);
     shapes.extend(scale.pick(&[][..], &LARGE).iter().map(|shape| (*shape, 0)));
     for (shape, before) in shapes {
         let mut add = |operator, data| {
             let problem = AxisReduction::<T>::new(axis, operator, shape, data);
-            // No elements have a sum and nothing else.
+            // Only sums exist without elements.
             let any = problem.along() > 0;
             if any || (operator, data) == (AxisOperator::Sum, Data::Exact) {
                 all.push(Workload::new(problem.behind(before)));
@@ -423,8 +423,8 @@ fn of_type<T: Number + AxisReducible<Sum: Total>>(
     }
 }
 
-/// What the variants are timed with: sums of `u8` of a square matrix, and of `f32` of a square one, a tall one and
-/// a wide one.
+/// Returns the problems that the variants are timed with: sums of `u8` of a square matrix, and of `f32` of a square, a tall and
+/// a wide matrix.
 fn timings(axis: Axis, size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
     let (square, long, short) = ((side, side), side * 8, (side / 16).max(1));

@@ -2,13 +2,13 @@ use std::fmt::Debug;
 
 use rayon::prelude::*;
 
-/// Whether an answer is right, or what is wrong with it.
+/// The result of a check: `Ok`, or what is wrong with an answer.
 pub type Verdict = Result<(), String>;
 
-/// Whether two lists of results are equal, element by element.
+/// Checks that two lists of results are equal, element by element.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn equal<T: PartialEq + Debug + Sync>(found: &[T], expected: &[T]) -> Verdict {
     each(found, expected.len(), |at, found| {
         let expected = &expected[at];
@@ -16,7 +16,7 @@ pub fn equal<T: PartialEq + Debug + Sync>(found: &[T], expected: &[T]) -> Verdic
     })
 }
 
-/// Whether there are as many results as expected, and `wrong` finds nothing wrong with one of them.
+/// Checks that there are as many results as expected, and that `wrong` finds no fault in any of them.
 pub(crate) fn each<T: Sync>(
     found: &[T],
     expected: usize,
@@ -32,10 +32,10 @@ pub(crate) fn each<T: Sync>(
     wrong.map_or(Ok(()), Err)
 }
 
-/// Whether a number is within a bound of the expected one; a NaN is not.
+/// Checks that a number is within a bound of the expected one. NaN never is.
 ///
 /// # Errors
-/// The three numbers.
+/// Returns the three numbers.
 pub fn within(found: f64, expected: f64, bound: f64) -> Verdict {
     if (found - expected).abs() <= bound {
         return Ok(());

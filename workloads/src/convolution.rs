@@ -1,4 +1,4 @@
-//! Convolutions: to the bit, in the order that the library promises.
+//! Convolutions, compared bit by bit, because the library specifies the order of the sums.
 
 use rayon::prelude::*;
 use warpwright::ops::convolution::Convolvable;
@@ -10,7 +10,7 @@ use crate::{
     Family, Number, Prepared, Problem, Scale, Verdict, Workload, equal, prepared, with_variant,
 };
 
-/// Heights and widths: none, around a warp's and a block's outputs, and prime.
+/// Heights and widths: zero, near the outputs of a warp and of a block, and prime.
 const SHAPES: [(usize, usize); 14] = [
     (0, 0),
     (0, 7),
@@ -31,7 +31,7 @@ const SHAPES: [(usize, usize); 14] = [
 /// Shapes for a GPU.
 const LARGE: [(usize, usize); 3] = [(1, 5_000_011), (1021, 1013), (70_001, 3)];
 
-/// Widths of masks: even and odd, around chunks, and more than constant memory takes.
+/// The widths of masks: even and odd, near chunks, and too large for constant memory.
 const MASKS: [usize; 12] = [1, 2, 3, 4, 5, 8, 31, 64, 127, 257, 1024, 1500];
 
 const BOUNDARIES: [(Boundary, &str); 3] = [
@@ -40,15 +40,15 @@ const BOUNDARIES: [(Boundary, &str); 3] = [
     (Boundary::Wrap, "wrapped"),
 ];
 
-/// A type of elements.
+/// An element type.
 pub trait Value: Convolvable + Number {
-    /// A weight of a mask of this width.
+    /// Returns a weight for a mask of this width.
     fn weight(hash: u64, width: usize) -> Self::Mask;
-    /// The output for these pairs of weights and values, of which those outside may be none.
+    /// Returns the output for these pairs of weights and values. A value outside of the input may be `None`.
     fn sum(pairs: impl Iterator<Item = (Self::Mask, Option<Self>)>) -> Self;
 }
 
-/// A number from -1 to 1.
+/// Returns a number from -1 to 1.
 fn fraction(hash: u64) -> f64 {
     (hash >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
@@ -75,30 +75,30 @@ values! {
     f64: f64, |sum| sum;
 }
 
-/// A convolution of each of some rows of a matrix, or of a vector.
+/// A convolution of each row of a range of rows of a matrix, or of a vector.
 #[derive(Clone)]
 pub struct Convolution<T: Value> {
-    /// None for a vector.
+    /// The number of rows; `None` for a vector.
     height: Option<usize>,
     width: usize,
     part: Part,
     mask: Vec<T::Mask>,
     boundary: Boundary,
     make: Make<T>,
-    /// Whether each element is compared, however many there are.
+    /// Whether every element is compared, whatever their number.
     all: bool,
 }
 
-/// What the oracle knows of a convolution.
+/// The oracle's data of a convolution.
 pub struct Truth<T> {
     /// The values that are convolved.
     pub values: Vec<T>,
-    /// All elements; without them some are computed when they are compared.
+    /// All expected elements; if `None`, a sample is computed during the comparison.
     expected: Option<Vec<T>>,
 }
 
 impl<T: Value> Convolution<T> {
-    /// One of a vector with a mask of so many weights, and with zeros outside.
+    /// Makes the convolution of a vector with a mask of `weights` weights, with zeros outside.
     pub fn new(len: usize, weights: usize) -> Self {
         Self {
             height: None,
@@ -111,7 +111,7 @@ impl<T: Value> Convolution<T> {
         }
     }
 
-    /// One of each row of a matrix with a mask. Each element is compared, however many there are.
+    /// Makes the convolution of each row of a matrix with a mask. Every element is compared, whatever their number.
     pub fn rows(
         (height, width): (usize, usize),
         mask: Vec<T::Mask>,
@@ -129,7 +129,7 @@ impl<T: Value> Convolution<T> {
         }
     }
 
-    /// One element, by a loop in the order that the library promises.
+    /// Computes one element by a loop, in the order that the library specifies.
     fn element(&self, values: &[T], index: usize) -> T {
         let width = self.width;
         let row = &values[index / width * width..][..width];
@@ -147,29 +147,29 @@ impl<T: Value> Convolution<T> {
         }))
     }
 
-    /// All elements.
+    /// Computes all elements.
     fn elements(&self, values: &[T]) -> Vec<T> {
         let all = (0..values.len()).into_par_iter().with_min_len(1 << 10);
         all.map(|index| self.element(values, index)).collect()
     }
 
-    /// The same with what the boundary says outside.
+    /// Returns the same convolution with another boundary.
     #[must_use]
     pub fn boundary(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }
 
-    /// The mask.
+    /// Returns the mask.
     pub fn mask(&self) -> &[T::Mask] {
         &self.mask
     }
 
-    /// The values of a set, those around the convolved rows too.
+    /// Returns the values of a set, including those around the convolved rows.
     pub fn values(&self, set: usize) -> Vec<T> {
         self.make.values(self.all_rows() * self.width, 8, set)
     }
 
-    /// Rows of the matrix.
+    /// Returns the number of rows of the matrix.
     fn all_rows(&self) -> usize {
         self.part.total(self.height.unwrap_or(1))
     }
@@ -229,7 +229,7 @@ impl<T: Value> Problem for Convolution<T> {
     }
 
     fn truth(&self, set: usize) -> Truth<T> {
-        /// Products up to which every element is computed.
+        /// The maximum number of products for which every element is computed.
         const MOST: usize = 1 << 32;
         let height = self.height.unwrap_or(1);
         let values = self.part.of(self.values(set), height, self.width);
@@ -241,7 +241,7 @@ impl<T: Value> Problem for Convolution<T> {
     }
 
     fn check(&self, truth: &Truth<T>, answer: &Vec<T>) -> Verdict {
-        /// Of elements that are computed here one part in so many is compared.
+        /// One in this many elements is compared if they are computed during the comparison.
         const PARTS: usize = 61;
         const PART: usize = 4096;
         let values = &truth.values;
@@ -260,7 +260,7 @@ impl<T: Value> Problem for Convolution<T> {
     }
 }
 
-/// What there is to convolve.
+/// The family `convolution`.
 pub const FAMILY: Family = Family {
     name: "convolution",
     checks,
@@ -271,7 +271,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: true,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, scale);
@@ -282,7 +282,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
 
 fn of_type<T: Value>(all: &mut Vec<Workload>, scale: Scale) {
     for (at, (height, width)) in scale.all(&SHAPES, &LARGE).into_iter().enumerate() {
-        // Each shape with some of the masks, and each mask with some of the shapes.
+        // Each shape is combined with some of the masks, and each mask with some of the shapes.
         let some = MASKS.into_iter().skip(at % 3).step_by(3);
         for (weights, (boundary, _)) in some.zip(BOUNDARIES.into_iter().cycle().skip(at)) {
             all.push(Workload::new(Convolution::<T> {
@@ -303,8 +303,8 @@ fn of_type<T: Value>(all: &mut Vec<Workload>, scale: Scale) {
     }
 }
 
-/// What the variants are timed with: a vector of `f32` with a narrow mask, for which the memory is the limit, and with
-/// a wide one, for which the arithmetic is near.
+/// Returns the problems that the variants are timed with: a vector of `f32` with a narrow mask, limited by memory, and with a
+/// wide mask, for which arithmetic is close to the limit.
 fn timings(size: usize) -> Vec<Workload> {
     let of = |weights| Workload::new(Convolution::<f32>::new(size, weights));
     vec![of(5), of(63)]

@@ -1,22 +1,22 @@
 use crate::{Scale, Workload};
 use crate::{axis, convolution, gemm, histogram, map, random, reduce, transpose};
 
-/// What there is to compute of one family.
+/// The workloads of one family.
 pub struct Family {
-    /// Its name in the catalogue.
+    /// The family's name in the catalogue.
     pub name: &'static str,
-    /// What its variants are checked with.
+    /// Returns the workloads that the variants are checked with.
     pub checks: fn(Scale) -> Vec<Workload>,
-    /// What its variants are timed with, of about so many elements each.
+    /// Returns the workloads that the variants are timed with, of about the given number of elements each.
     pub timings: fn(usize) -> Vec<Workload>,
-    /// How many elements those have by default, as powers of two: on the CPU executor, and on a GPU.
+    /// The default number of elements for timings, as powers of two: on the CPU executor, and on a GPU.
     pub sizes: [u32; 2],
-    /// The operation of a few values that a process does first, where the time until it is done is taken.
+    /// Returns an operation on a few values, which a new process does first when its cold start is timed.
     pub first: fn() -> Workload,
-    /// One operation of each kind, of some thousand elements, that every variant can do. Where an order of additions
-    /// is visible in the last bits of an answer, it is in those of these.
+    /// Returns one operation of each kind, of some thousand elements, that every variant supports. If the order of additions
+    /// shows in the last bits of an answer, it shows in these answers.
     pub operations: fn() -> Vec<Workload>,
-    /// Whether the pages promise the same bits by every variant on every device.
+    /// Whether the documentation promises the same bits from every variant on every device.
     pub same_everywhere: bool,
 }
 
@@ -34,7 +34,7 @@ pub const FAMILIES: &[Family] = &[
 ];
 
 impl Family {
-    /// The family of this name.
+    /// Returns the family called `name`.
     pub fn called(name: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.name == name)
     }

@@ -1,4 +1,4 @@
-//! Matrix products: whole numbers exactly, others within the bound of their roundings.
+//! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
 use rayon::prelude::*;
 use warpwright::ops::gemm::GemmElement;
@@ -11,8 +11,8 @@ use crate::{
     within,
 };
 
-/// Rows of A, columns of B, and what they share: none, one, around the sides of tiles, and as many large tiles as the
-/// largest devices have multiprocessors, which are not cut smaller.
+/// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
+/// largest devices have multiprocessors, for which small tiles are not used.
 const SHAPES: [[usize; 3]; 11] = [
     [0, 3, 4],
     [3, 0, 4],
@@ -35,12 +35,12 @@ const LARGE: [[usize; 3]; 4] = [
     [2304, 140, 40],
 ];
 
-/// A type of elements.
+/// An element type.
 pub trait Real: GemmElement + Number + Total {}
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// What is multiplied.
+/// The kind of values of a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Small whole numbers, whose products are exact.
@@ -52,7 +52,7 @@ pub enum Data {
 /// A product of whole matrices.
 #[derive(Clone)]
 pub struct Product<T> {
-    /// Rows of A, columns of B, and what they share.
+    /// Rows of A, columns of B, and the common dimension.
     shape: [usize; 3],
     /// Whether A and B are transposed.
     transposed: [bool; 2],
@@ -61,7 +61,7 @@ pub struct Product<T> {
 }
 
 impl<T: Real> Product<T> {
-    /// The product of two matrices of these sides: rows of A, columns of B, and what they share.
+    /// Makes the product of two matrices: `shape` has the rows of A, the columns of B, and the common dimension.
     pub fn new(shape: [usize; 3], data: Data) -> Self {
         let make = Make::hashed(match data {
             Data::Whole => |hash: u64| T::from_f64((hash % 9) as f64 - 4.0),
@@ -75,21 +75,21 @@ impl<T: Real> Product<T> {
         }
     }
 
-    /// The same of other matrices, whose values are what the data says.
+    /// Returns the same product with other values, which must match its [`Data`].
     #[must_use]
     pub fn of(self, make: [Make<T>; 2]) -> Self {
         Self { make, ..self }
     }
 }
 
-/// What the oracle knows of a product.
+/// The oracle's data of a product.
 pub enum Truth<T> {
-    /// All of its elements.
+    /// All elements.
     All(Vec<T>),
-    /// Weights, and the weighted sum of each row: the check is Freivalds' (1977), C x = A (B x) for a random
-    /// vector x. A row with a wrong element passes with a probability of 2^-20.
+    /// Weights, and the weighted sum of each row, for Freivalds' check (1977): C x = A (B x) for a random vector x. A row with
+    /// a wrong element passes with a probability of 2^-20.
     Sums(Vec<i64>, Vec<i64>),
-    /// The operands, from which some elements are computed when they are compared.
+    /// The operands, from which some elements are computed during the comparison.
     Operands([Vec<T>; 2]),
 }
 
@@ -110,7 +110,7 @@ impl<T: Copy> Values<'_, T> {
 }
 
 impl<T: Real> Product<T> {
-    /// Height and width of A and B as they lie in memory.
+    /// Returns the heights and widths of A and B in memory.
     fn sides(&self) -> [[usize; 2]; 2] {
         let [m, n, k] = self.shape;
         let side = |[height, width]: [usize; 2], transposed| match transposed {
@@ -146,7 +146,7 @@ impl<T: Real> Product<T> {
         let [m, n, k] = self.shape;
         let [a, b] = self.operands([&values[0], &values[1]]);
         let unit = <T as Total>::ROUNDING.unwrap_or_default();
-        // All of a small product; of a large one every row and every column twice, and otherwise where a hash says.
+        // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
         let some = 4 * m.max(n);
         let turns = (0..some.max((m * n).min(1 << 14))).into_par_iter();
         let wrong = turns.find_map_first(|turn| {
@@ -224,7 +224,7 @@ impl<T: Real> Problem for Product<T> {
     }
 
     fn truth(&self, set: usize) -> Truth<T> {
-        /// Products up to which every element is computed.
+        /// The maximum number of operations for which every element is computed.
         const MOST: u64 = 1 << 29;
         let values = self.values(set);
         if self.data == Data::Fractions {
@@ -277,7 +277,7 @@ impl<T: Real> Problem for Product<T> {
                 self.some(values, answer)
             }
             Truth::Sums(weights, expected) => {
-                // Also what is no number.
+                // NaN must be found too.
                 each(answer, m * n, |_, found| {
                     let value = found.real();
                     let whole = value.fract() == 0.0 && value.abs() < 16_777_216.0;
@@ -299,7 +299,7 @@ impl<T: Real> Problem for Product<T> {
     }
 }
 
-/// A matrix of so many rows times a vector.
+/// Returns the product of a matrix of `rows` rows and a vector.
 fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
     let row = |row: usize| {
         let products = vector.iter().enumerate();
@@ -308,20 +308,20 @@ fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
     (0..rows).into_par_iter().map(row).collect()
 }
 
-/// A product of rectangles that are not aligned, added to a rectangle with factors.
+/// A product of unaligned rectangles, scaled and added to a scaled rectangle.
 #[derive(Clone)]
 struct Rectangles<T>(Product<T>);
 
 const ALPHA: f64 = 0.75;
 const BETA: f64 = -1.5;
-/// Rows of the matrix above a rectangle.
+/// The rows of the matrix above a rectangle.
 const ABOVE: usize = 2;
-/// Columns of the matrix before a rectangle, and before and behind it.
+/// The columns of the matrix before a rectangle, and on both sides of it.
 const BEFORE: usize = 3;
 const AROUND: usize = 5;
 
 impl<T: Real> Rectangles<T> {
-    /// Height and width of the rectangles of A, B and C.
+    /// Returns the heights and widths of the rectangles of A, B and C.
     fn sides(&self) -> [[usize; 2]; 3] {
         let ([a, b], [m, n, _]) = (self.0.sides(), self.0.shape);
         [a, b, [m, n]]
@@ -337,7 +337,7 @@ impl<T: Real> Rectangles<T> {
     }
 }
 
-/// The rectangle's part of a matrix on the host.
+/// Returns the rectangle's part of a matrix on the host.
 fn inner<T>(values: &[T], width: usize, transposed: bool) -> Values<'_, T> {
     let width = width + AROUND;
     Values {
@@ -383,7 +383,7 @@ impl<T: Real> Problem for Rectangles<T> {
         let a = a.rect(ABOVE.., columns(width_a))?;
         let b = b.rect(ABOVE.., columns(width_b))?;
         let (device, variant) = (device.clone(), variant.map(str::to_owned));
-        // The sum takes the place of C, so each time there is a new one.
+        // The sum overwrites C, so each run gets a new C.
         let enqueue = move |sum: &mut Option<Matrix<T>>| {
             let mut request = with_variant!(device.gemm(a, b), &variant);
             if self.0.transposed[0] {
@@ -422,7 +422,7 @@ impl<T: Real> Problem for Rectangles<T> {
                 return wrong.then(|| format!("outside of C: expected {old:?}, found {found:?}"));
             }
             let (row, column) = (row - ABOVE, column - BEFORE);
-            // Kahan's summation (1965) of products that come with their own errors.
+            // Kahan's summation (1965) of products that have errors of their own.
             let (mut total, mut lost, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
             for k in 0..self.0.shape[2] {
                 let (x, y) = (a.at(row, k).real(), b.at(k, column).real());
@@ -447,7 +447,7 @@ impl<T: Real> Problem for Rectangles<T> {
     }
 }
 
-/// What there is to multiply.
+/// The family `gemm`.
 pub const FAMILY: Family = Family {
     name: "gemm",
     checks,
@@ -458,7 +458,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: true,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<f32>(&mut all, scale);
@@ -481,7 +481,7 @@ fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
     }
 }
 
-/// What the variants are timed with: square matrices of `f32`.
+/// Returns the problems that the variants are timed with: square matrices of `f32`.
 fn timings(size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
     let product = Product::<f32>::new([side; 3], Data::Whole);

@@ -11,12 +11,12 @@ use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, equal, prepared
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 257, 1000, 4099, 20_011];
 const LARGE: [usize; 2] = [1 << 20, 5_000_011];
 
-/// A type of values.
+/// An element type.
 pub trait Value: Element + Debug {
-    /// Makes a variant ready: the values are numbers of bins, or lie in a range that the bins divide.
+    /// Prepares a variant. The values are bin numbers, or lie in a range that the bins divide.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn prepare<'a>(
         device: &Device,
         values: VectorView<'a, Self>,
@@ -25,7 +25,7 @@ pub trait Value: Element + Debug {
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Histogram>>;
 
-    /// The bin of a value by the documented rule, in this type's arithmetic; none if it lies in none.
+    /// Returns the bin of a value by the documented rule, in this type's arithmetic, or `None` outside of all bins.
     fn bin(self, bins: usize, range: Option<[Self; 2]>) -> Option<usize>;
 }
 
@@ -93,7 +93,7 @@ pub struct Counts<T> {
 }
 
 impl<T: Value> Counts<T> {
-    /// One of values that are numbers of bins. `what` says what they are, such as `u8`.
+    /// Makes a histogram of bin numbers. `what` describes the values, such as `u8`.
     pub fn numbers(len: usize, bins: usize, what: &str, make: Make<T>) -> Self {
         Self {
             len,
@@ -105,7 +105,7 @@ impl<T: Value> Counts<T> {
         }
     }
 
-    /// One of values of a range, which the bins divide evenly.
+    /// Makes a histogram of values of a range, which the bins divide evenly.
     pub fn range(len: usize, bins: usize, range: [T; 2], what: &str, make: Make<T>) -> Self {
         Self {
             range: Some(range),
@@ -118,7 +118,7 @@ impl<T: Value> Counts<T> {
     }
 }
 
-/// What a loop over the values counts.
+/// The counts of a loop over the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Truth {
     counts: Vec<u64>,
@@ -126,10 +126,10 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Whether these are the right counts, and so many values lie outside.
+    /// Checks the counts, and the number of values outside.
     ///
     /// # Errors
-    /// The first wrong count.
+    /// Returns the first wrong count.
     pub fn check(&self, counts: &[u64], outside: u64) -> Verdict {
         equal(counts, &self.counts)?;
         if outside == self.outside {
@@ -207,7 +207,7 @@ impl<T: Value> Problem for Counts<T> {
     }
 }
 
-/// What there is to count.
+/// The family `histogram`.
 pub const FAMILY: Family = Family {
     name: "histogram",
     checks,
@@ -221,7 +221,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: true,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     for len in scale.all(&LENGTHS, &LARGE) {
@@ -251,7 +251,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
             all.push(Workload::new(Counts::range(len, bins, range, "f64", make)));
         }
     }
-    // All in one bin, where atomics meet.
+    // All values in one bin, so that atomics contend.
     let equal = Counts::numbers(10_000, 256, "equal u8", Make::hashed(|_| 200_u8));
     let outside = Counts::numbers(10_000, 3, "u32 outside", Make::hashed(|_| u32::MAX));
     // The first element is not aligned for wide loads.
@@ -267,8 +267,8 @@ fn checks(scale: Scale) -> Vec<Workload> {
     all
 }
 
-/// Mostly a number in and a little around the range; now and then an end of it, an infinity, a NaN or a zero of
-/// either sign.
+/// Returns a number in or slightly outside of the range; occasionally an end of it, an infinity, a NaN or a zero of either
+/// sign.
 fn ranged(hash: u64, [low, high]: [f64; 2]) -> f64 {
     match hash % 64 {
         0 => low,
@@ -285,7 +285,7 @@ fn ranged(hash: u64, [low, high]: [f64; 2]) -> f64 {
     }
 }
 
-/// What the variants are timed with: bytes in 256 bins.
+/// Returns the problems that the variants are timed with: bytes in 256 bins.
 fn timings(size: usize) -> Vec<Workload> {
     let bytes = Counts::numbers(size, 256, "u8", Make::hashed(|hash| hash as u8));
     vec![Workload::new(bytes)]

@@ -1,10 +1,10 @@
-//! What there is to compute, family by family, and what the answers have to be.
+//! The workloads of every family: the problems, and oracles for their answers.
 //!
-//! A [`Problem`] says how its input is made, how a variant is prepared for it on a device, and what the answer
-//! is by an oracle: a loop over the values in `f64` or in integers, written without a look at the kernels. A
-//! [`Workload`] is a problem whose types are hidden, so that those of all families make one list. A [`Family`] has
-//! its lists: the checks of `verify`, the timings of `ladder`, and an operation of each kind for the tests of what
-//! goes wrong and of what must not differ. The cases of the benchmark and of the demo are problems too.
+//! A [`Problem`] makes its input, prepares a variant on a device, and gets the expected answer from an oracle: a loop over the
+//! values in `f64` or in integers, written independently of the kernels. A [`Workload`] is a problem whose types are hidden, so
+//! that the problems of all families fit in one list. A [`Family`] has lists of workloads: the checks of `verify`, the timings
+//! of `ladder`, and an operation of each kind for the tests of faults and of determinism. The cases of the benchmark and of the
+//! demo are problems too.
 
 mod compare;
 mod family;
@@ -33,13 +33,13 @@ pub use scale::Scale;
 pub use unit::Unit;
 pub use workload::{Input, Ready, Workload};
 
-/// The workloads of a family that its variants are checked with; none if there is no such family.
+/// Returns the workloads that a family's variants are checked with. The list is empty if there is no such family.
 pub fn checks(family: &str, scale: Scale) -> Vec<Workload> {
     Family::called(family).map_or_else(Vec::new, |family| (family.checks)(scale))
 }
 
-/// The workloads of a family that its variants are timed with, of about `size` elements each, or of as many as
-/// suit a device of this kind; none if there is no such family.
+/// Returns the workloads that a family's variants are timed with, of about `size` elements each, or by default as many as suit
+/// a device of this kind. The list is empty if there is no such family.
 pub fn timings(family: &str, scale: Scale, size: Option<usize>) -> Vec<Workload> {
     let of = |family: &Family| {
         let [small, large] = family.sizes;

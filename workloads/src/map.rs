@@ -1,4 +1,4 @@
-//! Maps: within the stated error of `f64`, and the wave within its bound.
+//! Maps, compared within the documented error against `f64`; the wave has its own bound.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{
 const LENGTHS: [usize; 11] = [0, 1, 3, 4, 5, 31, 255, 257, 1000, 4099, 20_011];
 const LARGE: [usize; 2] = [1 << 20, 5_000_011];
 
-/// Makes a variant of a function ready for some elements of its arguments.
+/// Prepares a variant of a function for some elements of its arguments.
 type Prepare = dyn for<'a> Fn(
         &Device,
         &'a [Vector<f32>],
@@ -30,7 +30,7 @@ type Prepare = dyn for<'a> Fn(
     + Send
     + Sync;
 
-/// Whether a result is right: the position, the arguments there, and what was found.
+/// Checks a result, given its position, the arguments there, and the value found.
 type Right = dyn Fn(usize, [f32; 2], f32) -> Verdict + Send + Sync;
 
 /// A map to `f32`.
@@ -39,7 +39,7 @@ pub struct Map {
     name: String,
     len: usize,
     part: Part,
-    /// How many arguments the function has: two at most.
+    /// The number of arguments of the function: at most two.
     arguments: usize,
     make: Make<f32>,
     prepare: Arc<Prepare>,
@@ -54,7 +54,7 @@ macro_rules! of {
 }
 
 impl Map {
-    /// A function of one argument.
+    /// Makes the map of a function of one argument.
     pub fn one<F: Function + Send + Sync + 'static>(
         len: usize,
         name: &str,
@@ -78,7 +78,7 @@ impl Map {
         }
     }
 
-    /// A function of two arguments.
+    /// Makes the map of a function of two arguments.
     pub fn pairs<F: Function + Send + Sync + 'static>(
         len: usize,
         name: &str,
@@ -102,7 +102,7 @@ impl Map {
         }
     }
 
-    /// The wave, which is only written.
+    /// Makes the map of the wave, which has no input.
     pub fn wave(len: usize) -> Self {
         Self {
             name: format!("wave of {len} f32, which are only written"),
@@ -117,7 +117,7 @@ impl Map {
         }
     }
 
-    /// The sine, whose bits are the same on every device; `warpwright ulp` has the error of the function.
+    /// Makes the map of the sine, whose bits are the same on every device. `warpwright ulp` measures the function's error.
     pub fn sine(len: usize) -> Self {
         Self::one(len, "sin", Sin, |x, found| {
             let expected = accurate::sin(x);
@@ -128,13 +128,13 @@ impl Map {
         })
     }
 
-    /// The same map of other arguments.
+    /// Returns the same map of other arguments.
     #[must_use]
     pub fn of(self, make: Make<f32>) -> Self {
         Self { make, ..self }
     }
 
-    /// The same map of the elements behind so many others.
+    /// Returns the same map of elements that start after `elements` elements of their allocation.
     #[must_use]
     pub fn behind(self, elements: usize) -> Self {
         let part = Part([elements, 0]);
@@ -194,10 +194,10 @@ impl Problem for Map {
     }
 }
 
-/// Half a unit, and what the reference's own rounding may add.
+/// The bound of half a unit, and what the reference's own rounding may add.
 const ROUNDED: f64 = 0.500_001;
 
-/// Whether a result is right to so many units in the last place.
+/// Checks that a result is within `ulps` units in the last place.
 pub fn to_ulps(found: f32, exact: f64, ulps: f64) -> Verdict {
     match Unit::Ulp.error(found, exact) {
         Some(error) if error <= ulps => Ok(()),
@@ -205,7 +205,7 @@ pub fn to_ulps(found: f32, exact: f64, ulps: f64) -> Verdict {
     }
 }
 
-/// Whether an approximation is as near as the coarsest of them, the hyperbolic tangent, has to be.
+/// Checks that an approximation is within the bound of the coarsest one, the hyperbolic tangent.
 fn near(found: f32, exact: f64) -> Verdict {
     within(
         found.into(),
@@ -214,7 +214,7 @@ fn near(found: f32, exact: f64) -> Verdict {
     )
 }
 
-/// Any number, of every kind; and every other one from -32 to 32.
+/// Returns a number of any kind; every other one is from -32 to 32.
 fn any(hash: u64) -> f32 {
     match hash >> 63 {
         0 => f32::from_bits(hash as u32),
@@ -222,13 +222,13 @@ fn any(hash: u64) -> f32 {
     }
 }
 
-/// The wave at position `i` of `count`, in `f64`.
+/// Returns the wave at position `i` of `count`, in `f64`.
 pub fn wave(i: usize, count: usize) -> f64 {
     let a = (i as f64 - (count / 2) as f64) * std::f64::consts::PI / count as f64;
     1.0 - a.cos()
 }
 
-/// What there is to map.
+/// The family `map`.
 pub const FAMILY: Family = Family {
     name: "map",
     checks,
@@ -242,7 +242,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: false,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     for len in scale.all(&LENGTHS, &LARGE) {
@@ -260,7 +260,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
         one!("ln", Ln, f64::ln, 1.0);
         one!("log2", Log2, f64::log2, 1.0);
         one!("tanh", Tanh, f64::tanh, 1.0);
-        // Rounded once: in f64 they are exact, or nearly so.
+        // Functions that are rounded once. In f64 they are exact, or nearly so.
         one!("sqrt", Sqrt, f64::sqrt, ROUNDED);
         one!("abs", Abs, f64::abs, 0.0);
         one!("neg", Neg, |x: f64| -x, 0.0);
@@ -295,8 +295,8 @@ fn checks(scale: Scale) -> Vec<Workload> {
     all
 }
 
-/// The hardware's approximations, each at arguments for which it promises something, to within the loosest
-/// of those promises: `warpwright ulp` measures them.
+/// Adds the hardware's approximations, each at arguments for which it has a documented error, within the loosest of those
+/// errors. `warpwright ulp` measures them.
 fn approximations(all: &mut Vec<Workload>, len: usize) {
     macro_rules! approximate {
         ($name:literal, $function:expr, $exact:expr, $low:literal..$high:literal) => {{
@@ -327,12 +327,12 @@ fn approximations(all: &mut Vec<Workload>, len: usize) {
     all.push(Workload::new(map.of(make)));
 }
 
-/// A number from `low` to `high`.
+/// Returns a number from `low` to `high`.
 fn between(hash: u64, low: f32, high: f32) -> f32 {
     low + (high - low) * ((hash >> 40) as f32 / (1 << 24) as f32)
 }
 
-/// What the variants are timed with: the sine of numbers from -1000 to 1000, and the wave.
+/// Returns the problems that the variants are timed with: the sine of numbers from -1000 to 1000, and the wave.
 fn timings(size: usize) -> Vec<Workload> {
     let angle = |hash| (hash as i32) as f32 * (1000.0 / (1_u32 << 31) as f32);
     vec![

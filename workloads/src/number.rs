@@ -5,28 +5,28 @@ use warpwright::Element;
 
 use crate::sample::unit;
 
-/// A type of elements, as the oracles see it.
+/// An element type of the oracles.
 pub trait Number: Element + Debug + PartialOrd {
-    /// Its name.
+    /// The type's name.
     const NAME: &'static str;
-    /// NaN, where the type has one.
+    /// NaN, if the type has one.
     const NAN: Option<Self>;
 
-    /// The nearest number; integers cut the fraction off.
+    /// Returns the nearest number; integers truncate.
     fn from_f64(value: f64) -> Self;
-    /// A number of which sums are exact: any integer, and of floats whole numbers from -8 to 8.
+    /// Returns a number whose sums are exact: any integer, or a float that is a whole number from -8 to 8.
     fn whole(hash: u64) -> Self;
-    /// A number of which products are exact: any odd integer, and of floats 1 and -1, rarely 2 and 1/2.
+    /// Returns a number whose products are exact: any odd integer, or a float that is 1 or -1, rarely 2 or 1/2.
     fn factor(hash: u64) -> Self;
-    /// A number for comparisons, of which some come often: the ends of the type, infinities, zeros of both signs.
+    /// Returns a number for comparisons. The ends of the type, infinities and zeros of both signs are frequent.
     fn any(hash: u64) -> Self;
-    /// A number between -1 and 1; any integer.
+    /// Returns a float between -1 and 1, or any integer.
     fn fraction(hash: u64) -> Self;
-    /// As a float, rounded.
+    /// Returns the number as a float, rounded.
     fn real(self) -> f64;
-    /// As an integer, where it is a whole number.
+    /// Returns the number as an integer. It must be whole.
     fn integer(self) -> i128;
-    /// A number that orders values as the library does, -0 below +0; none for a NaN.
+    /// Returns a number that orders values as the library does, with -0 below +0; `None` for a NaN.
     fn rank(self) -> Option<i128>;
 }
 
@@ -123,7 +123,7 @@ macro_rules! floats {
 
             fn rank(self) -> Option<i128> {
                 let value = self.real();
-                // The order of IEEE 754's totalOrder.
+                // The order is that of IEEE 754's totalOrder.
                 let bits = value.to_bits() as i64;
                 (!value.is_nan()).then_some((bits ^ (((bits >> 63) as u64) >> 1) as i64).into())
             }
@@ -139,12 +139,12 @@ floats! {
 
 /// A type of sums.
 pub trait Total: Element + Debug {
-    /// Half the distance from 1 to the next number; none for integers.
+    /// Half the distance from 1 to the next number; `None` for integers.
     const ROUNDING: Option<f64>;
 
-    /// Whether it is what a sum of whole numbers comes to: integers wrap.
+    /// Returns whether this is the sum of whole numbers whose exact sum is `sum`: integers wrap.
     fn is(self, sum: i128) -> bool;
-    /// As a float.
+    /// Returns the sum as a float.
     fn as_f64(self) -> f64;
 }
 

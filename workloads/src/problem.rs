@@ -5,40 +5,39 @@ use warpwright::{Device, Element, Histogram, Result};
 
 use crate::Verdict;
 
-/// Something to compute, of which there can be several sets: inputs of the same shape with other values.
+/// A problem: inputs of one shape, in several sets of values.
 pub trait Problem: Send + Sync + 'static {
-    /// What lies on a device, of one set.
+    /// The input of one set on a device.
     type Input;
-    /// What comes out, read to the host.
+    /// The answer, read back to the host.
     type Answer: Bits;
-    /// What the oracle knows of a set.
+    /// The oracle's data of one set.
     type Truth;
 
-    /// The family.
+    /// Returns the family's name.
     fn family(&self) -> &'static str;
 
-    /// What is computed, such as `sum of 33 f32`.
+    /// Returns a description, such as `sum of 33 f32`.
     fn name(&self) -> String;
 
-    /// Bytes that have to be read and written at least.
+    /// Returns the minimum number of bytes that must be read and written.
     fn bytes(&self) -> usize;
 
-    /// Floating-point operations, where those are what takes the time and not the bytes.
+    /// Returns the floating-point operations, if they and not the bytes are the limit.
     fn operations(&self) -> Option<u64> {
         None
     }
 
-    /// A set's input on a device.
+    /// Makes the input of a set on a device.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn input(&self, device: &Device, set: usize) -> Result<Self::Input>;
 
-    /// Makes a variant ready, or the one that the library chooses. The device need not be the handle that the
-    /// input was made with.
+    /// Prepares a variant, or the one that the library chooses. The device need not be the handle that the input was made with.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn prepare<'a>(
         &'a self,
         device: &Device,
@@ -46,24 +45,24 @@ pub trait Problem: Send + Sync + 'static {
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Self::Answer>>;
 
-    /// Whether a variant may give other bits from run to run, as its page says.
+    /// Returns whether a variant's bits may differ from run to run, as its documentation says.
     fn wavers(&self, _variant: &str) -> bool {
         false
     }
 
-    /// What a set's answer is held against.
+    /// Returns the oracle's data of a set.
     fn truth(&self, set: usize) -> Self::Truth;
 
-    /// Whether an answer is right.
+    /// Checks an answer.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     fn check(&self, truth: &Self::Truth, answer: &Self::Answer) -> Verdict;
 }
 
-/// An answer, all of whose bits can be compared.
+/// An answer whose bits can be compared.
 pub trait Bits {
-    /// The bits, as bytes.
+    /// Returns the bits, as bytes.
     fn bits(&self) -> Vec<u8>;
 }
 
@@ -81,7 +80,7 @@ impl Bits for Histogram {
     }
 }
 
-/// Work of which a variant is chosen and whose memory is in place.
+/// Prepared work: the variant is chosen and the memory is allocated.
 pub struct Prepared<'a, A>(Box<dyn Work<A> + 'a>);
 
 trait Work<A> {
@@ -117,8 +116,8 @@ where
 }
 
 impl<'a, A> Prepared<'a, A> {
-    /// Work of the library's: what was prepared, the bytes of its workspace, how it is queued, and how its answer
-    /// is read.
+    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, a function that queues it, and
+    /// one that reads its answer.
     pub fn new<P: 'a>(
         prepared: P,
         workspace: impl Fn(&P) -> usize + 'a,
@@ -133,7 +132,7 @@ impl<'a, A> Prepared<'a, A> {
         }))
     }
 
-    /// The memory on the device beside input and output, in bytes.
+    /// Returns the device memory beyond input and output, in bytes.
     pub fn workspace_bytes(&self) -> usize {
         self.0.workspace_bytes()
     }
@@ -141,21 +140,21 @@ impl<'a, A> Prepared<'a, A> {
     /// Queues the work.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn enqueue(&mut self) -> Result<()> {
         self.0.enqueue()
     }
 
-    /// The answer of the work queued last.
+    /// Returns the answer of the work that was queued last.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn answer(&self) -> Result<A> {
         self.0.answer()
     }
 }
 
-/// Some sets of a problem, on a device.
+/// Several sets of a problem on a device.
 pub struct Sets<P: Problem> {
     problem: P,
     inputs: Rc<Vec<P::Input>>,
@@ -166,14 +165,14 @@ impl<P: Problem> Sets<P> {
     /// Makes `count` sets.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn new(problem: P, device: &Device, count: usize) -> Result<Self> {
         let inputs = (0..count).map(|set| problem.input(device, set));
         let inputs = Rc::new(inputs.collect::<Result<_>>()?);
         Ok(Self::of(problem, inputs))
     }
 
-    /// The same sets for another problem whose inputs are the same.
+    /// Returns the same sets for another problem that has the same inputs.
     #[must_use]
     pub fn with(&self, problem: P) -> Self {
         Self::of(problem, self.inputs.clone())
@@ -187,20 +186,20 @@ impl<P: Problem> Sets<P> {
         }
     }
 
-    /// The problem.
+    /// Returns the problem.
     pub fn problem(&self) -> &P {
         &self.problem
     }
 
-    /// The inputs.
+    /// Returns the inputs.
     pub fn inputs(&self) -> &[P::Input] {
         &self.inputs
     }
 
-    /// A variant, or the one that the library chooses, ready for each set.
+    /// Prepares a variant, or the one that the library chooses, for each set.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn prepare(
         &self,
         device: &Device,
@@ -212,21 +211,21 @@ impl<P: Problem> Sets<P> {
             .collect()
     }
 
-    /// Whether this is a set's answer. What the oracle says is computed when it is asked for first.
+    /// Checks the answer of a set. The oracle's data is computed at the first call.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     pub fn check(&self, set: usize, answer: &P::Answer) -> Verdict {
         self.problem.check(self.truth(set), answer)
     }
 
-    /// What the oracle knows of a set.
+    /// Returns the oracle's data of a set.
     pub fn truth(&self, set: usize) -> &P::Truth {
         self.truths[set].get_or_init(|| self.problem.truth(set))
     }
 }
 
-/// A request with the variant that is asked for, if one is.
+/// Sets the variant of a request, if one is given.
 macro_rules! with_variant {
     ($request:expr, $variant:expr) => {
         match $variant {
@@ -237,7 +236,7 @@ macro_rules! with_variant {
 }
 pub(crate) use with_variant;
 
-/// Work of a prepared form of the library's, whose answer is what `$read` makes of it.
+/// Makes [`Prepared`] work of one of the library's prepared requests, whose answer `$read` returns.
 macro_rules! prepared {
     ($prepared:expr, |$it:ident| $read:expr) => {
         $crate::Prepared::new(

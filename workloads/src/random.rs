@@ -1,8 +1,8 @@
-//! Random numbers: the words, and what the distributions make of them.
+//! Random numbers: the words, and the numbers that the distributions make from them.
 //!
-//! The words of Philox are made from its paper, those of XORWOW by stepping through each of its sequences. Words and
-//! uniform numbers have to be equal; normal and log-normal numbers are held against the host's functions in `f64`;
-//! Poisson numbers against the device library's own table, looked up on the host.
+//! The oracle makes the words of Philox from its paper, and those of XORWOW by stepping through each of its sequences. Words
+//! and uniform numbers must be equal. Normal and log-normal numbers are compared with the host's functions in `f64`, and
+//! Poisson numbers with the device library's own table, looked up on the host.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::{
     Bits, Family, Number, Prepared, Problem, Scale, Verdict, Workload, with_variant, within,
 };
 
-/// Numbers of elements, and of the first.
+/// The number of elements, and the number of the first one in the stream.
 const SHAPES: [(usize, u64); 8] = [
     (0, 0),
     (1, 0),
@@ -59,24 +59,24 @@ impl Distribution {
     }
 }
 
-/// A type of random numbers.
+/// An element type.
 pub trait Random: Number {
-    /// Elements that a quad of words makes.
+    /// The number of elements that a quad of words makes.
     const PER_QUAD: u64;
 
     /// Fills a vector.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn fill(
         random: &mut RandomGenerator,
         distribution: Distribution,
         output: &mut Vector<Self>,
     ) -> Result<()>;
 
-    /// The uniform numbers of a quad of words.
+    /// Returns the uniform numbers of a quad of words.
     fn uniform(quad: [u32; 4]) -> [f64; 4];
-    /// The normal numbers of a quad of words, and how near a number of the library has to be.
+    /// Returns the normal numbers of a quad of words, and the error bound of the library's numbers.
     fn normal(quad: [u32; 4]) -> ([f64; 4], f64);
 }
 
@@ -140,7 +140,7 @@ impl Random for u32 {
     }
 }
 
-/// Random numbers from a place of a stream on.
+/// Random numbers from one place of a stream on.
 #[derive(Clone)]
 pub struct Draw<T> {
     generator: Generator,
@@ -148,13 +148,13 @@ pub struct Draw<T> {
     len: usize,
     /// The number of the first element in the stream.
     first: u64,
-    /// Seed and sequence.
+    /// The seed and the sequence.
     stream: [u64; 2],
     what: PhantomData<fn(T)>,
 }
 
 impl<T> Draw<T> {
-    /// The first `len` numbers of a stream.
+    /// Makes the draw of the first `len` numbers of a stream.
     pub fn new(generator: Generator, distribution: Distribution, len: usize) -> Self {
         Self {
             generator,
@@ -166,13 +166,13 @@ impl<T> Draw<T> {
         }
     }
 
-    /// The same from a later element of the stream on.
+    /// Returns the same draw from a later element of the stream on.
     #[must_use]
     pub fn starting_at(self, first: u64) -> Self {
         Self { first, ..self }
     }
 
-    /// The same of the first sequence of another seed.
+    /// Returns the same draw from the first sequence of another seed.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         let stream = [seed, 0];
@@ -180,7 +180,7 @@ impl<T> Draw<T> {
     }
 }
 
-/// The numbers that were drawn, and the place in the stream, in words, from which on.
+/// The position in the stream at which the draw starts, in words, and the numbers.
 pub type Answer<T> = (Option<u64>, Vec<T>);
 
 impl<T: Random> Bits for Answer<T> {
@@ -195,7 +195,7 @@ impl<T: Random> Bits for Answer<T> {
 impl<T: Random> Problem for Draw<T> {
     type Input = ();
     type Answer = Answer<T>;
-    /// The table of Poisson numbers.
+    /// The table of Poisson numbers, if there is one.
     type Truth = Option<PoissonTable>;
 
     fn family(&self) -> &'static str {
@@ -248,7 +248,7 @@ impl<T: Random> Problem for Draw<T> {
     }
 
     fn check(&self, table: &Option<PoissonTable>, (place, found): &Answer<T>) -> Verdict {
-        /// Elements up to which each is looked at; of more, so many at either end.
+        /// The maximum number of elements that are all checked. Of more, this many at either end are.
         const MOST: usize = 1 << 27;
         const END: u64 = 1 << 22;
         if found.len() != self.len {
@@ -286,7 +286,7 @@ impl<T: Random> Problem for Draw<T> {
 }
 
 impl<T: Random> Draw<T> {
-    /// The elements of a quad of words, and how near each has to be.
+    /// Returns the elements of a quad of words, and the error bound of each.
     fn elements(&self, table: Option<&PoissonTable>, quad: [u32; 4]) -> ([f64; 4], [f64; 4]) {
         match self.distribution {
             Distribution::Words | Distribution::Uniform => (T::uniform(quad), [0.0; 4]),
@@ -309,7 +309,7 @@ impl<T: Random> Draw<T> {
         }
     }
 
-    /// The first that `wrong` finds in some quads of words of the stream.
+    /// Returns the first fault that `wrong` finds in some quads of words of the stream.
     fn find(
         &self,
         quads: Range<u64>,
@@ -320,7 +320,7 @@ impl<T: Random> Draw<T> {
             let quads = quads.into_par_iter();
             return quads.find_map_first(|quad| wrong(quad, philox(quad, stream, seed)));
         }
-        // By quads of one sequence after the other, as XORWOW can only step.
+        // The quads are processed one sequence after the other, because XORWOW can only step.
         let starts = quads.start..quads.end.min(quads.start + SEQUENCES);
         starts.into_par_iter().find_map_first(|start| {
             let (sequence, round) = (start % SEQUENCES, start / SEQUENCES);
@@ -332,7 +332,7 @@ impl<T: Random> Draw<T> {
     }
 }
 
-/// A block of Philox4x32-10, as its paper draws it: ten rounds of two products and a permutation.
+/// Returns a block of Philox4x32-10 as in its paper: ten rounds of two products and a permutation.
 fn philox(block: u64, sequence: u64, key: u64) -> [u32; 4] {
     let halves = |value: u64| (value as u32, (value >> 32) as u32);
     let ((mut a, mut b), (mut c, mut d)) = (halves(block), halves(sequence));
@@ -347,7 +347,7 @@ fn philox(block: u64, sequence: u64, key: u64) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Rounded once to `f32`, and once more after the addition, which is exact in `f64`.
+/// Rounds once to `f32`, and again after the addition, which is exact in `f64`.
 fn uniform(word: u32) -> f32 {
     let rounded = f64::from(word as f32);
     ((rounded + 0.5) / 4_294_967_296.0) as f32
@@ -366,7 +366,7 @@ fn uniform_pairs([a, b, c, d]: [u32; 4]) -> [f64; 4] {
     [uniform_pair(a, b), uniform_pair(c, d), f64::NAN, f64::NAN]
 }
 
-/// Two normal numbers: the uniform one that gives the radius, the part of a quarter turn, and the two bits.
+/// Returns two normal numbers from the uniform number of the radius, the part of a quarter turn, and the two bits.
 fn box_muller(uniform: f64, part: f64, exchange: bool, turn: bool) -> [f64; 2] {
     let radius = (-2.0 * uniform.ln()).sqrt();
     let (sine, cosine) = (part * std::f64::consts::FRAC_PI_2).sin_cos();
@@ -396,7 +396,7 @@ fn normal_pair(quad: [u32; 4]) -> [f64; 4] {
     [a, b, f64::NAN, f64::NAN]
 }
 
-/// What there is to draw.
+/// The family `random`.
 pub const FAMILY: Family = Family {
     name: "random",
     checks,
@@ -410,7 +410,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: true,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let (normal, log_normal) = (
         Distribution::Normal(2.0, 0.5),
@@ -445,8 +445,8 @@ fn of_type<T: Random>(
     }
 }
 
-/// What the variants are timed with: uniform and normal `f32` by Philox, uniform `f32` by XORWOW. They are written
-/// and not read.
+/// Returns the problems that the variants are timed with: uniform and normal `f32` by Philox, uniform `f32` by XORWOW. The
+/// numbers are written and not read.
 fn timings(size: usize) -> Vec<Workload> {
     [
         (Generator::Philox, Distribution::Uniform),
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn the_oracle_gives_the_published_block() {
-        // Random123's known-answer vectors, of philox4x32 with 10 rounds.
+        // Random123's known-answer vectors of philox4x32 with 10 rounds.
         let block = philox(
             0x85a3_08d3_243f_6a88,
             0x0370_7344_1319_8a2e,

@@ -1,8 +1,7 @@
 //! Reductions of a whole array.
 //!
-//! Sums are checked on whole numbers and products on powers of two, so that floats must be exact too and a value
-//! that was left out or taken twice is always seen. The rounding of sums is checked on fractions, against its
-//! bound.
+//! Sums are checked with whole numbers and products with powers of two. Floats must then be exact too, and an element that is
+//! missing or added twice is always noticed. The rounding of sums is checked with fractions, against its bound.
 
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -18,17 +17,16 @@ use crate::{
 const LENGTHS: [usize; 13] = [0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 4097, 9001, 20_011];
 const LARGE: [usize; 3] = [1 << 20, 3_000_017, (1 << 24) + 1];
 
-/// What is reduced.
+/// The kind of values of a reduction.
 #[derive(Clone, Copy)]
 pub enum Data {
     /// Values for which the operator's result is exact.
     Exact,
     /// The same value everywhere.
     Equal,
-    /// Values of every kind, and NaN at these positions.
+    /// Values of every kind, with NaN at these positions.
     NanAt(&'static [usize]),
-    /// Fractions, of which a sum, mean or product may be wrong by the roundings of a chain of at most so many
-    /// operations.
+    /// Fractions. Their sum, mean or product may have the rounding errors of a chain of at most this many operations.
     Fractions(usize),
 }
 
@@ -43,7 +41,7 @@ pub struct Reduction<T> {
 }
 
 impl<T: Number> Reduction<T> {
-    /// One of `len` elements.
+    /// Makes the reduction of `len` elements.
     pub fn new(operator: Operator, len: usize, data: Data) -> Self {
         let from_hash = match (data, operator) {
             (Data::Equal, _) => |_| T::whole(3),
@@ -62,13 +60,13 @@ impl<T: Number> Reduction<T> {
         }
     }
 
-    /// The same of other values, which are what the data says.
+    /// Returns the same reduction with other values, which must match its [`Data`].
     #[must_use]
     pub fn of(self, make: Make<T>) -> Self {
         Self { make, ..self }
     }
 
-    /// The same of the elements behind so many others.
+    /// Returns the same reduction of elements that start after `elements` elements of their allocation.
     #[must_use]
     pub fn behind(self, elements: usize) -> Self {
         let part = Part([elements, 0]);
@@ -88,16 +86,16 @@ impl<T: Reducible> Bits for Option<Value<T>> {
     }
 }
 
-/// What the oracle says of a reduction.
+/// The expected result, from the oracle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Truth {
-    /// There is no result.
+    /// No result.
     None,
-    /// A sum or product of integers, before it wraps, or one of floats that is exact.
+    /// A sum or product of integers before it wraps, or an exact one of floats.
     Whole(i128),
-    /// A number and the most that a result may be away.
+    /// A number and its error bound.
     Real(f64, f64),
-    /// The rank of an element; none for a NaN.
+    /// The rank of an element; `None` for a NaN.
     Rank(Option<i128>),
     /// A position.
     Index(u64),
@@ -112,10 +110,10 @@ impl<T: Number + Reducible<Sum: Total>> Reduction<T> {
         values
     }
 
-    /// Whether a result is the right one.
+    /// Checks a result.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// Returns what was expected and what was found.
     pub fn check(truth: &Truth, found: Option<Value<T>>) -> Verdict {
         let right = match (*truth, found) {
             (Truth::None, None) => true,
@@ -193,8 +191,8 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
     }
 }
 
-/// The result by loops over the values; that of sums and products of fractions where the length of the longest chain of its
-/// additions is given.
+/// Returns the result, computed by loops over the values. For sums and products of fractions, the length of the longest chain
+/// of operations gives the bound.
 fn truth<T: Number + Reducible<Sum: Total>>(
     operator: Operator,
     values: &[T],
@@ -227,7 +225,7 @@ fn truth<T: Number + Reducible<Sum: Total>>(
                 let factors = part.iter().map(|value| value.integer() as u64);
                 factors.fold(1_u64, u64::wrapping_mul)
             };
-            // As i64 the same bits are the same number modulo 2^64.
+            // The same bits as i64 are the same number modulo 2^64.
             Truth::Whole((parts().map(part).reduce(|| 1, u64::wrapping_mul) as i64).into())
         }
         (Operator::Product, chain) => {
@@ -262,9 +260,9 @@ fn truth<T: Number + Reducible<Sum: Total>>(
     }
 }
 
-/// The position of the first least or greatest value; the first NaN is both.
+/// Returns the position of the first minimum or maximum. The first NaN is both.
 fn position<T: Number>(values: &[T], least: bool) -> Option<usize> {
-    // The greatest key wins, and of equal ones the first.
+    // The greatest key wins, and the first of equal keys.
     let key = |value: T| match value.rank() {
         None => i128::MAX,
         Some(rank) if least => -rank,
@@ -277,12 +275,12 @@ fn position<T: Number>(values: &[T], least: bool) -> Option<usize> {
         all.map(|(at, value)| ((part << 14) + at, key(*value)))
             .reduce(better)
     });
-    // In order, so that the first of equals stays.
+    // The search is in order, so that the first of equals stays.
     let best: Vec<_> = best.collect();
     best.into_iter().reduce(better).map(|(index, _)| index)
 }
 
-/// The sum of values, and of their magnitudes, by Neumaier's compensated summation (1974): its error is far below
+/// Returns the sum of the values and of their magnitudes, by Neumaier's compensated summation (1974), whose error is far below
 /// any bound.
 fn compensated<T: Number>(values: &[T]) -> (f64, f64) {
     let add = |(sum, correction): (f64, f64), value: f64| {
@@ -303,7 +301,7 @@ fn compensated<T: Number>(values: &[T]) -> (f64, f64) {
     (sum + correction, parts.iter().map(|part| part.1).sum())
 }
 
-/// What there is to reduce.
+/// The family `reduce`.
 pub const FAMILY: Family = Family {
     name: "reduce",
     checks,
@@ -314,7 +312,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: false,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<u8>(&mut all, scale);
@@ -327,7 +325,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<f64>(&mut all, scale);
     of_type::<f16>(&mut all, scale);
     of_type::<bf16>(&mut all, scale);
-    // The error of any order of additions is at most that of a chain of all, to first order.
+    // To first order, the error of any order of additions is at most that of one chain of all elements.
     for len in scale.all(&[1000, 20_011], &[1 << 22]) {
         let data = Data::Fractions(usize::MAX);
         all.push(Workload::new(Reduction::<f32>::new(
@@ -372,7 +370,7 @@ fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Sc
     }
 }
 
-/// What the variants are timed with: the sum of `f32`.
+/// Returns the problems that the variants are timed with: the sum of `f32`.
 fn timings(size: usize) -> Vec<Workload> {
     let sum = Reduction::<f32>::new(Operator::Sum, size, Data::Exact);
     vec![Workload::new(sum)]
@@ -381,7 +379,7 @@ fn timings(size: usize) -> Vec<Workload> {
 fn operations() -> Vec<Workload> {
     let floats = |operator| {
         let make = match operator {
-            // Of which a long product neither vanishes nor overflows.
+            // A long product of these neither vanishes nor overflows.
             Operator::Product => |hash| 1.0 + spread(hash) as f32 / 4096.0,
             _ => |hash| spread(hash) as f32,
         };
@@ -418,7 +416,7 @@ mod tests {
         let found = Some(Value::Mean(i64::MAX as f64));
         assert_eq!(Reduction::<i64>::check(&mean, found), Ok(()));
         assert_eq!(truth::<u8>(Operator::Mean, &[], None), Truth::None);
-        // In several parts.
+        // The values are in several parts.
         let mut values = vec![1_i32; 100_000];
         values[50_000] = 0;
         values[70_000] = 0;

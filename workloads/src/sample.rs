@@ -1,12 +1,12 @@
-//! Test data: numbers from a counter, the same in every run and on every machine.
+//! Test data: numbers made from a counter, the same in every run and on every machine.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-/// A hash of 64 bits; every bit of the input reaches every bit of the output. The rounds are those of
-/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Returns a hash of 64 bits. Every bit of the input affects every bit of the output. The rounds are those of SplitMix64
+/// (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 pub fn hash(counter: u64) -> u64 {
     let mut z = counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,18 +14,18 @@ pub fn hash(counter: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// `len` values, each made from its own hash. Another `stream` gives other values.
+/// Returns `len` values, each made from its own hash. Another `stream` gives other values.
 pub fn values<T: Send>(len: usize, stream: u64, from_hash: impl Fn(u64) -> T + Sync) -> Vec<T> {
     indexed(len, stream, |_, hash| from_hash(hash))
 }
 
-/// `len` values, each made from its position and its own hash.
+/// Returns `len` values, each made from its position and its own hash.
 pub fn indexed<T: Send>(len: usize, stream: u64, make: impl Fn(usize, u64) -> T + Sync) -> Vec<T> {
-    /// As many as are worth another thread.
+    /// The minimum number of values that are worth another thread.
     const PART: usize = 1 << 14;
     let start = hash(stream);
     let one = |index| make(index, hash(start.wrapping_add(index as u64)));
-    // A process that makes a few values starts no threads.
+    // A process that makes few values starts no threads.
     if len <= PART {
         return (0..len).map(one).collect();
     }
@@ -33,14 +33,14 @@ pub fn indexed<T: Send>(len: usize, stream: u64, make: impl Fn(usize, u64) -> T 
     all.map(one).collect()
 }
 
-/// The stream of a set's values, where a problem has several sets.
+/// Returns the stream of a set's values, for problems with several sets.
 pub(crate) fn stream(stream: u64, set: usize) -> u64 {
     stream | (set as u64) << 32
 }
 
 type MakeOne<T> = dyn Fn(usize, usize, u64) -> T + Send + Sync;
 
-/// What makes the values of a problem, each by itself.
+/// A function that makes the values of a problem independently of each other.
 pub struct Make<T>(Arc<MakeOne<T>>);
 
 impl<T> Clone for Make<T> {
@@ -50,17 +50,17 @@ impl<T> Clone for Make<T> {
 }
 
 impl<T: Send + 'static> Make<T> {
-    /// A function of the position, of the number of values, and of a hash.
+    /// Makes values by a function of the position, of the number of values, and of a hash.
     pub fn by(make: impl Fn(usize, usize, u64) -> T + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 
-    /// A function of a hash.
+    /// Makes values by a function of a hash.
     pub fn hashed(from_hash: impl Fn(u64) -> T + Send + Sync + 'static) -> Self {
         Self::by(move |_, _, hash| from_hash(hash))
     }
 
-    /// These values, as many as the problem has.
+    /// Uses these values, of which there must be as many as the problem has.
     pub fn given(values: impl Into<Arc<[T]>>) -> Self
     where
         T: Copy + Sync,
@@ -69,7 +69,7 @@ impl<T: Send + 'static> Make<T> {
         Self::by(move |at, _, _| values[at])
     }
 
-    /// A set's values.
+    /// Returns a set's values.
     pub(crate) fn values(&self, len: usize, stream: u64, set: usize) -> Vec<T> {
         indexed(len, self::stream(stream, set), |at, hash| {
             (self.0)(at, len, hash)
@@ -77,25 +77,25 @@ impl<T: Send + 'static> Make<T> {
     }
 }
 
-/// A part of an array or of the rows of a matrix, as the elements or rows before and behind it say.
+/// A part of an array or of the rows of a matrix, given by the number of elements or rows before and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part(pub [usize; 2]);
 
 impl Part {
-    /// All of it.
+    /// The whole.
     pub const WHOLE: Self = Self([0; 2]);
 
-    /// How many there are in all where the part has `len`.
+    /// Returns the total number for a part of length `len`.
     pub fn total(self, len: usize) -> usize {
         self.0[0] + len + self.0[1]
     }
 
-    /// Where the part lies.
+    /// Returns the range of the part.
     pub fn range(self, len: usize) -> Range<usize> {
         self.0[0]..self.0[0] + len
     }
 
-    /// `33`, or `elements 1 to 34 of 36` of these `units`.
+    /// Returns a name: `33`, or `elements 1 to 34 of 36` of these `units`.
     pub fn name(self, units: &str, len: usize) -> String {
         let Range { start, end } = self.range(len);
         match self.total(len) {
@@ -104,7 +104,7 @@ impl Part {
         }
     }
 
-    /// What of all values the part has, where each of the `len` has `width` values.
+    /// Returns the part's values out of all values, where each of the `len` has `width` values.
     pub fn of<T>(self, mut values: Vec<T>, len: usize, width: usize) -> Vec<T> {
         let Range { start, end } = self.range(len);
         values.truncate(end * width);
@@ -113,12 +113,12 @@ impl Part {
     }
 }
 
-/// Between -1 and 1, in steps that `f32` has.
+/// Returns a number between -1 and 1, in steps that `f32` represents.
 pub fn unit(hash: u64) -> f64 {
     f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }
 
-/// Of many magnitudes and of either sign, up to 512: another order of additions gives other last bits.
+/// Returns a number of either sign and of many magnitudes, up to 512: another order of additions gives other last bits.
 pub fn spread(hash: u64) -> f64 {
     let part = (hash >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
     part * f64::from(1_u32 << (hash % 20)) / 1024.0

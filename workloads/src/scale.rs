@@ -1,6 +1,6 @@
 use warpwright::{Device, DeviceKind};
 
-/// How large problems are.
+/// The size of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// For the CPU executor, which runs lanes one by one.
@@ -10,7 +10,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// What suits a device.
+    /// Returns the scale that suits a device.
     pub fn of(device: &Device) -> Self {
         match device.kind() {
             DeviceKind::Cpu => Self::Small,
@@ -18,7 +18,7 @@ impl Scale {
         }
     }
 
-    /// One of two values.
+    /// Returns one of two values.
     pub fn pick<T>(self, small: T, large: T) -> T {
         match self {
             Self::Small => small,
@@ -26,7 +26,7 @@ impl Scale {
         }
     }
 
-    /// The small ones, and at the large scale the others too.
+    /// Returns the small ones, and at the large scale the others too.
     pub(crate) fn all<T: Copy>(self, small: &[T], large: &[T]) -> Vec<T> {
         let large = self.pick(&[][..], large);
         small.iter().chain(large).copied().collect()

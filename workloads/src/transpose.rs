@@ -8,7 +8,7 @@ use warpwright::{Device, Element, Matrix, Result};
 use crate::sample::{Make, Part};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
 
-/// Heights and widths around the sides of tiles, and none.
+/// Heights and widths near the sides of tiles, and zero.
 const SHAPES: [(usize, usize); 14] = [
     (0, 0),
     (0, 7),
@@ -35,7 +35,7 @@ const LARGE: [(usize, usize); 5] = [
     (4099, 4111),
 ];
 
-/// The transpose of some rows of a matrix.
+/// The transpose of a range of rows of a matrix.
 #[derive(Clone)]
 pub struct Transpose<T> {
     height: usize,
@@ -46,7 +46,7 @@ pub struct Transpose<T> {
 }
 
 impl<T: Element> Transpose<T> {
-    /// That of a whole matrix of elements that have this name.
+    /// Makes the transpose of a whole matrix of elements that have this name.
     pub fn new(
         (height, width): (usize, usize),
         element: &'static str,
@@ -61,7 +61,7 @@ impl<T: Element> Transpose<T> {
         }
     }
 
-    /// The same of other values.
+    /// Returns the same transpose with other values.
     #[must_use]
     pub fn of(self, make: Make<T>) -> Self {
         Self { make, ..self }
@@ -117,10 +117,10 @@ impl<T: Element> Transpose<T> {
     }
 }
 
-/// Whether `found` is the transpose of a matrix.
+/// Checks that `found` is the transpose of a matrix.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn transposed<T: Element + PartialEq + Debug>(
     values: &[T],
     found: &[T],
@@ -131,7 +131,7 @@ pub fn transposed<T: Element + PartialEq + Debug>(
         let (expected, found) = (values.len(), found.len());
         return Err(format!("expected {expected} elements, found {found}"));
     }
-    // A few columns at a time, so that the lines of the cache that are read are used.
+    // A few columns are read at a time, so that each cache line is used fully.
     const COLUMNS: usize = 16;
     let wrong = found
         .par_chunks((COLUMNS * height).max(1))
@@ -150,7 +150,7 @@ pub fn transposed<T: Element + PartialEq + Debug>(
     wrong.map_or(Ok(()), Err)
 }
 
-/// What there is to transpose.
+/// The family `transpose`.
 pub const FAMILY: Family = Family {
     name: "transpose",
     checks,
@@ -161,7 +161,7 @@ pub const FAMILY: Family = Family {
     same_everywhere: true,
 };
 
-/// What the variants are checked with.
+/// Returns the problems that the variants are checked with.
 fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     elements(&mut all, scale, "u8", |hash| hash as u8);
@@ -188,10 +188,10 @@ fn elements<T: Element + PartialEq + Debug>(
     }));
 }
 
-/// What the variants are timed with: a square matrix of `f32`.
+/// Returns the problems that the variants are timed with: a square matrix of `f32`.
 fn timings(size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
-    // Whole numbers below 2^24, all exact in f32.
+    // Whole numbers below 2^24 are exact in f32.
     let whole = |hash: u64| (hash >> 40) as f32;
     vec![Workload::new(Transpose::new((side, side), "f32", whole))]
 }

@@ -1,17 +1,17 @@
-/// What an error is counted in.
+/// The unit of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Units in the last place of the exact result as an `f32`; those of subnormal numbers are 2^-149.
-    /// Everything is counted: NaN for NaN, infinity where the exact result rounds to it.
+    /// Units in the last place of the exact result as an `f32`; those of subnormal numbers are 2^-149. All results count: NaN
+    /// must be NaN, and infinity is right if the exact result rounds to it.
     Ulp,
-    /// The exact result; where that is a normal number.
+    /// The exact result. Counts only if that is a normal number.
     Relative,
-    /// One; where the exact result is finite.
+    /// One. Counts only if the exact result is finite.
     Absolute,
 }
 
 impl Unit {
-    /// The unit's name.
+    /// Returns the unit's name.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Ulp => "ulp",
@@ -20,9 +20,9 @@ impl Unit {
         }
     }
 
-    /// The error of `found`; none where this unit does not count.
+    /// Returns the error of `found`, or `None` if this unit does not count here.
     pub fn error(self, found: f32, exact: f64) -> Option<f64> {
-        /// What overflows: 2^128.
+        /// The magnitude from which on results overflow: 2^128.
         const OVERFLOW: f64 = 2.0 * (1u128 << 127) as f64;
         let off = (f64::from(found) - exact).abs();
         match self {
@@ -32,7 +32,7 @@ impl Unit {
                 let right = found.is_infinite() && (found > 0.0) == (exact > 0.0);
                 if right { 0.0 } else { f64::INFINITY }
             } else {
-                // An infinity where the largest number would do counts as 2^128.
+                // An infinity in place of the largest number counts as 2^128.
                 let found = f64::from(found).clamp(-OVERFLOW, OVERFLOW);
                 let exponent = ((exact.to_bits() >> 52) as i32 & 0x7ff) - 1023;
                 (found - exact).abs() / 2f64.powi(exponent.clamp(-126, 127) - 23)

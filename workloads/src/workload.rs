@@ -2,47 +2,47 @@ use warpwright::{Device, Result};
 
 use crate::{Bits, Prepared, Problem, Sets, Verdict};
 
-/// A problem of any family.
+/// A problem of any family, with its types hidden.
 pub struct Workload(Box<dyn Hidden>);
 
 impl Workload {
-    /// Hides a problem's types.
+    /// Hides the types of a problem.
     pub fn new(problem: impl Problem + Clone) -> Self {
         Self(Box::new(problem))
     }
 
-    /// The family.
+    /// Returns the family's name.
     pub fn family(&self) -> &'static str {
         self.0.family()
     }
 
-    /// What is computed, such as `sum of 33 f32`.
+    /// Returns a description, such as `sum of 33 f32`.
     pub fn name(&self) -> String {
         self.0.name()
     }
 
-    /// Bytes that have to be read and written at least.
+    /// Returns the minimum number of bytes that must be read and written.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }
 
-    /// Floating-point operations, where those are what takes the time and not the bytes.
+    /// Returns the floating-point operations, if they and not the bytes are the limit.
     pub fn operations(&self) -> Option<u64> {
         self.0.operations()
     }
 
-    /// The input, on a device.
+    /// Makes the input on a device.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn input(&self, device: &Device) -> Result<Box<dyn Input>> {
         self.0.input(device)
     }
 
-    /// Computes it once by a variant, and checks the answer.
+    /// Computes the problem once by a variant, and checks the answer.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn check(&self, device: &Device, variant: &str) -> Result<Verdict> {
         let input = self.input(device)?;
         let mut ready = input.prepare(device, Some(variant))?;
@@ -50,10 +50,10 @@ impl Workload {
         ready.check()
     }
 
-    /// Computes it once by a variant, and gives all bits of the answer.
+    /// Computes the problem once by a variant, and returns all bits of the answer.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     pub fn bits(&self, device: &Device, variant: &str) -> Result<Vec<u8>> {
         let input = self.input(device)?;
         let mut ready = input.prepare(device, Some(variant))?;
@@ -61,7 +61,7 @@ impl Workload {
         ready.bits()
     }
 
-    /// Whether a variant may give other bits from run to run, as its page says.
+    /// Returns whether a variant's bits may differ from run to run, as its documentation says.
     pub fn wavers(&self, variant: &str) -> bool {
         self.0.wavers(variant)
     }
@@ -69,34 +69,34 @@ impl Workload {
 
 /// The input of a workload, on a device.
 pub trait Input {
-    /// Makes a variant ready, or the one that the library chooses.
+    /// Prepares a variant, or the one that the library chooses.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn prepare(&self, device: &Device, variant: Option<&str>) -> Result<Box<dyn Ready + '_>>;
 }
 
-/// A variant that is ready to work.
+/// A prepared variant.
 pub trait Ready {
-    /// The memory on the device beside input and output, in bytes.
+    /// Returns the device memory beyond input and output, in bytes.
     fn workspace_bytes(&self) -> usize;
 
     /// Queues the work.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn enqueue(&mut self) -> Result<()>;
 
-    /// All bits of the answer of the work queued last.
+    /// Returns all bits of the answer of the work that was queued last.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn bits(&self) -> Result<Vec<u8>>;
 
-    /// Whether the answer of the work queued last is right.
+    /// Checks the answer of the work that was queued last.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's errors.
     fn check(&self) -> Result<Verdict>;
 }
 

@@ -1,4 +1,4 @@
-//! `bench`: builds the benchmark optimised and runs it.
+//! `bench`: builds the benchmark optimized and runs it.
 
 use crate::{Result, command, project};
 

@@ -1,4 +1,4 @@
-//! `build-ptx`: from the kernels' sources to the committed PTX and machine code, and the check that they agree.
+//! `build-ptx`: builds the committed PTX and machine code from the kernels' sources, and checks that they agree.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,13 +52,13 @@ enum DebugLevel {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Optimised, as it is shipped.
+    /// Optimized, as it is shipped.
     Release,
-    /// Optimised, with checks.
+    /// Optimized, with checks.
     Debug,
 }
 
-/// How the modules are built.
+/// The settings of a build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Settings {
     debug: DebugInfo,
@@ -82,7 +82,7 @@ impl Settings {
         }
     }
 
-    /// The folder in the target folder for what is not shipped.
+    /// Returns the folder in the target folder for modules that are not shipped.
     fn folder(self) -> String {
         let profile = if self.release { "" } else { "-debug" };
         let debug = match self.debug {
@@ -110,16 +110,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The modules that a call is about.
+/// The modules that a call selects.
 struct Selection {
     archs: Vec<NvvmArch>,
     families: Vec<&'static str>,
-    /// Whether these are all that are shipped.
+    /// Whether these are all shipped modules.
     complete: bool,
 }
 
 impl Selection {
-    /// Of these architectures and families; of all that are shipped where none is given.
+    /// Selects these architectures and families. An empty list selects all shipped ones.
     fn new(archs: &[NvvmArch], families: &[String]) -> Result<Self> {
         let known = project::families();
         for name in families {
@@ -157,7 +157,7 @@ impl Selection {
     }
 }
 
-/// A module as it was built: its record, and its text.
+/// A built module: its record, and its text.
 pub struct Built {
     pub record: Record,
     pub text: String,
@@ -177,7 +177,7 @@ pub fn with_lines() -> Result<()> {
     build_aside(&Selection::new(&[], &[])?, lines, false)
 }
 
-/// Builds the selected modules with the tools given.
+/// Builds the selected modules with these tools.
 fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> Result<Vec<Built>> {
     let sources = sources::hash()?;
     let tools = Tools::of(toolchain);
@@ -229,7 +229,7 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     }
     let path = folder.join("manifest.json");
     let records: Vec<Record> = built.into_iter().map(|module| module.record).collect();
-    // What is not assembled is left out: old machine code would run in the place of the new PTX.
+    // Machine code that is not rebuilt is removed: the old code would run in place of the new PTX.
     let result = match assemble.then(|| Ptxas::install(true)) {
         Some(Ok(ptxas)) => cubins::assemble(&ptxas, &folder, &records.iter().collect::<Vec<_>>()),
         Some(Err(error)) => {
@@ -244,7 +244,7 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     };
     let old = match Manifest::read(&path) {
         Ok(old) => old,
-        // A file that cannot be read is replaced where nothing of it is to be kept.
+        // A file that cannot be read is replaced if nothing of it needs to be kept.
         Err(_) if selection.complete => None,
         Err(error) => return Err(error),
     };
@@ -260,7 +260,7 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     if let Some(error) = failed {
         return Err(error);
     }
-    // What is wrong here is shown, and stops the check; the developer may be about to mend it.
+    // Problems here are printed and stop only the check, because the developer may be about to fix them.
     if assemble {
         for problem in usage::report(&selection.inputs(&folder))? {
             eprintln!("warning: {problem}");
@@ -277,8 +277,8 @@ fn build(selection: &Selection, assemble: bool) -> Result<()> {
     Ok(())
 }
 
-/// The manifest with these records: all that there are, or in the place of those of the same modules. Of the old machine
-/// code it has what is for an architecture that is shipped.
+/// Returns the manifest with these records: as the complete list, or in place of the old records of the same modules. Old
+/// machine code is kept if its architecture is shipped.
 fn merged(old: Option<Manifest>, records: Vec<Record>, complete: bool) -> Manifest {
     let Some(mut manifest) = old else {
         return Manifest::new(records);
@@ -320,7 +320,7 @@ fn check(selection: &Selection) -> Result<()> {
         .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
         .collect();
     problems.extend(cubins::committed_problems(&folder, &manifest, &records));
-    // Stale sources already say that the PTX is not theirs; a rebuild would only say it again.
+    // Stale sources already mean that the PTX is old. A rebuild would only repeat that.
     if problems.is_empty() {
         problems = rebuild_problems(selection, &manifest)?;
         problems.extend(cubins::rebuild_problems(&folder, &manifest, &records)?);
@@ -335,9 +335,8 @@ fn check(selection: &Selection) -> Result<()> {
     conclude(&problems, REBUILD)
 }
 
-/// Rebuilds the modules where the compiler is of the version that built the committed ones, and gives
-/// those that come out otherwise. Where only LLVM's patch version is another, a difference proves
-/// nothing, and is told as a note.
+/// Rebuilds the modules if the compiler has the version that built the committed ones, and returns those that differ. If only
+/// LLVM's patch version differs, a difference proves nothing and is reported as a note.
 fn rebuild_problems(selection: &Selection, manifest: &Manifest) -> Result<Vec<String>> {
     let toolchain = tools_of(manifest)?;
     let tools = Tools::of(&toolchain);
@@ -384,7 +383,7 @@ fn conclude(problems: &[String], advice: &str) -> Result<()> {
     Err(format!("build-ptx --check: {advice}\n  {}", problems.join("\n  ")).into())
 }
 
-/// The tools that the manifest names if they are here, else the best that are.
+/// Returns the tools that the manifest names if they are installed, otherwise the best ones that are.
 fn tools_of(manifest: &Manifest) -> Result<Toolchain> {
     let options = ToolchainOptions::from_env();
     let survey = Toolchain::survey(&options)?;
@@ -400,7 +399,7 @@ fn tools_of(manifest: &Manifest) -> Result<Toolchain> {
     }
 }
 
-/// What is wrong with the committed files, without a rebuild.
+/// Returns the problems of the committed files that need no rebuild.
 fn committed_problems(
     selection: &Selection,
     manifest: &Manifest,
@@ -455,7 +454,7 @@ fn committed_problems(
     Ok(problems)
 }
 
-/// PTX files below the folder that the manifest does not name.
+/// Returns the PTX files below the folder that the manifest does not name.
 fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>> {
     let known: BTreeSet<PathBuf> = manifest
         .modules

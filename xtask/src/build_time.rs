@@ -1,5 +1,5 @@
-//! `build-time`: builds the library from nothing, as a user's project does, and says how long that took and how large
-//! programs with it are; so the program, and the README's two commands. All on two cores.
+//! `build-time`: builds the library from scratch as a user's project does, and reports the time and the size of programs with
+//! it. It does the same for the program and for the README's two commands. Everything runs on two cores.
 
 mod commands;
 
@@ -13,16 +13,16 @@ use serde::Deserialize;
 
 use crate::{Result, project};
 
-/// The cores that everything is timed on.
+/// The number of cores of all measurements.
 const CORES: usize = 2;
-/// What the library's build is to take at most on them, in seconds.
+/// The aim for the library's build on these cores, in seconds.
 const WANTED: f64 = 60.0;
-/// What the smallest program is to have at most, in bytes, without symbols.
+/// The aim for the smallest program, in bytes without symbols.
 const SMALLEST: u64 = 4 << 20;
-/// Crates that took less time than this are not listed.
+/// Crates that took less than this many seconds are not listed.
 const LISTED: f64 = 2.0;
 
-/// The programs: name and text.
+/// The programs: names and texts.
 const PROGRAMS: &[(&str, &str)] = &[
     (
         "one-family",
@@ -75,7 +75,7 @@ pub struct Arguments {
 enum Part {
     /// The library as a user's project builds it, and the sizes of programs with it.
     Library,
-    /// The program, optimised.
+    /// The program, optimized.
     Program,
     /// `cargo xtask demo`, up to its first result and to its end.
     Demo,
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The command, as the record begins.
+/// Returns the command, as the record begins.
 fn headline(arguments: &Arguments) -> String {
     let mut line = "# cargo xtask build-time".to_owned();
     for part in arguments.parts.iter().filter_map(Part::to_possible_value) {
@@ -113,15 +113,15 @@ fn headline(arguments: &Arguments) -> String {
     line
 }
 
-/// How long something took, in seconds.
+/// The duration of a build, in seconds.
 struct Timed {
     wall: f64,
-    /// Of processor time.
+    /// The processor time.
     cpu: f64,
 }
 
 impl Timed {
-    /// The processor time that each of [`CORES`] cores has a part of.
+    /// Returns the share of processor time of each of [`CORES`] cores.
     fn share(&self) -> f64 {
         self.cpu / CORES as f64
     }
@@ -148,7 +148,7 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Timed> {
     })
 }
 
-/// From here on this process and its children run on [`CORES`] cores, where the system can be told; gives how many.
+/// Restricts this process and its children to [`CORES`] cores, if the system supports it. Returns the number of cores.
 fn keep_to_cores() -> Result<usize> {
     #[cfg(target_os = "linux")]
     {
@@ -162,7 +162,7 @@ fn keep_to_cores() -> Result<usize> {
     Ok(thread::available_parallelism()?.get())
 }
 
-/// The library's build, and the sizes of programs with it.
+/// Builds the library, and reports the sizes of programs with it.
 fn library(jobs: Option<usize>) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let package = Package::new(folder.path(), jobs)?;
@@ -211,7 +211,7 @@ impl Package {
              [dependencies]\nwarpwright = {{ path = {library:?} }}\n\n[workspace]\n"
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
-        // The versions that the workspace has.
+        // The versions of the workspace.
         fs::copy(
             project::root().join("Cargo.lock"),
             folder.join("Cargo.lock"),
@@ -260,7 +260,7 @@ impl Package {
     }
 }
 
-/// Prints what took long, as cargo's page of timings in a target folder has it.
+/// Prints the slow units from cargo's page of timings in a target folder.
 fn units(target: &Path) -> Result<()> {
     let page = target.join("cargo-timings/cargo-timing.html");
     let page = fs::read_to_string(&page)
@@ -274,14 +274,14 @@ fn units(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Something that cargo did.
+/// A unit of cargo's work.
 #[derive(Debug, Deserialize)]
 struct Unit {
     name: String,
     version: String,
-    /// What of the package; nothing for its library.
+    /// The target of the package; empty for its library.
     target: String,
-    /// Seconds.
+    /// The duration in seconds.
     duration: f64,
 }
 
@@ -297,7 +297,7 @@ impl Unit {
     }
 }
 
-/// The units in cargo's page.
+/// Returns the units in cargo's page.
 fn units_of(page: &str) -> Result<Vec<Unit>> {
     const START: &str = "UNIT_DATA = ";
     let (_, rest) = page
@@ -308,12 +308,12 @@ fn units_of(page: &str) -> Result<Vec<Unit>> {
     Ok(units?)
 }
 
-/// The processor time, in seconds, of all processes that this one has waited for, and of those that they have.
+/// Returns the processor time, in seconds, of all child processes that this process and its children have waited for.
 fn cpu_seconds() -> f64 {
-    /// Ticks of a second, of which Linux counts a hundred for programs whatever its own clock does.
+    /// Ticks per second. Linux reports a hundred to programs, whatever its own clock does.
     const TICKS: f64 = 100.0;
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold spaces: the 14th and 15th word are the children's time in user and in system mode.
+    // The words after the name, which may contain spaces: the 14th and 15th are the children's time in user and in system mode.
     let words = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
     let ticks = words.split(' ').skip(13).take(2);
     ticks
@@ -360,7 +360,7 @@ const CONCURRENCY_DATA = [];
     #[cfg(target_os = "linux")]
     #[test]
     fn children_are_kept_to_two_cores() {
-        // The thread's own: the other tests' threads keep theirs.
+        // This affects only the current thread: the other tests' threads keep their cores.
         let cores = keep_to_cores().unwrap();
         assert!((1..=CORES).contains(&cores));
         let child = Command::new("nproc").output().unwrap();

@@ -6,32 +6,33 @@ use std::{env, io};
 
 use crate::{Result, project};
 
-/// Cargo, in the root of the workspace.
+/// Returns a cargo command in the root of the workspace.
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(project::root());
     command
 }
 
-/// A program of the workspace, by the options of `cargo run` for it: its own arguments may be added.
+/// Returns a command that runs a program of the workspace, by the options of `cargo run`. The program's own arguments may be
+/// added.
 pub fn program(options: &[&str]) -> Command {
     let mut command = cargo();
     command.args(["run", "--quiet"]).args(options).arg("--");
     command
 }
 
-/// Runs a command to its end, with its output where ours goes; a status other than 0 is an error of the operation.
+/// Runs a command to its end with inherited output. A status other than 0 is an error of the operation.
 pub fn finish(operation: &str, command: &mut Command) -> Result<()> {
     let status = command.status();
     succeeded(operation, command, status)
 }
 
-/// As [`finish`], and gives the text that the command writes to its standard output.
+/// As [`finish`], but returns the text that the command writes to its standard output.
 pub fn output(operation: &str, command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(bytes(operation, command)?)?)
 }
 
-/// As [`output`], for what need be no text.
+/// As [`output`], for output that need not be text.
 pub fn bytes(operation: &str, command: &mut Command) -> Result<Vec<u8>> {
     let (status, bytes) = match command.stderr(Stdio::inherit()).output() {
         Ok(output) => (Ok(output.status), output.stdout),
@@ -50,7 +51,7 @@ fn succeeded(operation: &str, command: &Command, status: io::Result<ExitStatus>)
     Err(format!("{operation}: {} {what}", name(command)).into())
 }
 
-/// The program and its arguments; of a path the last part.
+/// Returns the program, without its folder, and its arguments.
 fn name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];

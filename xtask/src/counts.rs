@@ -1,8 +1,8 @@
-//! `counts`: what the proofs of the project come to, counted by the programs that make them.
+//! `counts`: the sizes of the project's proofs, counted by the programs that make them.
 
 use crate::{Result, command};
 
-/// What is run: the title, the options of `cargo run`, and the arguments.
+/// The programs: the title, the options of `cargo run`, and the arguments.
 const PROGRAMS: &[(&str, &[&str], &[&str])] = &[
     (
         "planted-defect counts",
@@ -24,7 +24,7 @@ pub struct Arguments {
     orders: u32,
 }
 
-/// Runs the command: lines `name: number`, below a line with the program that counted them.
+/// Runs the command. It prints lines `name: number` below a line with the program that counted them.
 pub fn run(arguments: &Arguments) -> Result<()> {
     println!("# cargo xtask counts --orders {}", arguments.orders);
     for (title, options, program) in PROGRAMS {
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// `name number` as `name: number`.
+/// Rewrites `name number` as `name: number`.
 fn colon(line: &str) -> String {
     match line.rsplit_once(' ') {
         Some((name, number)) if !name.ends_with(':') => format!("{name}: {number}"),
@@ -59,7 +59,7 @@ fn colon(line: &str) -> String {
     }
 }
 
-/// What a program of the workspace prints.
+/// Returns the output of a program of the workspace.
 fn output(options: &[&str], arguments: &[&str]) -> Result<String> {
     command::output("counts", command::program(options).args(arguments))
 }

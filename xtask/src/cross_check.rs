@@ -1,7 +1,7 @@
-//! `cross-check`: the crates that programs have in them, checked for systems other than this one.
+//! `cross-check`: checks the crates that go into users' programs for other systems.
 //!
-//! No compiler of any of them is needed: nothing is linked, and the standard library is built from the sources that
-//! `setup` installs for `core`.
+//! It needs none of their compilers: nothing is linked, and the standard library is built from the sources that `setup`
+//! installs for `core`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use cuda_builder::{Toolchain, ToolchainOptions};
 
 use crate::{Result, project};
 
-/// What is checked where no target is named.
+/// The targets that are checked by default.
 const TARGETS: &[&str] = &[
     "aarch64-unknown-linux-gnu",
     "x86_64-pc-windows-msvc",
@@ -18,7 +18,7 @@ const TARGETS: &[&str] = &[
     "aarch64-apple-darwin",
 ];
 
-/// The library and what it depends on, and what builds a user's kernels.
+/// The library, its dependencies, and the builder of users' kernels.
 const PACKAGES: &[&str] = &[
     "warpwright-system",
     "warpwright-cust-core",
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 "CARGO_TARGET_DIR",
                 project::target_dir().join("cross-check"),
             )
-            // The standard library is compiled, to be thrown away.
+            // The standard library is compiled and then discarded.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("CARGO_PROFILE_DEV_DEBUG", "none")
             .env_remove("RUSTFLAGS")
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if !good {
             failed.push(target.to_owned());
         }
-        // Its errors, and warnings that only this target has.
+        // The errors, and warnings that only this target has.
         eprint!("{}", output.stderr);
     }
     if failed.is_empty() {
@@ -85,8 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     .into())
 }
 
-/// The setting for a target whose compiler makes import libraries by another tool, of which LLVM's library tool is one when it
-/// is called so.
+/// Returns the setting for a target whose compiler makes import libraries by another tool. LLVM's library tool does that if it
+/// is called by that tool's name.
 fn import_libraries(target: &str, toolchain: &Toolchain) -> Result<Option<(String, String)>> {
     if !target.ends_with("-windows-gnu") {
         return Ok(None);

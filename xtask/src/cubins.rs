@@ -1,5 +1,5 @@
-//! Machine code beside the PTX: `host/ptx/<architecture>/kernels.tar` has a file `<kernel>.cubin` for each kernel that
-//! `auto` launches, and the check that they are what `ptxas` makes of the PTX.
+//! Machine code that accompanies the PTX. `host/ptx/<architecture>/kernels.tar` has a file `<kernel>.cubin` for each kernel
+//! that `auto` launches. The module also checks that `ptxas` makes these files from the PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read as _};
@@ -12,14 +12,14 @@ use fs_err as fs;
 use crate::manifest::{Code, Manifest, Record};
 use crate::{Result, project, ptx, sources, usage};
 
-/// The name of an architecture's archive, and how those of the files in it end.
+/// The name of an architecture's archive, and the extension of the files in it.
 const ARCHIVE: &str = "kernels.tar";
 const ENDING: &str = ".cubin";
 
 /// The images of an architecture, by kernel.
 type Images = BTreeMap<String, Vec<u8>>;
 
-/// The archive of these images: always the same bytes, in the order of names and without times or owners.
+/// Returns the archive of these images. Its bytes are always the same: ordered by name, without times or owners.
 fn pack(images: &Images) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, image) in images {
@@ -46,7 +46,7 @@ fn unpack(bytes: &[u8]) -> Result<Images> {
     Ok(images)
 }
 
-/// The bytes of an architecture's archive and the images in it; none of either where there is none.
+/// Returns the bytes of an architecture's archive and its images. Both are empty if there is none.
 fn committed(folder: &Path, arch: &str) -> Result<(Vec<u8>, Images)> {
     let bytes = match fs::read(folder.join(arch).join(ARCHIVE)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
@@ -62,7 +62,7 @@ pub struct Assembled {
     pub images: Vec<(String, Vec<u8>)>,
 }
 
-/// Assembles the kernels that are shipped as machine code, of the modules of these records.
+/// Assembles the kernels of these records' modules that are shipped as machine code.
 pub fn assemble(ptxas: &Ptxas, folder: &Path, records: &[&Record]) -> Result<Vec<Assembled>> {
     let mut done = Vec::new();
     for &(arch, from) in &project::assembled() {
@@ -89,7 +89,7 @@ fn assemble_family(
         ptxas.assemble_to(&at("ptx"), arch, &at("cubin"))?;
         Ok((name.clone(), fs::read(at("cubin"))?))
     };
-    // An error of a thread is its text.
+    // A thread's error is passed on as text.
     let images = usage::in_parallel(&kernels(record), |name| {
         image(name).map_err(|error| error.to_string())
     });
@@ -107,7 +107,7 @@ fn assemble_family(
     })
 }
 
-/// The kernels of a module that `auto` launches.
+/// Returns the kernels of a module that `auto` launches.
 fn kernels(record: &Record) -> Vec<String> {
     let is_wanted = |entry: &&String| {
         let kernel = entry.split("__").next().unwrap_or_default();
@@ -116,7 +116,7 @@ fn kernels(record: &Record) -> Vec<String> {
     record.entries.iter().filter(is_wanted).cloned().collect()
 }
 
-/// What is wrong with the committed machine code of the modules of these records, without assembling it again.
+/// Returns the problems of the committed machine code of these records' modules, without assembling it again.
 pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record]) -> Vec<String> {
     let mut problems = Vec::new();
     for &(arch, from) in &project::assembled() {
@@ -157,7 +157,7 @@ pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record
     problems
 }
 
-/// What an image is called.
+/// Returns the name of an image in messages.
 fn place(arch: &str, kernel: &str) -> String {
     format!("{arch}/{ARCHIVE}, {kernel}{ENDING}")
 }
@@ -166,8 +166,8 @@ fn sorted(names: Vec<String>) -> BTreeSet<String> {
     names.into_iter().collect()
 }
 
-/// Assembles again what belongs to the modules of these records, where `ptxas` is the one that made it, and gives what
-/// comes out otherwise.
+/// Assembles the machine code of these records' modules again, if `ptxas` is the version that made it, and returns the images
+/// that differ.
 pub fn rebuild_problems(
     folder: &Path,
     manifest: &Manifest,
@@ -203,7 +203,7 @@ pub fn rebuild_problems(
     Ok(problems)
 }
 
-/// Machine code below the folder that the manifest does not name.
+/// Returns the machine code below the folder that the manifest does not name.
 pub fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     let mut strays = Vec::new();
     for arch in archs(folder)? {
@@ -215,7 +215,7 @@ pub fn strays(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     Ok(strays)
 }
 
-/// The architectures that have an archive.
+/// Returns the architectures that have an archive.
 fn archs(folder: &Path) -> Result<BTreeSet<String>> {
     let mut files = project::files(folder, &[])?;
     files.retain(|file| file.file_name().is_some_and(|name| name == ARCHIVE));
@@ -223,7 +223,7 @@ fn archs(folder: &Path) -> Result<BTreeSet<String>> {
     Ok(files.iter().filter_map(|file| arch(file)).collect())
 }
 
-/// The kernels that the manifest names of an architecture.
+/// Returns the kernels that the manifest names for an architecture.
 fn kernels_of<'a>(manifest: &'a Manifest, arch: &str) -> BTreeSet<&'a str> {
     let codes = manifest.code.iter().filter(|code| code.arch == arch);
     codes
@@ -231,12 +231,12 @@ fn kernels_of<'a>(manifest: &'a Manifest, arch: &str) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// Writes the images into the archives, and removes those that the manifest does not name.
+/// Writes the images into the archives, and removes images that the manifest does not name.
 pub fn write(folder: &Path, manifest: &Manifest, assembled: &[Assembled]) -> Result<()> {
     let mut all = archs(folder)?;
     all.extend(assembled.iter().map(|family| family.record.arch.clone()));
     for arch in all {
-        // What cannot be read is replaced: the check names what is missing then.
+        // An archive that cannot be read is replaced. The check then reports missing images.
         let (_, mut images) = committed(folder, &arch).unwrap_or_default();
         for family in assembled.iter().filter(|family| family.record.arch == arch) {
             images.extend(family.images.iter().cloned());
@@ -253,7 +253,7 @@ pub fn write(folder: &Path, manifest: &Manifest, assembled: &[Assembled]) -> Res
     Ok(())
 }
 
-/// The bytes of the images by architecture.
+/// Returns the bytes of the images by architecture.
 pub fn sizes(assembled: &[Assembled]) -> BTreeMap<&str, usize> {
     let mut sizes = BTreeMap::new();
     for family in assembled {
@@ -282,7 +282,7 @@ mod tests {
         project::assembled()[0].0.to_string()
     }
 
-    /// The machine code of one kernel.
+    /// Returns the machine code of one kernel.
     fn assembled() -> Assembled {
         Assembled {
             record: Code {
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    /// A folder with one kernel as it should be.
+    /// Makes a folder with one kernel in its correct state.
     fn sound() -> (tempfile::TempDir, Manifest) {
         let folder = tempfile::tempdir().unwrap();
         let mut manifest = Manifest::new(vec![record(&[KERNEL, "reduce_cascaded__sum_f32"])]);
@@ -343,7 +343,7 @@ mod tests {
             fs::write(&path, archive).unwrap();
             problems(folder.path(), &manifest)
         };
-        // No line endings in here.
+        // The bytes have no line endings.
         let other = Images::from([(KERNEL.to_owned(), b"\x7fELF\n".to_vec())]);
         assert_eq!(
             given(&pack(&other).unwrap()),
@@ -381,7 +381,7 @@ mod tests {
         manifest.code.clear();
         let none = [format!("{family}: the manifest has no machine code")];
         assert_eq!(problems(folder.path(), &manifest), none);
-        // Code that nothing names would run in the place of new PTX.
+        // Unnamed machine code would run in place of new PTX.
         let stray = [place(&arch(), KERNEL)];
         assert_eq!(strays(folder.path(), &manifest).unwrap(), stray);
         write(folder.path(), &manifest, &[]).unwrap();

@@ -1,13 +1,13 @@
-//! `docs`: the tables in the pages that come from records of runs on a card.
+//! `docs`: writes the tables in the pages that come from records of runs on a card.
 //!
-//! `benches/record/<card>/<date>-ladder.txt` is what `warpwright ladder` printed there, below two lines that
-//! begin with `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows
-//! of `best` become the README's table. `<date>-bench.json` beside it is what `cargo xtask bench --record` wrote; the
-//! newest of each card become the tables of `docs/PERFORMANCE.md`, and what `cargo xtask build-time` printed its block
-//! there; `<date>-counters.json`, of `warpwright-bench counters --record`, becomes the table of counters. `<date>-tune.json` is
-//! what `cargo xtask tune all --record` wrote, `<date>-tune-FAMILY.json` a sweep of one family: they become `docs/TUNING.md`.
-//! The records of `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
-//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`, that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
+//! `benches/record/<card>/<date>-ladder.txt` is the output of `warpwright ladder` on that card, below two lines that begin with
+//! `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows of `best` become the README's
+//! table. `<date>-bench.json` in the same folder was written by `cargo xtask bench --record`. The newest of each card become
+//! the tables of `docs/PERFORMANCE.md`. The output of `cargo xtask build-time` becomes a block there, and
+//! `<date>-counters.json` of `warpwright-bench counters --record` the table of counters. `<date>-tune.json` was written by
+//! `cargo xtask tune all --record`, and `<date>-tune-FAMILY.json` by a sweep of one family: they become `docs/TUNING.md`. The
+//! records of `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
+//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`, and that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
 
 mod agreement;
 mod build_time;
@@ -29,10 +29,10 @@ const PAGE: &str = "docs/LADDER.md";
 const README: &str = "README.md";
 const PERFORMANCE: &str = "docs/PERFORMANCE.md";
 const TUNING: &str = "docs/TUNING.md";
-/// How the names of the benchmark's records end, and those of the sweeps.
+/// The ends of the names of the benchmark's records, and of the sweeps'.
 const BENCH: &str = "-bench.json";
 const TUNE: &str = "-tune.json";
-/// What the README's table is between.
+/// The marks around the README's table.
 const MARKS: [&str; 2] = [
     "<!-- ladder: `cargo xtask docs` writes this table -->\n",
     "<!-- end of ladder -->\n",
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The newest record of each card whose name ends like this, read by `parse`: its path, and the record.
+/// Returns the newest record of each card whose name ends with `ending`, read by `parse`, with its path.
 fn parsed<R>(ending: &str, parse: fn(&str) -> Result<R, String>) -> Result<Vec<(String, R)>> {
     let read = |(path, text): (String, String)| {
         let record = parse(&text).map_err(|error| format!("{path}: {error}"))?;
@@ -106,7 +106,7 @@ fn parsed<R>(ending: &str, parse: fn(&str) -> Result<R, String>) -> Result<Vec<(
 /// A record, and its path.
 type Named = (String, record::Record);
 
-/// The newest whole sweep of each card, and the newest ones of single families.
+/// Returns the newest complete sweep of each card, and the newest ones of single families.
 fn sweeps() -> Result<Vec<Named>> {
     let mut single = Vec::new();
     for family in project::families() {
@@ -116,7 +116,7 @@ fn sweeps() -> Result<Vec<Named>> {
     Ok(together(parsed(TUNE, record::Record::parse)?, single))
 }
 
-/// The sweeps of a card together, the whole one first. A family that was swept by itself since is left out of that.
+/// Joins the sweeps of a card, the complete one first. Families with a later sweep of their own are removed from it.
 fn together(mut sweeps: Vec<Named>, single: Vec<Named>) -> Vec<Named> {
     let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
     for (path, whole) in &mut sweeps {
@@ -133,7 +133,7 @@ fn together(mut sweeps: Vec<Named>, single: Vec<Named>) -> Vec<Named> {
     sweeps
 }
 
-/// The newest record of each card whose name ends like this: its path, and its text.
+/// Returns the newest record of each card whose name ends with `ending`: its path, and its text.
 fn records(ending: &str) -> Result<Vec<(String, String)>> {
     let folder = project::root().join("benches/record");
     let mut newest = BTreeMap::new();
@@ -152,7 +152,7 @@ fn records(ending: &str) -> Result<Vec<(String, String)>> {
     Ok(newest.into_iter().collect())
 }
 
-/// The pages as they should be.
+/// Returns the pages in their correct state.
 fn pages(records: &[(String, String)], readme: &str) -> Result<Vec<(&'static str, String)>> {
     let mut page = String::from(
         "# The ladders, timed\n\nWritten by `cargo xtask docs` from the records that `warpwright ladder` \
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_family_that_was_swept_by_itself_since_is_left_out_of_the_whole_sweep() {
-        // One row of whichever sweep is recorded.
+        // One row of any recorded sweep.
         let folder = project::root().join("benches/record");
         let cards = fs::read_dir(folder).unwrap();
         let mut files = cards.flat_map(|card| fs::read_dir(card.unwrap().path()).unwrap());
@@ -262,7 +262,7 @@ mod tests {
         let both: BTreeSet<String> = set(&["other", "swept"]);
         let here = "benches/record/h100";
         assert_eq!(families("2026-11-21", here), [other, swept.clone()]);
-        // One that is older, and one of another card.
+        // An older sweep, and one of another card.
         assert_eq!(families("2026-11-22", here), [both.clone(), swept.clone()]);
         assert_eq!(families("2026-11-20", "benches/record/z"), [both, swept]);
     }

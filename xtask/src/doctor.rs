@@ -1,11 +1,11 @@
-//! `setup` and `doctor`: the tools for device code.
+//! `setup` and `doctor`: install and report the tools for device code.
 
 use cuda_builder::assemble::Ptxas;
 use cuda_builder::{CudaBuilderError, PINNED_RUST, Toolchain, ToolchainOptions};
 
 use crate::Result;
 
-/// Installs what is missing.
+/// Installs the missing tools.
 pub fn setup() -> Result<()> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     println!("compiler   {}", toolchain.summary());
@@ -14,7 +14,7 @@ pub fn setup() -> Result<()> {
     Ok(())
 }
 
-/// Reports what is there.
+/// Reports the installed tools.
 pub fn doctor() -> Result<()> {
     let survey = Toolchain::survey(&ToolchainOptions::from_env())?;
     for (index, toolchain) in survey.usable.iter().enumerate() {

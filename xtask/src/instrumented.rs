@@ -1,7 +1,7 @@
-//! `asan` and `fuzz`: builds with checks that the compiler puts into the code.
+//! `asan` and `fuzz`: builds with checks that the compiler inserts.
 //!
-//! Both are unstable options of rustc, which a stock compiler takes with `RUSTC_BOOTSTRAP=1`; the run-time
-//! library of AddressSanitizer comes with it. Crates are those of the lock files, with the hashes there.
+//! Both are unstable options of rustc, which a stock compiler accepts with `RUSTC_BOOTSTRAP=1`. The run-time library of
+//! AddressSanitizer comes with the compiler. All crates come from the lock files, with the hashes there.
 
 use std::env;
 use std::path::Path;
@@ -9,14 +9,14 @@ use std::process::Command;
 
 use crate::{Result, command, project};
 
-/// Instrumented builds are for the machine that they run on, which has to be named: then build scripts and
-/// procedural macros are left as they are.
+/// The target of instrumented builds, which is this machine. It must be named, so that build scripts and procedural macros are
+/// not instrumented.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Kernels are along because the library has them, and are not what is tested.
+/// The library contains the kernels, but they are not what is tested.
 const PLAIN_KERNELS: &str = "profile.dev.package.warpwright-gpu.opt-level=0";
 
-/// What runs under AddressSanitizer: one build, so that the kernels are compiled once.
+/// The tests that run under AddressSanitizer. They are one build, so that the kernels are compiled once.
 const ASAN: &[&str] = &[
     "-p",
     "warpwright",
@@ -31,7 +31,7 @@ const ASAN: &[&str] = &[
     "mutations",
 ];
 
-/// What that covers, and what not.
+/// The text about what this covers, and what not.
 const COVERED: &str = "\
 AddressSanitizer has seen: the way to the driver, and the CUDA side's handles, memory and launches, on a
 make-believe driver; buffers, views, pinned memory and the launches of all nine families, while every driver
@@ -71,9 +71,9 @@ pub fn asan() -> Result<()> {
     Ok(())
 }
 
-/// Fuzzes the targets in `fuzz/`, each for some seconds, from the corpus of `cli/tests`.
+/// Fuzzes the targets in `fuzz/`, each for the given seconds, from the corpus of `cli/tests`.
 pub fn fuzz(arguments: &Fuzz) -> Result<()> {
-    // libFuzzer is C++, compiled on the way.
+    // libFuzzer is C++ and is compiled by the build.
     let compiler = env::var_os("CXX").unwrap_or_else(|| "c++".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
         return Err(format!(
@@ -96,7 +96,7 @@ pub fn fuzz(arguments: &Fuzz) -> Result<()> {
     let targets = targets(&arguments.targets)?;
     for target in &targets {
         println!("fuzz: {target}, {} seconds", arguments.seconds);
-        // What is found out is kept for the next run here; what is committed stays as it is.
+        // Findings are kept for the next run here. The committed corpus does not change.
         let found = project::target_dir().join("fuzz/corpus").join(target);
         std::fs::create_dir_all(&found)?;
         let mut command = cargo(&flags, "fuzz");
@@ -123,7 +123,7 @@ fn corpus() -> std::path::PathBuf {
     project::root().join("cli/tests/corpus")
 }
 
-/// The targets asked for: those that have a folder in the corpus.
+/// Returns the requested targets, which must have a folder in the corpus.
 fn targets(asked: &[String]) -> Result<Vec<String>> {
     let mut known = Vec::new();
     for entry in std::fs::read_dir(corpus())? {

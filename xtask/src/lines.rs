@@ -1,4 +1,4 @@
-//! `lines`: how many lines of code each crate has, now and at another commit.
+//! `lines`: counts the lines of code of each crate, now and at another commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -15,7 +15,7 @@ pub struct Arguments {
     commit: Option<String>,
 }
 
-/// Lines on which code begins, by the crate's folder. Blank lines, comments and documentation are none.
+/// The number of lines on which code begins, by the crate's folder. Blank lines, comments and documentation do not count.
 type Lines = BTreeMap<String, usize>;
 
 /// Runs the command.
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The Rust files of a commit.
+/// Returns the Rust files of a commit.
 fn at(commit: &str) -> Result<Vec<(String, String)>> {
     let mut git = Command::new("git");
     git.current_dir(project::root())
@@ -64,7 +64,8 @@ fn count(files: &[(String, String)]) -> Lines {
     lines
 }
 
-/// The lines on which a token begins that is no comment. Text that is not Rust has its lines that are not blank.
+/// Returns the number of lines on which a token begins that is not a comment. For text that is not Rust, all non-blank lines
+/// count.
 fn code_lines(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let is_comment = |line: &str| line.starts_with("//");
@@ -80,7 +81,7 @@ fn code_lines(text: &str) -> usize {
     code.filter(|line| !is_comment(line)).count()
 }
 
-/// A line for each folder, and one for all.
+/// Returns a table with a line for each folder, and one for the total.
 fn table(now: &Lines, then: Option<&Lines>) -> String {
     let folders: BTreeSet<&String> = now
         .keys()

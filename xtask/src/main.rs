@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// What every command gives: on failure, the text of the error goes to standard error.
+/// The result of every command. On failure, the text of the error goes to standard error.
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// The project's own commands.
@@ -78,7 +78,7 @@ enum Command {
     Counts(counts::Arguments),
     /// Count the lines of code of each crate, now and at another commit.
     Lines(lines::Arguments),
-    /// Drop and weaken every synchronising operation of every kernel in turn, and print what the sanitizer reports.
+    /// Drop and weaken every synchronizing operation of every kernel in turn, and print what the sanitizer reports.
     Mutants(mutants::Arguments),
     /// Write the tables in the pages from the records of runs on a card.
     Docs(docs::Arguments),
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The names of all commands.
+/// Returns the names of all commands.
 fn subcommands() -> Vec<String> {
     let command = Arguments::command();
     command

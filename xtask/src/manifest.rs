@@ -1,4 +1,4 @@
-//! `host/ptx/manifest.json`: what the committed PTX is and what it was built from.
+//! `host/ptx/manifest.json`: describes the committed PTX and what it was built from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
-/// The version of the file's form.
+/// The version of the file's format.
 const FORMAT: u32 = 1;
 
-/// The file.
+/// The manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version of the form.
+    /// The version of the format.
     pub format: u32,
     /// The modules, ordered by architecture and family.
     pub modules: Vec<Record>,
-    /// Machine code of their kernels, in the same order.
+    /// The machine code of their kernels, in the same order.
     #[serde(default)]
     pub code: Vec<Code>,
 }
 
-/// Machine code of some kernels of a family, for an architecture.
+/// The machine code of some kernels of a family, for an architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
     /// The family.
     pub family: String,
     /// The architecture, as in `sm_90`.
     pub arch: String,
-    /// The SHA-256 of the PTX module that it was assembled from, as the module's record has it.
+    /// The SHA-256 of the PTX module that was assembled, as in the module's record.
     pub ptx: String,
     /// The version of `ptxas`.
     pub ptxas: String,
@@ -50,27 +50,27 @@ pub struct Record {
     pub ptx_version: String,
     /// The SHA-256 of the PTX text with single line feeds.
     pub sha256: String,
-    /// The hash of all that the module was built from.
+    /// The hash of everything that the module was built from.
     pub sources: String,
     /// The tools that built it.
     pub tools: Tools,
-    /// Its entries, ordered by name.
+    /// The module's entries, ordered by name.
     pub entries: Vec<String>,
 }
 
-/// Versions of the tools that decide what the PTX is.
+/// The versions of the tools that determine the PTX.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
     /// The compiler's version.
     pub rustc: String,
-    /// The LLVM inside the compiler.
+    /// The version of the compiler's LLVM.
     pub rustc_llvm: String,
-    /// The LLVM of `opt` and `llc`.
+    /// The version of the LLVM of `opt` and `llc`.
     pub llvm: String,
 }
 
 impl Tools {
-    /// The versions of a toolchain.
+    /// Returns the versions of a toolchain.
     pub fn of(toolchain: &Toolchain) -> Self {
         Self {
             rustc: toolchain.rust_version.clone(),
@@ -91,14 +91,14 @@ impl std::fmt::Display for Tools {
 }
 
 impl Record {
-    /// The file's path below the folder of the PTX.
+    /// Returns the file's path below the folder of the PTX.
     pub fn file(&self) -> String {
         format!("{}/{}.ptx", self.arch, self.family)
     }
 }
 
 impl Manifest {
-    /// A manifest of these modules.
+    /// Makes a manifest of these modules.
     pub fn new(mut modules: Vec<Record>) -> Self {
         modules.sort_by(|a, b| (&a.arch, &a.family).cmp(&(&b.arch, &b.family)));
         Self {
@@ -108,7 +108,7 @@ impl Manifest {
         }
     }
 
-    /// Reads the file; none if it is not there.
+    /// Reads the file. Returns `None` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -128,19 +128,19 @@ impl Manifest {
         Ok(Some(manifest))
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     pub fn text(&self) -> Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// The record of one module.
+    /// Returns the record of one module.
     pub fn record(&self, arch: &str, family: &str) -> Option<&Record> {
         self.modules
             .iter()
             .find(|record| record.arch == arch && record.family == family)
     }
 
-    /// Puts these records in the place of those for the same modules.
+    /// Replaces the records of the same modules by these.
     pub fn replace(&mut self, records: Vec<Record>) {
         let same = |a: &Record, b: &Record| a.arch == b.arch && a.family == b.family;
         self.modules
@@ -149,14 +149,14 @@ impl Manifest {
         self.modules = Self::new(modules.into_iter().chain(records).collect()).modules;
     }
 
-    /// The record of a family's machine code.
+    /// Returns the record of a family's machine code.
     pub fn code(&self, arch: &str, family: &str) -> Option<&Code> {
         self.code
             .iter()
             .find(|code| code.arch == arch && code.family == family)
     }
 
-    /// Keeps the machine code that is of the modules as they are, and puts these records in the place of what is left out.
+    /// Keeps the machine code of unchanged modules, and adds these records for the others.
     pub fn set_code(&mut self, records: Vec<Code>) {
         let same = |a: &Code, b: &Code| a.arch == b.arch && a.family == b.family;
         let modules = &self.modules;
@@ -173,7 +173,7 @@ impl Manifest {
 pub mod tests {
     use super::*;
 
-    /// Versions of which the compiler's is given.
+    /// Makes versions with the given compiler.
     pub fn tools(rustc: &str) -> Tools {
         Tools {
             rustc: rustc.to_owned(),
@@ -182,7 +182,7 @@ pub mod tests {
         }
     }
 
-    /// A module without kernels.
+    /// Makes the record of a module without kernels.
     pub fn record(arch: &str, family: &str) -> Record {
         Record {
             family: family.to_owned(),

@@ -1,4 +1,4 @@
-//! `mutants`: every synchronising operation of every kernel dropped or weakened in turn, and what the sanitizer says.
+//! `mutants`: drops or weakens every synchronizing operation of every kernel in turn, and prints what the sanitizer reports.
 
 use crate::{Result, command};
 
@@ -13,7 +13,7 @@ pub struct Arguments {
     families: Vec<String>,
 }
 
-/// Runs the command: the tables and lists, below a line with the command itself.
+/// Runs the command. It prints tables and lists below a line with the command itself.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut given = vec!["--orders".to_owned(), arguments.orders.to_string()];
     given.extend(arguments.families.iter().cloned());

@@ -1,4 +1,4 @@
-//! `profile`: one kernel on the GPU under Nsight Compute.
+//! `profile`: runs one kernel on the GPU under Nsight Compute.
 
 use std::process::Command;
 
@@ -11,9 +11,9 @@ pub struct Arguments {
     kernel: String,
 }
 
-/// Runs the command. The report is kept in the folder where it is run.
+/// Runs the command. The report is written to the current folder.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    // Before anything is built.
+    // Check before anything is built.
     bundle::toolkit_program("ncu", "ncu (Nsight Compute)")
         .map_err(|error| format!("profile: {error}"))?;
     let mut command = Command::new("sh");

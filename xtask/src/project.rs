@@ -1,4 +1,4 @@
-//! What the commands know of the project: its folders, its families, what is shipped.
+//! Facts about the project: its folders, its families, and what it ships.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,33 @@ use fs_err as fs;
 
 use crate::Result;
 
-/// The architectures that PTX is shipped for. The driver compiles the oldest for every later device; a
-/// later one is added with the first kernel that has instructions of it. (Built for sm_80, all of today's
-/// kernels are the same text but for the line that names the architecture.)
+/// The architectures for which PTX is shipped. The driver compiles the oldest for every later device. A later one is added with
+/// the first kernel that uses its instructions. (Built for sm_80, all current kernels have the same text except for the line
+/// that names the architecture.)
 pub const SHIPPED: &[NvvmArch] = &[NvvmArch::Compute75];
 
-/// The architectures that machine code of what `auto` launches is shipped for, beside the PTX, so that the first call on a
-/// machine does not wait for the driver's compiler. Code runs on its own generation alone, and each architecture adds what
-/// it packs to, most of a megabyte, to every program with the library: the cards whose times are published have it.
+/// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
+/// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
+/// of each architecture adds most of a megabyte to every program with the library. The list has the cards whose times are
+/// published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90];
 
-/// These architectures, each with the one whose PTX is assembled for it: the newest, as the driver is given it.
+/// Returns these architectures, each with the architecture whose PTX is assembled for it: the newest, as the driver would get
+/// it.
 pub fn assembled() -> Vec<(NvvmArch, NvvmArch)> {
     let newest = |arch| SHIPPED.iter().copied().filter(|from| *from <= arch).max();
     let pair = |&arch: &NvvmArch| Some((arch, newest(arch)?));
     ASSEMBLED.iter().filter_map(pair).collect()
 }
 
-/// The kernels that `auto` launches of a family, without the suffix of the instance.
+/// Returns the kernels of a family that `auto` launches, without the suffix of the instance.
 pub fn best_kernels(family: &str) -> &'static [&'static str] {
     warpwright_gpu::family(family)
         .and_then(|family| family.variants.last())
         .map_or(&[], |best| best.kernels)
 }
 
-/// The version of PTX for an architecture: the lowest that has the instructions in use.
+/// Returns the PTX version for an architecture: the lowest with the instructions in use.
 pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
     arch.default_ptx_version()
 }
@@ -39,7 +41,7 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[];
 
-/// The families of kernels: the entries of a family are named `<family>_<variant>__<suffix>`.
+/// Returns the families of kernels. The entries of a family are named `<family>_<variant>__<suffix>`.
 pub fn families() -> Vec<&'static str> {
     warpwright_gpu::FAMILIES
         .iter()
@@ -47,7 +49,7 @@ pub fn families() -> Vec<&'static str> {
         .collect()
 }
 
-/// That there is a family of this name.
+/// Checks that there is a family of this name.
 pub fn require_family(operation: &str, name: &str) -> Result<()> {
     let known = families();
     if known.contains(&name) {
@@ -57,35 +59,35 @@ pub fn require_family(operation: &str, name: &str) -> Result<()> {
     Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
 }
 
-/// One PTX module per family.
+/// Returns one PTX module per family.
 pub fn modules() -> Vec<Module> {
     families().into_iter().map(Module::family).collect()
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root() -> PathBuf {
-    // Cargo sets the variable when it runs us; a checkout may have moved since we were compiled.
+    // Cargo sets the variable when it runs this program. A checkout may have moved since the program was compiled.
     let here = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
-/// The target folder of the workspace.
+/// Returns the target folder of the workspace.
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The crate of kernels.
+/// Returns the folder of the crate of kernels.
 pub fn gpu_crate() -> PathBuf {
     root().join("gpu")
 }
 
-/// The folder of the committed PTX.
+/// Returns the folder of the committed PTX.
 pub fn ptx_folder() -> PathBuf {
     root().join("host/ptx")
 }
 
-/// All files below a folder, in order, but for those in folders of these names. Links are left out.
+/// Returns all files below a folder, in order, except those in folders with these names. Links are left out.
 pub fn files(folder: &Path, skipped: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -101,13 +103,13 @@ pub fn files(folder: &Path, skipped: &[&str]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A file's path below a folder, with `/` between folders.
+/// Returns a file's path below a folder, with `/` between folders.
 pub fn name_below(folder: &Path, file: &Path) -> Result<String> {
     let name = file.strip_prefix(folder)?.to_string_lossy();
     Ok(name.replace('\\', "/"))
 }
 
-/// Writes the file if it says something else; folders on the way are made.
+/// Writes the file if its content differs. Missing folders are made.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());

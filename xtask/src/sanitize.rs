@@ -1,4 +1,4 @@
-//! `sanitize`: every kernel on the GPU under compute-sanitizer.
+//! `sanitize`: runs every kernel on the GPU under compute-sanitizer.
 
 use std::process::Command;
 
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(family) = &arguments.family {
         project::require_family("sanitize", family)?;
     }
-    // Before anything is built.
+    // Check before anything is built.
     bundle::toolkit_program("compute-sanitizer", "compute-sanitizer")
         .map_err(|error| format!("sanitize: {error}"))?;
     let mut command = Command::new("sh");

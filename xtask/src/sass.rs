@@ -1,4 +1,4 @@
-//! `sass`: the machine code of one kernel.
+//! `sass`: shows the machine code of one kernel.
 
 use std::env;
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command
         .args(["-sass", "-fun", &arguments.entry])
         .arg(&cubin)
-        // It looks for the disassembler on `PATH`.
+        // The tool looks for the disassembler on `PATH`.
         .env("PATH", path_with(nvdisasm.parent())?);
     print!("{}", command::output("sass", &mut command)?);
     Ok(())

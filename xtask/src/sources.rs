@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Result, command, project};
 
-/// Files and folders whose text decides what the PTX is. Of folders, the Rust sources count.
+/// Files and folders whose text determines the PTX. In folders, only the Rust sources count.
 const INPUTS: &[&str] = &[
     "gpu/Cargo.toml",
     "gpu/src",
@@ -20,14 +20,14 @@ const INPUTS: &[&str] = &[
     "cuda_builder/src",
 ];
 
-/// Of these, what is compiled for the host only.
+/// The part of these that is compiled for the host only.
 const HOST_ONLY: &[&str] = &["cuda_std/src/cpu"];
 
 /// The crate whose dependencies count too.
 const DEVICE_PACKAGE: &str = "warpwright-gpu";
 
-/// The hash of all inputs of the project, in hexadecimal. Line endings, times and the folder of the
-/// checkout do not matter.
+/// Returns the hash of all inputs of the project, in hexadecimal. Line endings, times and the folder of the checkout do not
+/// matter.
 pub fn hash() -> Result<String> {
     let root = project::root();
     let mut hasher = hash_files(&root)?;
@@ -70,13 +70,13 @@ fn is_rust(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "rs")
 }
 
-/// Adds a part with its name and length, so that no two lists of parts read the same.
+/// Adds a part with its name and length, so that different lists of parts never give the same input.
 fn add(hasher: &mut Sha256, name: &str, content: &[u8]) {
     hasher.update(format!("{name}\n{}\n", content.len()));
     hasher.update(content);
 }
 
-/// The bytes with every line ending as a single line feed.
+/// Returns the bytes with every line ending as a single line feed.
 pub fn normalised(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.iter().copied().peekable();
@@ -88,12 +88,12 @@ pub fn normalised(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The SHA-256 of a text, line endings normalised, in hexadecimal.
+/// Returns the SHA-256 of a text, with normalized line endings, in hexadecimal.
 pub fn text_hash(text: &[u8]) -> String {
     bytes_hash(&normalised(text))
 }
 
-/// The SHA-256 of bytes, in hexadecimal.
+/// Returns the SHA-256 of bytes, in hexadecimal.
 pub fn bytes_hash(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -102,7 +102,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The packages that the device crate is built with and that are not in a folder here, each as one line.
+/// Returns the packages that the device crate is built with and that have no folder here, each as one line.
 fn dependencies() -> Result<BTreeSet<String>> {
     let mut command = command::cargo();
     command
@@ -112,8 +112,8 @@ fn dependencies() -> Result<BTreeSet<String>> {
     Ok(from_elsewhere(&command::output("sources", &mut command)?))
 }
 
-/// Of lines such as `half v2.7.1`, `zerocopy-derive v0.8.63 (proc-macro) (*)` and `system v0.1.0 (/folder/system)`
-/// those without a folder, as often as they are there once.
+/// Returns the lines without a folder, each once, of lines such as `half v2.7.1`, `zerocopy-derive v0.8.63 (proc-macro) (*)`
+/// and `system v0.1.0 (/folder/system)`.
 fn from_elsewhere(tree: &str) -> BTreeSet<String> {
     let is_here = |line: &str| {
         let mut remarks = line.split(" (").skip(1);
@@ -203,7 +203,7 @@ mod tests {
     fn dependencies_of_the_kernels_are_found_and_those_of_tests_are_not() {
         let lines = dependencies().unwrap();
         let has = |name: &str| lines.iter().any(|line| line.starts_with(name));
-        // The device library's, its macros', and one of its tests.
+        // A source of the device library, one of its macros, and one of its tests.
         assert!(
             has("half v") && has("syn v") && !has("trybuild v"),
             "{lines:?}"

@@ -1,4 +1,4 @@
-//! `tune`: builds a kernel for every row of the tables of tuning, and the program that times them, and runs it.
+//! `tune`: builds a kernel for every policy row, and the program that times them, and runs it.
 
 use std::path::{Path, PathBuf};
 
@@ -45,16 +45,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command::finish("tune", &mut command)
 }
 
-/// Builds the module of all rows.
+/// Builds the module of all policy rows.
 pub fn build(to: &Path) -> Result<()> {
-    // The crate has the kernels that ship too.
+    // The crate also has the kernels that ship.
     let modules = [Module::family("tune"), Module::new("own").prefix("")];
     let built = CudaBuilder::new(project::root().join("gpu"))
         .build_args(&["--features", "tuning"])
         .target_dir(project::target_dir().join("cuda-builder"))
         .install_tools(true)
         .verbose(true)
-        // As the library's own.
+        // The same as for the library's own kernels.
         .panic_messages(PanicMessages::None)
         .modules(modules)
         .only(["tune"])

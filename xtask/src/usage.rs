@@ -1,4 +1,4 @@
-//! What each kernel needs, as `ptxas` tells it: a table, and the kernels that use local memory.
+//! The resources of each kernel, as reported by `ptxas`: a table, and the kernels that use local memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -9,20 +9,20 @@ use cuda_builder::assemble::{Assembly, KernelUsage, Ptxas};
 
 use crate::{Result, project};
 
-/// At most this many modules or kernels are assembled at the same time.
+/// The maximum number of modules or kernels that are assembled at the same time.
 const JOBS: usize = 2;
 
 /// A PTX file to assemble.
 pub struct Input {
-    /// What the table calls it.
+    /// The title of its table.
     pub title: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The architecture it names.
+    /// The architecture that the file names.
     pub arch: NvvmArch,
 }
 
-/// Assembles every module, in the order given.
+/// Assembles every module, in the given order.
 pub fn assemble(ptxas: &Ptxas, inputs: &[Input]) -> Result<Vec<Assembly>> {
     in_parallel(inputs, |input| ptxas.assemble(&input.path, input.arch))
         .into_iter()
@@ -30,7 +30,7 @@ pub fn assemble(ptxas: &Ptxas, inputs: &[Input]) -> Result<Vec<Assembly>> {
         .collect()
 }
 
-/// Does the work for each item, several at a time; the results are in the items' order.
+/// Does the work for each item, several at a time. The results are in the order of the items.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let todo = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());
@@ -53,7 +53,7 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync)
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The table of one module.
+/// Returns the table of one module.
 pub fn table(title: &str, assembly: &Assembly) -> String {
     let head = [
         "kernel",
@@ -89,7 +89,7 @@ pub fn table(title: &str, assembly: &Assembly) -> String {
     text
 }
 
-/// The kernels that use local memory and have no reason on the list.
+/// Returns the kernels that use local memory without a reason on the list.
 pub fn offenders<'a>(assembly: &'a Assembly, allowed: &[(&str, &str)]) -> Vec<&'a KernelUsage> {
     assembly
         .kernels
@@ -104,8 +104,8 @@ pub fn offenders<'a>(assembly: &'a Assembly, allowed: &[(&str, &str)]) -> Vec<&'
         .collect()
 }
 
-/// Assembles every module, prints the tables, and gives a line for each kernel that uses local memory
-/// without a reason. Where there is no `ptxas` it says so and gives none.
+/// Assembles every module, prints the tables, and returns a line for each kernel that uses local memory without a reason.
+/// Without `ptxas` it prints a note and returns no lines.
 pub fn report(inputs: &[Input]) -> Result<Vec<String>> {
     let ptxas = match Ptxas::install(true) {
         Ok(ptxas) => ptxas,
@@ -132,7 +132,7 @@ pub fn report(inputs: &[Input]) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The input for the module `family` of `arch` below `folder`.
+/// Returns the input for the module `family` of `arch` below `folder`.
 pub fn input(folder: &Path, arch: NvvmArch, family: &str) -> Input {
     Input {
         title: format!("{family} {arch}"),

@@ -1,40 +1,40 @@
-//! The metrics that are asked of Nsight Compute, by their names for compute capability 9.0.
+//! The metrics requested from Nsight Compute, by their names for compute capability 9.0.
 
 /// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name, as `ncu --query-metrics` and the guide of Nsight Compute have it.
+    /// The metric's name in `ncu --query-metrics` and in the guide of Nsight Compute.
     pub name: &'static str,
     /// A short heading.
     pub heading: &'static str,
-    /// What it is one of.
+    /// The group that the metric belongs to.
     pub kind: Kind,
 }
 
-/// What a metric is one of.
+/// A group of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Of nothing: it stands alone.
+    /// No group.
     Alone,
-    /// The pipes that instructions are executed in, each as a part of what it can take, in per cent.
+    /// The pipes that execute instructions; each value is a percentage of the pipe's capacity.
     Pipe,
-    /// The reasons for which warps wait: how many warps do, on average, per instruction issued.
+    /// The reasons why warps wait; each value is the average number of waiting warps per issued instruction.
     Stall,
 }
 
-/// How long the kernel ran.
+/// The run time of the kernel.
 pub const TIME: &str = "gpu__time_duration.sum";
-/// Bytes that came from memory.
+/// The bytes read from memory.
 pub const DRAM_READ: &str = "dram__bytes_read.sum";
-/// Bytes that went to memory.
+/// The bytes written to memory.
 pub const DRAM_WRITE: &str = "dram__bytes_write.sum";
-/// The memory's part of its own peak.
+/// The memory's throughput as a percentage of its peak.
 pub const DRAM_SHARE: &str = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
-/// Sectors of 32 bytes that were written in the second-level cache.
+/// The 32-byte sectors written in the second-level cache.
 pub const L2_WRITE: &str = "lts__t_sectors_op_write.sum";
-/// The part of all slots for warps that had one.
+/// The percentage of warp slots in use.
 pub const WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
-/// The part of all cycles in which a scheduler issued.
+/// The percentage of cycles in which a scheduler issued an instruction.
 pub const ISSUE: &str = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 
 const fn alone(name: &'static str, heading: &'static str) -> Metric {
@@ -73,7 +73,7 @@ macro_rules! stall {
     };
 }
 
-/// All that are asked for. Of the reasons to wait, those that no kernel here can have are left out: textures, sleep.
+/// All requested metrics. Stall reasons that no kernel here can have (textures, sleep) are left out.
 pub const METRICS: &[Metric] = &[
     alone(TIME, "time"),
     alone(DRAM_READ, "read from memory"),

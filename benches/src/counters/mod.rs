@@ -1,4 +1,4 @@
-//! Profile counters of the benchmark's cases: what a run of Nsight Compute leaves behind, and what is shown of it.
+//! Profile counters of the benchmark's cases: the record of a run of Nsight Compute, and its tables.
 
 pub mod metrics;
 
@@ -10,21 +10,21 @@ use crate::record::{self, Bound, Card};
 use crate::table;
 use metrics::{Kind, METRICS};
 
-/// The version of the format. A record of another one is refused.
+/// The version of the format. A record with another version is refused.
 pub const FORMAT: u32 = 1;
 
-/// What the name of a record ends with.
+/// The end of a record's file name.
 pub const SUFFIX: &str = "-counters.json";
 
 /// The bytes of a sector of the second-level cache.
 const SECTOR: f64 = 32.0;
 
-/// Counters of some cases on one card.
+/// The counters of some cases on one card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`].
+    /// The version of the format: [`FORMAT`].
     pub format: u32,
-    /// The command that made it.
+    /// The command that made the record.
     pub command: String,
     /// The day, as `2026-11-21`, in UTC.
     pub date: String,
@@ -36,10 +36,10 @@ pub struct Record {
     pub card: Card,
     /// The kernels, in the order of the cases and of their launches.
     pub rows: Vec<Row>,
-    /// The cases that gave no counters.
+    /// The cases without counters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
-    /// How long the run took, in seconds.
+    /// The duration of the run, in seconds.
     pub seconds: f64,
 }
 
@@ -52,24 +52,24 @@ pub struct Row {
     pub work: String,
     /// As in [`record::Row`].
     pub size: String,
-    /// Bytes that the operation must read and write at least.
+    /// The minimum number of bytes that the operation must read and write.
     pub bytes: u64,
-    /// What limits the operation.
+    /// The ceiling that limits the operation.
     pub bound: Bound,
     /// The kernel.
     pub kernel: Kernel,
 }
 
-/// A launch of a kernel, and what was counted in it.
+/// A launch of a kernel, and its counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// The kernel's name.
     pub name: String,
-    /// Blocks along x, y and z.
+    /// The number of blocks along x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block along x, y and z.
+    /// The number of threads of a block along x, y and z.
     pub block: [u32; 3],
-    /// The metrics by name, without those that the profiler could not give.
+    /// The metrics by name, without those that the profiler did not provide.
     pub metrics: BTreeMap<String, Value>,
 }
 
@@ -78,21 +78,21 @@ pub struct Kernel {
 pub struct Value {
     /// The number.
     pub value: f64,
-    /// Its unit, as the profiler names it; nothing where there is none.
+    /// The unit as the profiler names it; empty if there is none.
     pub unit: String,
 }
 
-/// A case that gave no counters.
+/// A case without counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     /// The case.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Value {
-    /// The number in seconds or in bytes, by its unit; none where the unit is of neither.
+    /// Returns the number in seconds or in bytes, by its unit, or `None` for other units.
     fn scaled(&self) -> Option<f64> {
         let factor = match self.unit.as_str() {
             "ns" | "nsecond" => 1e-9,
@@ -117,7 +117,7 @@ impl Kernel {
         self.metrics.get(name)?.scaled()
     }
 
-    /// The greatest of the metrics of a kind: its heading, and its value.
+    /// Returns the heading and the value of the greatest metric of a group.
     fn greatest(&self, kind: Kind) -> Option<(&'static str, f64)> {
         METRICS
             .iter()
@@ -126,19 +126,19 @@ impl Kernel {
             .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The pipe that is fullest, in per cent.
+    /// Returns the busiest pipe, in per cent.
     pub fn fullest_pipe(&self) -> Option<(&'static str, f64)> {
         self.greatest(Kind::Pipe)
     }
 
-    /// What warps wait for most, and how many do per instruction issued.
+    /// Returns the most frequent reason why warps wait, and the number of waiting warps per issued instruction.
     pub fn top_stall(&self) -> Option<(&'static str, f64)> {
         self.greatest(Kind::Stall)
     }
 }
 
 impl Row {
-    /// A kernel of a case.
+    /// Makes a row for a kernel of a case.
     pub fn new(case: &record::Row, kernel: Kernel) -> Self {
         Self {
             family: case.family.clone(),
@@ -150,15 +150,15 @@ impl Row {
         }
     }
 
-    /// Bytes from and to memory as a multiple of what the operation must read and write.
+    /// Returns the bytes from and to memory, as a multiple of what the operation must read and write.
     pub fn bytes_over_least(&self) -> Option<f64> {
         let read = self.kernel.scaled(metrics::DRAM_READ)?;
         let written = self.kernel.scaled(metrics::DRAM_WRITE)?;
         (self.bytes > 0).then(|| (read + written) / self.bytes as f64)
     }
 
-    /// Sectors written in the second-level cache as a multiple of what the output has; none where the case does not tell
-    /// its output from its input, or has next to none.
+    /// Returns the sectors written in the second-level cache, as a multiple of those of the output. Returns `None` if the case
+    /// does not separate output from input, or has almost no output.
     pub fn l2_writes_over_least(&self) -> Option<f64> {
         let output = match self.bound {
             Bound::Copy => self.bytes as f64 / 2.0,
@@ -168,7 +168,7 @@ impl Row {
         (output > 0.0).then_some(self.kernel.value(metrics::L2_WRITE)? * SECTOR / output)
     }
 
-    /// What a table shows of it, in the order of [`TITLES`]: nothing where a metric is missing.
+    /// Returns the cells of a table, in the order of [`TITLES`]. A cell is empty if its metric is missing.
     pub fn cells(&self) -> [String; TITLES.len()] {
         let kernel = &self.kernel;
         let percent = |value: Option<f64>| shown(value, |value| format!("{value:.1} %"));
@@ -212,7 +212,7 @@ pub const TITLES: [&str; 11] = [
     "top stall",
 ];
 
-/// A line of a table for a terminal.
+/// Returns a line of a table for a terminal.
 pub fn line(cells: &[impl AsRef<str>; TITLES.len()]) -> String {
     let [
         work,
@@ -237,12 +237,12 @@ impl Record {
     /// Reads a record.
     ///
     /// # Errors
-    /// A line that says what is wrong with the text.
+    /// Returns a line that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         record::parse(text, FORMAT, "of counters")
     }
 
-    /// The text of the record.
+    /// Returns the text of the record.
     pub fn to_text(&self) -> String {
         record::to_text(self)
     }
@@ -252,7 +252,7 @@ impl Record {
 pub(crate) mod tests {
     use super::*;
 
-    /// A value of a metric.
+    /// Makes a value of a metric.
     fn value(value: f64, unit: &str) -> Value {
         Value {
             value,
@@ -265,7 +265,7 @@ pub(crate) mod tests {
         metric.unwrap().name.to_owned()
     }
 
-    /// A record of one kernel of a copy of 1 MB to 1 MB, and of a case that failed.
+    /// Makes a record of one kernel of a copy of 1 MB to 1 MB, and of a case that failed.
     pub fn record() -> Record {
         let metrics = [
             (metrics::TIME.to_owned(), value(12_500.0, "ns")),
@@ -360,7 +360,7 @@ pub(crate) mod tests {
                 "long scoreboard 21.2"
             ]
         );
-        // A case that only reads has no output to speak of.
+        // A case that only reads has almost no output.
         let reading = Row {
             bound: Bound::Read,
             ..row.clone()

@@ -1,4 +1,4 @@
-//! The charts, as SVG within the page.
+//! The charts, drawn as SVG within the page.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use crate::overhead::Calls;
 use crate::record::{Bound, OURS, Record, Row};
 use crate::table;
 
-/// A drawing's width; charts scale with the page.
+/// The width of a drawing. Charts scale with the page.
 const WIDTH: f64 = 880.0;
-/// The colours that there are, ours first.
+/// The number of colors, ours first.
 const COLOURS: usize = 4;
 
 /// A drawing.
@@ -29,7 +29,7 @@ impl Svg {
         }
     }
 
-    // Writing to a string does not fail, here and below.
+    // Writing to a string cannot fail, here and below.
     fn line(&mut self, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2], class: &str) {
         let _ = writeln!(
             self.text,
@@ -65,7 +65,7 @@ impl Svg {
         );
     }
 
-    /// Text whose `anchor` (`start`, `middle` or `end`) is at a point.
+    /// Draws text whose `anchor` (`start`, `middle` or `end`) is at a point.
     fn label(&mut self, [x, y]: [f64; 2], anchor: &str, class: &str, text: &str) {
         let _ = writeln!(
             self.text,
@@ -90,7 +90,7 @@ impl Svg {
     }
 }
 
-/// An axis whose steps are factors.
+/// A logarithmic axis.
 struct Log {
     from: f64,
     to: f64,
@@ -98,7 +98,7 @@ struct Log {
 }
 
 impl Log {
-    /// From the least to the greatest of positive values, with room around them.
+    /// Makes an axis from the smallest to the largest of positive values, with a margin.
     fn around(values: impl Iterator<Item = f64>, room: f64, place: [f64; 2]) -> Option<Self> {
         let right = values.filter(|value| value.is_finite() && *value > 0.0);
         let (from, to) = right.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
@@ -116,7 +116,7 @@ impl Log {
         self.place[0] + part * (self.place[1] - self.place[0])
     }
 
-    /// Values with one figure that lie on the axis, few of them.
+    /// Returns a few values with one significant digit that lie on the axis.
     fn marks(&self) -> Vec<f64> {
         let decades = (self.to / self.from).log10();
         let figures: &[f64] = if decades > 2.5 {
@@ -137,7 +137,8 @@ impl Log {
     }
 }
 
-/// A bar for each peer of each row: its time as a multiple of ours, to the right of the line where ours is faster.
+/// Draws a bar for each peer of each row: its time as a multiple of ours. Bars to the right of the line mean that ours is
+/// faster.
 pub fn ratios(rows: &[&Row]) -> String {
     let bars: Vec<_> = rows
         .iter()
@@ -147,7 +148,7 @@ pub fn ratios(rows: &[&Row]) -> String {
         })
         .collect();
     let (left, right, step) = (330.0, WIDTH - 90.0, 17.0);
-    // The line of equal times is always there.
+    // The line of equal times is always visible.
     let values = bars.iter().map(|(.., ratio)| *ratio).chain([0.9, 1.1]);
     let (Some(axis), false) = (Log::around(values, 1.02, [left, right]), bars.is_empty()) else {
         return "<p>No peer was timed in these cases.</p>\n".to_owned();
@@ -190,7 +191,7 @@ pub fn ratios(rows: &[&Row]) -> String {
     )
 }
 
-/// Operations on one element: what the driver calls take, and what the library adds.
+/// Draws operations on one element: the time of the driver calls, and the time that the library adds.
 pub fn overhead(all: &[Calls]) -> String {
     let timed: Vec<_> = all
         .iter()
@@ -229,7 +230,7 @@ pub fn overhead(all: &[Calls]) -> String {
     )
 }
 
-/// The rate over the size, a chart for each work of several sizes.
+/// Draws the rate over the size, with a chart for each work that has several sizes.
 pub fn rates(record: &Record, rows: &[&Row]) -> String {
     let mut works: Vec<&str> = Vec::new();
     for row in rows {
@@ -344,7 +345,7 @@ fn rate(record: &Record, work: &str, rows: &[&Row]) -> String {
     svg.figure(work, &format!("{unit} over {axis}; dashed: the ceiling"))
 }
 
-/// A rate with a prefix in place of its noughts.
+/// Returns a rate with a unit prefix in place of its zeros.
 fn short(rate: f64) -> String {
     let (value, prefix) = [(1e12, "T"), (1e9, "G"), (1e6, "M")]
         .into_iter()
@@ -354,7 +355,7 @@ fn short(rate: f64) -> String {
     format!("{} {prefix}", value.trim_end_matches(".0"))
 }
 
-/// The rungs of one family as bars.
+/// Draws the rungs of one family as bars.
 pub fn ladder(ladder: &Ladder) -> String {
     let column = |title: &str| ladder.titles.iter().position(|it| it == title);
     let Some(unit) = ["GB/s", "TFLOP/s"]
@@ -403,7 +404,7 @@ pub fn ladder(ladder: &Ladder) -> String {
     svg.figure(&format!("{}: {}", ladder.family, ladder.problem), "")
 }
 
-/// What every case with operations reaches, below what memory and arithmetic let it reach.
+/// Draws the rate of every case that has operations, below the limits of memory and arithmetic.
 pub fn roofline(record: &Record) -> String {
     let points: Vec<(&Row, f64, f64)> = record
         .rows

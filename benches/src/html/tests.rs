@@ -8,7 +8,7 @@ fn ladders() -> Vec<ladder::Ladder> {
     ladder::Record::parse(text).unwrap().ladders
 }
 
-/// Every element is closed, in order, and no text holds a bare `<` or `&`; what HTML never closes apart.
+/// Checks that every element is closed, in order, except those that HTML never closes, and that no text has a bare `<` or `&`.
 fn well_formed(page: &str) -> Result<(), String> {
     const VOID: [&str; 2] = ["meta", "!DOCTYPE"];
     let mut open: Vec<String> = Vec::new();

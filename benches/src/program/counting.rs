@@ -1,4 +1,4 @@
-//! `counters`: what the kernels of cases do, by profile counters.
+//! The command `counters`: profile counters of the cases' kernels.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use warpwright_bench::table;
 
 use super::files::{card, command, cuda, put, read, today};
 
-/// Counts what the kernels of cases do; whether every case gave counters.
+/// Counts the work of the cases' kernels. Returns whether every case gave counters.
 pub fn run(
     from: Option<&Path>,
     family: Option<&str>,

@@ -1,4 +1,4 @@
-//! Records and other files of the program.
+//! The records and other files of the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use warpwright_bench::record::{Card, FORMAT, Record};
 use warpwright_bench::run::Result;
 use warpwright_bench::run::counters::without_folders;
 
-/// The first CUDA device.
+/// Opens the first CUDA device.
 pub fn cuda() -> Result<Device> {
     Ok(Device::cuda(0).map_err(|error| format!("the benchmark needs a CUDA device: {error}"))?)
 }
 
-/// What a record says of a device.
+/// Returns a record's description of a device.
 pub fn card(device: &Device) -> Card {
     let info = device.info();
     let version = |pair: Option<(u32, u32)>| {
@@ -32,7 +32,7 @@ pub fn card(device: &Device) -> Card {
     }
 }
 
-/// The command line, without the folders of absolute paths.
+/// Returns the command line, without the folders of absolute paths.
 pub fn command() -> String {
     let shown = |argument: String| {
         let argument = without_folders(&argument);
@@ -48,12 +48,12 @@ pub fn command() -> String {
         .join(" ")
 }
 
-/// The day in UTC, as `2026-11-21`.
+/// Returns the day in UTC, as `2026-11-21`.
 pub fn today() -> String {
     time::OffsetDateTime::now_utc().date().to_string()
 }
 
-/// A record of nothing so far.
+/// Returns an empty record.
 pub fn record(card: Card, start: Instant) -> Record {
     Record {
         format: FORMAT,
@@ -70,7 +70,7 @@ pub fn record(card: Card, start: Instant) -> Record {
     }
 }
 
-/// Writes a record to the folder of its card, and gives its path.
+/// Writes a record to the folder of its card, and returns its path.
 pub fn put(card: &Card, date: &str, kind: &str, text: &str, folder: &Path) -> Result<PathBuf> {
     let folder = folder.join(card.folder());
     fs::create_dir_all(&folder)
@@ -87,7 +87,7 @@ pub fn read(path: &Path) -> Result<Record> {
     Ok(Record::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// The newest ladders beside a record; none where there are none.
+/// Returns the newest ladders beside a record, or an empty list.
 pub fn ladders(record: &Path) -> Vec<ladder::Ladder> {
     let entries = record.parent().and_then(|folder| fs::read_dir(folder).ok());
     let paths = entries
@@ -103,7 +103,7 @@ pub fn ladders(record: &Path) -> Vec<ladder::Ladder> {
         .map_or_else(Vec::new, |record| record.ladders)
 }
 
-/// Writes a file, and says so.
+/// Writes a file, and prints its path.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| format!("writing {}: {error}", path.display()))?;
     println!("wrote {}", path.display());

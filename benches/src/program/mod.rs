@@ -1,4 +1,4 @@
-//! Parts of the program.
+//! The parts of the program.
 
 pub mod counting;
 pub mod files;

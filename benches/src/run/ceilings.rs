@@ -1,7 +1,7 @@
-//! What the card does at most: the rates of a copy, of reading, of writing, and of fused multiply-adds.
+//! Measures the card's highest rates: copy, read, write, and fused multiply-adds.
 //!
-//! Copies are the driver's. For the rest there are kernels that do nothing else, in PTX written here: they have
-//! to be no kernels of ours nor of a peer. Each is tried in several shapes, and the best counts.
+//! The copies are the driver's. The other rates use kernels that do nothing else, in PTX written here, so that they are neither
+//! ours nor a peer's. Each kernel is tried in several shapes, and the best rate counts.
 
 use std::ffi::c_void;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use super::{Result, Scale, driver, pointer};
 use crate::record::{Bound, Ceiling};
 use crate::stats::Times;
 
-/// The sizes of the buffers in bytes: a case's ceiling is that for as many bytes as it moves.
+/// The sizes of the buffers in bytes. A case's ceiling is that for as many bytes as it moves.
 const SIZES: [usize; 7] = [
     1 << 20,
     4 << 20,
@@ -23,7 +23,7 @@ const SIZES: [usize; 7] = [
     256 << 20,
     1 << 30,
 ];
-/// Shapes that are tried: threads per block, blocks per multiprocessor, words of 16 bytes in flight.
+/// The shapes that are tried: threads per block, blocks per multiprocessor, and words of 16 bytes in flight.
 const SHAPES: [(u32, u32, usize); 5] = [
     (256, 8, 4),
     (512, 4, 4),
@@ -31,23 +31,23 @@ const SHAPES: [(u32, u32, usize); 5] = [
     (512, 2, 8),
     (1024, 2, 4),
 ];
-/// Threads per block and blocks per multiprocessor of the arithmetic.
+/// The shapes of the arithmetic: threads per block and blocks per multiprocessor.
 const ARITHMETIC: [(u32, u32); 3] = [(256, 2), (256, 4), (256, 8)];
-/// Chains of multiply-adds that do not wait for each other.
+/// The number of independent chains of multiply-adds.
 const CHAINS: usize = 8;
-/// Rounds of the loop over the chains, and multiply-adds of each chain per round.
+/// The rounds of the loop over the chains, and the multiply-adds of each chain per round.
 const ROUNDS: (u32, usize) = (1024, 16);
 
-/// Measures all of them.
+/// Measures all ceilings.
 ///
 /// # Errors
-/// What the driver reports; the device has to be a CUDA device.
+/// Returns the driver's errors. The device must be a CUDA device.
 pub fn measure(device: &Device, scale: Scale) -> Result<Vec<Ceiling>> {
     let driver = Driver::open(device)?;
     let samples = scale.pick(21, 9, 3);
     let mut found = Vec::new();
     let largest = SIZES[SIZES.len() - 1];
-    // Two sets in turn, as in the cases.
+    // Two sets are used in turn, as in the cases.
     let mut from = [buffer(device, largest)?, buffer(device, largest)?];
     let mut to: [Vector<u32>; 2] = [device.zeros(largest / 4)?, device.zeros(largest / 4)?];
     let from = from.each_mut().map(pointer);
@@ -123,25 +123,25 @@ pub fn measure(device: &Device, scale: Scale) -> Result<Vec<Ceiling>> {
     Ok(found)
 }
 
-/// A buffer of random words.
+/// Makes a buffer of random words.
 fn buffer(device: &Device, bytes: usize) -> Result<Vector<u32>> {
     Ok(device.upload(&sample::values(bytes / 4, 3, |hash| hash as u32))?)
 }
 
-/// Which of two sets of the largest size a turn uses, and how far into it: the next turns use other bytes,
-/// so that none of them are in the cache.
+/// Returns which of two sets of the largest size a turn uses, and its offset. Consecutive turns use different bytes, so that
+/// none of them are in the cache.
 fn place(turn: usize, bytes: usize) -> (usize, u64) {
     let places = SIZES[SIZES.len() - 1] / bytes;
     (turn % 2, (turn / 2 % places * bytes) as u64)
 }
 
-/// The median time of one piece of work, in seconds; it is told how often it was done before.
+/// Returns the median time of one piece of work, in seconds. The work gets the number of times that it was done before.
 fn timed(
     device: &Device,
     samples: usize,
     mut work: impl FnMut(usize) -> Result<()>,
 ) -> Result<f64> {
-    /// Pieces in a sample.
+    /// The number of pieces in a sample.
     const PIECES: usize = 8;
     let (mut times, mut turn) = (Vec::new(), 0);
     for _ in 0..samples {
@@ -157,7 +157,7 @@ fn timed(
         .median)
 }
 
-/// The driver in the library's context and stream.
+/// The driver's functions in the library's context and stream.
 struct Driver {
     driver: driver::Driver,
     stream: *mut c_void,
@@ -176,7 +176,7 @@ impl Driver {
         })
     }
 
-    /// The kernel called `kernel` of a module of that kernel alone.
+    /// Returns the kernel called `kernel` of a module that has only that kernel.
     fn function(&self, ptx: &str) -> Result<*mut c_void> {
         self.driver.kernel(&self.driver.module(ptx)?, "kernel")
     }
@@ -192,16 +192,16 @@ impl Driver {
             .map(|word| std::ptr::from_ref(word).cast_mut().cast::<c_void>());
         let (none, stream) = (std::ptr::null_mut(), self.stream);
         let params = pointers.as_mut_ptr();
-        // SAFETY: every kernel here has three parameters of 64 bits, and keeps within the buffers that they name.
+        // SAFETY: every kernel here has three 64-bit parameters, and stays within the buffers that they name.
         unsafe { (self.driver).launch(function, grid, 1, 1, block, 1, 1, 0, stream, params, none) }
     }
 
     fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: both are buffers of at least as many bytes, and apart.
+        // SAFETY: both buffers have at least as many bytes and do not overlap.
         unsafe { self.driver.copy(to, from, bytes, self.stream) }
     }
 
-    /// The shortest time of the shapes, and that shape.
+    /// Returns the shortest time of all shapes, and its shape.
     fn best(
         &self,
         device: &Device,
@@ -227,8 +227,8 @@ impl Driver {
     }
 }
 
-/// What every kernel begins with: `%p`, the first parameter; `%n`, the second; `%i`, the thread's number; `%s`, that
-/// of all threads.
+/// The start of every kernel: `%p` is the first parameter, `%n` the second, `%i` the thread's number, and `%s` the number of
+/// all threads.
 const HEAD: &str = "\
 .version 7.0
 .target sm_75
@@ -250,15 +250,15 @@ const HEAD: &str = "\
   cvt.u64.u32 %s, %x3;
 ";
 
-/// A kernel that reads or writes `%n` words of 16 bytes, `words` at a time.
+/// Returns a kernel that reads or writes `%n` words of 16 bytes, `words` at a time.
 fn stream_kernel(read: bool, words: usize) -> String {
     let mut ptx = HEAD.to_owned();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(ptx, "  .reg .b32 %v<{}>;\n  .reg .b32 %f<4>;", 4 * words);
     for word in 0..4 {
         let _ = writeln!(ptx, "  cvt.u32.u64 %f{word}, %i;");
     }
-    // `%t`: the first place from which fewer than `words` rounds are left.
+    // `%t` is the first place from which fewer than `words` rounds are left.
     let _ = writeln!(
         ptx,
         "  mul.lo.u64 %t, %s, {};\nBODY:\n  add.u64 %e, %i, %t;\n  setp.gt.u64 %q0, %e, %n;\n  @%q0 bra REST;",
@@ -302,7 +302,7 @@ fn stream_kernel(read: bool, words: usize) -> String {
     }
     let _ = writeln!(ptx, "  add.u64 %i, %i, %s;\n  bra REST;\nDONE:");
     if read {
-        // Which hardly ever holds, but the compiler cannot know.
+        // The condition is almost never true, but the compiler cannot know.
         let _ = writeln!(
             ptx,
             "  xor.b32 %f0, %f0, %f1;\n  xor.b32 %f2, %f2, %f3;\n  xor.b32 %f0, %f0, %f2;\n  setp.ne.u32 %q1, %f0, 0x9e3779b9;\n  @%q1 bra END;\n  ld.param.u64 %p, [c];\n  st.global.u32 [%p], %f0;\nEND:"
@@ -311,7 +311,7 @@ fn stream_kernel(read: bool, words: usize) -> String {
     ptx + "  ret;\n}\n"
 }
 
-/// A kernel of nothing but multiply-adds; `name` is `fma_f32` or `fma_f64`.
+/// Returns a kernel of multiply-adds only. `name` is `fma_f32` or `fma_f64`.
 fn arithmetic(name: &str) -> String {
     let (kind, from, bits, one) = match name {
         "fma_f64" => ("f64", "cvt.rn.f64.u32", "fd", "0d3FF0000000000001"),
@@ -367,7 +367,7 @@ mod tests {
     fn the_kernels_have_the_accesses_that_are_counted() {
         for (_, _, words) in SHAPES {
             let (read, write) = (stream_kernel(true, words), stream_kernel(false, words));
-            // One more for what is left over.
+            // One more load handles the remainder.
             assert_eq!(read.matches("ld.global.v4.u32").count(), words + 1);
             assert_eq!(write.matches("st.global.v4.u32").count(), words + 1);
             assert_eq!(read.matches("st.global").count(), 1);

@@ -1,4 +1,4 @@
-//! The driver's functions, opened as `cust` opens them, for work that is not the library's.
+//! The driver's functions, opened as `cust` opens them, for work outside the library.
 
 use std::ffi::{CString, OsString, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -7,19 +7,19 @@ use libloading::Library;
 
 use super::Result;
 
-/// The variable that names the driver in the place of the system's; the library reads it too.
+/// The variable that replaces the system's driver; the library reads it too.
 const VARIABLE: &str = "WARPWRIGHT_LIBCUDA";
 
-/// A handle of the driver's: a context, a stream, a module, a kernel.
+/// A handle of the driver: a context, a stream, a module, or a kernel.
 pub type Handle = *mut c_void;
 
 /// Opens the driver's library.
 ///
 /// # Errors
-/// What the dynamic linker says.
+/// Returns the dynamic linker's error.
 pub fn library() -> Result<Library> {
     let name = system::environment::variable(VARIABLE);
-    // SAFETY: the constructors are those of the driver, or of what the user named.
+    // SAFETY: the constructors are those of the driver, or of the library that the user named.
     Ok(unsafe { Library::new(name.unwrap_or_else(|| OsString::from("libcuda.so.1")))? })
 }
 
@@ -30,16 +30,16 @@ macro_rules! driver {
     ) => {
         $(#[$of])*
         pub struct $driver {
-            /// Kept, for the functions are in it.
+            /// The library, kept open because the functions are in it.
             _library: Library,
             $($name: unsafe extern "C" fn($($ty),*) -> c_uint,)*
         }
 
         impl $driver {
-            /// Looks all of them up.
+            /// Looks up all functions.
             ///
             /// # Errors
-            /// That the driver lacks one.
+            /// Returns an error if the driver lacks one.
             pub fn open() -> Result<Self> {
                 let library = library()?;
                 // SAFETY: the signatures are those of `cuda.h`.
@@ -55,14 +55,14 @@ macro_rules! driver {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// The driver's.
+                /// Returns the driver's error.
                 ///
                 /// # Safety
                 /// As for the driver's function.
                 #[allow(clippy::too_many_arguments)]
                 #[inline]
                 pub unsafe fn $name(&self, $($argument: $ty),*) -> Result<()> {
-                    // SAFETY: by the contract.
+                    // SAFETY: the caller keeps the contract.
                     check($symbol, unsafe { (self.$name)($($argument),*) })
                 }
             )*
@@ -71,17 +71,17 @@ macro_rules! driver {
 }
 
 driver! {
-    /// The functions that are needed here; each gives the driver's error as text.
+    /// The functions that the benchmark needs. Each returns the driver's error as text.
     Driver:
     /// Starts the driver.
     init = "cuInit"(flags: c_uint);
-    /// A device's handle.
+    /// Gets a device's handle.
     device = "cuDeviceGet"(device: *mut c_int, ordinal: c_int);
     /// Opens a device's primary context.
     retain = "cuDevicePrimaryCtxRetain"(context: *mut Handle, device: c_int);
-    /// Makes a context the thread's own.
+    /// Makes a context current in the thread.
     set_current = "cuCtxSetCurrent"(context: Handle);
-    /// Free and total memory.
+    /// Gets the free and total memory.
     memory = "cuMemGetInfo_v2"(free: *mut usize, total: *mut usize);
     /// Compiles a module.
     load = "cuModuleLoadDataEx"(
@@ -91,18 +91,18 @@ driver! {
         options: *mut c_int,
         values: *mut *mut c_void
     );
-    /// A kernel of a module.
+    /// Gets a kernel of a module.
     function = "cuModuleGetFunction"(function: *mut Handle, module: Handle, name: *const c_char);
-    /// A table of a module.
+    /// Gets a table of a module.
     global = "cuModuleGetGlobal_v2"(
         address: *mut u64,
         bytes: *mut usize,
         module: Handle,
         name: *const c_char
     );
-    /// Takes memory in a stream's order.
+    /// Allocates memory in stream order.
     allocate = "cuMemAllocAsync"(pointer: *mut u64, bytes: usize, stream: Handle);
-    /// Gives memory back in a stream's order.
+    /// Frees memory in stream order.
     free = "cuMemFreeAsync"(pointer: u64, stream: Handle);
     /// Sets bytes.
     set = "cuMemsetD8Async"(to: u64, value: u8, bytes: usize, stream: Handle);
@@ -131,51 +131,51 @@ driver! {
 }
 
 driver! {
-    /// The marks between which a profiler looks.
+    /// The functions that mark what a profiler profiles.
     Marks:
-    /// Tells a profiler that waits for it to begin: in the thread's context.
+    /// Tells a waiting profiler to begin, in the thread's context.
     start_profiler = "cuProfilerStart"();
-    /// Tells it to end.
+    /// Tells the profiler to end.
     stop_profiler = "cuProfilerStop"();
 }
 
-/// A module that is loaded, and stays so.
+/// A loaded module, which is never unloaded.
 pub struct Module(Handle);
 
 impl Driver {
     /// Compiles a module in the thread's context.
     ///
     /// # Errors
-    /// What the driver says of it.
+    /// Returns the driver's error.
     pub fn module(&self, ptx: &str) -> Result<Module> {
         let text = CString::new(ptx)?;
         let mut module = ptr::null_mut();
         let (options, values) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the text ends with a nought; the function writes one handle, and there are no options.
+        // SAFETY: the text ends with a zero byte, the function writes one handle, and there are no options.
         unsafe { self.load(&mut module, text.as_ptr(), 0, options, values)? };
         Ok(Module(module))
     }
 
-    /// A kernel of a module.
+    /// Returns a kernel of a module.
     ///
     /// # Errors
-    /// That there is none of this name.
+    /// Returns an error if there is none with this name.
     pub fn kernel(&self, module: &Module, name: &str) -> Result<Handle> {
         let name = CString::new(name)?;
         let mut function = ptr::null_mut();
-        // SAFETY: the function writes one handle; the name is a C string and the module loaded.
+        // SAFETY: the function writes one handle, the name is a C string, and the module is loaded.
         unsafe { self.function(&mut function, module.0, name.as_ptr())? };
         Ok(function)
     }
 
-    /// The address of a table of a module, and its bytes.
+    /// Returns the address of a table of a module, and its size in bytes.
     ///
     /// # Errors
-    /// That there is none of this name.
+    /// Returns an error if there is none with this name.
     pub fn table(&self, module: &Module, name: &str) -> Result<(u64, usize)> {
         let name = CString::new(name)?;
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the function writes an address and a size; the name is a C string and the module loaded.
+        // SAFETY: the function writes an address and a size, the name is a C string, and the module is loaded.
         unsafe { self.global(&mut address, &mut bytes, module.0, name.as_ptr())? };
         Ok((address, bytes))
     }

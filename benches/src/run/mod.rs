@@ -1,4 +1,4 @@
-//! A run: for each case the answers are verified, then ours and the peers' are timed in turn.
+//! A run: for each case the answers are verified, then we and the peers are timed in turn.
 
 pub mod ceilings;
 pub mod counters;
@@ -18,10 +18,10 @@ use crate::record::{self, Aim, Bound, OURS, Outcome, Row};
 use peers::Peers;
 use tune::{Candidates, Tuning};
 
-/// What functions here give.
+/// The result type of this module.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// How much is done.
+/// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Every size.
@@ -33,7 +33,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// One of three values.
+    /// Returns one of three values.
     pub fn pick<T>(self, full: T, quick: T, tiny: T) -> T {
         match self {
             Self::Full => full,
@@ -43,16 +43,16 @@ impl Scale {
     }
 }
 
-/// What a run does with a case.
+/// The action of a run for a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing: the cases are listed.
+    /// Lists the case.
     List,
-    /// It is verified.
+    /// Verifies it.
     Verify,
-    /// It is verified and timed.
+    /// Verifies and times it.
     Time,
-    /// It is verified, and one operation is done between the marks that a profiler waits for.
+    /// Verifies it, and runs one operation between the marks that a profiler waits for.
     Profile,
 }
 
@@ -77,27 +77,27 @@ pub struct Spec {
     pub aim: Aim,
 }
 
-/// A library that is about to do a case on several sets of buffers.
+/// A library that is prepared for a case, on several sets of buffers.
 pub trait Contender {
     /// Queues the work on the buffers `set`.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's error.
     fn enqueue(&mut self, set: usize) -> Result<()>;
 
-    /// Waits, and compares the answer of the work queued last, which was on the buffers `set`.
+    /// Waits, and compares the answer of the work that was queued last, on the buffers `set`.
     ///
     /// # Errors
-    /// What the library reports; a wrong answer is the inner error.
+    /// Returns the library's error. A wrong answer is the inner error.
     fn check(&mut self, set: usize) -> Result<Result<(), String>>;
 
-    /// The time of one operation in seconds, of `repeats` that are queued back to back, on `sets` sets of
+    /// Returns the time of one operation in seconds, from `repeats` operations that are queued back to back, on `sets` sets of
     /// buffers in turn.
     ///
     /// # Errors
-    /// What the library reports.
+    /// Returns the library's error.
     fn sample(&mut self, device: &Device, sets: usize, repeats: u32) -> Result<f64> {
-        // The first one keeps the device busy until the start of the others is marked.
+        // The first operation keeps the device busy until the start of the others is recorded.
         self.enqueue(sets - 1)?;
         let (done, time) = device
             .time(|| Ok((0..repeats).try_for_each(|turn| self.enqueue(turn as usize % sets))))?;
@@ -106,7 +106,7 @@ pub trait Contender {
     }
 }
 
-/// A contender whose work is two functions of a state.
+/// A contender made of a state and two functions.
 pub struct Local<S, E, C> {
     /// The state.
     pub state: S,
@@ -130,7 +130,7 @@ where
     }
 }
 
-/// A contender of a state and two functions.
+/// Makes a contender from a state and two functions.
 pub fn local<'a, S: 'a>(
     state: S,
     enqueue: impl FnMut(&mut S, usize) -> Result<()> + 'a,
@@ -145,30 +145,30 @@ pub fn local<'a, S: 'a>(
 
 /// A peer in a case.
 pub struct Rival<'a> {
-    /// Its name.
+    /// The peer's name.
     pub name: Cow<'static, str>,
-    /// Its aim, where it is not the case's own.
+    /// Its own aim, if it differs from the case's.
     pub ratio_aim: Option<f64>,
-    /// The way that it takes, where it has several.
+    /// The way that it uses, if it has several.
     pub way: Option<String>,
-    /// What does the work, or why it is missing.
+    /// The prepared contender, or the reason why it is absent.
     pub contender: Result<Box<dyn Contender + 'a>, Absent>,
 }
 
-/// Why a peer does not do a case.
+/// The reason why a peer does not take part in a case.
 #[derive(Debug, Clone)]
 pub enum Absent {
-    /// It is not there.
+    /// The peer is not installed.
     Missing(String),
-    /// It could not get ready.
+    /// The peer could not be prepared.
     Failed(String),
 }
 
-/// All who do a case.
+/// All contenders of a case.
 pub struct Contest<'a> {
-    /// The sets of buffers.
+    /// The number of sets of buffers.
     pub sets: usize,
-    /// Ours.
+    /// Our contender.
     pub ours: Box<dyn Contender + 'a>,
     /// The peers.
     pub rivals: Vec<Rival<'a>>,
@@ -187,7 +187,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A run on `device`; `report` is called after each case.
+    /// Makes a run on `device`. `report` is called after each case.
     pub fn new(
         device: Device,
         scale: Scale,
@@ -207,52 +207,52 @@ impl Bench {
         }
     }
 
-    /// The same run as a sweep: only the cases that rows of the tables of tuning can do, with those as contenders.
+    /// Returns the same run as a sweep: only cases that policy rows can do, with those rows as contenders.
     #[must_use]
     pub fn sweep(mut self, tuning: Tuning) -> Self {
         self.tuning = Some(tuning);
         self
     }
 
-    /// The same run with the one case of this name, as [`Row::name`] gives it.
+    /// Returns the same run with only the case of this name, as [`Row::name`] returns it.
     #[must_use]
     pub fn only(mut self, case: String) -> Self {
         self.only = Some(case);
         self
     }
 
-    /// Whether the run is a sweep.
+    /// Returns whether the run is a sweep.
     pub fn is_sweep(&self) -> bool {
         self.tuning.is_some()
     }
 
-    /// The rows of a table that take part in a case; none where the run is no sweep.
+    /// Returns the policy rows that take part in a case. There are none unless the run is a sweep.
     pub fn candidates(&self, spec: &Spec) -> Candidates {
         Candidates::of(self.tuning.as_ref(), spec)
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> Device {
         self.device.clone()
     }
 
-    /// The peers.
+    /// Returns the peers.
     pub fn peers(&self) -> Rc<Peers> {
         self.peers.clone()
     }
 
-    /// How much is done.
+    /// Returns the size of the run.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// The rows so far.
+    /// Returns the rows so far.
     pub fn into_rows(self) -> Vec<Row> {
         self.rows
     }
 
-    /// The number of sets of buffers of `bytes` bytes, inputs and outputs together, that do not fit the cache,
-    /// but not more than 64.
+    /// Returns the number of sets of buffers of `bytes` bytes, inputs and outputs together, that do not fit in the cache, at
+    /// most 64.
     pub fn sets(&self, bytes: usize) -> usize {
         if self.mode != Mode::Time {
             return 2;
@@ -264,7 +264,7 @@ impl Bench {
             .clamp(2, 64)
     }
 
-    /// Does one case, unless the cases are only listed: `make` makes the contenders ready.
+    /// Runs one case, unless the cases are only listed. `make` prepares the contenders.
     pub fn case<'a>(&mut self, spec: Spec, make: impl FnOnce() -> Result<Contest<'a>>) {
         if self.is_sweep() && self.candidates(&spec).is_empty() {
             return;
@@ -290,7 +290,7 @@ impl Bench {
                     row.sets = contest.sets;
                     row.results = timing::run(&self.device, self.mode, self.scale, contest);
                 }
-                // The other cases may do.
+                // The other cases may still succeed.
                 Err(error) => row
                     .results
                     .push(contender(OURS, Outcome::Failed(error.to_string()))),
@@ -301,7 +301,7 @@ impl Bench {
     }
 }
 
-/// Whether all of ours that were to be timed or verified were right.
+/// Returns whether all of our results were right that were to be timed or verified.
 pub fn ours_are_right(rows: &[Row]) -> bool {
     rows.iter().all(|row| {
         row.ours()
@@ -309,13 +309,13 @@ pub fn ours_are_right(rows: &[Row]) -> bool {
     })
 }
 
-/// Whether everybody was right.
+/// Returns whether all results were right.
 pub fn all_are_right(rows: &[Row]) -> bool {
     let mut results = rows.iter().flat_map(|row| &row.results);
     results.all(|it| matches!(it.outcome, Outcome::Timed(_) | Outcome::Verified))
 }
 
-/// A record's contender.
+/// Makes a contender of a record.
 fn contender(name: &str, outcome: Outcome) -> record::Contender {
     record::Contender {
         name: name.to_owned(),
@@ -325,12 +325,12 @@ fn contender(name: &str, outcome: Outcome) -> record::Contender {
     }
 }
 
-/// The address of a vector that a peer writes.
+/// Returns the address of a vector that a peer writes.
 fn pointer<T: Element>(vector: &mut Vector<T>) -> u64 {
     vector.view_mut().device_pointer()
 }
 
-/// The bytes' size as a power of two where it is one, else the number.
+/// Returns a number as a power of two if it is one, otherwise in digits.
 fn power(number: usize) -> String {
     if number.is_power_of_two() && number >= 1 << 10 {
         format!("2^{}", number.ilog2())

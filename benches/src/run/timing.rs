@@ -1,4 +1,4 @@
-//! Verifying and timing of a case's contenders, in turn.
+//! Verifies and times the contenders of a case, in turn.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
 use crate::record::{self, OURS, Outcome};
 use crate::stats::Times;
 
-/// A sample takes about so long, so that neither the clock's resolution nor the first launch shows.
+/// The approximate duration of a sample, so that neither the clock's resolution nor the first launch matters.
 const SAMPLE: Duration = Duration::from_millis(2);
-/// The most operations in a sample.
+/// The maximum number of operations in a sample.
 const MOST_REPEATS: f64 = 512.0;
 
-/// One who is timed, and what came of it so far.
+/// A contender and its result so far.
 struct Runner<'a> {
     name: Cow<'static, str>,
     ratio_aim: Option<f64>,
@@ -33,7 +33,7 @@ enum State<'a> {
     Out(Outcome),
 }
 
-/// Verifies all, then does with those who were right what the mode asks for: times them in turn, sample by sample.
+/// Verifies all contenders, then does what the mode requests with those that were right: times them in turn, sample by sample.
 pub(super) fn run(
     device: &Device,
     mode: Mode,
@@ -91,13 +91,13 @@ pub(super) fn run(
         .collect()
 }
 
-/// How many samples to take where the longest takes so many seconds.
+/// Returns the number of samples if the longest takes `seconds`.
 fn rounds(scale: Scale, seconds: f64) -> usize {
     let (budget, most) = scale.pick((0.15, 31), (0.05, 11), (0.0, 1));
     ((budget / seconds.max(1e-6)) as usize).clamp(5.min(most), most)
 }
 
-/// One whose answers on the first and the last set are right, or what is wrong with them.
+/// Verifies a contender's answers on the first and the last set.
 fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
     for set in [0, sets.saturating_sub(1)] {
         let answer = contender.enqueue(set).and_then(|()| contender.check(set));
@@ -115,12 +115,12 @@ fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
     }
 }
 
-/// Warms up, then does one operation, alone between the marks that a profiler waits for.
+/// Warms up, then runs one operation alone between the marks that a profiler waits for.
 fn profiled(contender: &mut (dyn Contender + '_), device: &Device, sets: usize) -> Result<()> {
     contender.sample(device, sets, 2)?;
     device.synchronize()?;
     let marks = Marks::open()?;
-    // SAFETY: the library has made its context the thread's own; the functions take nothing.
+    // SAFETY: the library has made its context current in the thread; the function takes no arguments.
     unsafe { marks.start_profiler()? };
     contender.enqueue(0)?;
     device.synchronize()?;
@@ -129,7 +129,7 @@ fn profiled(contender: &mut (dyn Contender + '_), device: &Device, sets: usize) 
 }
 
 impl<'a> Runner<'a> {
-    /// Finds out how many operations make a sample.
+    /// Finds the number of operations of a sample.
     fn warm_up(&mut self, device: &Device, sets: usize) {
         let State::Ready {
             contender,
@@ -170,7 +170,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Does one operation for a profiler.
+    /// Runs one operation for a profiler.
     fn profile(&mut self, device: &Device, sets: usize) {
         if let State::Ready { contender, .. } = &mut self.state
             && let Err(error) = profiled(contender.as_mut(), device, sets)
@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The seconds that a sample takes.
+    /// Returns the expected seconds of a sample.
     fn expected(&self) -> f64 {
         match &self.state {
             State::Ready { expected, .. } => *expected,

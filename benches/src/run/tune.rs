@@ -1,6 +1,6 @@
-//! Rows of the tables of tuning as contenders in the benchmark's cases: the sweep of `cargo xtask tune`.
+//! Policy rows as contenders in the benchmark's cases: the sweep of `cargo xtask tune`.
 //!
-//! Each runs through the library's own operations, on a handle that takes its numbers and its kernels.
+//! Each row runs through the library's own operations, on a handle that uses its values and its kernels.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use warpwright_gpu::tuning::candidates;
 use super::{Absent, Contender, Result, Rival, Spec};
 use crate::record::CHOSEN;
 
-/// All rows that there are kernels for.
+/// All policy rows that have kernels.
 pub struct Tuning {
     rows: Vec<Row>,
 }
 
-/// A row, for one kind of element.
+/// A policy row for one element type.
 #[derive(Clone)]
 struct Row {
     family: &'static str,
@@ -27,10 +27,10 @@ struct Row {
 }
 
 impl Tuning {
-    /// The rows, to be run on `device`. `ptx` is the text of their module; on the CPU executor none is needed.
+    /// Makes the rows, to run on `device`. `ptx` is the text of their module; the CPU executor needs none.
     ///
     /// # Errors
-    /// If the module does not have their kernels.
+    /// Returns an error if the module does not have their kernels.
     pub fn new(device: &Device, ptx: Option<&str>) -> Result<Self> {
         let mut rows = Vec::new();
         for it in candidates() {
@@ -54,14 +54,14 @@ impl Tuning {
         Ok(Self { rows })
     }
 
-    /// The families that have rows.
+    /// Returns the families that have rows.
     pub fn families(&self) -> Vec<&'static str> {
         let mut families: Vec<_> = self.rows.iter().map(|row| row.family).collect();
         families.dedup();
         families
     }
 
-    /// The rows that can do a case: the words of their key are in its name.
+    /// Returns the rows that can do a case: those whose key's words are all in the case's name.
     fn of(&self, spec: &Spec) -> Candidates {
         let words: Vec<&str> = spec.work.split([' ', ',']).collect();
         let fits = |row: &&Row| {
@@ -73,24 +73,24 @@ impl Tuning {
     }
 }
 
-/// The rows that take part in a case.
+/// The policy rows that take part in a case.
 #[derive(Default)]
 pub struct Candidates {
     rows: Vec<Row>,
 }
 
 impl Candidates {
-    /// Those for a case; without a sweep none.
+    /// Returns the rows for a case, or none without a sweep.
     pub(super) fn of(tuning: Option<&Tuning>, spec: &Spec) -> Self {
         tuning.map_or_else(Self::default, |tuning| tuning.of(spec))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The contenders, each made by `make` on its row's handle.
+    /// Returns the contenders, each made by `make` on its row's handle.
     pub fn rivals<'a>(
         &self,
         make: impl Fn(&Device) -> Result<Box<dyn Contender + 'a>>,
@@ -112,7 +112,7 @@ impl Candidates {
     }
 }
 
-/// A contender that is right only if its row's kernels have run.
+/// A contender that is right only if its row's kernels ran.
 struct Watched<'a> {
     inner: Box<dyn Contender + 'a>,
     candidate: Arc<Candidate>,

@@ -1,4 +1,4 @@
-//! The values of options that have a spelling of their own.
+//! The values of options that have their own syntax.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub enum Mask {
 impl FromStr for Mask {
     type Err = String;
 
-    /// Numbers with commas between them, else the name of a `.npy` file.
+    /// Parses numbers separated by commas; any other text is the name of a `.npy` file.
     fn from_str(text: &str) -> Result<Self, String> {
         let path = Path::new(text);
         let extension = path.extension().and_then(|extension| extension.to_str());
@@ -51,11 +51,11 @@ pub enum MapOp {
     Sqrt,
     /// The absolute value.
     Abs,
-    /// The opposite.
+    /// The negative.
     Neg,
     /// The power with this exponent.
     Pow(f32),
-    /// The first number times `x`, and the second added.
+    /// The product of `x` and the first number, plus the second.
     Scale(f32, f32),
 }
 
@@ -66,7 +66,7 @@ impl FromStr for MapOp {
         let number = |text: &str| {
             let number = text.parse::<f32>();
             let number = number.map_err(|_| format!("`{text}` is not a number"))?;
-            // An infinity that is meant is written so.
+            // An infinity must be written as such; a number that overflows is refused.
             if number.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
                 return Err(format!("`{text}` is larger than an f32 can be"));
             }
@@ -105,14 +105,14 @@ impl FromStr for MapOp {
     }
 }
 
-/// Where to compute.
+/// The choice of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// The first CUDA device that works, else the CPU.
     Auto,
     /// The CPU executor.
     Cpu,
-    /// The CUDA device of this ordinal.
+    /// The CUDA device with this ordinal.
     Cuda(usize),
 }
 
@@ -189,7 +189,7 @@ mod tests {
             "cuda:x",
             "cuda:99999999999999999999",
         ] {
-            // An empty ordinal is no number.
+            // An empty ordinal is not a number.
             assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
         }
     }

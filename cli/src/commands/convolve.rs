@@ -17,7 +17,7 @@ pub fn run(global: &Global, options: &Convolve) -> Result<()> {
     let mask = weights(&options.mask)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    // What the output's format cannot hold is said before the work is done.
+    // An output whose format cannot hold the result is refused before the computation.
     target.check(input.dtype(), input.shape())?;
     let work = Work {
         device: &device,
@@ -44,8 +44,8 @@ pub fn run(global: &Global, options: &Convolve) -> Result<()> {
     done.write(global, &device, &target, &remark)
 }
 
-/// The weights of the command line, or of the file that it names. A file's numbers are all exact in `f64`
-/// but for integers beyond 2^53, which no weight needs.
+/// Returns the weights of the command line, or of the file that it names. A file's numbers are exact in `f64`, except for
+/// integers beyond 2^53, which no weight needs.
 fn weights(mask: &Mask) -> Result<Vec<f64>> {
     let path = match mask {
         Mask::Weights(weights) => return Ok(weights.clone()),
@@ -71,7 +71,7 @@ fn weights(mask: &Mask) -> Result<Vec<f64>> {
     }
 }
 
-/// What is to be done, whatever the type of the elements.
+/// The convolution to do, for any element type.
 struct Work<'a> {
     device: &'a Device,
     mask: &'a [f64],

@@ -7,7 +7,7 @@ use warpwright_cli::error::Result;
 use crate::args::Global;
 use crate::report::{self, Answer};
 
-/// A device in JSON.
+/// A device as JSON.
 #[derive(Serialize)]
 struct Row {
     device: String,

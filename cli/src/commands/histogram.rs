@@ -13,10 +13,10 @@ use super::{Done, check_variant, failed, families, open, read, shown, timed};
 use crate::args::{Global, Histogram};
 use crate::report::{self, Answer};
 
-/// Bins of a range where the command line names no number.
+/// The default number of bins of a range.
 const RANGE_BINS: usize = 256;
 
-/// The counts in JSON.
+/// The counts as JSON.
 #[derive(Serialize)]
 struct Counts<'a> {
     counts: &'a [u64],
@@ -37,7 +37,7 @@ pub fn run(global: &Global, options: &Histogram) -> Result<()> {
     let values = input.len();
     drop(input);
 
-    // Both files are complete before the first is put in its place.
+    // Both files are complete before the first is moved to its place.
     let counts = output.as_ref().map(|target| {
         let counts = done.value.counts.iter().map(|&count| count as i64);
         (target, Array::I64(Data::vector(counts.collect())))
@@ -84,7 +84,7 @@ pub fn run(global: &Global, options: &Histogram) -> Result<()> {
     Ok(())
 }
 
-/// One line per bin (its number, or its ends) and one for the values outside, columns set off by tabs.
+/// Prints one line per bin (its number, or its ends) and one for the values outside, with columns separated by tabs.
 fn print(
     out: &mut dyn Write,
     counts: &[u64],
@@ -103,7 +103,7 @@ fn print(
     writeln!(out, "outside\t{outside}")
 }
 
-/// The range on the command line.
+/// Returns the range of the command line.
 fn range(options: &Histogram) -> Result<Option<(f64, f64)>> {
     let Some(range) = &options.range else {
         return Ok(None);
@@ -128,7 +128,7 @@ fn histogram(
     range: Option<(f64, f64)>,
     variant: Option<&str>,
 ) -> Result<Done<warpwright::Histogram>> {
-    /// Counts with a request that the library makes from an uploaded vector.
+    /// Counts with a request made from an uploaded vector.
     macro_rules! count {
         ($data:expr, |$vector:ident| $request:expr) => {{
             let $vector = device.upload($data.values()).map_err(failed)?;

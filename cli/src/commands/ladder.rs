@@ -12,7 +12,7 @@ use super::{check_variant, failed, families, open};
 use crate::args::{Global, Ladder as Options};
 use crate::report::{self, Answer};
 
-/// A rung in JSON.
+/// A rung as JSON.
 #[derive(Serialize)]
 struct Row {
     family: &'static str,
@@ -22,11 +22,11 @@ struct Row {
     seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gigabytes_per_second: Option<f64>,
-    /// Of the copy rate measured in the same run.
+    /// The share of the copy rate measured in the same run.
     #[serde(skip_serializing_if = "Option::is_none")]
     share_of_copy: Option<f64>,
     copy_gigabytes_per_second: f64,
-    /// Of floating-point operations, where they are what takes the time.
+    /// The rate of floating-point operations, if they are the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     teraflops: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,8 @@ pub fn run(global: &Global, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Where the rungs are timed: on the CPU its rate depends on the threads and on the checks.
+/// Returns a description of the device on which the rungs are timed. For the CPU it names the threads and the checks, because
+/// the rate depends on them.
 fn place(device: &Device) -> Result<String> {
     if device.kind() != DeviceKind::Cpu {
         return Ok(device.kind().to_string());
@@ -135,7 +136,7 @@ fn table(out: &mut dyn std::io::Write, ladder: &Ladder, place: &str) -> std::io:
     writeln!(out)
 }
 
-/// The table of a family whose time goes into arithmetic.
+/// Prints the table of a family that is limited by arithmetic.
 fn operations_table(
     out: &mut dyn std::io::Write,
     ladder: &Ladder,
@@ -158,7 +159,7 @@ fn operations_table(
     writeln!(out)
 }
 
-/// The line of a rung that was not timed.
+/// Prints the line of a rung that was not timed.
 fn untimed(out: &mut dyn std::io::Write, rung: &Rung) -> std::io::Result<()> {
     match &rung.result {
         Problem::NotEligible(reason) => {

@@ -37,14 +37,14 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
     done.write(global, &device, &target, "")
 }
 
-/// What was read.
+/// The matrices that were read.
 struct Inputs {
     a: Array,
     b: Array,
     c: Option<Array>,
 }
 
-/// The data of a matrix of the same type as A.
+/// Returns the data of a matrix of the same type as A.
 fn same_type<'a, T: Element>(array: &'a Array, path: &Path) -> Result<&'a Data<T>> {
     T::from_array(array).ok_or_else(|| {
         Error::failed(format!(
@@ -99,7 +99,7 @@ fn matmul<T: Element + GemmElement>(
     let mut prepared = request
         .prepare()
         .map_err(|error| failed(error).within(path.display()))?;
-    // Done twice, C would be added twice: the time includes the loading of the kernel.
+    // A second run would add C twice, so the time includes loading the kernel.
     let ((), time) = device.time(|| prepared.enqueue()).map_err(failed)?;
     let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
     Ok(Done {

@@ -1,6 +1,6 @@
 //! The commands: one file each.
 
-/// What comes of a request by the variant that is asked for, if one is: it is prepared, done, and read.
+/// Prepares a request, with the given variant if there is one, runs it, and reads the result.
 macro_rules! done {
     ($device:expr, $request:expr, $variant:expr, $prepare:ident($($argument:expr)?), |$it:ident| $read:expr) => {{
         let mut request = $request;
@@ -45,7 +45,7 @@ use warpwright_cli::{input, timed};
 use crate::args::{Args, Command, DeviceChoice, Global};
 use crate::report::{self, Answer};
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub fn run(args: Args) -> Result<()> {
     let Args { global, command } = args;
     match command {
@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// Opens the device that was asked for.
+/// Opens the chosen device.
 fn open(choice: DeviceChoice) -> Result<Device> {
     let device = match choice {
         DeviceChoice::Auto => Device::auto(),
@@ -78,7 +78,7 @@ fn open(choice: DeviceChoice) -> Result<Device> {
     })
 }
 
-/// An error of the library as one of the program.
+/// Converts an error of the library to one of the program.
 fn failed(error: warpwright::Error) -> Error {
     let text = one_line(&error.to_string());
     match error {
@@ -90,7 +90,7 @@ fn failed(error: warpwright::Error) -> Error {
     }
 }
 
-/// The families called `name`, or all of them.
+/// Returns the family called `name`, or all families.
 fn families(name: Option<&str>) -> Result<Vec<&'static Family>> {
     let all = warpwright::families();
     let Some(name) = name else {
@@ -108,7 +108,7 @@ fn families(name: Option<&str>) -> Result<Vec<&'static Family>> {
     }
 }
 
-/// Checks the name of a variant before any work is done: one of these families must have it.
+/// Checks the name of a variant before any work: one of these families must have it.
 fn check_variant(families: &[&'static Family], variant: Option<&str>) -> Result<()> {
     let Some(name) = variant else { return Ok(()) };
     if families.iter().any(|family| family.variant(name).is_some()) {
@@ -128,7 +128,7 @@ fn check_variant(families: &[&'static Family], variant: Option<&str>) -> Result<
     )))
 }
 
-/// Reads an input and remarks on what had to be converted.
+/// Reads an input, and prints a remark if it had to be converted.
 fn read(path: &Path) -> Result<Array> {
     let input = input::read(path)?;
     if let Some(from) = &input.converted_from {
@@ -140,7 +140,7 @@ fn read(path: &Path) -> Result<Array> {
     Ok(input.array)
 }
 
-/// A result, and who made it in which time.
+/// A result, with the variant that computed it and the time.
 struct Done<T> {
     value: T,
     variant: &'static str,
@@ -149,7 +149,7 @@ struct Done<T> {
 }
 
 impl<T> Done<T> {
-    /// The same with what is made of the result.
+    /// Returns the same with a result made from this one.
     fn map<U>(self, make: impl FnOnce(T) -> Result<U>) -> Result<Done<U>> {
         Ok(Done {
             value: make(self.value)?,
@@ -159,7 +159,7 @@ impl<T> Done<T> {
         })
     }
 
-    /// What JSON says of every result.
+    /// Returns the JSON object that every result has.
     fn answer<V>(&self, device: &Device) -> Answer<V> {
         Answer {
             variant: Some(self.variant),
@@ -170,7 +170,7 @@ impl<T> Done<T> {
         }
     }
 
-    /// `cpu, best, 1.23 ms`: where, how and how long.
+    /// Returns `cpu, best, 1.23 ms`: the device, the variant and the time.
     fn how(&self, device: &Device) -> String {
         format!(
             "{}, {}, {}",
@@ -182,7 +182,7 @@ impl<T> Done<T> {
 }
 
 impl Done<Array> {
-    /// Puts the array into its file and says so, with a remark on how it was made.
+    /// Writes the array to its file and reports it, with a remark on how it was made.
     fn write(&self, global: &Global, device: &Device, target: &Target, remark: &str) -> Result<()> {
         target.stage_array(&self.value)?.commit()?;
         if global.json {
@@ -202,13 +202,13 @@ impl Done<Array> {
     }
 }
 
-/// What came from the device, as an array of this shape.
+/// Returns values from the device as an array of this shape.
 fn shaped<T: Element>(shape: Shape, values: Vec<T>) -> Result<Array> {
     let data = Data::new(shape, values).map(T::into_array);
     data.ok_or_else(|| Error::failed("the result has another number of elements"))
 }
 
-/// A number of the command line as `f32`, rounded; one that becomes infinite is refused.
+/// Rounds a number of the command line to `f32`. A number that becomes infinite is refused.
 fn single(what: &str, number: f64) -> Result<f32> {
     let rounded = number as f32;
     if rounded.is_infinite() && number.is_finite() {
@@ -220,7 +220,7 @@ fn single(what: &str, number: f64) -> Result<f32> {
     Ok(rounded)
 }
 
-/// A path as JSON and remarks show it.
+/// Returns a path as JSON and remarks show it.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

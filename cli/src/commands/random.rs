@@ -11,10 +11,10 @@ use super::{Done, check_variant, failed, families, open, shown, timed};
 use crate::args::{Distribution, FloatType, GeneratorChoice, Global, Random};
 use crate::report::{self, Answer};
 
-/// Bins of a plot, at most.
+/// The maximum number of bins of a plot.
 const BINS: usize = 256;
 
-/// What the command line asks for, checked.
+/// The checked request of the command line.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
     Uniform(FloatType),
@@ -32,7 +32,7 @@ pub fn run(global: &Global, options: &Random) -> Result<()> {
     let device = open(global.device)?;
     let done = numbers(&device, options, wanted, global.variant.as_deref()).map_err(failed)?;
 
-    // Both files are complete before the first is put in its place.
+    // Both files are complete before the first is moved to its place.
     let mut staged = vec![target.stage_array(&done.value)?];
     let drawing = plot
         .as_ref()
@@ -59,7 +59,7 @@ pub fn run(global: &Global, options: &Random) -> Result<()> {
     Ok(())
 }
 
-/// The distribution with its parameters; a parameter of another distribution is wrong usage.
+/// Returns the distribution with its parameters. A parameter of another distribution is a usage error.
 fn wanted(options: &Random) -> Result<Wanted> {
     let name = match options.distribution {
         Distribution::Uniform => "uniform",
@@ -103,7 +103,7 @@ fn wanted(options: &Random) -> Result<Wanted> {
     }
 }
 
-/// `normal (mean 0, standard deviation 1)`
+/// Returns `normal (mean 0, standard deviation 1)`.
 fn title(wanted: Wanted) -> String {
     match wanted {
         Wanted::Uniform(_) => "uniform".to_owned(),
@@ -169,7 +169,7 @@ fn floats<T: Element + RandomFloat>(
     filled(device, options, variant, fill)
 }
 
-/// Fills an array, from the same place of the stream however often it is done.
+/// Fills an array, always from the same place of the stream.
 fn filled<T: Element>(
     device: &Device,
     options: &Random,
@@ -199,7 +199,7 @@ fn filled<T: Element>(
     })
 }
 
-/// The histogram as SVG: from the least number to the largest, but for log-normal numbers' few largest ones.
+/// Returns the histogram as SVG, from the smallest number to the largest. The few largest log-normal numbers are left out.
 fn drawn(title: &str, array: &Array) -> String {
     let values: Vec<f64> = match array {
         Array::F32(data) => data
@@ -213,7 +213,7 @@ fn drawn(title: &str, array: &Array) -> String {
             .iter()
             .map(|value| f64::from(*value))
             .collect(),
-        // No other type is made.
+        // The program makes no other type.
         _ => Vec::new(),
     };
     let mut sorted = values;
@@ -226,10 +226,10 @@ fn drawn(title: &str, array: &Array) -> String {
             .copied()
             .unwrap_or(0.0)
     };
-    // A long tail would leave the rest no room.
+    // A long tail would leave little room for the rest.
     let (low, high) = (at(0.0), at(0.999).max(at(0.5)));
     let (low, high, bins) = if matches!(array, Array::U32(_)) {
-        // A bin has as many whole numbers as any other.
+        // Every bin has the same number of whole numbers.
         let width = ((high - low + 1.0) / BINS as f64).ceil();
         let bins = ((high - low + 1.0) / width).ceil();
         (low - 0.5, low - 0.5 + bins * width, bins as usize)

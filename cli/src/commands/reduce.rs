@@ -14,7 +14,7 @@ impl Op {
         self.operator().name()
     }
 
-    /// What the device computes.
+    /// Returns the library's operator.
     fn operator(self) -> Operator {
         match self {
             Op::Sum => Operator::Sum,

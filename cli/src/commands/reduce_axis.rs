@@ -13,7 +13,7 @@ use super::{Done, check_variant, failed, families, open, read, shown, timed};
 use crate::args::{Global, Op, Reduce};
 use crate::report::{self, Answer, Number};
 
-/// Reduces a matrix along an axis, as NumPy counts axes, and prints or writes the results.
+/// Reduces a matrix along an axis, numbered as in NumPy, and prints or writes the results.
 pub fn run(global: &Global, options: &Reduce, axis: u8) -> Result<()> {
     let axis = match axis {
         0 => Axis::Columns,
@@ -79,7 +79,7 @@ fn answer(
     Ok(())
 }
 
-/// What a matrix knows along an axis.
+/// Returns the library's operator along an axis.
 fn operator(op: Op) -> Result<AxisOperator> {
     match op {
         Op::Sum => Ok(AxisOperator::Sum),
@@ -94,7 +94,7 @@ fn operator(op: Op) -> Result<AxisOperator> {
     }
 }
 
-/// What is to be done, but for the matrix.
+/// The reduction to do, without its matrix.
 struct Work<'a> {
     device: &'a Device,
     axis: Axis,
@@ -105,7 +105,7 @@ struct Work<'a> {
 impl Work<'_> {
     fn array(&self, input: &Array) -> Result<Done<Array>> {
         match input {
-            // NumPy's own sums of unsigned numbers are 64-bit too; files hold them as i64.
+            // NumPy's sums of unsigned numbers are 64-bit too; files hold them as i64.
             Array::U8(data) => self.typed(data, signed),
             Array::U16(data) => self.typed(data, signed),
             Array::U32(data) => self.typed(data, signed),
@@ -119,7 +119,7 @@ impl Work<'_> {
         }
     }
 
-    /// `written` turns the sums into those that a file can hold.
+    /// Reduces a matrix of this element type. `written` converts the sums to ones that a file can hold.
     fn typed<T: Element + AxisReducible, S: Element>(
         &self,
         data: &Data<T>,
@@ -153,7 +153,7 @@ impl Work<'_> {
     }
 }
 
-/// Unsigned sums as `i64`, the largest integers that files hold.
+/// Returns unsigned sums as `i64`, the largest integer type of files.
 fn signed(sums: Vec<u64>) -> Result<Vec<i64>> {
     let signed = |sum| {
         i64::try_from(sum).map_err(|_| {

@@ -21,7 +21,7 @@ pub fn run(global: &Global, options: &Transpose) -> Result<()> {
             "transpose needs two axes and the array has one: save it with reshape(1, -1) or reshape(-1, 1)",
         )));
     };
-    // What the output's format cannot hold is said before the work is done.
+    // An output whose format cannot hold the result is refused before the computation.
     let turned = Shape::Matrix {
         height: width,
         width: height,

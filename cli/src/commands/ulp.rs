@@ -11,7 +11,7 @@ use super::{failed, open};
 use crate::args::{Global, Ulp};
 use crate::report::{self, Answer};
 
-/// A measurement in JSON.
+/// A measurement as JSON.
 #[derive(Serialize)]
 struct Row {
     function: &'static str,
@@ -24,7 +24,7 @@ struct Row {
     holds: bool,
 }
 
-/// Measures the errors of the device functions; fails if one is larger than what is stated.
+/// Measures the errors of the device functions. Fails if one exceeds the documented error.
 pub fn run(global: &Global, options: &Ulp) -> Result<()> {
     if let Some(name) = &global.variant {
         return Err(Error::usage(format!(
@@ -82,7 +82,7 @@ pub fn run(global: &Global, options: &Ulp) -> Result<()> {
     )))
 }
 
-/// A row of the table, in Markdown.
+/// Returns a row of the table in Markdown.
 fn line(row: &Measured) -> String {
     let number = |value: f64| match row.unit {
         Unit::Ulp => format!("{value:.3} ulp"),

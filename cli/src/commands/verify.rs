@@ -13,16 +13,16 @@ use super::{check_variant, families, open};
 use crate::args::{DeviceChoice, Global, Verify};
 use crate::report::{self, Answer};
 
-/// How many of a variant's failures are shown.
+/// The maximum number of a variant's failures that are shown.
 const SHOWN: usize = 5;
 
-/// All tallies in JSON.
+/// All tallies as JSON.
 #[derive(Serialize)]
 struct Total {
     passed: usize,
     not_eligible: usize,
     failed: usize,
-    /// Orders of blocks and lanes that each check was done in.
+    /// The number of orders of blocks and lanes in which each check ran.
     orders: usize,
     variants: Vec<Row>,
 }
@@ -36,7 +36,7 @@ struct Row {
     failures: Vec<String>,
 }
 
-/// Checks variants against plain Rust; fails if any check does.
+/// Checks variants against plain Rust. Fails if any check fails.
 pub fn run(global: &Global, options: &Verify) -> Result<()> {
     let families = families(options.family.as_deref())?;
     check_variant(&families, global.variant.as_deref())?;
@@ -102,7 +102,7 @@ pub fn run(global: &Global, options: &Verify) -> Result<()> {
     Ok(())
 }
 
-/// The devices to check on: the one chosen, or the CPU once for every order.
+/// Returns the devices to check on: the chosen one, or the CPU once for every order.
 fn devices(choice: DeviceChoice, orders: Option<u64>) -> Result<Vec<Device>> {
     let Some(orders) = orders else {
         return Ok(vec![open(choice)?]);
@@ -118,7 +118,7 @@ fn devices(choice: DeviceChoice, orders: Option<u64>) -> Result<Vec<Device>> {
     Ok(Order::several(orders).map(order).collect())
 }
 
-/// ` in 5 orders, WARPWRIGHT_CHECK=all`, where there are orders.
+/// Returns ` in 5 orders, WARPWRIGHT_CHECK=all`, or nothing without orders.
 fn orders(devices: &[Device], orders: Option<u64>) -> String {
     let checks = match Checks::from_env() {
         Ok(Some(checks)) => checks,
@@ -130,7 +130,7 @@ fn orders(devices: &[Device], orders: Option<u64>) -> String {
 }
 
 impl Total {
-    /// Adds what a variant did, and gives all that it has done.
+    /// Adds a variant's tally, and returns the variant's total.
     fn add(&mut self, tally: Tally, remark: impl Fn(&str)) -> &Row {
         let name = format!("{} {}", tally.family, tally.variant);
         let shown = tally.failures.iter().take(SHOWN);
@@ -164,7 +164,7 @@ impl Total {
     }
 }
 
-/// `reduce     sequential              ok      817 checks`
+/// Returns `reduce sequential ok 817 checks`.
 fn line(row: &Row) -> String {
     let state = if row.failures.is_empty() {
         "ok"

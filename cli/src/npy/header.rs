@@ -1,4 +1,4 @@
-//! The header of a `.npy` file, checked against the length of the file before anything is believed.
+//! The header of a `.npy` file. It is checked against the length of the file before it is used.
 
 use std::io::Read;
 
@@ -7,19 +7,19 @@ use super::{MAGIC, read_error};
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
 
-/// The longest header that is parsed, as in NumPy. Those of plain arrays take 118 bytes.
+/// The maximum length of a header, as in NumPy. The headers of plain arrays take 118 bytes.
 const MAX_HEADER: u64 = 10_000;
 
-/// How the bytes of an element are ordered in the file.
+/// The byte order of elements in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByteOrder {
-    /// As on this machine.
+    /// The order of this machine.
     Native,
-    /// The other way round.
+    /// The opposite order.
     Foreign,
 }
 
-/// What the header says, with every number checked.
+/// The contents of the header, with every number checked.
 #[derive(Debug)]
 pub(super) struct ArrayHeader {
     pub dtype: Dtype,
@@ -30,7 +30,7 @@ pub(super) struct ArrayHeader {
     pub elements: usize,
 }
 
-/// Reads the header of a file of `length` bytes and leaves `reader` at the first byte of data.
+/// Reads the header of a file of `length` bytes, and leaves `reader` at the first byte of data.
 pub(super) fn read(reader: &mut impl Read, length: u64) -> Result<ArrayHeader> {
     let (text, end) = read_text(reader, length)?;
     // Versions 1.0 and 2.0 are Latin-1 and 3.0 is UTF-8. They differ only in the field names of
@@ -75,7 +75,7 @@ pub(super) fn read(reader: &mut impl Read, length: u64) -> Result<ArrayHeader> {
     })
 }
 
-/// The text of the header, and the position of the first byte of data.
+/// Returns the text of the header, and the position of the first byte of data.
 fn read_text(reader: &mut impl Read, length: u64) -> Result<(Vec<u8>, u64)> {
     if length == 0 {
         return Err(Error::failed(
@@ -134,8 +134,8 @@ fn cut_short(length: u64) -> Error {
     ))
 }
 
-/// The number of elements and bytes of an array. As in NumPy, the axes of an array without elements must not be
-/// longer than those of one that has some.
+/// Returns the number of elements and bytes of an array. As in NumPy, the axes of an empty array must not be longer than those
+/// of a non-empty one.
 fn data_size(shape: Shape, dtype: Dtype) -> Result<(usize, u64)> {
     let axes = shape.axes();
     let extent = axes
@@ -154,7 +154,7 @@ fn data_size(shape: Shape, dtype: Dtype) -> Result<(usize, u64)> {
         })
 }
 
-/// The element type and byte order that a `descr` names.
+/// Returns the element type and byte order that a `descr` names.
 fn element_type(descriptor: &str) -> Result<(Dtype, ByteOrder)> {
     let supported = Dtype::list();
     let (order, code) = match descriptor.split_at_checked(1) {

@@ -1,8 +1,8 @@
-//! The dictionary in a `.npy` header, as far as a plain array needs it.
+//! A parser of the dictionary in a `.npy` header of a plain array.
 //!
-//! The header is a Python literal. Crates that parse any such literal take exponential time on nested
-//! brackets, which a file from elsewhere may hold; an array of numbers nests nothing but its shape, so
-//! this parser goes through the text once and refuses everything else.
+//! The header is a Python literal. Crates that parse any such literal take exponential time on nested brackets, which an
+//! untrusted file may contain. An array of numbers nests nothing but its shape, so this parser goes through the text once and
+//! refuses everything else.
 
 use crate::array::Dtype;
 use crate::error::{Error, Result, one_line};
@@ -58,7 +58,7 @@ impl Fields {
     }
 }
 
-/// What is still to be parsed.
+/// The text that remains to be parsed.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -71,7 +71,7 @@ impl<'a> Rest<'a> {
         self.0.starts_with(any)
     }
 
-    /// Takes this character if it comes next.
+    /// Consumes this character if it comes next, and returns whether it did.
     fn optional(&mut self, character: char) -> bool {
         self.skip_space();
         match self.0.strip_prefix(character) {
@@ -90,7 +90,7 @@ impl<'a> Rest<'a> {
         Err(self.unexpected(&format!("'{character}'")))
     }
 
-    /// A string in single or double quotes. No name or type of a plain array needs an escape.
+    /// Parses a string in single or double quotes. No name or type of a plain array needs an escape.
     fn string(&mut self) -> Result<&'a str> {
         self.skip_space();
         let quote = if self.0.starts_with('"') { '"' } else { '\'' };
@@ -118,7 +118,7 @@ impl<'a> Rest<'a> {
         Err(self.unexpected("True or False for 'fortran_order'"))
     }
 
-    /// A tuple (or list) of sizes: `()`, `(3,)`, `(3, 4)`. Python 2 wrote `(3L,)`.
+    /// Parses a tuple (or list) of sizes: `()`, `(3,)`, `(3, 4)`. Python 2 wrote `(3L,)`.
     fn sizes(&mut self) -> Result<Vec<usize>> {
         let close = if self.optional('[') {
             ']'
@@ -156,14 +156,14 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// A header that is not what the format asks for.
+/// Returns the error for a header that violates the format.
 fn unusable(what: &str) -> Error {
     Error::failed(format!(
         "the .npy header cannot be used: {what}; save the array again"
     ))
 }
 
-/// The error for an array of records.
+/// Returns the error for an array of records.
 fn structured() -> Error {
     Error::failed(format!(
         "a structured array; one of {} is needed: save one field of it, such as array['name']",
@@ -171,7 +171,7 @@ fn structured() -> Error {
     ))
 }
 
-/// The first characters of a text that comes from a file, on one line.
+/// Returns the first characters of a text from a file, on one line.
 pub(super) fn clip(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = one_line(text);

@@ -1,8 +1,8 @@
-//! Reading and writing NumPy's `.npy` format, versions 1.0, 2.0 and 3.0.
+//! Reads and writes NumPy's `.npy` format, versions 1.0, 2.0 and 3.0.
 //!
-//! Read: both byte orders, C and Fortran order, one or two axes, the types of [`Dtype`]. Written:
-//! C order in the machine's byte order. Nothing is allocated for the data before the file's length
-//! was compared with what the header promises.
+//! Reading supports both byte orders, C and Fortran order, one or two axes, and the types of [`Dtype`]. Writing uses C order
+//! and the machine's byte order. Memory for the data is allocated only after the header has been compared with the file's
+//! length.
 //!
 //! Format: NumPy Enhancement Proposal 1, <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
@@ -21,18 +21,18 @@ use header::ByteOrder;
 /// The first bytes of every `.npy` file.
 pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Arrays up to this size are read without asking how much memory is free.
+/// Arrays up to this size are read without checking the free memory.
 const SURE_BYTES: usize = 64 << 20;
 
-/// Side of the square tiles in which Fortran order is turned into C order: two tiles of 8-byte
-/// elements fit a first-level cache.
+/// The side of the square tiles in which Fortran order is converted to C order: two tiles of 8-byte elements fit in a
+/// first-level cache.
 const TILE: usize = 32;
 
-/// Reads one array from `reader`, which holds `length` bytes and stands at the first of them.
+/// Reads one array from `reader`, which holds `length` bytes and is positioned at the first.
 ///
-/// Fortran order and foreign byte order are converted. Errors say what to do, without the file's
-/// name: an empty or truncated file, bytes behind the data, an unsupported element type, any number of
-/// axes but 1 and 2, structured and pickled data, sizes that overflow, too little memory.
+/// Fortran order and foreign byte order are converted. Errors say what to do, without the file's name. They are: an empty or
+/// truncated file, bytes after the data, an unsupported element type, a number of axes other than 1 and 2, structured and
+/// pickled data, sizes that overflow, and too little memory.
 pub fn read(mut reader: impl Read, length: u64) -> Result<Array> {
     let header = header::read(&mut reader, length)?;
     match header.dtype {
@@ -64,7 +64,7 @@ fn read_data<T: Element>(mut reader: impl Read, header: &header::ArrayHeader) ->
     Ok(T::into_array(data))
 }
 
-/// `len` zeroes, or an error where the memory cannot be had.
+/// Returns `len` zeros, or an error if memory is insufficient.
 fn allocate<T: Element>(len: usize) -> Result<Vec<T>> {
     let bytes = len.saturating_mul(T::DTYPE.size());
     let refuse = || {
@@ -73,7 +73,7 @@ fn allocate<T: Element>(len: usize) -> Result<Vec<T>> {
             T::DTYPE
         ))
     };
-    // The system promises more memory than it has, and ends a program that takes it at its word.
+    // The system promises more memory than it has, and kills a program that uses it.
     if bytes > SURE_BYTES
         && Device::cpu()
             .free_memory()
@@ -87,10 +87,10 @@ fn allocate<T: Element>(len: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// Turns a matrix whose columns follow each other in `source` into one whose rows do.
+/// Converts a matrix that is stored column by column in `source` to one stored row by row.
 fn c_order<T: Element>(source: &[T], height: usize, width: usize) -> Result<Vec<T>> {
     let mut target = allocate::<T>(source.len())?;
-    // One axis may then be of any length.
+    // One axis of an empty matrix may have any length.
     if source.is_empty() {
         return Ok(target);
     }
@@ -106,7 +106,7 @@ fn c_order<T: Element>(source: &[T], height: usize, width: usize) -> Result<Vec<
     Ok(target)
 }
 
-/// The error for a reader that failed or ended early.
+/// Returns the error for a reader that failed or ended early.
 fn read_error(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -130,7 +130,7 @@ pub fn write(mut writer: impl Write, array: &Array) -> Result<()> {
     };
     let mut text =
         format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': {shape}, }}");
-    // Spaces and a line end bring the start of the data to a multiple of 64.
+    // Spaces and a line end pad the start of the data to a multiple of 64.
     let prefix = MAGIC.len() + 4;
     let length = (prefix + text.len() + 1).next_multiple_of(64) - prefix;
     text.extend(std::iter::repeat_n(' ', length - text.len() - 1));

@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use super::*;
 
-/// A file of this version with this header text and data.
+/// Returns a file of this version with this header text and data.
 fn file(version: u8, text: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend([version, 0]);
@@ -25,7 +25,7 @@ fn parse(bytes: &[u8]) -> Result<Array> {
     read(Cursor::new(bytes), bytes.len() as u64)
 }
 
-/// The one-line text of the error that these bytes give.
+/// Returns the one-line error text for these bytes.
 fn refusal(bytes: &[u8]) -> String {
     let error = parse(bytes).expect_err("bytes that must be refused were read");
     assert_eq!(error.exit_status(), 1);
@@ -147,7 +147,7 @@ fn an_axis_of_any_length_beside_an_empty_one_takes_no_time() {
             write(&mut bytes, &array).unwrap();
             assert_eq!(parse(&bytes).unwrap(), array);
         }
-        // As long as no array can be that has elements of this size.
+        // The axis is longer than any array with elements of this size can be.
         assert_refused(&file(1, &header("'<f8'", true, shape), &[]), &["promises"]);
     }
     assert_refused(
@@ -245,7 +245,7 @@ fn other_numbers_of_axes_are_refused() {
 
 #[test]
 fn hostile_headers_are_refused_without_allocating() {
-    // Each of these would take more memory than there is if it were believed.
+    // Each of these would take more memory than there is if it were trusted.
     for shape in [
         "(4611686018427387904,)",
         "(4294967296, 4294967296)",
@@ -292,7 +292,7 @@ fn nonsense_in_the_header_is_refused() {
         refusal(&file(1, text, &[0; 4]));
     }
     refusal(&file(1, &header("'\u{e9}'", false, "(1,)"), &[0; 4]));
-    // As deep as is allowed: the parser must neither run for ever nor out of stack.
+    // The deepest allowed nesting: the parser must neither hang nor overflow its stack.
     for open in ["(", "[", "{", "{1:"] {
         let depth = 9_990 / open.len();
         refusal(&file(1, &open.repeat(depth), &[]));
@@ -333,7 +333,7 @@ fn what_is_written_is_read_back() {
         let mut bytes = Vec::new();
         write(&mut bytes, &array).unwrap();
         assert_eq!(parse(&bytes).unwrap(), array);
-        // The data starts at a multiple of 64, as the format asks for.
+        // The data starts at a multiple of 64, as the format requires.
         let data = array.len() * array.dtype().size();
         assert_eq!((bytes.len() - data) % 64, 0);
     }

@@ -1,4 +1,4 @@
-//! What is where an output shall be.
+//! The kind of thing that an output's path names.
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The most links that are followed, as on Linux.
+/// The maximum number of links that are followed, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// A regular file that is made, or replaced.
+    /// A regular file that is created or replaced.
     File {
-        /// The file itself, behind all links.
+        /// The path of the file itself, after all links.
         path: PathBuf,
-        /// The file that is there.
+        /// The metadata of the file that exists.
         replaced: Option<Metadata>,
     },
-    /// A FIFO, a device, or an open file of a process such as `/dev/stdout`: something to write into.
+    /// A stream to write to: a FIFO, a device, or an open file of a process such as `/dev/stdout`.
     Stream,
 }
 
 impl Place {
-    /// Follows links and looks at what is there. Errors do not name the output.
+    /// Follows links and finds what is there. Errors do not name the output.
     pub(super) fn of(output: &Path) -> Result<Place> {
         let mut path = output.to_owned();
         for _ in 0..MOST_LINKS {
@@ -71,7 +71,8 @@ fn new_file(path: PathBuf) -> Result<Place> {
     Ok(Place::File { path, replaced })
 }
 
-/// A file is replaced, which takes no permission of its own: whoever may not write it has to be refused.
+/// Refuses a file that the user may not write. Replacing a file needs no permission for the file itself, so this must be
+/// checked.
 fn check_writable(path: &Path, there: &Metadata) -> Result<()> {
     // The superuser can open any file.
     #[cfg(unix)]
@@ -87,7 +88,7 @@ fn check_writable(path: &Path, there: &Metadata) -> Result<()> {
     opened.map(drop).map_err(unusable)
 }
 
-/// Whether a path names an open file of a process. What it seems to link to need not be there any more.
+/// Returns whether a path names an open file of a process. The target of its link need not exist any more.
 fn is_open_file(path: &Path) -> bool {
     let Ok(folder) = fs::canonicalize(folder(path)) else {
         return false;
@@ -103,7 +104,7 @@ fn unusable(error: std::io::Error) -> Error {
     Error::failed(format!("cannot be written: {error}"))
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! Files on the way to their place, of which none is left behind: not by a failure, and not by a signal.
+//! Temporary files, which are removed after a failure or a signal.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,24 +7,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-/// The files that are there now. Whoever makes, moves or removes one holds the lock meanwhile.
+/// The files that exist now. The lock is held while a file is made, moved or removed.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn files() -> MutexGuard<'static, Vec<PathBuf>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is removed where it is not kept.
+/// A file that is removed unless it is kept.
 #[derive(Debug)]
 pub(super) struct Temporary(Option<NamedTempFile>);
 
 impl Temporary {
-    /// Makes a file in this folder: with the permissions, and where that is allowed the owner, of the file that
-    /// it replaces, and else those of a file made in the ordinary way.
+    /// Makes a file in this folder. If it replaces a file it gets that file's permissions and, if allowed, its owner; otherwise
+    /// it gets those of an ordinary new file.
     pub(super) fn new(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".warpwright-");
-        // Nobody else may read a private file while it is written.
+        // A private file must not be readable by others while it is written.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(
             match replaced {
@@ -45,13 +45,13 @@ impl Temporary {
         Ok(temporary)
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub(super) fn file(&self) -> io::Result<&File> {
         let file = self.0.as_ref().map(NamedTempFile::as_file);
         file.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Puts the file in its place, over an older one.
+    /// Moves the file to its place, over an older one.
     pub(super) fn keep(mut self, place: &Path) -> io::Result<()> {
         let mut files = files();
         let Some(file) = self.0.take() else {
@@ -72,14 +72,14 @@ impl Drop for Temporary {
     }
 }
 
-/// Gives a file the owner, where that is allowed, and the permissions of another.
+/// Gives a file the permissions of another, and the owner if that is allowed.
 #[cfg(unix)]
 fn become_like(file: &File, other: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let now = file.metadata()?;
     let same_group = now.gid() == other.gid() || fchown(file, None, Some(other.gid())).is_ok();
     let same_user = now.uid() == other.uid() || fchown(file, Some(other.uid()), None).is_ok();
-    // What runs with its owner's rights must not do so with another owner's.
+    // A file must not keep set-user or set-group bits under another owner.
     let bits = if same_user && same_group {
         0o7777
     } else {
@@ -88,12 +88,12 @@ fn become_like(file: &File, other: &Metadata) -> io::Result<()> {
     file.set_permissions(PermissionsExt::from_mode(other.mode() & bits))
 }
 
-/// From now on SIGHUP, SIGINT, SIGTERM and SIGXCPU remove the files that are not in their place and end the
-/// process with status 128 + signal; those that the process was started to ignore, as by `nohup`, stay
-/// ignored. A file that grows beyond the process's limit is an error of writing, and no signal.
+/// Makes SIGHUP, SIGINT, SIGTERM and SIGXCPU remove the files that are not yet in their places and end the process with status
+/// 128 + signal. Signals that the process was started to ignore, as by `nohup`, stay ignored. A file that grows beyond the
+/// process's limit becomes a write error instead of a signal.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Returns the system's error.
 #[cfg(unix)]
 pub fn remove_on_signals() -> io::Result<()> {
     use std::sync::{Arc, atomic::AtomicBool};
@@ -109,19 +109,19 @@ pub fn remove_on_signals() -> io::Result<()> {
         .name("signals".to_owned())
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                // Held to the end: no file is made or moved any more.
+                // The lock is held to the end, so that no file is made or moved any more.
                 let files = files();
                 for file in &*files {
                     let _ = std::fs::remove_file(file);
                 }
-                // At once: other threads are in the midst of work.
+                // The process exits immediately, because other threads are still working.
                 signal_hook::low_level::exit(128 + signal);
             }
         })
         .map(drop)
 }
 
-/// A bit for each signal that the process was started to ignore, as far as the system says.
+/// Returns a bit for each signal that the process was started to ignore, as far as the system reports.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

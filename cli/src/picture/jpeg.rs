@@ -1,9 +1,9 @@
-//! Reading JPEG: whether a file is whole, and its pixels.
+//! Reads JPEG: checks that a file is complete, and decodes its pixels.
 //!
-//! The decoder makes a picture of the data that is there and guesses the rest. This goes through the same codes
-//! first, without making pixels (ITU-T T.81, annexes B, F and G): each scan has to hold the codes of all of its
-//! blocks and nothing else, each coefficient has to be given in full, and an end marker has to follow. Data in
-//! which a wrong bit leads to as many other codes is whole: JPEG has no check value that would tell.
+//! The decoder makes a picture from the data that is there and guesses the rest. This module first goes through the same codes
+//! without making pixels (ITU-T T.81, annexes B, F and G). Each scan must hold the codes of all of its blocks and nothing else,
+//! each coefficient must be given in full, and an end marker must follow. Data in which a wrong bit leads to as many other
+//! codes passes, because JPEG has no check value.
 
 mod blocks;
 mod codes;
@@ -17,13 +17,13 @@ use super::{Problem, check_size};
 use blocks::{Component, Scan};
 use codes::Codes;
 
-/// The most scans that are read. Encoders write about ten; a hostile file of many scans costs time for each.
+/// The maximum number of scans. Encoders write about ten; a hostile file of many scans costs time for each.
 const MAX_SCANS: usize = 100;
 
-/// Or what is wrong with a file.
+/// A result, or what is wrong with a file.
 type Result<T> = std::result::Result<T, String>;
 
-/// Decodes the whole file of `length` bytes, if that takes no more memory than this.
+/// Decodes the file of `length` bytes, if that takes at most the given memory.
 pub(super) fn decode(
     mut reader: impl Read,
     length: u64,
@@ -63,7 +63,7 @@ pub(super) fn decode(
     Ok(image.ok_or("it has another size than its header says")?)
 }
 
-/// What inks of these amounts leave of white light.
+/// Returns the light that inks of these amounts leave of white light.
 fn rgb(inks: &[u8]) -> Vec<u8> {
     let left = |ink: u8, black: u8| (u16::from(255 - ink) * u16::from(255 - black) + 127) / 255;
     let pixels = inks.chunks_exact(4);
@@ -72,24 +72,24 @@ fn rgb(inks: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The parts of a file, in their order.
+/// The position in a file, and what its segments have defined so far.
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
     frame: Option<Frame>,
-    /// The codes of DC and of AC coefficients that are defined at this place.
+    /// The codes of DC and of AC coefficients that are defined at this point.
     codes: [[Option<Codes>; 4]; 2],
-    /// MCUs between restart markers; 0 without them.
+    /// The number of MCUs between restart markers; 0 without them.
     restart: usize,
 }
 
-/// What a frame header declares.
+/// The contents of a frame header.
 struct Frame {
     progressive: bool,
     components: Vec<Component>,
 }
 
-/// Goes through a file, from its first marker to its last. Gives whether it is progressive.
+/// Goes through a file from its first marker to its last, and returns whether it is progressive.
 fn check(bytes: &[u8]) -> Result<bool> {
     let mut walk = Walk {
         bytes,
@@ -102,7 +102,7 @@ fn check(bytes: &[u8]) -> Result<bool> {
     loop {
         match walk.marker()? {
             0xd9 => return walk.finish(),
-            // A restart marker behind the last interval, which some encoders write, means nothing.
+            // A restart marker after the last interval, which some encoders write, has no meaning.
             0xd0..=0xd7 if scans > 0 => {}
             0x00..=0x01 | 0xd0..=0xd8 => return Err("a marker is where none belongs".into()),
             0xc0..=0xc2 => walk.frame_header()?,
@@ -126,19 +126,19 @@ fn check(bytes: &[u8]) -> Result<bool> {
                 };
                 walk.restart = usize::from(u16::from_be_bytes([high, low]));
             }
-            // Quantization tables, which the decoder checks, and what is no part of the picture.
+            // Quantization tables, which the decoder checks, and segments that do not affect the picture.
             _ => drop(walk.segment()?),
         }
     }
 }
 
-/// A file that ends where more was promised.
+/// Returns the error for a file that ends early.
 fn early_end() -> String {
     "the file ends early".into()
 }
 
 impl<'a> Walk<'a> {
-    /// The next marker, behind any number of fill bytes.
+    /// Returns the next marker, after any number of fill bytes.
     fn marker(&mut self) -> Result<u8> {
         if *self.bytes.get(self.at).ok_or_else(early_end)? != 0xff {
             return Err("there are bytes where a marker belongs".into());
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
         Ok(self.bytes[self.at - 1])
     }
 
-    /// The parameters behind a marker.
+    /// Returns the parameters of a marker.
     fn segment(&mut self) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.at..).ok_or_else(early_end)?;
         let length = rest.first_chunk().ok_or_else(early_end)?;
@@ -193,8 +193,8 @@ impl<'a> Walk<'a> {
                 )
             })
             .collect();
-        // A block takes the shortest code, which is one bit, for its DC coefficient, and where it is not
-        // progressive one more for its end. No valid file promises more blocks than that.
+        // A block needs at least the shortest code, one bit, for its DC coefficient, and one more bit for its end unless the
+        // picture is progressive. No valid file promises more blocks than that allows.
         let blocks: u64 = components.iter().map(|c| c.blocks() as u64).sum();
         let least = blocks * if progressive { 1 } else { 2 };
         let most = 8 * self.bytes.len() as u64;
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// At the end marker.
+    /// Checks the state at the end marker.
     fn finish(self) -> Result<bool> {
         let frame = self.frame.ok_or("there is no frame")?;
         match frame.components.iter().all(Component::complete) {

@@ -1,4 +1,4 @@
-//! Pictures in grey scale: reading and writing PNG and JPEG.
+//! Grayscale pictures: reads and writes PNG and JPEG.
 
 mod jpeg;
 mod png;
@@ -14,13 +14,13 @@ use warpwright::Device;
 use crate::array::{Array, Data, Dtype, Shape};
 use crate::error::{Error, Result};
 
-/// The longest side of a picture: JPEG's own limit, and far beyond what PNG files hold in practice.
+/// The maximum side of a picture: JPEG's own limit, and far beyond practical PNG files.
 const MAX_SIDE: u32 = 65_535;
 
-/// The most memory that decoding a picture may take. A few bytes of PNG can promise any size.
+/// The maximum memory for decoding a picture. A few bytes of PNG can promise any size.
 const MAX_BYTES: u64 = 8 << 30;
 
-/// JPEG quality, of 100: high enough that the blocks are not seen in a transposed photograph.
+/// The JPEG quality, of 100: high enough that the blocks are not visible in a transposed photograph.
 const JPEG_QUALITY: u8 = 92;
 
 /// The first bytes of a PNG file.
@@ -47,27 +47,27 @@ impl PictureFormat {
     }
 }
 
-/// A picture as a matrix of grey values.
+/// A picture as a matrix of gray values.
 #[derive(Debug)]
 pub struct Picture {
     /// `U8` or `U16`, one value per pixel, rows from the top.
     pub array: Array,
-    /// What the pixels were in the file where that was not grey alone, such as `8-bit RGB`.
+    /// The original pixels of a file that was not only gray, such as `8-bit RGB`.
     pub converted_from: Option<String>,
 }
 
-/// Reads a picture. Grey of 8 and 16 bits stays as it is (fewer bits are widened to 8); colour, and
-/// grey with transparency, become 8-bit luma (BT.709 weights, transparency ignored).
+/// Reads a picture. Gray of 8 and 16 bits stays as it is (fewer bits are widened to 8). Color, and gray with transparency,
+/// become 8-bit luma (BT.709 weights, transparency ignored).
 ///
-/// A picture is read whole or not at all. A PNG has to have all of its rows, its end chunk and the right check
-/// values; each scan of a JPEG the codes of all of its blocks, and an end marker. What is behind the end is
-/// not looked at. A picture of more pixels than the file's size can hold is refused before memory is taken.
+/// A picture is read completely or not at all. A PNG must have all of its rows, its end chunk and the right check values. Each
+/// scan of a JPEG must have the codes of all of its blocks, and an end marker must follow. Data after the end is ignored. A
+/// picture with more pixels than the file's size can hold is refused before memory is allocated.
 pub fn read(mut reader: impl BufRead + Seek, format: PictureFormat) -> Result<Picture> {
     let length = reader
         .seek(SeekFrom::End(0))
         .and_then(|length| reader.rewind().map(|()| length))
         .map_err(|error| Error::failed(format!("cannot be read: {error}")))?;
-    // The system promises more memory than it has, and ends a program that takes it at its word.
+    // The system promises more memory than it has, and kills a program that uses it.
     let free = Device::cpu().free_memory().unwrap_or(MAX_BYTES);
     let memory = MAX_BYTES.min(free);
     let image = match format {
@@ -94,11 +94,11 @@ pub fn read(mut reader: impl BufRead + Seek, format: PictureFormat) -> Result<Pi
     })
 }
 
-/// Why a picture is not read.
+/// The reason why a picture is not read.
 enum Problem {
-    /// It is larger than the limits.
+    /// The picture exceeds the limits.
     TooLarge,
-    /// It is not what the format asks for.
+    /// The file violates the format.
     Damaged(String),
 }
 
@@ -131,14 +131,14 @@ impl Problem {
     }
 }
 
-/// Says whether a picture of this size is within the limits, of which decoding takes this many bytes a pixel.
+/// Checks that a picture of this size is within the limits. Decoding takes `per_pixel` bytes a pixel.
 fn check_size(
     (width, height): (u32, u32),
     per_pixel: usize,
     memory: u64,
 ) -> std::result::Result<(), Problem> {
     let pixels = u64::from(width) * u64::from(height);
-    // What is not grey becomes grey, which takes a byte more.
+    // Converting to gray takes one more byte per pixel.
     let bytes = pixels * (per_pixel as u64 + u64::from(per_pixel > 1));
     match width.max(height) <= MAX_SIDE && bytes <= memory {
         true => Ok(()),
@@ -146,7 +146,7 @@ fn check_size(
     }
 }
 
-/// Zeros for `count` samples of a picture.
+/// Returns zeros for `count` samples of a picture.
 fn zeros<T: bytemuck::Zeroable + Clone>(count: usize) -> std::result::Result<Vec<T>, Problem> {
     let mut samples = Vec::new();
     samples
@@ -176,10 +176,9 @@ fn color_name(color: ColorType) -> String {
     )
 }
 
-/// Says whether an array can be written in this format, before any work is done for it.
+/// Checks that an array can be written in this format, before any work is done.
 ///
-/// PNG takes matrices of `u8` and `u16`, JPEG of `u8`, with at least one pixel and at most
-/// 65,535 a side.
+/// PNG supports matrices of `u8` and `u16`, and JPEG of `u8`, with at least one pixel and at most 65,535 a side.
 pub fn check_writable(dtype: Dtype, shape: Shape, format: PictureFormat) -> Result<()> {
     let name = format.name();
     match (dtype, format) {
@@ -217,7 +216,7 @@ pub fn check_writable(dtype: Dtype, shape: Shape, format: PictureFormat) -> Resu
     }
 }
 
-/// Writes a matrix as a picture in grey scale; see [`check_writable`] for what is refused.
+/// Writes a matrix as a grayscale picture. [`check_writable`] lists what is refused.
 pub fn write(writer: impl Write, array: &Array, format: PictureFormat) -> Result<()> {
     check_writable(array.dtype(), array.shape(), format)?;
     let Shape::Matrix { height, width } = array.shape() else {

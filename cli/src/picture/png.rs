@@ -1,4 +1,4 @@
-//! Reading PNG: the pixels, with everything that tells whether the file is whole.
+//! Reads PNG: decodes the pixels, and checks that the file is complete.
 
 use std::io::{BufRead, Seek};
 
@@ -7,11 +7,11 @@ use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Info, Tran
 
 use super::{MAX_SIDE, Problem, check_size, zeros};
 
-/// The most bytes that deflate makes of one: a match of 258 takes a bit for its length and one for its
-/// distance at least, so that 8 bits make 4 * 258.
+/// The maximum number of bytes that deflate makes of one: a match of 258 takes at least one bit for its length and one for its
+/// distance, so that 8 bits make 4 * 258.
 const MOST_PER_BYTE: u64 = 1032;
 
-/// Decodes a file of `length` bytes up to its end chunk, if that takes no more memory than this.
+/// Decodes a file of `length` bytes up to its end chunk, if that takes at most the given memory.
 pub(super) fn decode(
     reader: impl BufRead + Seek,
     length: u64,
@@ -20,7 +20,7 @@ pub(super) fn decode(
     let mut options = DecodeOptions::default();
     options.set_ignore_adler32(false);
     options.set_skip_ancillary_crc_failures(false);
-    // Compressed texts and profiles may be of any size, and are of no use here.
+    // Compressed texts and profiles may have any size, and are not used.
     options.set_ignore_text_chunk(true);
     options.set_ignore_iccp_chunk(true);
     let mut decoder = Decoder::new_with_options(reader, options);
@@ -85,13 +85,13 @@ pub(super) fn decode(
     Ok(image.ok_or("it has another size than its header says")?)
 }
 
-/// The bytes of all rows before compression: each has its pixels, packed, and a byte that names its filter.
+/// Returns the bytes of all rows before compression: each row has its packed pixels and a byte for its filter.
 fn bytes_of_rows(header: &Info<'_>) -> u64 {
     let bits = header.bits_per_pixel() as u64;
     let pass = |(x, dx, y, dy): (u32, u32, u32, u32)| {
         let columns = u64::from(header.width.saturating_sub(x).div_ceil(dx));
         let rows = u64::from(header.height.saturating_sub(y).div_ceil(dy));
-        // A pass without a column has no rows either.
+        // A pass without columns has no rows either.
         if columns == 0 {
             0
         } else {

@@ -5,7 +5,7 @@ use warpwright::ops::map;
 
 use super::{Claim, Function, Unit};
 
-/// The claim of the accurate functions.
+/// The documented error of the accurate functions.
 const ONE_ULP: &[Claim<f32>] = &[Claim {
     arguments: "all",
     holds_for: |_| true,
@@ -47,7 +47,7 @@ macro_rules! approx {
     };
 }
 
-/// All of them.
+/// All functions of one argument.
 pub const FUNCTIONS: &[Function<f32>] = &[
     accurate!(sin, Sin),
     accurate!(cos, Cos),
@@ -95,7 +95,7 @@ pub const FUNCTIONS: &[Function<f32>] = &[
 /// A full turn, 2π.
 const TURN: f32 = std::f32::consts::TAU;
 
-/// `2^exponent`.
+/// Returns `2^exponent`.
 fn power(exponent: f64) -> f64 {
     exponent.exp2()
 }

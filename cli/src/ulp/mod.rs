@@ -1,11 +1,10 @@
 //! The errors of the device functions of `f32`, measured against `f64`.
 //!
-//! A function of one argument is called for every `stride`-th of the 2^32 arguments, one of two arguments
-//! for a sample of pairs. Where the device is the CPU, the function's own CPU body is called, without the
-//! executor around it; a CUDA device computes, and for the functions that promise it every bit is compared with
-//! the CPU body's.
+//! A function of one argument is called for every `stride`-th of the 2^32 arguments, and a function of two arguments for a
+//! sample of pairs. If the device is the CPU, the function's CPU body is called directly, without the executor. A CUDA device
+//! computes the functions itself, and for functions that promise the same bits every result is compared with the CPU body's.
 //!
-//! The reference is `std`'s function of `f64`, whose own error is some 2^-29 of what is measured.
+//! The reference is `std`'s function of `f64`, whose own error is about 2^-29 of the measured errors.
 
 mod functions;
 mod pairs;
@@ -17,20 +16,20 @@ pub use warpwright_workloads::Unit;
 pub use functions::FUNCTIONS;
 pub use pairs::PAIRS;
 
-/// What the documentation states of a function's error.
+/// A documented bound of a function's error.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<A: 'static> {
-    /// For which arguments.
+    /// The arguments for which it holds.
     pub arguments: &'static str,
-    /// Whether an argument is one of them.
+    /// Returns whether it holds for an argument.
     pub holds_for: fn(A) -> bool,
-    /// What the error is counted in.
+    /// The unit of the error.
     pub unit: Unit,
-    /// The largest error.
+    /// Returns the largest error at an argument.
     pub bound: fn(A) -> f64,
 }
 
-/// A function, with its argument's type: `f32`, or a pair.
+/// A function with the type of its arguments: `f32`, or a pair.
 #[derive(Debug, Clone, Copy)]
 pub struct Function<A: 'static> {
     /// The name, with its module.
@@ -43,7 +42,7 @@ pub struct Function<A: 'static> {
     device: fn(&Device, &Arguments<A>) -> Result<Vector<f32>>,
     /// Whether the CPU and the GPU give the same bits.
     same_bits: bool,
-    /// What is stated.
+    /// The documented bounds.
     pub claims: &'static [Claim<A>],
 }
 
@@ -51,7 +50,7 @@ pub struct Function<A: 'static> {
 #[derive(Debug)]
 struct Arguments<A> {
     host: Vec<A>,
-    /// The first and the second of each argument, as far as there are.
+    /// The first and, if there is one, the second number of each argument.
     device: Vec<Vector<f32>>,
 }
 
@@ -60,24 +59,24 @@ struct Arguments<A> {
 pub struct Measured {
     /// The function.
     pub function: &'static str,
-    /// For which arguments.
+    /// The arguments for which the claim holds.
     pub arguments: &'static str,
-    /// What the error is counted in.
+    /// The unit of the error.
     pub unit: Unit,
-    /// How many arguments counted.
+    /// The number of arguments that counted.
     pub count: u64,
-    /// The largest error; where the bound depends on the argument, the largest share of the bound.
+    /// The largest error. If the bound depends on the argument, the error with the largest share of its bound.
     pub error: f64,
     /// The bound at that argument.
     pub bound: f64,
     /// That argument, its result and the exact one.
     pub at: String,
-    /// On how many arguments the device and the CPU disagree though they must not; with an example.
+    /// The number of arguments for which the device and the CPU differ although they must not, with an example.
     pub differ: Option<(u64, String)>,
 }
 
 impl Measured {
-    /// Whether the claim holds, and something was measured.
+    /// Returns whether the claim holds and something was measured.
     pub fn holds(&self) -> bool {
         self.count > 0 && self.error <= self.bound && self.differ.is_none()
     }
@@ -111,7 +110,7 @@ impl<A> Worst<A> {
     }
 }
 
-/// What is found out about a function.
+/// The measurements of a function.
 struct Record<A> {
     worst: Vec<Worst<A>>,
     differ: u64,
@@ -156,7 +155,7 @@ impl<A: Copy + Send + Sync + std::fmt::Debug> Record<A> {
             };
             worst.count += 1;
             let share = error / (claim.bound)(x);
-            // A NaN that should be a number is as wrong as can be.
+            // A NaN in place of a number is an infinite error.
             let (share, error) = if share.is_nan() {
                 (f64::INFINITY, f64::INFINITY)
             } else {
@@ -191,15 +190,15 @@ impl<A: Copy + Send + Sync + std::fmt::Debug> Record<A> {
     }
 }
 
-/// Arguments that are computed at once.
+/// The number of arguments that are computed at once.
 const BLOCK: u64 = 1 << 22;
 
-/// How many arguments a measurement takes.
+/// The number of arguments of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// One-argument functions: every `stride`-th of the 2^32 numbers.
     pub stride: u64,
-    /// Two-argument functions: so many pairs.
+    /// Two-argument functions: this many pairs.
     pub pairs: u64,
 }
 
@@ -219,7 +218,7 @@ impl Sample {
         (1_u64 << 32).div_ceil(self.stride)
     }
 
-    /// The number of steps that [`measure`] takes.
+    /// Returns the number of steps that [`measure`] takes.
     pub fn steps(self) -> u64 {
         self.singles().div_ceil(BLOCK) + self.pairs.div_ceil(BLOCK)
     }
@@ -228,7 +227,7 @@ impl Sample {
 /// Measures every function on `device`, and calls `after` after each step.
 ///
 /// # Errors
-/// What the device reports.
+/// Returns the device's errors.
 pub fn measure(device: &Device, sample: Sample, mut after: impl FnMut()) -> Result<Vec<Measured>> {
     let single = |i: u64| f32::from_bits((i * sample.stride) as u32);
     let mut rows = all(

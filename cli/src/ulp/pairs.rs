@@ -1,4 +1,4 @@
-//! The functions of two arguments, and the pairs that they are called with.
+//! The functions of two arguments, and the pairs that they are measured with.
 
 use warpwright::cuda_std::float::{accurate, approx};
 use warpwright::ops::map;
@@ -6,7 +6,7 @@ use warpwright::ops::map;
 use super::{Claim, Function, Unit};
 use warpwright_workloads::sample;
 
-/// All of them.
+/// All functions of two arguments.
 pub const PAIRS: &[Function<(f32, f32)>] = &[
     Function {
         name: "accurate::pow",
@@ -36,7 +36,7 @@ pub const PAIRS: &[Function<(f32, f32)>] = &[
     },
 ];
 
-/// Numbers of which all pairs come first.
+/// The numbers whose pairs come first.
 const SPECIAL: [f32; 26] = [
     0.0,
     -0.0,
@@ -66,9 +66,8 @@ const SPECIAL: [f32; 26] = [
     1.0 - f32::EPSILON / 2.0,
 ];
 
-/// Pair number `i`: all pairs of special numbers; then, in turn, any two numbers, a power that is near the
-/// end of the range of `f32`, any power within the range, a base next to 1, and small whole and half
-/// exponents.
+/// Returns pair number `i`. All pairs of special numbers come first. Then follow in turn: any two numbers, a power near the end
+/// of the range of `f32`, any power within the range, a base next to 1, and small whole and half exponents.
 pub(super) fn pair(i: u64) -> (f32, f32) {
     let special = SPECIAL.len() as u64;
     if i < special * special {

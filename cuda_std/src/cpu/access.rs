@@ -1,40 +1,40 @@
-//! How an access touches memory, and which two accesses are a race where nothing orders them.
+//! The kinds of memory accesses, and which pairs are a race if nothing orders them.
 
-/// How an access touches memory.
+/// The kind of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessKind {
-    /// It reads.
+    /// A plain read.
     Read,
-    /// It writes.
+    /// A plain write.
     Write,
-    /// It is an atomic operation.
+    /// An atomic operation.
     Atomic {
-        /// Whether it writes. A load only reads, and so does a compare-and-exchange that fails. Every other
-        /// operation writes, also where it leaves the value as it was.
+        /// Whether it writes. A load only reads, and so does a compare-and-exchange that fails. Every other operation
+        /// writes, even if it leaves the value unchanged.
         writes: bool,
-        /// Whether its scope is the block, so that it is atomic for the lanes of its block only.
+        /// Whether its scope is the block, so that it is atomic only for the lanes of its block.
         block_scope: bool,
-        /// The bytes of its element, 4 or 8.
+        /// The size of its element in bytes, 4 or 8.
         bytes: u8,
     },
-    /// An asynchronous copy reads there.
+    /// A read by an asynchronous copy.
     CopyFrom,
-    /// An asynchronous copy writes there.
+    /// A write by an asynchronous copy.
     CopyTo,
 }
 
 /// The bits of a kind's code.
 const WRITES: u8 = 1;
 const ATOMIC: u8 = 2;
-/// Of an atomic operation: of scope block. Of another access: an asynchronous copy's.
+/// For an atomic operation: its scope is the block. For another access: it is an asynchronous copy's.
 const SPECIAL: u8 = 4;
-/// Of an atomic operation: of 8 bytes.
+/// For an atomic operation: its element has 8 bytes.
 const WIDE: u8 = 8;
 /// All codes are below this number.
 pub(super) const CODES: usize = 16;
 
 impl AccessKind {
-    /// A number for the kind, which [`from_code`](Self::from_code) turns back.
+    /// Returns the kind's code, which [`from_code`](Self::from_code) converts back.
     pub(super) const fn code(self) -> u8 {
         match self {
             Self::Read => 0,
@@ -52,7 +52,7 @@ impl AccessKind {
         }
     }
 
-    /// The kind that has this code.
+    /// Returns the kind of this code.
     pub(super) const fn from_code(code: u8) -> Self {
         let (writes, special) = (code & WRITES != 0, code & SPECIAL != 0);
         match (code & ATOMIC != 0, special, writes) {
@@ -68,15 +68,15 @@ impl AccessKind {
         }
     }
 
-    /// Whether it puts something there.
+    /// Returns whether it writes.
     const fn writes(self) -> bool {
         self.code() & WRITES != 0
     }
 
-    /// Whether two unordered accesses to the same bytes, by lanes of one block or of two, are a race: one of
-    /// them writes, and they are not both atomic in the eyes of the other. Atomic operations are so if the
-    /// scope of each includes the other's lane and their bytes are all the same ("morally strong" in the
-    /// PTX memory model).
+    /// Returns whether two unordered accesses to the same bytes are a race, for lanes of the same block or of two blocks.
+    /// They are if one of them writes and they are not atomic for each other. Two atomic operations are atomic for each
+    /// other if the scope of each includes the other's lane and their bytes are all the same ("morally strong" in the PTX
+    /// memory model).
     pub(super) const fn conflicts(self, other: Self, same_block: bool) -> bool {
         if !self.writes() && !other.writes() {
             return false;
@@ -96,11 +96,11 @@ impl AccessKind {
         else {
             return true;
         };
-        // Elements are aligned: those of the same size that overlap are the same.
+        // Elements are aligned, so elements of the same size that overlap are the same.
         bytes != other_bytes || (!same_block && (narrow || other_narrow))
     }
 
-    /// Why two atomic operations that race are not atomic for each other.
+    /// Returns the reason why two atomic operations that race are not atomic for each other.
     pub(super) fn not_atomic_to(self, other: Self) -> Option<String> {
         match (self, other) {
             (Self::Atomic { bytes, .. }, Self::Atomic { bytes: others, .. }) if bytes != others => {
@@ -116,12 +116,12 @@ impl AccessKind {
         }
     }
 
-    /// Whether it is an atomic operation.
+    /// Returns whether it is an atomic operation.
     pub(super) const fn is_atomic(self) -> bool {
         self.code() & ATOMIC != 0
     }
 
-    /// Whether an asynchronous copy does it.
+    /// Returns whether it belongs to an asynchronous copy.
     pub(super) const fn is_copy(self) -> bool {
         matches!(self, Self::CopyFrom | Self::CopyTo)
     }

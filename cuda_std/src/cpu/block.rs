@@ -1,7 +1,7 @@
-//! What the lanes of one block share: its shared memory, its barrier, its warps.
+//! The state that the lanes of a block share: shared memory, barrier, warps.
 //!
-//! Everything here belongs to one thread. Lanes run one at a time, so a lane that finds itself the last
-//! to come to a barrier completes it at once, marks the others ready, and goes on.
+//! Everything here belongs to one thread. Lanes run one at a time, so the last lane that arrives at a barrier completes it
+//! at once, marks the other lanes ready, and continues.
 
 use core::{
     cell::{Cell, RefCell},
@@ -57,7 +57,7 @@ impl BarrierKind {
     }
 }
 
-/// A static shared array: where it was declared, and its memory.
+/// A static shared array: the source line of its declaration, and its memory.
 struct StaticArray {
     site: *const u8,
     type_name: &'static str,
@@ -65,7 +65,7 @@ struct StaticArray {
     memory: Vec<Line>,
     /// The source line.
     at: &'static Location<'static>,
-    /// How often each lane has come to it, where that is checked.
+    /// The number of times that each lane has visited the declaration, if that is checked.
     visits: Vec<u32>,
 }
 
@@ -77,15 +77,15 @@ impl StaticArray {
     }
 }
 
-/// What the lanes of a block share.
+/// The state that the lanes of a block share.
 pub(super) struct BlockState {
     pub kernel: KernelDescriptor,
     pub config: LaunchConfig,
-    /// Constant tables with the values that this launch sees in them; they live as long as the launch.
+    /// Constant tables with the values that this launch sees. They live as long as the launch.
     constants: *const [ConstantValues<'static>],
-    /// The launch, which outlives the state.
+    /// The launch's progress, which outlives the state.
     progress: *const Progress,
-    /// Which of the thread's blocks that have started it is, from 0 on.
+    /// The block's index among the blocks that the thread has started.
     pub slot: u32,
     /// The block's number in the grid.
     pub number: Cell<u64>,
@@ -95,37 +95,39 @@ pub(super) struct BlockState {
     warps: RefCell<Vec<Warp>>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
-    /// By which calls lanes come to barriers, and the first of those that wait at one.
+    /// The code whose addresses identify calls, and the calls of the first lane that waits at the barrier.
     code: Code,
     barrier_path: Cell<u64>,
     /// The form and the line of the barrier that lanes wait at.
     barrier_place: Cell<Option<(BarrierKind, &'static Location<'static>)>>,
     ready: RefCell<VecDeque<u32>>,
-    /// Every lane has run at least once; until then there are lanes that are not in `ready`.
+    /// Whether every lane has run at least once. Until then there are lanes that are not in `ready`.
     pub all_started: Cell<bool>,
-    /// Lanes on their way into `ready`; kept for its memory.
+    /// Lanes that will be added to `ready`. Kept to reuse its memory.
     released: RefCell<Vec<u32>>,
     statics: RefCell<Vec<StaticArray>>,
     dynamic: RefCell<Vec<Line>>,
     fault: RefCell<Option<Fault>>,
-    /// The block has failed, or nobody needs it any more: its lanes end where they would wait.
+    /// Whether the block has failed, or its result is no longer needed. Its lanes end where they would wait.
     ending: Cell<bool>,
-    /// What is known of the thread's blocks in all.
+    /// The waiting state of all of the thread's blocks.
     waiting: Rc<Waiting>,
     /// Lanes that wait for words to change.
     parked: RefCell<Vec<WaitsFor>>,
-    /// Times that lanes have given way since the block began to run, or a lane of it has changed anything.
+    /// The number of times that lanes have given way since the block began to run or a lane of it changed memory.
     looks: Cell<u32>,
-    /// The block lets another one run.
+    /// Set if the block lets another one run.
     pub gives_up: Cell<Option<GivesUp>>,
-    /// Atomic operations that other blocks see, where the order's seed says which of them let another block run.
+    /// The number of atomic operations that other blocks see, if the order's seed decides which of them lets another block
+    /// run.
     atomics: Cell<Option<u32>>,
     pub options: Options,
-    /// The lanes, for results: they live in the runner, whose vector never moves.
+    /// The lanes, for results. They live in the runner, whose vector never moves.
     lane_table: Cell<*const Lane>,
 }
 
-/// A piece of shared memory: no two blocks' arrays have bytes of the same 64, of which the sanitizer knows one block.
+/// A unit of shared memory. Arrays of different blocks never share 64 aligned bytes, because the sanitizer stores one block
+/// for each.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[expect(dead_code, reason = "kernels reach it by pointers")] [u128; 4]);
@@ -134,14 +136,14 @@ fn lines(bytes: usize) -> Vec<Line> {
     vec![POISON; bytes.div_ceil(size_of::<Line>())]
 }
 
-/// Shared memory starts undefined; this pattern makes a kernel that counts on zeros fail.
+/// Shared memory starts undefined. This pattern makes a kernel fail that relies on zeros.
 const POISON: Line = Line([u128::from_ne_bytes([0xA5; 16]); 4]);
 
 impl BlockState {
-    /// The state for one of the slots of a thread, of whose blocks `waiting` tells.
+    /// Makes the state for one of the slots of a thread. `waiting` is the state of all its blocks.
     ///
     /// # Safety
-    /// The launch and its progress outlive the state.
+    /// The launch and its progress must outlive the state.
     pub unsafe fn new(
         launch: &Launch<'_>,
         progress: &Progress,
@@ -189,9 +191,9 @@ impl BlockState {
         }
     }
 
-    /// The constant tables that the launch has values for.
+    /// Returns the constant tables that the launch has values for.
     pub fn constants(&self) -> &[ConstantValues<'_>] {
-        // SAFETY: the launch's, which outlives the state by `new`'s contract.
+        // SAFETY: they belong to the launch, which outlives the state by `new`'s contract.
         unsafe { &*self.constants }
     }
 
@@ -200,7 +202,7 @@ impl BlockState {
         unsafe { &*self.progress }
     }
 
-    /// Makes everything as it is at a block's start.
+    /// Resets everything for a block's start.
     pub fn start(&self, block: u64, lane_table: *const Lane) {
         self.progress().block_starts();
         self.number.set(block);
@@ -236,22 +238,22 @@ impl BlockState {
         mutate::start_block(self.slot, self.lanes);
     }
 
-    /// The next lane to go on.
+    /// Returns the next lane to continue.
     pub fn next_ready(&self) -> Option<u32> {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// The fault that a lane has recorded since the last call.
+    /// Returns the fault that a lane has recorded since the last call.
     pub fn take_fault(&self) -> Option<Fault> {
         self.fault.borrow_mut().take()
     }
 
-    /// A lane has returned from the kernel.
+    /// Notes that a lane has returned from the kernel.
     pub fn lane_returned(&self, linear: u32) {
         self.warps.borrow_mut()[linear as usize / 32].live &= !(1 << (linear % 32));
     }
 
-    /// The lanes of this lane's warp that have not returned, as a mask.
+    /// Returns the mask of the lanes of this lane's warp that have not returned.
     pub fn live_lanes(&self, lane: &Lane) -> u32 {
         self.warps.borrow()[lane.linear as usize / 32].live
     }
@@ -262,7 +264,7 @@ impl BlockState {
         unsafe { &*self.lane_table.get().add(linear as usize) }
     }
 
-    /// What has gone wrong with this lane.
+    /// Makes the fault of a lane.
     pub fn fault_of(&self, lane: &Lane, kind: FaultKind) -> Fault {
         Fault {
             kernel: self.kernel.name,
@@ -275,7 +277,7 @@ impl BlockState {
         }
     }
 
-    /// Notes that the block has failed because of this lane; the first fault counts.
+    /// Notes that the block has failed because of this lane. The first fault counts.
     pub fn record(&self, lane: &Lane, kind: FaultKind) {
         self.fault
             .borrow_mut()
@@ -283,9 +285,9 @@ impl BlockState {
         self.ending.set(true);
     }
 
-    /// Ends the launch because of this lane: records the fault and never comes back.
+    /// Ends the launch because of this lane: records the fault and never returns.
     ///
-    /// A destructor that runs because the lane is unwound cannot be left in this way: the program aborts then.
+    /// A destructor that runs because the lane is unwound cannot be left in this way. The program aborts then.
     #[cold]
     pub fn fail(&self, lane: &Lane, kind: FaultKind) -> ! {
         if std::thread::panicking() {
@@ -305,23 +307,23 @@ impl BlockState {
         lane.end()
     }
 
-    /// Whether the block's lanes are to end.
+    /// Returns whether the block's lanes must end.
     #[inline]
     pub fn is_ending(&self) -> bool {
         self.ending.get()
     }
 
-    /// The block's lanes are to end.
+    /// Notes that the block's lanes must end.
     pub fn ends(&self) {
         self.ending.set(true);
         self.waits_no_more();
     }
 
-    /// Whether a lane may wait for others. It must not while it is unwound, and where the block has failed it
-    /// ends here, whatever its own code has done with the unwinding before.
+    /// Returns whether a lane may wait for others. A lane that is unwound must not wait. If the block has failed, the lane
+    /// ends here, even if its own code has caught the unwinding before.
     #[inline]
     pub fn may_wait(&self, lane: &Lane) -> bool {
-        // A launch never runs on a thread that was unwound before.
+        // A launch never runs on a thread that is already unwound.
         if std::thread::panicking() {
             return false;
         }
@@ -331,7 +333,7 @@ impl BlockState {
         true
     }
 
-    /// The name of the kernel's parameter that starts at `address`.
+    /// Returns the name of the kernel's parameter that starts at `address`.
     pub fn param_name(&self, address: usize) -> Option<&'static str> {
         self.params
             .borrow()
@@ -340,7 +342,7 @@ impl BlockState {
             .map(|(name, _)| *name)
     }
 
-    /// The lanes that wait at the barrier or in a warp operation, by what they wait for.
+    /// Returns the lanes that wait at the barrier or in a warp operation, grouped by what they wait for.
     pub fn waiting_groups(&self) -> Vec<WaitingLanes> {
         let mut groups: Vec<WaitingLanes> = Vec::new();
         let mut add =
@@ -366,7 +368,7 @@ impl BlockState {
         groups
     }
 
-    /// The block's barrier, for one lane; gives the barrier's result.
+    /// Executes the block's barrier for one lane. Returns the barrier's result.
     pub fn barrier(
         &self,
         lane: &Lane,
@@ -407,7 +409,7 @@ impl BlockState {
         result
     }
 
-    /// Notes that the lanes of a warp that `mask` names may go on, with what they get.
+    /// Notes that the lanes of a warp that `mask` names may continue, with their results.
     fn release(&self, first: u32, mask: u32, result: impl Fn(u32) -> u64) {
         let mut released = self.released.borrow_mut();
         for linear in lanes_of(first, mask) {
@@ -416,19 +418,19 @@ impl BlockState {
         }
     }
 
-    /// Puts the released lanes behind those that are ready.
+    /// Appends the released lanes to the ready ones.
     fn enqueue_released(&self) {
         let mut released = self.released.borrow_mut();
         order_lanes(&mut released, self.options.order, self.block_idx.get());
         self.ready.borrow_mut().extend(released.drain(..));
     }
 
-    /// Lanes come to a barrier by the same calls.
+    /// Checks that lanes arrive at a barrier by the same calls.
     fn check_same_calls(&self, lane: &Lane, kind: BarrierKind, at: &'static Location<'static>) {
         let here = 0_usize;
         let from = (&raw const here).addr();
         let (limit, end) = lane.stack.get();
-        // AddressSanitizer keeps variables of some calls elsewhere: then nothing is known of any.
+        // AddressSanitizer keeps variables of some calls elsewhere. Then no lane's calls can be known.
         static ELSEWHERE: AtomicBool = AtomicBool::new(false);
         if !(limit..end).contains(&from) {
             ELSEWHERE.store(true, Ordering::Relaxed);
@@ -436,7 +438,7 @@ impl BlockState {
         if ELSEWHERE.load(Ordering::Relaxed) {
             return;
         }
-        // SAFETY: from a variable on the lane's stack to the stack's end.
+        // SAFETY: the range is from a variable on the lane's stack to the stack's end.
         let number = unsafe { self.code.fingerprint(&raw const here, end) };
         let is_first = self.arrived.get() == 0;
         let first = match is_first {
@@ -446,7 +448,7 @@ impl BlockState {
         if !is_first && first == number {
             return;
         }
-        // One call for both kinds of lanes: it is in what is noted.
+        // Both kinds of lanes share this call, because the call itself is part of what is noted.
         path::note(number, from, end);
         if is_first {
             return;
@@ -468,7 +470,8 @@ impl BlockState {
         );
     }
 
-    /// A barrier is one place: lanes that come to different forms or lines of it are in a divergent one.
+    /// Checks that lanes arrive at the same barrier. A barrier is one source line: lanes that arrive at different forms or
+    /// lines are in a divergent barrier.
     fn check_same_barrier(&self, lane: &Lane, kind: BarrierKind, at: &'static Location<'static>) {
         match self.barrier_place.get() {
             Some((first_kind, first_at)) if self.arrived.get() > 0 => {

@@ -1,4 +1,4 @@
-//! What the CPU executor checks, and how both choices of a run, checks and order, are written as text.
+//! The checks of the CPU executor, and the environment variables that select checks, order and stack size.
 
 use core::{
     fmt,
@@ -8,18 +8,18 @@ use core::{
 
 use super::{Order, stacks::STACK_BYTES};
 
-/// The variable that says what to check: `mem`, `init`, `race`, `sync` with commas between, `all` or `none`.
+/// The environment variable that selects the checks: `mem`, `init`, `race`, `sync` separated by commas, `all` or `none`.
 pub const CHECK_VARIABLE: &str = "WARPWRIGHT_CHECK";
-/// The variable that says in which order lanes and blocks run: `forward`, `backward`, or the seed of a
+/// The environment variable that selects the order of lanes and blocks: `forward`, `backward`, or the seed of a
 /// pseudo-random order, a number below 2^64.
 pub const ORDER_VARIABLE: &str = "WARPWRIGHT_ORDER_SEED";
-/// The variable that says how many bytes of stack a lane has.
+/// The environment variable that sets the size of a lane's stack in bytes.
 pub const STACK_VARIABLE: &str = "WARPWRIGHT_STACK";
 
-/// What [`STACK_VARIABLE`] asks for; none if it is not set or empty.
+/// Returns the value of [`STACK_VARIABLE`], or `None` if it is not set or empty.
 ///
 /// # Errors
-/// A line that names the variable, what it takes and what it is.
+/// A line that names the variable, its valid values and its value.
 pub fn stack_bytes_from_env() -> Result<Option<usize>, String> {
     match system::environment::variable(STACK_VARIABLE) {
         None => Ok(None),
@@ -37,25 +37,25 @@ pub fn stack_bytes_from_env() -> Result<Option<usize>, String> {
 
 /// A set of checks.
 ///
-/// Whatever is chosen, an access through a view stays within the view and is aligned, and lanes that wait
-/// for lanes that never come are an error: both come with the accesses and the barriers themselves.
+/// With every set, including the empty one, an access through a view must lie within the view and be aligned, and waiting
+/// for lanes that never arrive is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Checks(u8);
 
 impl Checks {
-    /// Nothing beyond what always holds.
+    /// No checks beyond those that are always made.
     pub const NONE: Self = Self(0);
-    /// Every access lies within one array of shared memory, or one allocation of the host's that has not
-    /// been freed, whatever the view says.
+    /// Every access must lie within one array of shared memory, or within one host allocation that has not been freed,
+    /// whatever the view's bounds are.
     pub const MEM: Self = Self(1);
-    /// No read of shared memory, or of a new allocation, that nobody wrote.
+    /// Reads of shared memory and of new allocations must be of initialized bytes.
     pub const INIT: Self = Self(2);
-    /// No two lanes touch the same bytes without an order between them where one writes, and nobody those of
-    /// an asynchronous copy that was not waited for.
+    /// Two lanes that access the same bytes, at least one of them writing, must have an order between the accesses. The
+    /// bytes of an asynchronous copy must not be accessed before it was waited for.
     pub const RACE: Self = Self(4);
-    /// Lanes come to a barrier by the same line, and wait for their asynchronous copies before they return.
+    /// All lanes must arrive at a barrier by the same line, and must wait for their asynchronous copies before they return.
     pub const SYNC: Self = Self(8);
-    /// All of them.
+    /// All checks.
     pub const ALL: Self = Self(15);
 
     const NAMES: [(&'static str, Self); 4] = [
@@ -65,28 +65,28 @@ impl Checks {
         ("sync", Self::SYNC),
     ];
 
-    /// Whether all of `other` are in here.
+    /// Returns whether the set contains all of `other`.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether accesses have to be followed one by one.
+    /// Returns whether accesses must be followed one by one.
     pub(super) const fn follow_accesses(self) -> bool {
         self.0 & (Self::MEM.0 | Self::INIT.0 | Self::RACE.0) != 0
     }
 
-    /// What [`CHECK_VARIABLE`] asks for; none if it is not set or empty.
+    /// Returns the value of [`CHECK_VARIABLE`], or `None` if it is not set or empty.
     ///
     /// # Errors
-    /// A line that names the variable, what it takes and what it is.
+    /// A line that names the variable, its valid values and its value.
     pub fn from_env() -> Result<Option<Self>, String> {
         from_env(CHECK_VARIABLE)
     }
 }
 
 impl Default for Checks {
-    /// What costs next to nothing: [`SYNC`](Self::SYNC).
+    /// Returns the checks that cost next to nothing: [`SYNC`](Self::SYNC).
     fn default() -> Self {
         Self::SYNC
     }
@@ -146,15 +146,15 @@ impl FromStr for Checks {
 }
 
 impl Order {
-    /// What [`ORDER_VARIABLE`] asks for; none if it is not set or empty.
+    /// Returns the value of [`ORDER_VARIABLE`], or `None` if it is not set or empty.
     ///
     /// # Errors
-    /// A line that names the variable, what it takes and what it is.
+    /// A line that names the variable, its valid values and its value.
     pub fn from_env() -> Result<Option<Self>, String> {
         from_env(ORDER_VARIABLE)
     }
 
-    /// `count` different orders: forward, backward, then seeds from 1 on.
+    /// Returns `count` different orders: forward, backward, then seeds from 1 on.
     pub fn several(count: u64) -> impl Iterator<Item = Self> {
         (0..count).map(|i| match i {
             0 => Self::Forward,

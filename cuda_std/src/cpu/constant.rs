@@ -1,12 +1,11 @@
-//! Constant memory as the CPU executor means it: a table that the host sets between launches, or for one
-//! launch alone.
+//! Constant memory on the CPU executor: a table that the host sets between launches, or for one launch only.
 
 use core::panic::Location;
 use std::sync::{PoisonError, RwLock};
 
 use super::{fault::FaultKind, lane::Lane};
 
-/// The values of a constant table, once they have been set: its first elements, or all.
+/// The values of a constant table: its first elements, or all. `None` until they are set.
 pub(crate) struct Table<T>(RwLock<Option<Vec<T>>>);
 
 impl<T: Copy> Table<T> {
@@ -21,14 +20,14 @@ impl<T: Copy> Table<T> {
         table.extend_from_slice(values);
     }
 
-    /// Element `index` of `owner`, whose table this is and which is called `name`.
+    /// Returns element `index` of the table of `owner`, which is called `name`.
     #[track_caller]
     pub fn get<O>(&self, index: usize, owner: &O, name: &'static str) -> T {
         let lane = Lane::current();
         let element = |values: &[T]| values.get(index).copied().ok_or(values.len());
         let of_launch = lane.block().constants().iter();
         let value = match of_launch.rev().find(|values| values.are_for(owner)) {
-            // SAFETY: the values are of the owner's element type, and borrowed while the launch lasts.
+            // SAFETY: the values have the owner's element type, and are borrowed while the launch lasts.
             Some(values) => Some(element(unsafe {
                 core::slice::from_raw_parts(values.as_ptr().cast(), values.len())
             })),

@@ -1,4 +1,4 @@
-//! The asynchronous copies of a lane: when their bytes move.
+//! The asynchronous copies of a lane, and when their bytes move.
 
 use core::panic::Location;
 use std::collections::VecDeque;
@@ -10,17 +10,17 @@ use super::{Order, order};
 pub(super) struct AsyncCopy {
     pub to: *mut u8,
     pub from: *const u8,
-    /// The start of the view that it copies from.
+    /// The start of the view that the copy reads from.
     pub view: *const u8,
-    /// Bytes of the destination; those behind the first `given` become zeros.
+    /// The number of bytes of the destination. Those after the first `given` become zeros.
     pub bytes: usize,
     pub given: usize,
     pub at: &'static Location<'static>,
-    /// When its bytes move.
+    /// The moment at which the bytes move.
     pub moment: Moment,
 }
 
-/// When the bytes of a copy move: at any time from its start until it is waited for, on hardware.
+/// The moment at which the bytes of a copy move. On hardware it is any time from the copy's start until it is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
     Start,
@@ -29,10 +29,10 @@ pub(super) enum Moment {
 }
 
 impl AsyncCopy {
-    /// Moves the bytes, if this is the moment for it.
+    /// Moves the bytes, if this is their moment.
     ///
     /// # Safety
-    /// The source is readable and the destination writable, as far as this copies.
+    /// The source must be readable and the destination writable, as far as this copies.
     unsafe fn reach(&self, moment: Moment) {
         if self.moment == moment {
             // SAFETY: by the contract. Global and shared memory do not overlap, but a broken kernel's views may.
@@ -47,15 +47,15 @@ impl AsyncCopy {
 /// The copies of a lane that it has not waited for.
 #[derive(Default)]
 pub(super) struct Copies {
-    /// Those in no group yet.
+    /// The copies that are in no group yet.
     open: Vec<AsyncCopy>,
     groups: VecDeque<Vec<AsyncCopy>>,
-    /// How many the lane has started in all.
+    /// The number of copies that the lane has started.
     started: u32,
 }
 
 impl Copies {
-    /// When the lane's next copy will be done.
+    /// Returns the moment of the lane's next copy.
     pub fn next_moment(&mut self, order: Order, block: [u32; 3], lane: u32) -> Moment {
         self.started = self.started.wrapping_add(1);
         match order {
@@ -69,7 +69,7 @@ impl Copies {
     }
 
     /// # Safety
-    /// The copy's memory stays until it is waited for, or nobody waits for it.
+    /// The copy's memory must live until the copy is waited for, or the copy must never be waited for.
     pub unsafe fn start(&mut self, copy: AsyncCopy) {
         // SAFETY: by the contract.
         unsafe { copy.reach(Moment::Start) };
@@ -84,7 +84,7 @@ impl Copies {
         self.groups.push_back(core::mem::take(&mut self.open));
     }
 
-    /// Leaves at most `pending` groups; gives the copies of the others, which are done now.
+    /// Leaves at most `pending` groups. Returns the copies of the others, which are done now.
     pub fn wait_group(&mut self, pending: usize) -> Vec<AsyncCopy> {
         let done = self.groups.len().saturating_sub(pending);
         let done: Vec<AsyncCopy> = self.groups.drain(..done).flatten().collect();
@@ -95,7 +95,7 @@ impl Copies {
         done
     }
 
-    /// Forgets all of them; gives the first, if there are any.
+    /// Drops all copies. Returns the first, if there are any.
     pub fn forget(&mut self) -> Option<AsyncCopy> {
         let first = self
             .groups

@@ -1,10 +1,10 @@
-//! The blocks that one thread has started: one runs at a time, and another one where that waits.
+//! The blocks that one thread has started. One of them runs at a time, and another one while it waits.
 //!
-//! A thread starts a further block where the one that runs has ended, or where all that it has started wait. So a
-//! kernel whose blocks never wait runs block after block, and blocks that wait for each other find each other running.
-//! On a launch's only thread a pseudo-random order lets other blocks run behind atomic operations too: those by which a
-//! block takes its number and tells of its results.
-// A fault ends the launch: it is made once, and passed up a few calls.
+//! A thread starts a further block when the running one has ended, or when all that it has started wait. A kernel whose
+//! blocks never wait therefore runs block after block, and blocks that wait for each other find each other running. On a
+//! launch's only thread a pseudo-random order also lets other blocks run after atomic operations: those by which a block
+//! takes its number and publishes its results.
+// A fault ends the launch: it is made once, and returned through a few calls.
 #![allow(clippy::result_large_err)]
 
 use core::{ops::Range, sync::atomic::AtomicU64};
@@ -21,7 +21,7 @@ use super::{
     stacks::Stacks,
 };
 
-/// Which blocks of a launch a thread takes: pieces of the launch's order, as other threads leave them.
+/// The blocks of a launch that a thread takes: pieces of the launch's order that other threads have left.
 pub(super) struct Positions<'a> {
     blocks: u64,
     pieces: u64,
@@ -62,11 +62,11 @@ impl Iterator for Positions<'_> {
 /// A place for a block.
 struct Slot<'a> {
     runner: BlockRunner<'a>,
-    /// The block's number, while one is there.
+    /// The block's number, while the slot has one.
     block: Option<u64>,
-    /// It waits: what `Waiting::begins` gave then.
+    /// Set while the block waits: what `Waiting::begins` returned then.
     waits_since: Option<u64>,
-    /// Its lanes wait for words to change or for lanes that do: none of them looks by itself.
+    /// Whether all lanes wait for words to change, or for lanes that do. None of them looks by itself.
     rests: bool,
 }
 
@@ -76,19 +76,19 @@ pub(super) struct Crew<'a> {
     stacks: &'a Stacks,
     progress: &'a Progress,
     waiting: Rc<Waiting>,
-    /// The next block, and those behind it.
+    /// The remaining blocks, the next one first.
     positions: std::iter::Peekable<Positions<'a>>,
     slots: Vec<Slot<'a>>,
     most: usize,
     followed: bool,
-    /// Times that the order's seed has chosen a block.
+    /// The number of times that the order's seed has chosen a block.
     drawn: u32,
-    /// Times that all blocks have waited since one of them went on.
+    /// The number of times that all blocks have waited since one of them continued.
     rests: u32,
 }
 
 impl<'a> Crew<'a> {
-    /// The crew of a launch's thread, the only one or one of several; none if no block is left.
+    /// Makes the crew of a launch's thread, which is the only thread or one of several. Returns `None` if no block is left.
     pub fn new(
         launch: &'a Launch<'a>,
         stacks: &'a Stacks,
@@ -118,17 +118,17 @@ impl<'a> Crew<'a> {
         })
     }
 
-    /// Runs all blocks that there are for it; tells `fails` of those that fail, and goes on if that says so.
+    /// Runs all blocks that it gets. Calls `fails` for blocks that fail, and continues if that returns true.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
     pub unsafe fn run(mut self, mut fails: impl FnMut(u64, Fault) -> bool) {
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         let mut next = unsafe { self.start_block() };
         while let Some(current) = next {
             shadow::with(|tracker| tracker.switch_to(current));
             let slot = &mut self.slots[current];
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             let stage = unsafe { slot.runner.run(self.launch.params) };
             let block = slot.block;
             let by_seed = matches!(stage, Ok(Stage::GivesUp(GivesUp::Seed)));
@@ -149,10 +149,10 @@ impl<'a> Crew<'a> {
                     return;
                 }
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             next = match unsafe { self.choose(current, by_seed) } {
-                // Blocks that nobody needs any more have made room.
-                // SAFETY: the caller's contract.
+                // Blocks that are no longer needed have made room.
+                // SAFETY: by the contract.
                 Ok(None) => unsafe { self.start_block() },
                 Ok(next) => next,
                 Err((block, fault)) => {
@@ -163,8 +163,8 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// The slot whose block runs next, behind that of `current`, which could go on but for the order's seed (`by_seed`);
-    /// none: there is no block any more.
+    /// Returns the slot whose block runs next after that of `current`, or `None` if there is no block any more. With
+    /// `by_seed` the block of `current` could continue, but the order's seed chooses another.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
@@ -182,7 +182,8 @@ impl<'a> Crew<'a> {
         let starts = match (self.launch.options.order, able.len()) {
             (_, 0) => true,
             (Order::Seeded(seed), count) => {
-                // One that could start is as good as one that has, and the current one, which is the last, is not.
+                // A block that could start is as good as one that has started. The current block, which is the last, is
+                // not.
                 let more = started.len() < self.most && self.waiting.switches_at_atomics;
                 let more = more && self.positions.peek().is_some();
                 let all = count + usize::from(more);
@@ -197,7 +198,7 @@ impl<'a> Crew<'a> {
             _ => false,
         };
         if starts && started.len() < self.most {
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             let slot = unsafe { self.start_block() };
             if slot.is_some() {
                 return Ok(slot);
@@ -212,20 +213,20 @@ impl<'a> Crew<'a> {
                 true => Ok(Some(*first)),
                 false => self.rest(&started),
             },
-            // Nothing that rests can change any more, unless one that looks goes on by itself.
+            // Nothing that a resting block waits for can change any more, unless a block that looks continues by itself.
             Some(_) if looks => Ok(started.into_iter().find(|i| !self.slots[*i].rests)),
             Some(first) => Err(self.idle(*first)),
             None => Ok(None),
         }
     }
 
-    /// The blocks of the thread all wait for words: what they wait for may come from another thread. Gives the slot to
-    /// run next.
+    /// Handles that all blocks of the thread wait for words. What they wait for may come from another thread. Returns the
+    /// slot to run next.
     fn rest(&mut self, started: &[usize]) -> Result<Option<usize>, (u64, Fault)> {
         let failed = self.progress.failed();
         let over = self.waiting.still(self.progress, failed.is_some());
         if let Some(failed) = failed {
-            // The lowest block that failed counts: earlier ones go on as long as anybody does.
+            // The lowest block that failed counts. Earlier blocks continue as long as any block makes progress.
             for i in started {
                 let slot = &mut self.slots[*i];
                 if over || slot.block.is_some_and(|block| block > failed) {
@@ -236,7 +237,7 @@ impl<'a> Crew<'a> {
         } else if over {
             return Err(self.idle(started[0]));
         }
-        /// Times that the thread is given to others before it sleeps.
+        /// The number of times that the thread yields before it sleeps.
         const YIELDS: u32 = 64;
         self.rests = self.rests.saturating_add(1);
         match self.rests < YIELDS {
@@ -247,7 +248,7 @@ impl<'a> Crew<'a> {
         Ok(left.copied())
     }
 
-    /// The fault where blocks wait for what nobody does, with the block in this slot as the first.
+    /// Returns the fault of blocks that wait for something that no lane does, with the block in this slot as the first.
     fn idle(&self, first: usize) -> (u64, Fault) {
         let slot = &self.slots[first];
         let mut fault = slot.runner.idle();
@@ -261,7 +262,7 @@ impl<'a> Crew<'a> {
     /// As for [`launch`](super::launch).
     unsafe fn start_block(&mut self) -> Option<usize> {
         let order = &self.launch.order;
-        // The lowest block that failed counts: later ones need not run, earlier ones must.
+        // The lowest block that failed counts: later blocks need not run, earlier ones must.
         let failed = self.progress.failed();
         let needed = |block| failed.is_none_or(|lowest| block <= lowest);
         while self
@@ -279,7 +280,7 @@ impl<'a> Crew<'a> {
                     self.most = slot;
                     return None;
                 }
-                // SAFETY: the crew does not outlive the launch, by the caller's contract.
+                // SAFETY: the crew does not outlive the launch, by the contract.
                 let runner = unsafe {
                     BlockRunner::new(
                         self.launch,
@@ -302,12 +303,12 @@ impl<'a> Crew<'a> {
         shadow::with(|tracker| tracker.switch_to(slot));
         let place = &mut self.slots[slot];
         (place.block, place.waits_since) = (Some(block), None);
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         unsafe { place.runner.prepare(block, self.launch.params) };
         Some(slot)
     }
 
-    /// Names the other blocks too, where lanes wait for what nobody does.
+    /// Adds the other blocks to a fault of lanes that wait for something that no lane does.
     fn add_others(&self, fault: &mut Fault) {
         let block = fault.block;
         if let FaultKind::Idle { others, .. } = &mut fault.kind {

@@ -1,4 +1,4 @@
-//! What can go wrong in a launch, and how it is told.
+//! The errors of launches: their kinds, and their messages.
 
 use core::{fmt, panic::Location};
 
@@ -6,47 +6,47 @@ use super::{Order, access::AccessKind, checks::Checks};
 
 mod told;
 
-/// Why a launch did not run to its end.
+/// The reason why a launch did not run to its end.
 #[derive(Debug, Clone)]
 pub enum LaunchError {
-    /// The launch's shape is not one that a CUDA device would take.
+    /// A CUDA device would not accept the launch's shape.
     Invalid {
         /// The kernel's name.
         kernel: &'static str,
-        /// What was required and what was given.
+        /// The requirement and the given value.
         what: String,
     },
-    /// A lane went wrong.
+    /// A lane had a fault.
     Fault(Box<Fault>),
 }
 
-/// A lane that went wrong: where, and how.
+/// A fault of a lane: where it happened, and what.
 #[derive(Debug, Clone)]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: &'static str,
     /// The block's index in the grid along x, y and z.
     pub block: [u32; 3],
-    /// The lane's index in its block along x, y and z; for a fault of several lanes, the first of them.
+    /// The lane's index in its block along x, y and z. For a fault of several lanes, the first of them.
     pub lane: [u32; 3],
-    /// What happened.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// What was checked, and in which order lanes and blocks ran: the same again gives the same fault.
+    /// The checks of the launch. The same checks, order and stack size give the same fault again.
     pub checks: Checks,
-    /// The order.
+    /// The order in which lanes and blocks ran.
     pub order: Order,
-    /// The bytes of a lane's stack.
+    /// The size of a lane's stack in bytes.
     pub stack_bytes: usize,
 }
 
-/// Bytes of some array.
+/// A range of bytes of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bytes {
     /// The array, as far as it is known: a parameter, or shared memory.
     pub of: String,
-    /// The first byte, counted from the array's start.
+    /// The first byte, relative to the array's start.
     pub first: usize,
-    /// The last byte.
+    /// The last byte, relative to the array's start.
     pub last: usize,
 }
 
@@ -64,154 +64,154 @@ impl fmt::Display for Bytes {
 pub enum FaultKind {
     /// An access outside a view.
     OutOfBounds {
-        /// The view's parameter name, where the view is a kernel's parameter as it came.
+        /// The name of the parameter, if the view is a kernel's unchanged parameter.
         view: Option<&'static str>,
-        /// The first element asked for.
+        /// The first element of the access.
         index: usize,
-        /// The number of elements asked for.
+        /// The number of elements of the access.
         count: usize,
         /// The view's length.
         len: usize,
-        /// Whether it was a write.
+        /// Whether the access is a write.
         write: bool,
         /// The source line.
         at: &'static Location<'static>,
     },
     /// An access of several bytes at an address that is not a multiple of their number.
     Misaligned {
-        /// The view's parameter name, where the view is a kernel's parameter as it came.
+        /// The name of the parameter, if the view is a kernel's unchanged parameter.
         view: Option<&'static str>,
-        /// The first element asked for.
+        /// The first element of the access.
         index: usize,
         /// The address.
         address: usize,
-        /// The alignment required.
+        /// The required alignment in bytes.
         required: usize,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// More shared memory asked for than there is.
+    /// The kernel uses more shared memory than it has.
     SharedMemory {
-        /// Bytes asked for in all.
+        /// The required bytes, in total.
         required: usize,
-        /// Bytes there are.
+        /// The available bytes.
         given: usize,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// An access to bytes that are in no array, or in memory that has been freed.
+    /// An access to bytes outside of all arrays, or to freed memory.
     Unallocated {
         /// The bytes.
         bytes: Bytes,
-        /// How they were touched.
+        /// The kind of access.
         touched: AccessKind,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// A read of bytes that nobody wrote.
+    /// A read of uninitialized bytes.
     Unwritten {
         /// The bytes.
         bytes: Bytes,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// Two accesses to the same bytes, at least one of which writes, without an order between them.
+    /// Two accesses to the same bytes without an order between them, at least one of which writes.
     Race {
         /// The bytes.
         bytes: Bytes,
-        /// How this lane touches them.
+        /// The kind of this lane's access.
         touched: AccessKind,
         /// The source line.
         at: &'static Location<'static>,
-        /// The index of the block of the lane that touched them before.
+        /// The block index of the lane with the earlier access.
         other_block: [u32; 3],
-        /// That lane.
+        /// The index of that lane in its block.
         other_lane: [u32; 3],
-        /// How it touched them.
+        /// The kind of the earlier access.
         other_touched: AccessKind,
-        /// Its source line.
+        /// The source line of the earlier access.
         other_at: &'static Location<'static>,
     },
-    /// A lane has returned from the kernel without having waited for an asynchronous copy.
+    /// A lane returned from the kernel without waiting for an asynchronous copy.
     NotAwaited {
-        /// The bytes that it copies to.
+        /// The destination of the copy.
         bytes: Bytes,
-        /// The source line that starts it.
+        /// The source line that starts the copy.
         at: &'static Location<'static>,
     },
-    /// Lanes wait for memory to change, and nobody changes it.
+    /// Lanes wait for memory to change, and no lane changes it.
     Idle {
-        /// Who of the block waits where: first those that look at memory, then those that wait for them.
+        /// The waiting lanes of the block: first those that look at memory, then those that wait for them.
         waiting: Vec<WaitingLanes>,
-        /// The same of other blocks of the thread that wait, by the block's index.
+        /// The waiting lanes of other blocks of the thread, by the block's index.
         others: Vec<([u32; 3], Vec<WaitingLanes>)>,
-        /// Blocks of the launch that have not started.
+        /// The number of blocks of the launch that have not started.
         not_started: u64,
     },
-    /// Lanes wait at a barrier or a warp operation for lanes that never come.
+    /// Lanes wait at a barrier or a warp operation for lanes that never arrive.
     Stuck {
-        /// Who waits where.
+        /// The waiting lanes.
         waiting: Vec<WaitingLanes>,
-        /// The lanes that have returned from the kernel.
+        /// The lanes that returned from the kernel.
         returned: LaneSet,
     },
-    /// Lanes meet at different barriers.
+    /// Lanes arrive at different barriers.
     Diverged {
-        /// What the other lanes wait at, and where.
+        /// The other lanes, with their operation and its line.
         others: WaitingLanes,
-        /// What this lane came to.
+        /// The operation of this lane.
         operation: &'static str,
-        /// The source line that this lane came to.
+        /// The source line of this lane's operation.
         at: &'static Location<'static>,
     },
-    /// A warp operation whose mask does not name the lane that executes it, or names lanes that are not
-    /// there: outside of the block, or returned from the kernel.
+    /// The mask of a warp operation does not name the lane that executes it, or names lanes that do not exist or have
+    /// returned from the kernel.
     Mask {
         /// The operation.
         operation: &'static str,
-        /// The mask given.
+        /// The given mask.
         mask: u32,
-        /// The lanes of the warp that are there.
+        /// The lanes of the warp that exist and have not returned, as a mask.
         present: u32,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// A shuffle that reads from a lane that its mask does not name.
+    /// A shuffle reads from a lane that its mask does not name.
     Source {
         /// The operation.
         operation: &'static str,
-        /// The mask given.
+        /// The given mask.
         mask: u32,
-        /// The lane of the warp that it reads from.
+        /// The lane of the warp that the shuffle reads from.
         source: u32,
         /// The source line.
         at: &'static Location<'static>,
     },
-    /// A use of an array of shared memory behind the lane's next visit to the place in the source that it is from.
+    /// A lane uses an array of shared memory after it has visited the array's declaration again.
     SharedAgain {
         /// The array's type.
         array: String,
-        /// The place that it is from.
+        /// The source line of the declaration.
         site: &'static Location<'static>,
         /// The source line of the use.
         at: &'static Location<'static>,
     },
-    /// Lanes meet at one barrier, but not by the same calls.
+    /// Lanes arrive at one barrier by different calls.
     DivergedCalls {
         /// The lanes that wait at the barrier.
         others: LaneSet,
-        /// The call, of those in which the two differ the innermost one, by which they have come.
+        /// The call by which the others arrived: the innermost one that differs.
         others_by: String,
-        /// What the lanes came to.
+        /// The operation.
         operation: &'static str,
-        /// The call by which this lane has come.
+        /// The call by which this lane arrived.
         by: String,
         /// The source line of the barrier.
         at: &'static Location<'static>,
     },
-    /// An argument that a device function does not take.
+    /// An argument that a device function does not accept.
     Argument {
-        /// What was required and what was given.
+        /// The requirement and the given value.
         what: String,
         /// The source line.
         at: &'static Location<'static>,
@@ -229,7 +229,8 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The check that finds it; none for what the kernel says itself (a trap, a panic, a wrong argument).
+    /// Returns the check that finds this kind of fault. `None` if the kernel reports it itself (a trap, a panic, an invalid
+    /// argument).
     pub fn check(&self) -> Option<Checks> {
         match self {
             Self::OutOfBounds { .. }
@@ -250,7 +251,7 @@ impl FaultKind {
         }
     }
 
-    /// The source lines that it names: this lane's first.
+    /// Returns the source lines that the fault names, this lane's first.
     pub fn places(&self) -> Vec<&'static Location<'static>> {
         match self {
             Self::OutOfBounds { at, .. }
@@ -279,7 +280,7 @@ impl FaultKind {
     }
 }
 
-/// Lanes that wait, by what, and at which line.
+/// Waiting lanes, their operation, and its source line.
 pub type WaitingLanes = (LaneSet, &'static str, &'static Location<'static>);
 
 /// A set of lanes of a block, by their linear index.

@@ -1,4 +1,4 @@
-//! The device functions as the CPU executor means them.
+//! The device functions on the CPU executor.
 
 use core::panic::Location;
 use std::sync::atomic::Ordering;
@@ -141,7 +141,7 @@ pub fn check_dynamic_shared(required: usize) {
 }
 
 /// # Safety
-/// None is needed here: it ends the lane.
+/// This function has no requirements: it ends the lane.
 #[track_caller]
 pub unsafe fn misaligned_shared(offset: usize, align: usize) -> ! {
     let lane = Lane::current();
@@ -150,8 +150,8 @@ pub unsafe fn misaligned_shared(offset: usize, align: usize) -> ! {
     lane.block().fail(lane, FaultKind::Argument { what, at })
 }
 
-/// What a view of shared memory knows of its array: its number and how often the lane has come to its place in the
-/// source, where that is followed; 0 else.
+/// What a view of shared memory knows of its array: the array's number, and how many times the lane has visited its
+/// declaration. 0 if that is not followed.
 pub type Visit = u64;
 
 /// Checks that a view of shared memory is within one of the block's arrays.
@@ -163,7 +163,7 @@ pub unsafe fn assume_shared(ptr: *const u8, bytes: usize) -> Visit {
         .check_shared(lane, ptr, bytes, Location::caller())
 }
 
-/// Checks that the lane has not come to the place of a view's array again since it has the view.
+/// Checks that the lane has not visited the declaration of a view's array again since it got the view.
 #[inline(always)]
 #[track_caller]
 pub fn check_current(visit: Visit) {
@@ -184,7 +184,7 @@ pub fn trap() -> ! {
     )
 }
 
-/// The check before every plain access through a view.
+/// Makes the check that precedes every plain access through a view.
 #[inline(always)]
 #[track_caller]
 pub fn check_access<T>(
@@ -228,7 +228,7 @@ fn check_within<T>(ptr: *const T, len: usize, index: usize, count: usize, write:
 #[inline]
 #[track_caller]
 fn check_alignment<T>(ptr: *const T, index: usize, count: usize) {
-    // A chunk moves as one access; other sizes move element by element.
+    // A chunk moves as one access. Other sizes move element by element.
     let bytes = count * size_of::<T>();
     let required = if matches!(bytes, 1 | 2 | 4 | 8 | 16) {
         bytes
@@ -289,7 +289,7 @@ fn misaligned(start: usize, index: usize, size: usize, required: usize) -> ! {
 }
 
 /// # Safety
-/// `ptr` is to `N` readable elements.
+/// `ptr` must be to `N` readable elements.
 #[inline(always)]
 pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
     // SAFETY: by the contract.
@@ -297,7 +297,7 @@ pub unsafe fn load<T: Copy, const N: usize>(ptr: *const T) -> [T; N] {
 }
 
 /// # Safety
-/// `ptr` is to `N` readable elements.
+/// `ptr` must be to `N` readable elements.
 #[inline(always)]
 pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, _: Hint) -> [T; N] {
     // SAFETY: by the contract.
@@ -305,7 +305,7 @@ pub unsafe fn load_hinted<T: Copy, const N: usize>(ptr: *const T, _: Hint) -> [T
 }
 
 /// # Safety
-/// `ptr` is to room for `N` elements.
+/// `ptr` must be to room for `N` elements.
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
     // SAFETY: by the contract.
@@ -313,7 +313,7 @@ pub unsafe fn store<T: Copy, const N: usize>(ptr: *mut T, values: [T; N]) {
 }
 
 /// # Safety
-/// `ptr` is to room for `N` elements.
+/// `ptr` must be to room for `N` elements.
 #[inline(always)]
 pub unsafe fn store_hinted<T: Copy, const N: usize>(ptr: *mut T, values: [T; N], _: Hint) {
     // SAFETY: by the contract.

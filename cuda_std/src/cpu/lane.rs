@@ -1,4 +1,4 @@
-//! The state of a lane, and how the code that runs in it finds it.
+//! The state of a lane, and how code that runs in the lane finds it.
 
 use core::{
     cell::{Cell, RefCell},
@@ -10,65 +10,64 @@ use corosensei::Yielder;
 
 use super::{block::BlockState, copies::Copies};
 
-/// One lane of the block that runs on this thread.
+/// A lane of the block that runs on this thread.
 pub(super) struct Lane {
     pub thread_idx: [u32; 3],
     pub linear: u32,
-    /// The lane's way back to the scheduler; set while its coroutine lives.
+    /// The lane's link to the scheduler. Set while its coroutine lives.
     pub yielder: Cell<*const Yielder<(), ()>>,
-    /// What the warp operation or barrier that the lane waits for gives it.
+    /// The result of the warp operation or barrier that the lane waits for.
     pub result: Cell<u64>,
-    /// The lowest address of the lane's stack, and the one behind its highest.
+    /// The lowest address of the lane's stack, and the address after its highest.
     pub stack: Cell<(usize, usize)>,
-    /// The asynchronous copies that it has not waited for.
+    /// The asynchronous copies that the lane has not waited for.
     pub copies: RefCell<Copies>,
-    /// By what and where it gave way last, so that others could run.
+    /// The operation and the line at which the lane last gave way.
     pub gave_way: Cell<Option<(&'static str, &'static Location<'static>)>>,
-    /// Where its last read-modify-write was that changed nothing.
+    /// The address of the lane's last read-modify-write that changed nothing.
     pub looked_at: Cell<usize>,
-    /// Times that it was told to end.
+    /// The number of times that the lane was told to end.
     pub ends: Cell<u32>,
-    /// The lane that has launched this one's kernel, if a lane has.
+    /// The lane that launched this one's kernel, if a lane did.
     pub outer: *const Lane,
     pub block: *const BlockState,
 }
 
-/// What a lane is unwound with when its block has failed.
+/// The payload with which a lane is unwound when its block has failed.
 pub(super) struct LaneEnds;
 
-/// Times that a lane may catch the unwinding that is to end it.
+/// The number of times that a lane can catch the unwinding that must end it.
 const MOST_ENDS: u32 = 1000;
 
 thread_local! {
     static CURRENT: Cell<*const Lane> = const { Cell::new(core::ptr::null()) };
 }
 
-/// The lane that runs on this thread; null outside of kernels.
+/// Returns the lane that runs on this thread, or null outside of kernels.
 pub(super) fn current() -> *const Lane {
     CURRENT.get()
 }
 
-/// How many launches the code that runs is nested in, one by a lane of the other.
+/// Returns how many launches the running code is nested in, each launched by a lane.
 pub(super) fn depth() -> usize {
     let mut lane = Lane::try_current();
     let mut depth = 0;
     while let Some(inner) = lane {
         depth += 1;
-        // SAFETY: null, or a lane that waits for the launch of this one.
+        // SAFETY: the pointer is null, or to a lane that waits for the launch of this one.
         lane = unsafe { inner.outer.as_ref() };
     }
     depth
 }
 
-/// The lane on this thread below whose stack an address is: in the page that cannot be touched. A handler of
-/// signals may call it.
+/// Returns the lane of this thread whose guard page an address is in. A signal handler may call this.
 #[cfg(unix)]
 pub(super) fn with_guard_at<'a>(address: usize) -> Option<&'a Lane> {
     let mut lane = CURRENT.get();
-    // SAFETY: null, or a lane that lives while its launch runs.
+    // SAFETY: the pointer is null, or to a lane that lives while its launch runs.
     while let Some(found) = unsafe { lane.as_ref() } {
         let (lowest, _) = found.stack.get();
-        // A page has 4096 bytes at least, and no frame of Rust reaches further beyond its stack.
+        // A page has at least 4096 bytes, and no frame of Rust reaches further beyond its stack.
         if (lowest..lowest + 4096).contains(&address) {
             return Some(found);
         }
@@ -77,25 +76,25 @@ pub(super) fn with_guard_at<'a>(address: usize) -> Option<&'a Lane> {
     None
 }
 
-/// Makes `lane` the one that runs on this thread, and gives back the one that was.
+/// Makes `lane` the one that runs on this thread. Returns the previous one.
 pub(super) fn set_current(lane: *const Lane) -> *const Lane {
     CURRENT.replace(lane)
 }
 
 impl Lane {
-    /// The lane that runs on this thread.
+    /// Returns the lane that runs on this thread.
     ///
     /// # Panics
-    /// Outside of a launch: device functions have no meaning there.
+    /// Outside of a launch, where device functions have no meaning.
     #[inline]
     pub fn current<'a>() -> &'a Lane {
         Self::try_current().expect("a device function of cuda_std was called outside of a kernel")
     }
 
-    /// The lane that runs on this thread, if one does.
+    /// Returns the lane that runs on this thread, if any.
     #[inline]
     pub fn try_current<'a>() -> Option<&'a Lane> {
-        // SAFETY: null, or set by the scheduler to a lane that lives until the launch has ended, and only
+        // SAFETY: the pointer is null, or was set by the scheduler to a lane that lives until the launch has ended. Only
         // lanes that run in that launch see it.
         unsafe { CURRENT.get().as_ref() }
     }
@@ -106,8 +105,7 @@ impl Lane {
         unsafe { &*self.block }
     }
 
-    /// Gives the thread back to the scheduler until it resumes this lane; ends the lane if its block has
-    /// failed meanwhile.
+    /// Returns the thread to the scheduler until it resumes this lane. Ends the lane if its block has failed meanwhile.
     pub fn suspend(&self) {
         self.switch();
         if self.block().is_ending() {
@@ -116,13 +114,14 @@ impl Lane {
     }
 
     fn switch(&self) {
-        // SAFETY: set before the lane's first instruction, and it lives as long as the coroutine.
+        // SAFETY: the pointer is set before the lane's first instruction, and its target lives as long as the coroutine.
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// Ends the lane: unwinds it, so that what is in its frames is dropped. A lane that cannot be unwound,
-    /// because the program aborts on panics or its own code catches the unwinding without an end, waits for
-    /// ever, and the scheduler lets its stack be.
+    /// Ends the lane: unwinds it, so that the values in its frames are dropped.
+    ///
+    /// Some lanes cannot be unwound, because the program aborts on panics, or because their own code keeps catching the
+    /// unwinding. Such a lane waits forever, and the scheduler leaves its stack alone.
     #[cold]
     pub fn end(&self) -> ! {
         self.ends.set(self.ends.get().saturating_add(1));

@@ -1,8 +1,7 @@
-//! The device memory of the CPU executor, as far as the checks have to know it: which allocations there
-//! are, and which of their bytes somebody has written.
+//! The device memory of the CPU executor, as the checks see it: the allocations, and which of their bytes are initialized.
 //!
-//! Whoever hands memory to kernels may tell of it here, and of what is written to it by other means than
-//! kernels. Memory that nobody told of is not checked for more than the views' bounds.
+//! Code that passes memory to kernels can register it here, and can report writes by other means than kernels. Memory that
+//! is not registered is only checked against the views' bounds.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{
@@ -15,15 +14,15 @@ use std::{
 pub(super) struct Allocation {
     pub start: usize,
     pub bytes: usize,
-    /// Every byte has been written.
+    /// Whether every byte has been written.
     whole: AtomicBool,
-    /// A bit per byte: whether it has been written. Made with the first write that is not of everything.
+    /// A bit per byte: whether it has been written. Made at the first write that does not cover everything.
     written: OnceLock<Box<[AtomicU64]>>,
 }
 
 static ALLOCATIONS: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
-/// Tells of a new allocation, of which nothing is written yet.
+/// Registers a new allocation, of which no byte is written yet.
 pub fn allocated(start: usize, bytes: usize) {
     let allocation = Arc::new(Allocation {
         start,
@@ -35,21 +34,21 @@ pub fn allocated(start: usize, bytes: usize) {
     all.insert(start, allocation);
 }
 
-/// Tells that the allocation at `start` is gone.
+/// Notes that the allocation at `start` was freed.
 pub fn freed(start: usize) {
     let mut all = ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner);
     all.remove(&start);
 }
 
-/// Tells that these bytes have been written.
+/// Notes that these bytes were written.
 pub fn written(start: usize, bytes: usize) {
     if let Some(allocation) = find(start) {
         allocation.write(start, bytes);
     }
 }
 
-/// Tells that bytes have been copied: those that nobody wrote at `from` count as such at `to`, where they
-/// had not been written before.
+/// Notes that bytes were copied. Bytes that are unwritten at `from` count as unwritten at `to`, unless they were written
+/// there before.
 pub fn copied(to: usize, from: usize, bytes: usize) {
     match (find(to), find(from)) {
         (Some(to_allocation), Some(from_allocation)) if !from_allocation.is_whole() => {
@@ -66,21 +65,20 @@ pub fn copied(to: usize, from: usize, bytes: usize) {
     }
 }
 
-/// Whether nobody has told of any memory.
+/// Returns whether no memory is registered.
 pub(super) fn is_empty() -> bool {
     let all = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
     all.is_empty()
 }
 
-/// A kernel whose writes are not followed may write to the allocation of `address`: all of it counts as
-/// written.
+/// Notes that a kernel whose writes are not followed may write to the allocation of `address`. All of it counts as written.
 pub(super) fn maybe_written(address: usize) {
     if let Some(allocation) = find(address) {
         allocation.whole.store(true, Ordering::Relaxed);
     }
 }
 
-/// The allocation that `address` is in.
+/// Returns the allocation that contains `address`.
 pub(super) fn find(address: usize) -> Option<Arc<Allocation>> {
     let all = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
     let (_, allocation) = all.range(..=address).next_back()?;
@@ -90,7 +88,7 @@ pub(super) fn find(address: usize) -> Option<Arc<Allocation>> {
 }
 
 impl Allocation {
-    /// Whether all of these bytes are in it.
+    /// Returns whether the allocation contains all of these bytes.
     #[inline]
     pub fn contains(&self, start: usize, bytes: usize) -> bool {
         start
@@ -98,7 +96,7 @@ impl Allocation {
             .is_some_and(|offset| offset <= self.bytes && bytes <= self.bytes - offset)
     }
 
-    /// Whether all of it has been written.
+    /// Returns whether all of the allocation has been written.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole.load(Ordering::Relaxed)
@@ -112,7 +110,7 @@ impl Allocation {
         })
     }
 
-    /// Notes a write; what of it lies outside is left out.
+    /// Notes a write. Bytes outside of the allocation are ignored.
     pub fn write(&self, start: usize, bytes: usize) {
         if self.is_whole() || bytes == 0 {
             return;
@@ -125,14 +123,14 @@ impl Allocation {
         }
         for (word, mask) in words(first, last) {
             let word = &self.bits()[word];
-            // Reading first spares the cache line where nothing changes.
+            // Reading first keeps the cache line shared if nothing changes.
             if word.load(Ordering::Relaxed) & mask != mask {
                 word.fetch_or(mask, Ordering::Relaxed);
             }
         }
     }
 
-    /// The address of the first of these bytes that nobody has written.
+    /// Returns the address of the first of these bytes that has not been written.
     pub fn first_unwritten(&self, start: usize, bytes: usize) -> Option<usize> {
         if self.is_whole() || bytes == 0 {
             return None;
@@ -148,7 +146,7 @@ impl Allocation {
     }
 }
 
-/// The words of a bit set that hold bits `first` to `last - 1`, with the mask of those.
+/// Returns the words of a bit set that hold bits `first` to `last - 1`, each with the mask of those bits.
 fn words(first: usize, last: usize) -> impl Iterator<Item = (usize, u64)> {
     (first / 64..last.div_ceil(64)).map(move |word| {
         let from = first.saturating_sub(word * 64);
@@ -161,7 +159,7 @@ fn words(first: usize, last: usize) -> impl Iterator<Item = (usize, u64)> {
 mod tests {
     use super::*;
 
-    /// Addresses that no other allocation has; nothing is read there.
+    /// An address that no other allocation has. Nothing is read there.
     const START: usize = 1 << 60;
 
     #[test]

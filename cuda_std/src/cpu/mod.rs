@@ -1,13 +1,13 @@
-//! The CPU executor: runs a kernel without a GPU.
+//! The CPU executor, which runs kernels without a GPU.
 //!
-//! Every lane of a block is a stackful coroutine; the lanes of a block take turns on one thread, and
-//! blocks run in parallel on several threads. A barrier, a warp vote or a shuffle suspends a lane until
-//! its partners have come; a block whose lanes all wait for another block's lets that run. A lane that waits for what
-//! never comes is an error that names the lanes and the lines, never a hang; an access outside a view is an error that names
-//! kernel, block, lane, index and line.
+//! Every lane of a block is a stackful coroutine. The lanes of a block take turns on one thread, and blocks run in parallel
+//! on several threads. A barrier, a warp vote or a shuffle suspends a lane until the other participants have arrived. If
+//! all lanes of a block wait for another block, that block runs. A lane that waits for something that never happens is an
+//! error that names the lanes and the lines, never a hang. An access outside a view is an error that names kernel, block,
+//! lane, index and line.
 //!
-//! The order of lanes and blocks is a choice ([`Options::order`]), and so are checks that follow every
-//! access ([`Options::checks`]): for reads of what nobody wrote, for races, for memory that is not there.
+//! The order of lanes and blocks is an option ([`Options::order`]). So are checks that follow every access
+//! ([`Options::checks`]): for reads of uninitialized memory, for races, and for accesses to invalid memory.
 
 mod access;
 mod block;
@@ -48,17 +48,16 @@ use shadow::Following;
 use stacks::Stacks;
 pub use stacks::{DEFAULT_STACK_BYTES, STACK_BYTES};
 
-/// The most threads that a block may have, as on every CUDA device.
+/// The most threads that a block can have, as on every CUDA device.
 pub const MAX_THREADS_PER_BLOCK: u64 = 1024;
-/// The most bytes of shared memory (static and dynamic) that a block may have: that of the largest
-/// CUDA devices, 227 KiB.
+/// The most shared memory (static and dynamic) that a block can have, in bytes: that of the largest CUDA devices, 227 KiB.
 pub const MAX_SHARED_BYTES: usize = 227 * 1024;
 /// The most blocks along x, y and z.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// The most threads of a block along x, y and z.
 pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// In which order the lanes of a block take turns, and the blocks of a launch start.
+/// The order in which the lanes of a block take turns and the blocks of a launch start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// Lane 0 first, block 0 first.
@@ -66,19 +65,20 @@ pub enum Order {
     Forward,
     /// The last lane first, the last block first.
     Backward,
-    /// Pseudo-random orders, another one for the lanes of every block.
+    /// Pseudo-random orders from this seed, a different one for the lanes of every block.
     Seeded(u64),
 }
 
-/// How to run a launch.
+/// Options of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The order in which blocks start, and lanes start and go on after a barrier; a pseudo-random one also says when one
-    /// block lets another run.
+    /// The order in which blocks start, and in which lanes start and continue after a barrier. A pseudo-random order also
+    /// decides when one block lets another run.
     pub order: Order,
-    /// What is checked. With any of `MEM`, `INIT` and `RACE` one block runs at a time.
+    /// The checks. With any of `MEM`, `INIT` and `RACE` one block runs at a time.
     pub checks: Checks,
-    /// The bytes of a lane's stack. On Unix a lane that needs more ends the program with a line that names it.
+    /// The size of a lane's stack in bytes. On Unix a lane that needs more ends the program with a line that names the
+    /// lane.
     pub stack_bytes: usize,
 }
 
@@ -101,24 +101,24 @@ struct Launch<'a> {
     constants: &'a [ConstantValues<'a>],
     options: &'a Options,
     order: BlockOrder,
-    /// How many launches it is nested in, one by a lane of the other.
+    /// The number of launches that this one is nested in: a lane can launch a kernel.
     depth: usize,
 }
 
-// SAFETY: the executor only reads the parameters and the values of the tables, which are plain data, and
-// the launch outlives the workers' use of them.
+// SAFETY: the executor only reads the parameters and the values of the tables, which are plain data, and the launch
+// outlives the workers' use of them.
 unsafe impl Sync for Launch<'_> {}
 
 /// Runs `kernel` to its end.
 ///
 /// # Errors
-/// [`LaunchError`] when the launch's shape is not one that a CUDA device would take, and when a lane
-/// went wrong; of several blocks that did, the one with the lowest index is reported.
+/// [`LaunchError`] if a CUDA device would not accept the launch's shape, or if a lane had a fault. If several blocks had
+/// one, the fault of the block with the lowest index is returned.
 ///
 /// # Safety
-/// `params` has one pointer per raw parameter of the kernel, each to a readable value of its size; and
-/// the arguments keep the kernel's own contract (its views are of memory that lives as long as the call
-/// and that nothing else touches meanwhile).
+/// `params` must have one pointer per raw parameter of the kernel, each to a readable value of its size. The arguments must
+/// uphold the kernel's own contract: its views must be of memory that lives as long as the call and that nothing else
+/// accesses meanwhile.
 pub unsafe fn launch(
     kernel: &KernelDescriptor,
     config: &LaunchConfig,
@@ -129,8 +129,8 @@ pub unsafe fn launch(
     unsafe { launch_with_constants(kernel, config, params, &[], options) }
 }
 
-/// [`launch`] with values for constant tables, which this launch alone sees in them: a table that others
-/// set or read at the same time does not matter to it, nor it to them.
+/// Like [`launch`], with values of constant tables that only this launch sees. It is independent of other code that sets or
+/// reads the same tables at the same time.
 ///
 /// # Errors
 /// As for [`launch`].
@@ -155,20 +155,20 @@ pub unsafe fn launch_with_constants(
         depth: lane::depth(),
     };
     if !options.checks.contains(Checks::INIT) && !memory::is_empty() {
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         let views = unsafe { runner::views(kernel, params) };
         for (_, address) in views {
             memory::maybe_written(address);
         }
     }
     if !std::thread::panicking() {
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         return unsafe { launch.run() };
     }
-    // A destructor launches it, while this thread is unwound. Lanes are unwound too, and must not be taken for
-    // such before they are.
+    // A destructor launches the kernel while this thread is unwound. The lanes run on another thread, because `panicking`
+    // must be true only for a lane that is itself unwound.
     std::thread::scope(|scope| {
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         let run = || unsafe { launch.run() };
         let started = std::thread::Builder::new().spawn_scoped(scope, run);
         let started = started.map_err(|error| launch.invalid(format!("no thread for it: {error}")));
@@ -189,8 +189,8 @@ impl Launch<'_> {
     unsafe fn run(&self) -> Result<(), LaunchError> {
         let blocks = self.config.blocks();
         let followed = self.options.checks.follow_accesses();
-        // A launch by a lane stays on the lane's thread: the others may all be waiting for it. One with a mutation
-        // has one thread too: its atomic operations may be none.
+        // A lane's launch stays on the lane's thread, because the other threads may all be waiting for it. A launch with a
+        // mutation has one thread too, because its atomic operations may not be atomic.
         let workers = match followed || mutate::is_on() || self.depth > 0 || blocks == 1 {
             true => 1,
             false => pool::threads() as u64,
@@ -205,7 +205,7 @@ impl Launch<'_> {
         let progress = Progress::new(blocks, stacks.workers);
         let _followed = match followed {
             true => {
-                // SAFETY: the caller's contract.
+                // SAFETY: by the contract.
                 let views = unsafe { runner::views(self.kernel, self.params) };
                 let views: Vec<usize> = views.into_iter().map(|(_, address)| address).collect();
                 Followed::Yes(Following::start(self.options.checks, blocks, &views))
@@ -213,7 +213,7 @@ impl Launch<'_> {
             false => Followed::No(shadow::Pause::start()),
         };
         let failure: Mutex<Option<(u64, Fault)>> = Mutex::new(None);
-        // A few runs of neighbouring blocks per worker, so that a runner's arrays are reused.
+        // Each worker takes a few runs of adjacent blocks, so that a runner's arrays are reused.
         let workers = stacks.workers as u64;
         let pieces = if workers == 1 {
             1
@@ -234,7 +234,7 @@ impl Launch<'_> {
                 }
                 !followed
             };
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             unsafe { crew.run(fails) };
         };
         pool::with_helpers(stacks.workers - 1, &work);
@@ -246,7 +246,7 @@ impl Launch<'_> {
     }
 }
 
-/// Whether the launches of this thread are followed, while it lives.
+/// Whether the launches of this thread are followed, while the value lives.
 enum Followed {
     Yes(#[expect(dead_code, reason = "it is kept until it is dropped")] Following),
     No(#[expect(dead_code, reason = "it is kept until it is dropped")] shadow::Pause),

@@ -1,9 +1,9 @@
-//! Leaves out or weakens one synchronising operation while kernels run, to see what the checks make of it.
+//! Mutation testing: drops or weakens one synchronizing operation while kernels run, to see what the checks report.
 //!
-//! A [`Site`] is an operation at a line of a kernel. [`record`] tells which sites a piece of work comes by;
-//! [`with`] does the same work with a [`Mutation`] of one of them. Both are of the calling thread alone: its
-//! launches then run block by block on it. A kernel needs no second build for this, and a launch of a
-//! process that does neither pays a relaxed load per synchronising operation.
+//! A [`Site`] is an operation at a line of a kernel. [`record`] returns the sites that a piece of work executes. [`with`]
+//! runs the same work with a [`Mutation`] of one of them. Both affect only the calling thread, and its launches then run
+//! block by block on it. No second build of a kernel is needed. In a process that does neither, a launch pays a relaxed
+//! load per synchronizing operation.
 
 use core::{
     cell::RefCell,
@@ -21,18 +21,18 @@ use super::{
 };
 use crate::atomic::{How, Scope, Space};
 
-/// What a site does, as far as its changes depend on it.
+/// The operation of a site, as far as its changes depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// A barrier of the block, with or without a vote.
     Barrier,
     /// A `sync_warp`.
     SyncWarp,
-    /// A warp operation that gives a result: a shuffle, a vote, `match` or `redux`.
+    /// A warp operation with a result: a shuffle, a vote, `match` or `redux`.
     Warp(&'static str),
     /// A fence.
     Fence {
-        /// Whether other blocks are ordered too.
+        /// Whether it also orders accesses of other blocks.
         wide: bool,
     },
     /// An atomic operation.
@@ -43,7 +43,7 @@ pub enum Operation {
         releases: bool,
         /// Whether its ordering acquires.
         acquires: bool,
-        /// Whether other blocks see it as one step.
+        /// Whether it is atomic for other blocks.
         wide: bool,
         /// Whether it is on shared memory.
         shared: bool,
@@ -54,14 +54,14 @@ pub enum Operation {
     Commit,
 }
 
-/// How an operation is changed.
+/// A change of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// It is left out. A barrier's vote is the lane's own then.
+    /// The operation is dropped. A barrier's vote is then the lane's own.
     Dropped,
     /// A barrier becomes a `sync_warp` of the lanes of the warp.
     ToWarp,
-    /// A fence or an atomic operation has the scope of the block.
+    /// A fence or an atomic operation gets the scope of the block.
     ToBlock,
     /// An atomic operation does not release.
     NoRelease,
@@ -69,23 +69,23 @@ pub enum Change {
     NoAcquire,
     /// An atomic operation becomes a plain read and a plain write, between which other lanes may run.
     InTwoSteps,
-    /// The highest lane of the mask is left out of it.
+    /// The highest lane of the mask is removed from it.
     LaneLeftOut,
-    /// The mask has only those lanes that are in the same half of the warp as the caller.
+    /// The mask keeps only the lanes in the caller's half of the warp.
     OwnHalf,
-    /// The mask names the caller alone.
+    /// The mask keeps only the caller.
     OwnLane,
     /// A wait leaves one more group under way.
     OneGroupLess,
 }
 
-/// A synchronising operation at a line.
+/// A synchronizing operation at a source line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// Where it is: the line that a report names too. So the operations of a helper that gives its caller's
-    /// line are told apart by when a lane comes to them.
+    /// The source line, which a report names too. A helper may pass on its caller's line. The operations of such a helper
+    /// are distinguished by their order in a lane.
     pub at: Location<'static>,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
 }
 
@@ -96,21 +96,21 @@ pub struct Mutation {
     pub site: Site,
     /// The change.
     pub change: Change,
-    /// Which time that a lane comes by, in each block; none: every time.
+    /// The execution by a lane, counted in each block, that is changed. `None` for every execution.
     pub time: Option<u32>,
 }
 
-/// What [`record`] has seen.
+/// The result of [`record`].
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
-    /// The sites, and how often a lane of a block came by at most.
+    /// The sites, and the most executions of each by a lane of a block.
     pub sites: BTreeMap<Site, u32>,
-    /// Lanes that ran and operations that they did.
+    /// The number of lanes that ran, plus the number of operations that they executed.
     pub steps: u64,
 }
 
 impl Operation {
-    /// The changes that make a difference to it, by its definition.
+    /// Returns the changes that make a difference to the operation, by its definition.
     pub fn changes(self) -> Vec<Change> {
         use Change::{
             Dropped, InTwoSteps, LaneLeftOut, NoAcquire, NoRelease, OneGroupLess, OwnHalf, OwnLane,
@@ -175,10 +175,10 @@ impl fmt::Display for Change {
 }
 
 impl Mutation {
-    /// Every mutation of a site that a lane comes by so many times in a block: of all times together, and
-    /// where a barrier is dropped or weakened, of the first few and the last one alone.
+    /// Returns every mutation of a site that a lane executes `times` times in a block: of all executions together, and, if
+    /// a barrier is dropped or weakened, of single executions too: the first few and the last.
     pub fn all(site: Site, times: u32) -> Vec<Self> {
-        /// How many of the first times are changed alone.
+        /// The number of first executions that are changed singly.
         const FIRST: u32 = 12;
         let mut all = Vec::new();
         for change in site.operation.changes() {
@@ -198,29 +198,30 @@ impl Mutation {
     }
 }
 
-/// What this thread does.
+/// The current activity of this thread.
 enum Doing {
     Recording(Recorded, BTreeMap<Site, Vec<u32>>),
     Mutating {
         mutation: Mutation,
-        /// How often each lane of the blocks has come by the site, slot by slot.
+        /// The number of executions of the site by each lane of the blocks, slot by slot.
         times: Vec<u32>,
         applied: u64,
-        /// Synchronising operations that are left to the work.
+        /// The number of synchronizing operations that the work may still execute.
         left: u64,
     },
 }
 
-/// How many threads of the process record or mutate: asked first, as it is for the sanitizer.
+/// The number of threads of the process that record or mutate. It is tested first, as the sanitizer does with its own
+/// counter.
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static DOING: RefCell<Option<Doing>> = const { RefCell::new(None) };
 }
 
-/// Does `work` with `doing` in place; gives what became of it.
+/// Runs `work` with `doing` in place. Returns the work's result and the final `doing`.
 fn during<R>(doing: Doing, work: impl FnOnce() -> R) -> (R, Doing) {
-    /// Ends what goes on also where `work` panics.
+    /// Ends the activity even if `work` panics.
     struct End;
     impl Drop for End {
         fn drop(&mut self) {
@@ -241,7 +242,7 @@ fn during<R>(doing: Doing, work: impl FnOnce() -> R) -> (R, Doing) {
     (result, doing.expect("set above, and taken only here"))
 }
 
-/// Does `work`, and tells which sites its launches come by.
+/// Runs `work` and returns the sites that its launches execute.
 ///
 /// # Panics
 /// Within another `record` or [`with`].
@@ -252,8 +253,8 @@ pub fn record<R>(work: impl FnOnce() -> R) -> (R, Recorded) {
     }
 }
 
-/// Does `work` with a mutation in its launches; tells how often it was applied. A launch that brings the
-/// work to more than `most` synchronising operations ends with [`FaultKind::Idle`].
+/// Runs `work` with a mutation in its launches. Returns how many times the mutation was applied. A launch in which the work
+/// exceeds `most` synchronizing operations ends with [`FaultKind::Idle`].
 ///
 /// # Panics
 /// Within another `with` or [`record`].
@@ -270,13 +271,13 @@ pub fn with<R>(mutation: Mutation, most: u64, work: impl FnOnce() -> R) -> (R, u
     }
 }
 
-/// Whether this thread records or mutates.
+/// Returns whether this thread records or mutates.
 #[inline]
 pub(super) fn is_on() -> bool {
     ACTIVE.load(Ordering::Relaxed) != 0 && DOING.with_borrow(Option::is_some)
 }
 
-/// A block of so many lanes starts in a slot of the thread.
+/// Notes that a block of `lanes` lanes starts in a slot of the thread.
 pub(super) fn start_block(slot: u32, lanes: u32) {
     if ACTIVE.load(Ordering::Relaxed) == 0 {
         return;
@@ -296,7 +297,7 @@ pub(super) fn start_block(slot: u32, lanes: u32) {
     });
 }
 
-/// The change of an operation that a lane has come to, if there is one.
+/// Returns the change of an operation that a lane executes, if there is one.
 #[inline(always)]
 fn change(operation: impl FnOnce() -> Operation, at: &'static Location<'static>) -> Option<Change> {
     if ACTIVE.load(Ordering::Relaxed) == 0 {
@@ -305,7 +306,7 @@ fn change(operation: impl FnOnce() -> Operation, at: &'static Location<'static>)
     come_by(operation(), at)
 }
 
-/// Counts, and gives back how often it was before.
+/// Counts an execution. Returns the count before.
 fn count(times: &mut Vec<u32>, lane: &Lane) -> u32 {
     let block = lane.block();
     let lane = block.slot as usize * block.config.threads() as usize + lane.linear as usize;
@@ -363,19 +364,19 @@ fn come_by(operation: Operation, at: &'static Location<'static>) -> Option<Chang
     })
 }
 
-/// The change of a barrier.
+/// Returns the change of a barrier.
 #[inline(always)]
 pub(super) fn barrier(at: &'static Location<'static>) -> Option<Change> {
     change(|| Operation::Barrier, at)
 }
 
-/// The lanes of the caller's warp in its block, as a mask.
+/// Returns the mask of the lanes of the caller's warp in its block.
 pub(super) fn whole_warp(lane: &Lane) -> u32 {
     let lanes = lane.block().config.threads() as u32;
     mask_of_first((lanes - lane.linear / 32 * 32).min(32))
 }
 
-/// The mask of a warp operation as the change has it; none: the operation is left out.
+/// Returns the changed mask of a warp operation. `None` if the operation is dropped.
 #[inline(always)]
 pub(super) fn mask(operation: Operation, mask: u32, at: &'static Location<'static>) -> Option<u32> {
     match change(|| operation, at) {
@@ -396,7 +397,7 @@ fn changed_mask(change: Change, mask: u32) -> Option<u32> {
     }
 }
 
-/// The scope of a fence as the change has it; none: the fence is left out.
+/// Returns the changed scope of a fence. `None` if the fence is dropped.
 #[inline(always)]
 pub(super) fn fence(scope: Scope, at: &'static Location<'static>) -> Option<Scope> {
     let wide = scope != Scope::Block;
@@ -407,7 +408,7 @@ pub(super) fn fence(scope: Scope, at: &'static Location<'static>) -> Option<Scop
     }
 }
 
-/// How an atomic operation is done as the change has it; none: in two steps.
+/// Returns how a changed atomic operation is executed. `None` if it is executed in two steps.
 #[inline(always)]
 pub(super) fn atomic(touch: Touch, how: How) -> Option<How> {
     if ACTIVE.load(Ordering::Relaxed) == 0 {
@@ -443,7 +444,7 @@ fn changed_atomic(touch: Touch, how: How) -> Option<How> {
     Some(changed)
 }
 
-/// How many groups a wait leaves as the change has it; none: the wait is left out.
+/// Returns the changed number of groups that a wait leaves. `None` if the wait is dropped.
 #[inline(always)]
 pub(super) fn wait(pending: usize, at: &'static Location<'static>) -> Option<usize> {
     match change(|| Operation::Wait, at) {
@@ -453,7 +454,7 @@ pub(super) fn wait(pending: usize, at: &'static Location<'static>) -> Option<usi
     }
 }
 
-/// Whether the end of a group of copies is left out.
+/// Returns whether the end of a group of copies is dropped.
 #[inline(always)]
 pub(super) fn commit_is_dropped(at: &'static Location<'static>) -> bool {
     change(|| Operation::Commit, at).is_some()

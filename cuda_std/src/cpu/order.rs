@@ -2,7 +2,7 @@
 
 use super::Order;
 
-/// The mask of the first `count` lanes of a warp.
+/// Returns the mask of the first `count` lanes of a warp.
 pub(super) fn mask_of_first(count: u32) -> u32 {
     if count >= 32 {
         u32::MAX
@@ -11,7 +11,7 @@ pub(super) fn mask_of_first(count: u32) -> u32 {
     }
 }
 
-/// The lanes of a mask, by their linear index, where the warp begins with lane `first`.
+/// Returns the linear indices of the lanes of a mask, for a warp that begins with lane `first`.
 pub(super) fn lanes_of(first: u32, mask: u32) -> impl Iterator<Item = u32> {
     let mut rest = mask;
     core::iter::from_fn(move || {
@@ -24,7 +24,7 @@ pub(super) fn lanes_of(first: u32, mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Puts lanes into the launch's order.
+/// Sorts lanes in the launch's order.
 pub(super) fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
     match order {
         Order::Forward => {}
@@ -44,7 +44,7 @@ pub(super) fn order_lanes(lanes: &mut [u32], order: Order, block: [u32; 3]) {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): its step, and its output function.
+/// The increment of SplitMix64 (Steele, Lea, Flood 2014). `mix` is its output function.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn mix(mut z: u64) -> u64 {
@@ -53,7 +53,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A pseudo-random number for a lane of a block: its `count`-th.
+/// Returns the `count`-th pseudo-random number of a lane of a block.
 pub(super) fn draw(seed: u64, block: [u32; 3], lane: u32, count: u32) -> u64 {
     let [x, y, z] = block.map(u64::from);
     let place = mix(x << 32 | y << 16 | z).wrapping_add(u64::from(lane) << 32 | u64::from(count));
@@ -72,14 +72,14 @@ impl BlockOrder {
         Self { order, blocks }
     }
 
-    /// The linear index of the block that runs as number `position`.
+    /// Returns the linear index of the block at `position` of the order.
     pub fn block(&self, position: u64) -> u64 {
         match self.order {
             Order::Forward => position,
             Order::Backward => self.blocks - 1 - position,
             Order::Seeded(seed) => {
-                // A Feistel network of four rounds permutes the next larger power of four; what falls
-                // outside goes through it again until it does not.
+                // A Feistel network of four rounds permutes the next larger power of four. A result outside the range goes
+                // through it again until it is inside.
                 let half = (64 - (self.blocks - 1).leading_zeros()).div_ceil(2).max(1);
                 let low = (1 << half) - 1;
                 let mut block = position;

@@ -1,10 +1,8 @@
-//! A lane that needs more stack than it has: the error names it, where the system would say
-//! "segmentation fault".
+//! Reports the stack overflow of a lane with an error that names the lane, where the system would say "segmentation fault".
 //!
-//! Below each stack is a page that cannot be touched. Code of Rust touches every page of a large frame in
-//! turn, so it comes to that page and not past it. The signal's handler writes one line and ends the
-//! program, as Rust's own does for a thread: frames cannot be unwound from there, and a thread that the lane
-//! has started may still use them.
+//! Below each stack is a guard page. Rust code touches every page of a large frame in turn, so it reaches that page and
+//! does not skip it. The signal handler writes one line and ends the program, as Rust's own handler does for a thread:
+//! frames cannot be unwound from there, and a thread that the lane has started may still use them.
 
 use core::fmt::{self, Write};
 use std::{
@@ -21,15 +19,15 @@ use super::{checks::STACK_VARIABLE, lane};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// What was done at these signals before; null until it is known. They are never freed.
+/// The previous actions of these signals. Null until they are known. They are never freed.
 static BEFORE: [AtomicPtr<libc::sigaction>; 2] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; 2];
 
-/// Has overflows of the stacks of lanes on this thread told from now on.
+/// Reports stack overflows of lanes on this thread from now on.
 pub(super) fn watch() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
-    // A thread that is ending keeps no stack.
+    // A thread that is ending cannot keep an alternate stack.
     let _ = OWN.try_with(|own| {
         own.borrow_mut().get_or_insert_with(AlternateStack::new);
     });
@@ -37,8 +35,8 @@ pub(super) fn watch() {
 
 fn install() {
     for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
-        // SAFETY: all zeros is a value of the type; the calls get pointers to such. The handler that was
-        // there is known before the new one is, so that this can hand on to it.
+        // SAFETY: all zeros is a value of the type, and the calls get pointers to such values. The previous handler is
+        // stored before the new one is installed, so that this one can call it.
         unsafe {
             let mut was = Box::new(core::mem::zeroed::<libc::sigaction>());
             if libc::sigaction(signal, core::ptr::null(), &raw mut *was) != 0 {
@@ -53,9 +51,9 @@ fn install() {
     }
 }
 
-/// The signal's handler: calls nothing that a handler must not call.
+/// Handles the signal. It calls only functions that a signal handler may call.
 unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the system gives a pointer to what it says.
+    // SAFETY: the system passes a valid pointer.
     let address = unsafe { (*info).si_addr() }.addr();
     if let Some(lane) = lane::with_guard_at(address) {
         let block = lane.block();
@@ -71,14 +69,14 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
              bytes of a lane's stack required; {STACK_VARIABLE} or the option `stack_bytes` gives more",
             block.kernel.name, block.options.stack_bytes
         );
-        // SAFETY: as many bytes as are there.
+        // SAFETY: the pointer is to `len` bytes.
         unsafe {
             libc::write(2, line.bytes.as_ptr().cast(), line.len);
             libc::abort();
         }
     }
-    // SAFETY: what was there before is called as it wants to be, or put back: then the signal comes again as soon
-    // as this one is left.
+    // SAFETY: the previous handler is called as it requires, or installed again: then the signal is raised again as soon as
+    // this handler returns.
     unsafe { hand_on(signal, info, context) }
 }
 
@@ -86,11 +84,11 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
 /// As for a handler of signals with these arguments.
 unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let index = usize::from(signal != SIGNALS[0]);
-    // SAFETY: null or a value that is never freed.
+    // SAFETY: the pointer is null or to a value that is never freed.
     let before = unsafe { BEFORE[index].load(Ordering::Acquire).as_ref() };
     match before {
         Some(before) if ![libc::SIG_DFL, libc::SIG_IGN].contains(&before.sa_sigaction) => {
-            // SAFETY: the address of a function of the one or the other form, as its flags say.
+            // SAFETY: the address is of a function of one form or the other, as its flags say.
             unsafe {
                 if before.sa_flags & libc::SA_SIGINFO != 0 {
                     type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
@@ -104,7 +102,7 @@ unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
             }
         }
         _ => {
-            // SAFETY: all zeros is a value of the type: the system's own action.
+            // SAFETY: all zeros is a value of the type: the system's default action.
             unsafe {
                 let action = core::mem::zeroed::<libc::sigaction>();
                 libc::sigaction(signal, &raw const action, core::ptr::null_mut());
@@ -113,7 +111,7 @@ unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     }
 }
 
-/// Text without an allocation; what is too long is cut.
+/// Text without an allocation. Text that is too long is cut.
 struct Line {
     bytes: [u8; 512],
     len: usize,
@@ -133,7 +131,7 @@ thread_local! {
     static OWN: RefCell<Option<AlternateStack>> = const { RefCell::new(None) };
 }
 
-/// The stack that handlers run on, where the thread had none: those that Rust starts have one.
+/// The stack that handlers run on, if the thread had none. Threads that Rust starts have one.
 struct AlternateStack(Option<Box<[u8]>>);
 
 impl AlternateStack {
@@ -160,7 +158,7 @@ impl AlternateStack {
 impl Drop for AlternateStack {
     fn drop(&mut self) {
         if self.0.is_some() {
-            // SAFETY: a value of the type; no handler runs, for this code does.
+            // SAFETY: the value is of the type, and no handler runs, since this code does.
             unsafe {
                 let mut off = core::mem::zeroed::<libc::stack_t>();
                 off.ss_flags = libc::SS_DISABLE;

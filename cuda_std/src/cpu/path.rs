@@ -1,10 +1,9 @@
-//! By which calls a lane has come to where it is.
+//! The calls by which a lane has arrived at a barrier.
 //!
-//! Lanes that meet at a barrier must have come to it by the same calls: on a GPU each call that is inlined is a
-//! barrier of its own. Return addresses are compared first, and cheaply: all words of a lane's stack that could be one.
-//! Where they differ the frames are walked, and where those differ the calls are looked up in the debug
-//! information: what the compiler has duplicated is one call in the source. Code without debug information is taken
-//! for the same.
+//! Lanes that meet at a barrier must have arrived by the same calls: on a GPU each inlined call is a barrier of its own.
+//! Return addresses are compared first, which is cheap: all words of a lane's stack that could be one. If they differ, the
+//! frames are walked. If these differ, the calls are looked up in the debug information, so that code which the compiler
+//! has duplicated is one call in the source. Code without debug information counts as the same call.
 
 use core::cell::RefCell;
 use std::{
@@ -12,7 +11,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// Where the code is whose addresses count: that of the kernel.
+/// The code whose addresses count: that of the kernel.
 #[derive(Clone, Copy)]
 pub(super) struct Code {
     start: usize,
@@ -20,7 +19,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The code of the program or library that has a function at `address`; nothing where that cannot be known.
+    /// Returns the code of the program or library that has a function at `address`. It is empty if that cannot be known.
     pub fn around(address: usize) -> Self {
         static ALL: OnceLock<Vec<Code>> = OnceLock::new();
         let all = ALL.get_or_init(|| if READS_STACKS { segments() } else { Vec::new() });
@@ -33,16 +32,17 @@ impl Code {
         address.wrapping_sub(self.start) < self.bytes
     }
 
-    /// Whether there is code to look for.
+    /// Returns whether the code is known.
     pub fn is_known(&self) -> bool {
         self.bytes > 0
     }
 
-    /// A number for the return addresses on the stack from `from` up to `end`: two lanes with one number have come
-    /// by the same calls. Other words may change it, so that different numbers need not mean different calls.
+    /// Returns a fingerprint of the return addresses on the stack from `from` up to `end`. Two lanes with the same
+    /// fingerprint have arrived by the same calls. Other words may affect it, so different fingerprints can mean the same
+    /// calls.
     ///
     /// # Safety
-    /// `from` is aligned for a `usize`, and the memory up to `end` is the stack of the lane that runs.
+    /// `from` must be aligned for a `usize`, and the memory up to `end` must be the stack of the running lane.
     #[inline(never)]
     pub unsafe fn fingerprint(&self, from: *const usize, end: usize) -> u64 {
         let mut number = 0_u64;
@@ -59,18 +59,18 @@ impl Code {
     }
 }
 
-/// Whether [`word_of_the_stack`] is there for this processor.
+/// Whether [`word_of_the_stack`] exists for this processor.
 const READS_STACKS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// A word of the stack, whatever it holds. An instruction of its own: to Rust the word may be uninitialised, and to
-/// AddressSanitizer one beside a variable.
+/// Reads a word of the stack, whatever it holds. It is read by inline assembly, because for Rust the word may be
+/// uninitialized, and for AddressSanitizer it may lie beside a variable.
 ///
 /// # Safety
-/// The word can be read.
+/// The word must be readable.
 #[inline(always)]
 unsafe fn word_of_the_stack(word: *const usize) -> usize {
     let mut value = word.expose_provenance();
-    // SAFETY: reads one word, by the contract.
+    // SAFETY: this reads one word, by the contract.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!("mov {0}, qword ptr [{0}]", inout(reg) value, options(nostack, readonly, preserves_flags));
@@ -80,7 +80,7 @@ unsafe fn word_of_the_stack(word: *const usize) -> usize {
     value
 }
 
-/// The executable parts of the program and its libraries.
+/// Returns the executable segments of the program and its libraries.
 fn segments() -> Vec<Code> {
     #[cfg(target_os = "linux")]
     {
@@ -89,7 +89,7 @@ fn segments() -> Vec<Code> {
             _: usize,
             all: *mut libc::c_void,
         ) -> libc::c_int {
-            // SAFETY: the system's description of an object, and the vector given below.
+            // SAFETY: the pointers are to the system's description of an object, and to the vector given below.
             unsafe {
                 let (info, all) = (&*info, &mut *all.cast::<Vec<Code>>());
                 for i in 0..usize::from(info.dlpi_phnum) {
@@ -105,7 +105,7 @@ fn segments() -> Vec<Code> {
             0
         }
         let mut all: Vec<Code> = Vec::new();
-        // SAFETY: the function keeps to its arguments.
+        // SAFETY: the function uses its arguments as it must.
         unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut all).cast()) };
         all
     }
@@ -113,14 +113,14 @@ fn segments() -> Vec<Code> {
     Vec::new()
 }
 
-/// The frames of the lane that runs, the innermost first: the return addresses of those whose stack lies between
+/// Returns the frames of the running lane, the innermost first: the return addresses of those whose stack lies between
 /// `from` and `end`.
 fn frames(from: usize, end: usize) -> Vec<usize> {
-    /// Calls that are compared, the innermost ones.
+    /// The number of innermost calls that are compared.
     const MOST: usize = 256;
     let mut frames = Vec::new();
     backtrace::trace(|frame| {
-        // The innermost frames are those of this look-up, and beyond the lane's stack is the scheduler's.
+        // The innermost frames belong to this look-up, and those beyond the lane's stack to the scheduler.
         let at = frame.sp().addr();
         if at > from && at < end {
             frames.push(frame.ip().addr());
@@ -130,12 +130,12 @@ fn frames(from: usize, end: usize) -> Vec<usize> {
     frames
 }
 
-/// A call in the source: the function and the place in it.
+/// A call in the source: the function and the line.
 type Call = (String, String);
-/// The calls of a return address, several where some were inlined; none where they are not known.
+/// The calls of a return address: several if some were inlined, `None` if they are not known.
 type Calls = Option<Arc<[Call]>>;
 
-/// The calls of a frame, several where some were inlined; none where that is not known.
+/// Returns the calls of a frame: several if some were inlined, `None` if they are not known.
 fn calls(address: usize) -> Calls {
     static KNOWN: Mutex<Option<HashMap<usize, Calls>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,30 +158,30 @@ fn calls(address: usize) -> Calls {
 }
 
 thread_local! {
-    /// Those of the launches on this thread: code stays where it is.
+    /// The paths of the launches on this thread. They are kept, because code does not move.
     static PATHS: RefCell<Paths> = RefCell::default();
 }
 
-/// Notes the calls by which the lane that runs has come here, by the number of its return addresses; its stack is
-/// from `from` to `end`.
+/// Notes the calls by which the running lane has arrived here, under the fingerprint `number`. Its stack is from `from` to
+/// `end`.
 pub(super) fn note(number: u64, from: usize, end: usize) {
     PATHS.with_borrow_mut(|paths| paths.note(number, from, end));
 }
 
-/// The calls in which two lanes differ, the innermost of each; none if they have come by the same ones.
+/// Returns the innermost calls in which two lanes differ, one of each. `None` if they have arrived by the same calls.
 pub(super) fn difference(one: u64, other: u64) -> Option<[String; 2]> {
     PATHS.with_borrow_mut(|paths| paths.difference(one, other))
 }
 
-/// How lanes have come to barriers, by the numbers of their return addresses.
+/// The calls by which lanes have arrived at barriers, by their fingerprints.
 #[derive(Default)]
 struct Paths {
     known: HashMap<u64, Arc<[usize]>>,
-    /// Pairs of numbers that are the same calls.
+    /// Pairs of fingerprints that stand for the same calls.
     same: HashMap<(u64, u64), ()>,
 }
 
-/// Numbers that are remembered; they vary where data on the stack look like code.
+/// The number of fingerprints that are remembered. They vary if data on the stack look like code.
 const MOST_KNOWN: usize = 1 << 12;
 
 impl Paths {
@@ -214,7 +214,7 @@ impl Paths {
 
     fn compare(&self, one: u64, other: u64) -> Option<[String; 2]> {
         let (one, other) = (self.known.get(&one)?, self.known.get(&other)?);
-        // What both have, at either end, need not be known: the outermost frames have no source.
+        // What both have in common, at either end, need not be known: the outermost frames have no source.
         let inner = one.iter().zip(&**other).take_while(|(a, b)| a == b);
         let inner = inner.count();
         let (one, other) = (&one[inner..], &other[inner..]);

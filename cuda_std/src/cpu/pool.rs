@@ -1,10 +1,10 @@
-//! The threads that blocks run on, beside the one that launches.
+//! The threads that run blocks, beside the thread that launches.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The threads; none if the system does not give them.
+/// Returns the threads, or `None` if the system does not provide them.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let start = || {
@@ -15,7 +15,7 @@ fn pool() -> Option<&'static ThreadPool> {
     POOL.get_or_init(|| start().ok()).as_ref()
 }
 
-/// How many threads may run blocks of a launch, the one that launches among them.
+/// Returns the number of threads that can run blocks of a launch, including the one that launches.
 pub(super) fn threads() -> usize {
     pool().map_or(1, ThreadPool::current_num_threads)
 }
@@ -29,7 +29,7 @@ struct Helpers {
 
 #[derive(Default)]
 struct State {
-    /// The launch is over: a helper that comes now has nothing to do.
+    /// Whether the launch is over: a helper that arrives now has nothing to do.
     closed: bool,
     working: usize,
 }
@@ -40,7 +40,7 @@ impl Helpers {
     }
 }
 
-/// Counts a helper out again, however its work ends.
+/// Removes a helper from the count when its work ends in any way.
 struct Working<'a>(&'a Helpers);
 
 impl Drop for Working<'_> {
@@ -50,7 +50,7 @@ impl Drop for Working<'_> {
     }
 }
 
-/// Closes the work, and waits until no helper is at it.
+/// Closes the work, and waits until no helper works on it.
 struct Close<'a>(&'a Helpers);
 
 impl Drop for Close<'_> {
@@ -64,18 +64,19 @@ impl Drop for Close<'_> {
     }
 }
 
-/// Does `work` on this thread, and at the same time on up to `helpers` others, as they become free.
+/// Runs `work` on this thread, and at the same time on up to `helpers` others, as they become free.
 ///
-/// The thread waits for those that have begun, and does nothing else meanwhile, also where it is one of a pool of the
-/// caller's: what it would take up there might be a launch that waits for this one's stacks.
+/// The thread waits for the helpers that have begun, and does nothing else meanwhile, even if it belongs to a pool of the
+/// caller's: another task of that pool might be a launch that waits for this one's stacks.
 pub(super) fn with_helpers(helpers: usize, work: &(dyn Fn() + Sync)) {
-    let Some(pool) = pool().filter(|_| helpers > 0) else {
+    // Without helpers the threads are not started: each takes address space.
+    let Some(pool) = (helpers > 0).then(pool).flatten() else {
         return work();
     };
     let shared = Arc::new(Helpers::default());
     let close = Close(&shared);
-    // SAFETY: a helper uses it only if the work is not closed yet, and it is closed, and all helpers have ended,
-    // before this function is left in whatever way.
+    // SAFETY: a helper uses it only if the work is not yet closed. The work is closed, and all helpers have ended, before
+    // this function returns or unwinds.
     let lasting: &'static (dyn Fn() + Sync) = unsafe { core::mem::transmute(work) };
     for _ in 0..helpers {
         let shared = Arc::clone(&shared);

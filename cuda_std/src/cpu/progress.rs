@@ -1,5 +1,4 @@
-//! What the blocks of a launch that run at once know of each other: whether one has failed, and whether
-//! any of them still does something.
+//! The state that the running blocks of a launch share: whether one has failed, and whether any of them makes progress.
 
 use std::{
     sync::{
@@ -11,29 +10,29 @@ use std::{
 
 /// A launch in progress.
 pub(super) struct Progress {
-    /// The lowest block that has failed; none: `u64::MAX`.
+    /// The lowest block that has failed, or `u64::MAX`.
     lowest: AtomicU64,
     workers: Mutex<Workers>,
-    /// The blocks that have started, and those that there are.
+    /// The number of blocks that have started, and of all blocks.
     started: AtomicU64,
     blocks: u64,
 }
 
 /// The workers that run blocks of the launch.
 struct Workers {
-    /// Those that have not started: other launches may have their threads.
+    /// The workers that have not started: other launches may use their threads.
     expected: usize,
     running: usize,
-    /// How many of them have found their block idle since the epoch began.
+    /// The number of workers that have found their block idle since the epoch began.
     idle: usize,
-    /// Changes whenever a worker starts or ends, or its block begins or ceases to be idle.
+    /// A counter that changes whenever a worker starts or ends, or its block becomes idle or stops being idle.
     epoch: u64,
     since: Instant,
 }
 
-/// How long every worker's block has to be idle before that is a fault.
+/// The time for which every worker's block must be idle before that is a fault.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The same where a worker has not started.
+/// The same time if a worker has not started.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Progress {
@@ -52,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// The lowest block that has failed, if one has.
+    /// Returns the lowest block that has failed, if any.
     #[inline]
     pub fn failed(&self) -> Option<u64> {
         let lowest = self.lowest.load(Ordering::Relaxed);
@@ -67,7 +66,7 @@ impl Progress {
         self.started.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The blocks that have not started.
+    /// Returns the number of blocks that have not started.
     pub fn not_started(&self) -> u64 {
         self.blocks - self.started.load(Ordering::Relaxed)
     }
@@ -87,7 +86,7 @@ impl Progress {
         });
     }
 
-    /// A worker finds no block left when it would start.
+    /// Notes that a worker finds no block left when it would start.
     pub fn worker_has_nothing(&self) {
         self.change(|workers| workers.expected -= 1);
     }
@@ -96,18 +95,19 @@ impl Progress {
         self.change(|workers| workers.running -= 1);
     }
 
-    /// A worker's block was idle and is so no more, or has just become so: gives the epoch that begins.
+    /// Notes that a worker's block became idle or stopped being idle. Returns the epoch that begins.
     pub fn block_changes(&self) -> u64 {
         self.change(|workers| workers.epoch)
     }
 
-    /// A worker's blocks were idle for another round, in which each of their lanes has looked at what it waits for;
-    /// `epoch` is the one in which the round began. Tells whether all blocks have been so for long enough, or at all
-    /// (`at_once`): where the launch is followed it has to give the same report each time, so time does not count.
+    /// Notes that a worker's blocks were idle for another round, in which each of their lanes has looked at what it waits
+    /// for. `epoch` is the epoch in which the round began. Returns whether all blocks have been idle for long enough, or
+    /// for any time if `at_once` is true: a followed launch must give the same report each time, so time does not count
+    /// there.
     pub fn still_idle(&self, epoch: &mut u64, told: &mut bool, at_once: bool) -> bool {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if *epoch != workers.epoch {
-            // Something has changed since the round began: it takes another one.
+            // Something has changed since the round began, so another round is needed.
             *epoch = workers.epoch;
             *told = false;
             return false;

@@ -1,5 +1,5 @@
 //! Runs the lanes of a block as coroutines, one at a time, until all have returned or the block lets another one run.
-// A fault ends the launch: it is made once, and passed up a few calls.
+// A fault ends the launch: it is made once, and returned through a few calls.
 #![allow(clippy::result_large_err)]
 
 use core::{
@@ -33,31 +33,31 @@ use crate::kernel::KernelDescriptor;
 
 type LaneCoroutine = Coroutine<(), (), (), DefaultStack>;
 
-/// What a lane did when it ran.
+/// The way in which a lane stopped running.
 enum Step {
     Suspended,
-    /// It returned, or was unwound as it was told to.
+    /// The lane returned, or was unwound as it was told to.
     Returned,
     Panicked(Box<dyn Any + Send>),
 }
 
-/// How far a block has come.
+/// The stage of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// All lanes have returned.
     Done,
-    /// It lets another block run.
+    /// The block lets another one run.
     GivesUp(GivesUp),
-    /// Its lanes wait for words to change, or for lanes that do.
+    /// The block's lanes wait for words to change, or for lanes that do.
     Waits,
 }
 
-/// Runs blocks of one launch, one after the other, on one thread; others may run meanwhile.
+/// Runs blocks of one launch, one after the other, on one thread. Other blocks may run in between.
 pub(super) struct BlockRunner<'a> {
-    /// Where the stacks come from. Making one takes two system calls and its first use two page faults, far
-    /// more than a short lane's work.
+    /// The source of the stacks. Making one takes two system calls and its first use two page faults, far more than a short
+    /// lane's work.
     pool: &'a Stacks,
-    /// Stacks of lanes that did not end.
+    /// The number of stacks of lanes that did not end.
     leaked: usize,
     pub state: Box<BlockState>,
     lanes: Vec<Lane>,
@@ -70,10 +70,10 @@ pub(super) struct BlockRunner<'a> {
 }
 
 impl<'a> BlockRunner<'a> {
-    /// A runner for one of the slots of a thread.
+    /// Makes a runner for one of the slots of a thread.
     ///
     /// # Safety
-    /// The runner does not outlive the launch.
+    /// The runner must not outlive the launch.
     pub unsafe fn new(
         launch: &Launch<'_>,
         pool: &'a Stacks,
@@ -116,7 +116,7 @@ impl<'a> BlockRunner<'a> {
         }
     }
 
-    /// Makes everything ready for a block.
+    /// Prepares everything for a block.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
@@ -124,7 +124,7 @@ impl<'a> BlockRunner<'a> {
         let state = &self.state;
         state.start(block, self.lanes.as_ptr());
         if state.params.borrow().is_empty() {
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             state
                 .params
                 .replace(unsafe { views(&state.kernel, params) });
@@ -137,13 +137,13 @@ impl<'a> BlockRunner<'a> {
         (self.started, self.returned) = (0, 0);
     }
 
-    /// Runs the block until it is done or lets another one run. An error without a fault: nobody needs the block any
-    /// more. Behind an error all of its lanes have ended.
+    /// Runs the block until it is done or lets another one run. An error without a fault means that the block is no longer
+    /// needed. After an error all of its lanes have ended.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
     pub unsafe fn run(&mut self, params: &[*const c_void]) -> Result<Stage, Option<Fault>> {
-        // SAFETY: the caller's contract.
+        // SAFETY: by the contract.
         let stage = unsafe { self.run_lanes(params) };
         if stage.is_err() {
             self.end_lanes();
@@ -164,7 +164,7 @@ impl<'a> BlockRunner<'a> {
             if self.started == self.start_order.len() {
                 self.state.all_started.set(true);
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: by the contract.
             let coroutine = unsafe { self.start(linear, params) }.map_err(Some)?;
             self.returned += self.resume(linear, coroutine)?;
             if let Some(why) = self.state.gives_up.take() {
@@ -212,8 +212,8 @@ impl<'a> BlockRunner<'a> {
         let params: *const [*const c_void] = params;
         let cpu = self.state.kernel.cpu;
         Ok(Coroutine::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the lane and the parameters outlive the coroutine, which ends before `run` is left or is
-            // never resumed; the kernel's contract is the launch's.
+            // SAFETY: the lane and the parameters outlive the coroutine, which ends before `run` returns or is never
+            // resumed. The kernel's contract is the launch's.
             unsafe {
                 (*lane).yielder.set(yielder);
                 cpu(&*params);
@@ -221,7 +221,7 @@ impl<'a> BlockRunner<'a> {
         }))
     }
 
-    /// Runs a lane until it ends (1) or is suspended (0).
+    /// Runs a lane until it ends (returns 1) or is suspended (returns 0).
     fn resume(&mut self, linear: u32, coroutine: LaneCoroutine) -> Result<usize, Option<Fault>> {
         match self.step(linear, coroutine) {
             _ if self.state.is_ending() => Err(self.state.take_fault()),
@@ -242,15 +242,15 @@ impl<'a> BlockRunner<'a> {
                     .map(|s| s.to_string())
                     .or_else(|| payload.downcast_ref::<String>().cloned())
                     .unwrap_or_else(|| "of an unknown type".to_owned());
-                // What it is may panic when it is dropped.
+                // Dropping the payload may panic.
                 std::mem::forget(payload);
                 Err(Some(self.fault(linear, FaultKind::Panic { message })))
             }
         }
     }
 
-    /// Runs a lane until it ends or is suspended. A lane that is suspended although its block has failed is
-    /// left as it is, with its stack: something may still be using its frames.
+    /// Runs a lane until it ends or is suspended. A lane that is suspended although its block has failed is left as it is,
+    /// with its stack, because other code may still use its frames.
     fn step(&mut self, linear: u32, mut coroutine: LaneCoroutine) -> Step {
         let previous = set_current(&raw const self.lanes[linear as usize]);
         let outcome = catch_unwind(AssertUnwindSafe(|| coroutine.resume(())));
@@ -277,7 +277,7 @@ impl<'a> BlockRunner<'a> {
         self.state.fault_of(&self.lanes[linear as usize], kind)
     }
 
-    /// Nobody is ready and not everybody is done.
+    /// Returns the fault of a block in which no lane is ready and not all lanes are done.
     fn stuck(&mut self) -> Fault {
         let waiting = self.state.waiting_groups();
         let returned = self
@@ -301,19 +301,19 @@ impl<'a> BlockRunner<'a> {
         )
     }
 
-    /// Its lanes wait for what nobody does.
+    /// Returns the fault of a block whose lanes wait for something that no lane does.
     pub fn idle(&self) -> Fault {
         let (first, kind) = self.state.idle();
         self.fault(first.unwrap_or(0), kind)
     }
 
-    /// Ends the block, which nobody needs any more.
+    /// Ends the block, which is no longer needed.
     pub fn cancel(&mut self) {
         self.end_lanes();
     }
 
-    /// Ends the lanes of a block that failed or that nobody needs: each is unwound, so that what is in its frames is
-    /// dropped.
+    /// Ends the lanes of a block that failed or is no longer needed. Each lane is unwound, so that the values in its frames
+    /// are dropped.
     fn end_lanes(&mut self) {
         self.state.ends();
         shadow::with(|tracker| tracker.switch_to(self.state.slot as usize));
@@ -324,7 +324,7 @@ impl<'a> BlockRunner<'a> {
             if cfg!(panic = "unwind") {
                 self.step(linear as u32, coroutine);
             } else {
-                // It cannot be unwound, so its frames stay.
+                // The lane cannot be unwound, so its frames stay.
                 std::mem::forget(coroutine);
                 self.leaked += 1;
             }
@@ -332,7 +332,7 @@ impl<'a> BlockRunner<'a> {
     }
 }
 
-/// The name and the address of each of a launch's views that are not empty.
+/// Returns the name and the address of each of a launch's views that is not empty.
 ///
 /// # Safety
 /// As for [`launch`](super::launch).

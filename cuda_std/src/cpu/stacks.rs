@@ -1,9 +1,10 @@
-//! The stacks of lanes: how many lanes may have one at once, and those that no lane uses.
+//! The stacks of lanes: the number of lanes that can have one at once, and unused stacks.
 //!
-//! A stack is two mappings, and Linux gives a process 65530 by default. So there is one budget for the
-//! whole process: a launch takes what a block of each of its threads needs before its first lane runs, all of it at once, and
-//! waits its turn where others have it. Further blocks of a thread have room that is left, or else some that is kept for
-//! one launch at a time, which waits for nobody. Stacks that are kept for the next launch count as well, and go first.
+//! A stack is two mappings, and Linux gives a process 65530 by default. There is therefore one budget for the whole
+//! process. Before its first lane runs, a launch takes all the stacks that one block of each of its threads needs. It waits
+//! its turn if other launches have them. Further blocks of a thread use room that is left, or else room that is reserved
+//! for one launch at a time, which never waits. Unused stacks that are kept for the next launch count as well, and are
+//! freed first.
 
 use std::{
     collections::VecDeque,
@@ -15,43 +16,44 @@ use corosensei::stack::DefaultStack;
 
 use super::MAX_THREADS_PER_BLOCK;
 
-/// The bytes of a lane's stack, unless the launch says otherwise: a reservation of address space, for pages
-/// that are never touched cost nothing.
+/// The default size of a lane's stack in bytes. It is a reservation of address space: pages that are never touched cost
+/// nothing.
 pub const DEFAULT_STACK_BYTES: usize = 256 * 1024;
-/// The fewest and the most bytes that a lane's stack may have.
+/// The allowed sizes of a lane's stack in bytes.
 pub const STACK_BYTES: core::ops::RangeInclusive<usize> = 32 * 1024..=1 << 30;
 
-/// Lanes of a block, at most.
+/// The most lanes of a block.
 const BLOCK: usize = MAX_THREADS_PER_BLOCK as usize;
-/// Lanes that may have a stack at once, if the system allows as many mappings.
+/// The most lanes that can have a stack at once, if the system allows as many mappings.
 const MOST: usize = 24 * BLOCK;
-/// Blocks of the budget that launches by lanes take from, one launch at each depth of nesting: those cannot
-/// wait for launches that wait for them.
+/// The number of blocks of the budget that are reserved for launches by lanes, one launch at each depth of nesting. Such a
+/// launch cannot wait for launches that wait for it.
 const DEPTHS: usize = 4;
-/// Lanes of the blocks that a thread has started, at most, as on a multiprocessor of most GPUs; two blocks at least.
-const RESIDENT: usize = 2 * BLOCK;
-/// Blocks that a thread has started, at most.
+/// The most lanes of the blocks that a thread has started. More leave the processor's caches. Two blocks are
+/// always allowed.
+const RESIDENT: usize = BLOCK;
+/// The most blocks that a thread has started.
 const RESIDENT_BLOCKS: usize = 8;
-/// Stacks that are kept while no lane uses them.
+/// The number of stacks that are kept while no lane uses them.
 const KEPT: usize = 12 * BLOCK;
-/// How long a launch waits before it takes what is there for a launch by a lane: what it waits for may be
+/// The time that a launch waits before it takes room that is reserved for a launch by a lane. What it waits for may be
 /// waiting for it, through a thread that a lane has started.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Who has what of the budget.
+/// The use of the budget.
 struct Budget {
-    /// Lanes that launches from outside of kernels have.
+    /// The number of lanes of launches from outside of kernels.
     taken: usize,
     /// Whether a launch by a lane runs at this depth.
     nested: [bool; DEPTHS],
-    /// Whether a launch has the lanes that are kept for further blocks of a thread: such a launch waits for nobody, so
-    /// that all come by in turn.
+    /// Whether a launch has the lanes that are reserved for further blocks of a thread. Such a launch never waits, so that
+    /// all launches get their turn.
     resident: bool,
-    /// Stacks whose lanes could not be ended: they stay for ever.
+    /// The number of stacks whose lanes could not be ended. They are never freed.
     leaked: usize,
     /// Stacks that no lane uses, by their size.
     idle: Vec<(usize, Vec<DefaultStack>)>,
-    /// Launches that wait, in the order in which they came.
+    /// The launches that wait, in the order of their arrival.
     queue: VecDeque<u64>,
     next: u64,
 }
@@ -65,14 +67,15 @@ static BUDGET: Mutex<Budget> = Mutex::new(Budget {
     queue: VecDeque::new(),
     next: 0,
 });
-/// Something was given back, or another launch has become the next.
+/// Signals that lanes or stacks were returned, or that another launch is the next.
 static TURN: Condvar = Condvar::new();
 
 fn budget() -> MutexGuard<'static, Budget> {
     BUDGET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lanes that may have a stack at once: three quarters of the mappings that the system allows are for them.
+/// Returns the number of lanes that can have a stack at once: three quarters of the mappings that the system allows are for
+/// them.
 fn most() -> usize {
     static MOST_HERE: OnceLock<usize> = OnceLock::new();
     *MOST_HERE.get_or_init(|| {
@@ -86,12 +89,12 @@ fn most() -> usize {
 }
 
 impl Budget {
-    /// Lanes that launches from outside of kernels may have in all.
+    /// Returns the number of lanes that launches from outside of kernels can have in total.
     fn ordinary(&self) -> usize {
         (most() - DEPTHS * BLOCK - RESIDENT).saturating_sub(self.leaked)
     }
 
-    /// Gives lanes back, if they are ordinary ones.
+    /// Returns lanes to the budget, if they are ordinary ones.
     fn give_back(&mut self, source: Source, lanes: usize) {
         match source {
             Source::Ordinary => self.taken -= lanes,
@@ -104,7 +107,7 @@ impl Budget {
         self.idle.iter().map(|(_, stacks)| stacks.len()).sum()
     }
 
-    /// Takes up to `count` stacks of `bytes` that no lane uses.
+    /// Takes up to `count` unused stacks of `bytes` bytes.
     fn reuse(&mut self, bytes: usize, count: usize) -> Vec<DefaultStack> {
         let found = self.idle.iter_mut().find(|(size, _)| *size == bytes);
         found.map_or_else(Vec::new, |(_, stacks)| {
@@ -112,7 +115,7 @@ impl Budget {
         })
     }
 
-    /// Takes out stacks that no lane uses, until `most` are left.
+    /// Removes unused stacks until `most` are left. Returns the removed ones.
     fn shrink(&mut self, most: usize) -> Vec<DefaultStack> {
         let mut over = self.idle().saturating_sub(most);
         let mut gone = Vec::new();
@@ -126,41 +129,41 @@ impl Budget {
     }
 }
 
-/// Where a launch's lanes come from.
+/// The part of the budget that a launch's lanes come from.
 #[derive(Clone, Copy)]
 enum Source {
     Ordinary,
-    /// From those that are kept for further blocks of a thread.
+    /// The lanes that are reserved for further blocks of a thread.
     Resident,
-    /// By a lane, at this depth of nesting.
+    /// The block that is reserved for a launch by a lane, at this depth of nesting.
     Nested(usize),
 }
 
-/// The lanes that a launch may have at once, with stacks.
+/// The lanes that a launch can have at once, with their stacks.
 pub(super) struct Stacks {
-    /// The launch's blocks that run at once.
+    /// The number of the launch's blocks that run at once.
     pub workers: usize,
     bytes: usize,
-    /// Lanes of a block.
+    /// The number of lanes per block.
     threads: usize,
     source: Source,
     free: Mutex<Free>,
 }
 
-/// What of a launch's stacks no worker has.
+/// The stacks of a launch that no worker has.
 struct Free {
     stacks: Vec<DefaultStack>,
     leaked: usize,
-    /// What was taken for further blocks of the threads, and how many of these there are.
+    /// The lanes that were taken for further blocks of the threads, and the number of these blocks.
     further: Vec<(Source, usize)>,
 }
 
 impl Stacks {
-    /// Takes what up to `workers` blocks of `threads` lanes need, and at least one block's; waits until it
-    /// can. `depth` counts the launches, one by a lane of the other, that this one is nested in.
+    /// Takes what up to `workers` blocks of `threads` lanes need, but at least one block's stacks; waits until they are
+    /// available. `depth` is the number of launches that this one is nested in, each launched by a lane.
     ///
     /// # Errors
-    /// What there is not enough of, and never will be.
+    /// What is lacking, and will never be available.
     pub fn take(
         threads: usize,
         workers: usize,
@@ -181,7 +184,7 @@ impl Stacks {
             Source::Resident | Source::Nested(_) => 1,
         };
         let stacks = budget.reuse(bytes, workers * threads);
-        // What is kept makes room for what may be made now.
+        // Unused stacks are freed to make room for those that may be made now.
         let room = (most() - DEPTHS * BLOCK).saturating_sub(budget.taken + budget.leaked);
         let gone = budget.shrink(room);
         drop(budget);
@@ -203,7 +206,7 @@ impl Stacks {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many blocks of a launch of so many each thread may have started.
+    /// Returns how many blocks each thread may have started, for a launch of `blocks` blocks.
     pub fn blocks_of_a_thread(&self, blocks: u64) -> usize {
         let most = match self.source {
             Source::Ordinary | Source::Resident => (RESIDENT / self.threads).max(2),
@@ -213,8 +216,8 @@ impl Stacks {
             .min(usize::try_from(blocks).unwrap_or(usize::MAX))
     }
 
-    /// Makes room for another block of a thread, which has `most` at most. Where a launch is to be the same each time
-    /// (`waits`) there is room for all of them, though it may have to wait for it; otherwise there may be none.
+    /// Makes room for another block of a thread, which has at most `most`. If the launch must be the same each time
+    /// (`waits`), this makes room for all of them and may wait for it. Otherwise there may be no room.
     pub fn make_room(&self, most: usize, waits: bool) -> bool {
         if matches!(self.source, Source::Nested(_)) {
             return true;
@@ -246,23 +249,23 @@ impl Stacks {
         true
     }
 
-    /// Some of the stacks that there are, for a worker of so many lanes.
+    /// Returns some of the existing stacks, for a worker of `threads` lanes.
     pub fn for_worker(&self, threads: usize) -> Vec<DefaultStack> {
         let stacks = &mut self.free().stacks;
         stacks.split_off(stacks.len().saturating_sub(threads))
     }
 
-    /// Takes back what a worker had.
+    /// Takes back the stacks of a worker.
     pub fn give_back(&self, stacks: &mut Vec<DefaultStack>, leaked: usize) {
         let mut free = self.free();
         free.stacks.append(stacks);
         free.leaked += leaked;
     }
 
-    /// A new stack.
+    /// Makes a new stack.
     ///
     /// # Errors
-    /// The system's, in words.
+    /// The system's error message.
     pub fn make(&self) -> Result<DefaultStack, String> {
         let made = DefaultStack::new(self.bytes).or_else(|_| {
             let kept = budget().shrink(0);

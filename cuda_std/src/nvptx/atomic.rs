@@ -239,7 +239,7 @@ macro_rules! integer {
                         }
                         return value;
                     }
-                    if nanos > 0 {
+                    if backoff.first > 0 {
                         super::super::nanosleep(nanos);
                         nanos = nanos.saturating_mul(2).min(backoff.most);
                     }

@@ -1,4 +1,4 @@
-//! Builds the kernels to PTX, for the program to include.
+//! Builds the kernels to PTX, which the program includes.
 
 use std::{env, path::Path};
 

@@ -1,4 +1,4 @@
-//! Pieces that a whole block executes together, and that several kernels use.
+//! Functions that a whole block executes together, used by several kernels.
 
 mod reduce;
 mod ticket;

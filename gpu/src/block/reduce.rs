@@ -1,7 +1,7 @@
 //! Reductions of one value per thread of a block.
 //!
-//! All of them want every thread of a one-dimensional block, and give the result to thread 0 (the other
-//! threads' results mean nothing).
+//! Every thread of a one-dimensional block must call them. Thread 0 gets the result; the results of the other threads are
+//! meaningless.
 
 use cuda_std::{
     Shared, shared, thread,
@@ -10,7 +10,7 @@ use cuda_std::{
 
 use crate::reduce::Reduction;
 
-/// One step of a tree: the first `stride` threads combine their element with the one `stride` further on.
+/// Does one step of a tree: each of the first `stride` threads combines its element with the one `stride` further on.
 #[inline(always)]
 fn step<R: Reduction>(tile: Shared<R::Acc>, tid: usize, stride: usize) {
     if tid < stride {
@@ -18,8 +18,8 @@ fn step<R: Reduction>(tile: Shared<R::Acc>, tid: usize, stride: usize) {
     }
 }
 
-/// Reduces the first `2 * from` elements of `tile` to element 0 by a tree whose stride halves, starting
-/// at `from` (a power of two) and ending at `to`. Starts with a barrier and ends with one.
+/// Reduces the first `2 * from` elements of `tile` to element 0 by a tree. The stride halves from `from` (a power of two) down
+/// to `to`. The function begins and ends with a barrier.
 #[inline(always)]
 #[track_caller]
 pub fn tree<R: Reduction>(tile: Shared<R::Acc>, from: usize, to: usize) {
@@ -33,8 +33,8 @@ pub fn tree<R: Reduction>(tile: Shared<R::Acc>, from: usize, to: usize) {
     }
 }
 
-/// Reduces the first 64 elements of `tile` to element 0 by the first warp alone. The lanes synchronise
-/// between reading and writing: they do not run in lockstep.
+/// Reduces the first 64 elements of `tile` to element 0, with the first warp only. The lanes synchronize between reading and
+/// writing, because they do not run in lockstep.
 ///
 /// Every thread of the block may call it; only the first 32 do anything.
 #[inline(always)]
@@ -55,8 +55,7 @@ pub fn last_warp<R: Reduction>(tile: Shared<R::Acc>) {
     }
 }
 
-/// Reduces `BLOCK` elements of `tile` to element 0 with every step written out; `BLOCK` is a power of two
-/// from 64 to 1024.
+/// Reduces `BLOCK` elements of `tile` to element 0 with every step unrolled. `BLOCK` is a power of two from 64 to 1024.
 #[inline(always)]
 #[track_caller]
 pub fn unrolled_tree<R: Reduction, const BLOCK: usize>(tile: Shared<R::Acc>) {
@@ -89,13 +88,13 @@ pub fn reduce_warp<R: Reduction>(value: R::Acc) -> R::Acc {
     reduce_lanes::<R>(value, 32)
 }
 
-/// Reduces the values of the first `lanes` lanes of a full warp to lane 0; of all where `lanes` is no power of two.
+/// Reduces the values of the first `lanes` lanes of a full warp to lane 0, or of all lanes if `lanes` is not a power of two.
 #[inline(always)]
 #[track_caller]
 fn reduce_lanes<R: Reduction>(mut value: R::Acc, lanes: u32) -> R::Acc {
     let mut delta = 16;
     while delta > 0 {
-        // The same for all lanes.
+        // The condition is the same for all lanes.
         if delta < lanes {
             value = R::merge(value, warp::shuffle_down(FULL_MASK, value, delta));
         }
@@ -104,8 +103,8 @@ fn reduce_lanes<R: Reduction>(mut value: R::Acc, lanes: u32) -> R::Acc {
     value
 }
 
-/// Reduces one value per thread by shuffles: within each warp, then one warp over the warps' results.
-/// The block has a multiple of 32 threads. Two barriers, so that it may be called again.
+/// Reduces one value per thread by shuffles: first within each warp, then over the warps' results in one warp. The number of
+/// threads of the block must be a multiple of 32. Two barriers allow repeated calls.
 #[inline(always)]
 #[track_caller]
 pub fn reduce_shuffle<R: Reduction>(value: R::Acc) -> R::Acc {

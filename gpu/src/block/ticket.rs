@@ -1,23 +1,23 @@
-//! Which of several blocks comes last.
+//! Finds the last of several blocks.
 
 use core::sync::atomic::Ordering;
 
 use cuda_std::{GlobalMut, atomic::Scope, shared, thread};
 
-/// Takes one of the `members` tickets of element `i` for this block, and says whether it was the last one. What the
-/// blocks wrote before they took theirs, the last one sees; the element is 0 again after it.
+/// Takes one of the `members` tickets of element `i` for this block, and returns whether it was the last one. The block with
+/// the last ticket sees everything that the other blocks wrote before they took theirs. It sets the element back to 0.
 ///
-/// Every thread of a one-dimensional block calls it. Two barriers, so that it may be called again.
+/// Every thread of a one-dimensional block must call it. Two barriers allow repeated calls.
 #[inline(always)]
 #[track_caller]
 pub fn is_last(tickets: GlobalMut<u32>, i: usize, members: u32) -> bool {
     let last = shared![u32; 1];
-    // What the other threads wrote is thread 0's to release after this.
+    // Thread 0 releases what the other threads wrote before this barrier.
     thread::sync_threads();
     if thread::thread_idx_x() == 0 {
         let came = tickets.atomic_add_with(i, 1, Ordering::AcqRel, Scope::Device) + 1;
         if came == members {
-            // Not ordered behind the other blocks' tickets, so as atomic as those.
+            // No order with the other blocks' tickets is needed, but the store must be atomic like those.
             tickets.atomic_store(i, 0, Ordering::Relaxed, Scope::Device);
         }
         last.set(0, u32::from(came == members));

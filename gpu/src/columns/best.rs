@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! block (tile t of columns, part p of the rows):
-//!     each lane owns 16 bytes of neighbouring columns; L neighbouring lanes cover the tile, 512 / L rows at a time
+//!     each lane owns 16 bytes of neighboring columns; L neighboring lanes cover the tile, 512 / L rows at a time
 //!     for each of the thread's rows, UNROLL rows at a time:
-//!         load all, then add element k of each chunk to part[k]      (no lane shares a column with its neighbours)
+//!         load all, then add element k of each chunk to part[k]      (no lane shares a column with its neighbors)
 //!     combine the parts of a column over the block's rows, through shared memory
 //!     while more than one block is left for tile t:                  (a tree of blocks, `group` children per node)
 //!         store the totals; take a ticket of the node
@@ -13,9 +13,9 @@
 //!     store the results
 //! ```
 //!
-//! Rows are read along memory, so that the loads of a warp coalesce; a thread per column would read 4 bytes at a time and
-//! leave most of the device idle where the matrix is narrow. The tree keeps the last block's work short: with one level
-//! it would read the totals of every block alone.
+//! Rows are read along memory, so that the loads of a warp coalesce. A thread per column would read 4 bytes at a time and leave
+//! most of the device idle for a narrow matrix. The tree keeps the last block's work short: with one level, the last block
+//! alone would read the totals of every block.
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
@@ -28,24 +28,24 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Elements of 16 bytes, at most.
+/// The maximum number of elements in 16 bytes.
 const MOST_LANES: usize = 16;
 
 /// Reduces each column of a matrix of rows of `period` elements, which starts at element `head` of `input`.
 ///
-/// A lane owns 16 bytes of neighbouring columns, and `L = 2^lanes_log2` neighbouring lanes take a row of the
-/// block's tile of columns. The `512 / L` rows of lanes of a block take rows in turn, of which a thread loads
-/// several before it uses the first; then their parts meet in shared memory. The blocks of a tile each take
-/// `rows_per_block` neighbouring rows: each leaves its totals and takes a ticket, the last of a
-/// [`Policy::group`] combines those of all of it, and so on until one block is left. All threads of a
-/// block have a part in every fold: `512 / columns` of them share a column, and a tree in shared memory combines
-/// what they have. The order is the same whoever came last, so the result is as well.
+/// A lane owns 16 bytes of neighboring columns, and `L = 2^lanes_log2` neighboring lanes take a row of the block's tile of
+/// columns. A block has `512 / L` such groups of lanes, which take rows in turn. A thread loads several rows before it uses the
+/// first. The parts of a column are then combined in shared memory. Each block of a tile takes `rows_per_block` neighboring
+/// rows, stores its totals and takes a ticket. The last block of a [`Policy::group`] combines the totals of the group, and so
+/// on until one block is left. All threads of a block take part in every fold: `512 / columns` of them share a column, and a
+/// tree in shared memory combines their totals. The order of combination does not depend on which block comes last, and neither
+/// does the result.
 ///
-/// Where `output` has elements the results go there, for `height` elements per column; else the totals of
-/// the period's columns go to `folded`.
+/// If `output` has elements, the results go there, for `height` elements per column. Otherwise the totals of the period's
+/// columns go to `folded`.
 ///
-/// Launch: one block of 512 threads per tile of `16 * L` bytes and per `rows_per_block` rows, tiles fastest;
-/// dynamic shared memory of 512 totals, and behind it of 512 parts per element of 16 bytes. Reads every element once.
+/// Launch: one block of 512 threads per tile of `16 * L` bytes and per `rows_per_block` rows, tiles fastest; dynamic shared
+/// memory of 512 totals, followed by 512 parts for each element of a 16-byte load. Reads every element once.
 ///
 /// Determinism: the same input, alignment, tiles and grid give the same bits.
 ///
@@ -60,7 +60,7 @@ const MOST_LANES: usize = 16;
     instances = with_axis_reductions,
     tuned(sum_u8 as u8: 0..10, sum_f32 as f32: 0..10)
 )]
-// A launch passes each of them; a struct would have to be described to the host as well.
+// A launch passes each of them. The host would need a description of a struct.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn columns_best<A: Along, const ROW: usize>(
     input: Global<A::In>,
@@ -90,7 +90,7 @@ pub unsafe fn columns_best<A: Along, const ROW: usize>(
     });
 }
 
-/// What a launch passes to a block: the parameters of [`columns_best`].
+/// The arguments of a launch: the parameters of [`columns_best`].
 #[allow(missing_docs)]
 pub struct Arguments<A: Along> {
     pub input: Global<A::In>,
@@ -106,7 +106,7 @@ pub struct Arguments<A: Along> {
     pub height: usize,
 }
 
-/// The body of [`columns_best`], made by the policy row `N`.
+/// The body of [`columns_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn by_tiles<A: Along, N: Tuned<Policy>>(arguments: Arguments<A>) {
@@ -143,7 +143,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     let mut index = (thread::block_idx_x() / tiles) as usize;
     let mut count = (thread::grid_dim_x() / tiles) as usize;
     let tiles = tiles as usize;
-    // SAFETY: the launch gives this many bytes, and nothing else uses them.
+    // SAFETY: the launch provides this many bytes of dynamic shared memory, and nothing else uses them.
     let mut memory = unsafe { DynamicShared::new() };
     let meeting: Shared<A::Acc> = memory.carve(BEST_BLOCK);
     let shared: Shared<A::Part> = memory.carve(lanes * BEST_BLOCK);
@@ -160,14 +160,14 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     };
     for k in 0..MOST_LANES {
         if k < lanes {
-            // Neighbouring lanes take neighbouring banks.
+            // Neighboring lanes use neighboring banks.
             shared.set(k * BEST_BLOCK + tid, parts[k]);
         }
     }
     thread::sync_threads();
 
-    // A column's parts are those of one element of 16 bytes in every `row_lanes`th thread: this many threads, some
-    // of them in one column, take the parts of one such element, `lanes` each.
+    // The parts of a column come from one element of the 16-byte loads of every `row_lanes`-th thread. This many threads, some
+    // of them for the same column, take the parts of one such element, `lanes` each.
     let sharing = BEST_BLOCK / lanes;
     let (k, first) = (tid / sharing, tid % sharing);
     let mut total = A::IDENTITY;
@@ -177,8 +177,8 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
             total = A::combine(total, A::total(part));
         }
     }
-    // Each thread of the first ones has a column of the tile wherever a fold is complete: those of one element of 16
-    // bytes are neighbours.
+    // After each fold, each of the first threads holds one column of the tile. Neighboring threads hold the columns of the same
+    // element of the 16-byte loads.
     let mine = tid < columns;
     let place = (first >> lanes_log2) * columns + k * row_lanes + (first & (row_lanes - 1));
     total = meet::<A>(meeting, columns, place, total);
@@ -186,7 +186,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     let group = const { N::POLICY }.group(columns);
     let (mut totals_base, mut tickets_base) = (0, 0);
     while count > 1 {
-        // The totals of a level, of each tile, lie together.
+        // The totals of a level are contiguous for each tile.
         let base = (totals_base * tiles + tile * count) * columns;
         if mine {
             totals.set(base + index * columns + tid, total);
@@ -197,7 +197,7 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
         if !block::is_last(tickets, ticket, members as u32) {
             return;
         }
-        // All loads before the first is used: each takes as long as the cache's latency.
+        // All loads are issued before the first is used: each takes the cache's full latency.
         let (start, len) = (base + first * columns + tid, members * columns);
         let loaded: [A::Acc; MEMBERS] = core::array::from_fn(|round| {
             if round * BEST_BLOCK + tid < len {
@@ -227,14 +227,14 @@ fn by_members<A: Along, N: Tuned<Policy>, const MEMBERS: usize>(arguments: Argum
     }
 }
 
-/// Combines what the threads of a block have of each of `columns` columns: a thread's `place` in `meeting` is its
-/// column, and a multiple of `columns` on. Gives column `i` to thread `i`.
+/// Combines the values of the block's threads for each of `columns` columns. A thread's `place` in `meeting` is its column plus
+/// a multiple of `columns`. Thread `i` gets the result of column `i`.
 #[inline(always)]
 #[track_caller]
 fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: A::Acc) -> A::Acc {
     let tid = thread::thread_idx_x() as usize;
     if columns == BEST_BLOCK {
-        // It has them already.
+        // The thread already has the values.
         return total;
     }
     meeting.set(place, total);
@@ -242,8 +242,8 @@ fn meet<A: Along>(meeting: Shared<A::Acc>, columns: usize, place: usize, total: 
     meeting.get(tid)
 }
 
-/// The parts of the columns from `column` on, over every row from `row` to `end` that is a multiple of `apart` further: by
-/// `UNROLL` rows at once, of which `REST`, one less, may be left over.
+/// Returns the parts of the columns from `column` on, over every `apart`-th row from `row` to `end`: `UNROLL` rows at a time,
+/// of which `REST`, one less, may be left over.
 #[inline(always)]
 #[track_caller]
 fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize>(
@@ -284,7 +284,7 @@ fn accumulate<A: Along, N: Tuned<Policy>, const UNROLL: usize, const REST: usize
             };
         }
     }
-    // What is left is in flight at once as well.
+    // The remaining loads are in flight together as well.
     let rest: [Option<Wide<A::In>>; REST] = core::array::from_fn(|round| {
         (row + round * apart < end).then(|| input.get_wide_streaming(i + round * step))
     });

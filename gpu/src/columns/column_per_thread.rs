@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Reduces each column of a `height` x `width` row-major matrix by one thread, one element at a time.
-/// Neighbouring threads read neighbouring elements: 32 bytes per warp and load where elements are bytes.
+/// Neighboring threads read neighboring elements: 32 bytes per warp and load where elements are bytes.
 ///
 /// Launch: `ceil(width / 256)` blocks of 256 threads; no shared memory. Reads every element once, writes
 /// one result per column.

@@ -1,4 +1,4 @@
-//! The last pass of `best`: from the columns of its period to those of the matrix.
+//! The last pass of `best`: folds the period's columns onto those of the matrix.
 
 use cuda_std::{prelude::*, shared::DynamicShared};
 
@@ -8,7 +8,7 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Combines, for each column, the totals of the period's columns that belong to it, and the elements of the
+/// Combines, for each column of the matrix, the totals of the period's columns that belong to it, and the elements of the
 /// matrix before element `head` and from element `tail` on.
 ///
 /// Launch: `ceil(width / 32)` blocks of 32 x 16 threads; dynamic shared memory of 512 totals. Reads the
@@ -30,7 +30,7 @@ pub unsafe fn columns_fold<A: Along>(
     width: usize,
     height: usize,
 ) {
-    // SAFETY: the launch gives this many bytes, and nothing else uses them.
+    // SAFETY: the launch provides this many bytes of dynamic shared memory, and nothing else uses them.
     let shared: Shared<A::Acc> = unsafe { DynamicShared::new() }.carve(FOLD_COLUMNS * FOLD_ROWS);
     let (x, y) = (
         thread::thread_idx_x() as usize,
@@ -39,7 +39,7 @@ pub unsafe fn columns_fold<A: Along>(
     let column = thread::block_idx_x() as usize * FOLD_COLUMNS + x;
     let mut total = A::IDENTITY;
     if column < width {
-        // The first one from `start` on that is of this column, and every 16th from this thread's on.
+        // Returns this thread's first index from `start` on that belongs to the column; the next one is `step` further on.
         let first = |start: usize| {
             let past = start % width;
             let ahead = if past > column {

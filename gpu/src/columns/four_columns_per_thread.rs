@@ -8,10 +8,10 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Reduces four neighbouring columns of a `height` x `width` row-major matrix per thread. Where rows are
-/// aligned to four elements, one load brings the four of a row: 4 bytes of `u8`, split by shift and mask,
-/// 8 of `u16`, 16 of four-byte elements; two loads those of `f64`. Else, and for the columns behind the last
-/// four, every element has a load of its own.
+/// Reduces four neighboring columns of a `height` x `width` row-major matrix per thread. Where rows are aligned to four
+/// elements, one load brings the four elements of a row: 4 bytes of `u8`, split by shift and mask, 8 bytes of `u16`, 16 bytes
+/// of four-byte elements; `f64` takes two loads. Otherwise, and for the columns after the last four, every element has its own
+/// load.
 ///
 /// Launch: `ceil(width / 256)` blocks of 64 threads; no shared memory. Reads every element once, writes
 /// one result per column.
@@ -71,7 +71,7 @@ pub unsafe fn columns_four_columns_per_thread<A: Along>(
     }
 }
 
-/// The four elements from `i` on, by as few loads as bring them.
+/// Returns the four elements from `i` on, with the fewest loads possible.
 #[inline(always)]
 #[track_caller]
 fn load_four<T: Copy>(input: Global<T>, i: usize) -> [T; 4] {

@@ -6,13 +6,13 @@
 //! | `four_columns_per_thread` | one load of four neighbouring columns, split into four sums |
 //! | `best` | 16 bytes of columns per lane, rows split over warps and blocks, one launch |
 //!
-//! Sum, mean, least and greatest element, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) says in which
-//! types. Every element is read once: `height * width * size` bytes. The order in which elements are
-//! combined depends on the variant, the shape, the alignment and the number of multiprocessors, and on
-//! nothing else: the same input on the same card gives the same bits.
+//! The reductions are sum, mean, minimum and maximum, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) lists the types of
+//! accumulators and results. Every element is read once: `height * width * size` bytes. The order in which elements are
+//! combined depends on the variant, the shape, the alignment and the number of multiprocessors, and on nothing else: the same
+//! input on the same card gives the same bits.
 //!
-//! `four_columns_per_thread` is the slower of the first two where memory answers late: it has a fourth of the
-//! threads, so a fourth as many loads are under way, and each waits as long.
+//! `four_columns_per_thread` is the slower of the first two where memory latency is the limit: it has a fourth of the threads,
+//! so a fourth of the loads are in flight, and each takes as long.
 
 mod best;
 mod column_per_thread;
@@ -61,19 +61,19 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
-        /// Those of every variant but `best`, in the catalogue's order.
+        /// The kernels of every variant except `best`, in the catalogue's order.
         const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1];
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<ColumnsBest<Self>>;
-        /// The last pass of `best`.
+        /// The kernel of the last pass of `best`.
         const FOLD: EntryOf<ColumnsFold<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
                 const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1] = [
                     Entry::of::<ColumnsColumnPerThread<$along>>(),

@@ -9,8 +9,8 @@ use super::{
     window::{block_origin, sum, window_start},
 };
 
-/// Convolves each row of `width` elements of `input` with `mask`, one thread per output: it reads its
-/// window and the mask from global memory, and asks of every element whether it lies within the row.
+/// Convolves each row of `width` elements of `input` with `mask`, one thread per output. The thread reads its window and the
+/// mask from global memory, and tests for every element whether it is within the row.
 ///
 /// Launch: one block of 256 threads per 256 outputs of a row, along x and row by row; no shared memory.
 /// Loads two elements per output and weight, nearly all of them from a cache. Sums in the order of the

@@ -9,9 +9,8 @@ use super::{
     window::{block_origin, sum, window_start},
 };
 
-/// Convolves each row of `width` elements of `input` with the mask in constant memory, one thread per
-/// output: all lanes of a warp want the same weight at the same time, which the constant cache gives them
-/// at once.
+/// Convolves each row of `width` elements of `input` with the mask in constant memory, one thread per output. All lanes of a
+/// warp need the same weight at the same time, which the constant cache broadcasts.
 ///
 /// Launch: one block of 256 threads per 256 outputs of a row, along x and row by row; no shared memory.
 /// Loads an element per output and weight, nearly all of them from a cache. Sums in the order of the

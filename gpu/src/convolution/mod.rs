@@ -1,5 +1,4 @@
-//! One-dimensional convolution: `output[i]` is the sum of `mask[j] * input[i - width / 2 + j]` over the
-//! mask's weights, of which there are `width`.
+//! One-dimensional convolution: `output[i]` is the sum of `mask[j] * input[i - width / 2 + j]` over the mask's `width` weights.
 //!
 //! | variant | idea |
 //! | --- | --- |
@@ -8,23 +7,22 @@
 //! | `tiled` | the input's part with its halo in shared memory |
 //! | `best` | twenty outputs per thread, whose window moves through registers |
 //!
-//! The mask is not flipped (it is a correlation), and may have any width from 1 up, even ones too and wider
-//! than the input. What lies outside is zero, the nearest element, or the elements from the other end on:
-//! see [`Boundary`]. An input may be a matrix, each of whose rows is convolved on its own.
+//! The mask is not flipped (it is a correlation). It may have any width from 1 up, including even widths and widths larger than
+//! the input. Values outside of the input are zero, the nearest element, or the elements from the other end on: see
+//! [`Boundary`]. The input may be a matrix, each row of which is convolved separately.
 //!
-//! Elements are `u8`, `f32` and `f64`, the mask's weights `f32` for the first two and else `f64`. Sums are
-//! of the weights' type, start at 0 and go through the window in order, each weight by one fused
-//! multiply-add, also where it meets a zero outside. So every variant gives the same bits on every device
-//! (but for the payload of a NaN). For `u8` the sum is rounded to the nearest integer, of two to the even
-//! one, and limited to 0 to 255; NaN gives 0.
+//! Elements are `u8`, `f32` and `f64`. The mask's weights are `f32` for the first two and `f64` for the last. Sums are of the
+//! weights' type, start at 0 and go through the window in order, each weight by one fused multiply-add, also where it meets a
+//! zero outside. So every variant gives the same bits on every device (except for the payload of a NaN). For `u8` the sum is
+//! rounded to the nearest integer, ties to even, and limited to 0 to 255; NaN gives 0.
 //!
-//! For short masks `tiled` is no faster than `basic`: the first-level cache holds the neighbours too, and needs no
+//! For short masks `tiled` is no faster than `basic`: the first-level cache holds the neighbors too, and needs no
 //! barrier.
 //!
 //! Every element is read once and written once: `2 * n * size` bytes, and `2 * n * width` operations.
 //!
-//! Blocks form a one-dimensional grid, row by row, so that no number of rows meets the limit of 65535
-//! blocks that the grid has along y.
+//! Blocks form a one-dimensional grid, row by row, so that the number of rows is not limited to the 65535 blocks that a grid
+//! has along y.
 
 mod basic;
 mod best;
@@ -79,25 +77,25 @@ mod launch {
     /// The kernels of an element type.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Sample {
-        /// Elements that take 16 bytes when they are as wide as a sum.
+        /// The number of elements that take 16 bytes when they are as wide as a sum.
         const CHUNK: usize;
-        /// `basic`.
+        /// The kernel of `basic`.
         const BASIC: EntryOf<ConvolutionBasic<Self>>;
-        /// `constant_mask`.
+        /// The kernel of `constant_mask`.
         const CONSTANT_MASK: EntryOf<ConvolutionTiled<Self>>;
-        /// `tiled`.
+        /// The kernel of `tiled`.
         const TILED: EntryOf<ConvolutionTiled<Self>>;
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<ConvolutionBest<Self, 1, 1>>;
-        /// `best`'s for a mask that is not in constant memory.
+        /// The kernel of `best` for a mask that is not in constant memory.
         const LONG: EntryOf<ConvolutionBasic<Self>>;
     }
 
     macro_rules! kernels {
         ($($ty:ident: $chunk:literal;)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const CHUNK: usize = $chunk;
                 const BASIC: EntryOf<ConvolutionBasic<Self>> = Entry::of::<ConvolutionBasic<$ty>>();

@@ -5,18 +5,18 @@ use cuda_std::{GpuFloat, Plain, constant, constant::Constant};
 use super::policy::MOST_CONSTANTS;
 
 constant! {
-    /// A mask of `f32`.
+    /// The table of a mask of `f32`.
     pub static CONVOLUTION_MASK_F32: [f32; MOST_CONSTANTS];
-    /// A mask of `f64`.
+    /// The table of a mask of `f64`.
     pub static CONVOLUTION_MASK_F64: [f64; MOST_CONSTANTS];
 }
 
-/// A type of masks and of the sums that they make.
+/// The type of a mask and of its sums.
 pub trait Weight: GpuFloat + 'static {
-    /// Where a sum starts.
+    /// The value at which a sum starts.
     const ZERO: Self;
 
-    /// The table of masks of this type in constant memory.
+    /// Returns the table of masks of this type in constant memory.
     fn table() -> &'static Constant<Self, MOST_CONSTANTS>;
 }
 
@@ -41,13 +41,13 @@ weights! {
 pub trait Sample: Plain {
     /// The type of the mask and the sum.
     type Sum: Weight;
-    /// The element that lies outside with [`Boundary::Zero`](super::Boundary::Zero).
+    /// The element outside of the input for [`Boundary::Zero`](super::Boundary::Zero).
     const ZERO: Self;
 
-    /// The value as it enters the sum; exact.
+    /// Returns the value as it enters the sum. The conversion is exact.
     fn widen(self) -> Self::Sum;
 
-    /// The output that a sum comes to.
+    /// Returns the output for a sum.
     fn narrow(sum: Self::Sum) -> Self;
 }
 
@@ -80,15 +80,15 @@ impl Sample for u8 {
         f32::from(self)
     }
 
-    /// The nearest integer, of two the even one, and no further than 0 and 255; 0 for NaN.
+    /// Returns the nearest integer, ties to even, limited to 0 to 255. NaN gives 0.
     #[inline(always)]
     // `clamp` keeps a NaN; the maximum of a NaN and 0 is 0.
     #[allow(clippy::manual_clamp)]
     fn narrow(sum: f32) -> u8 {
-        // From 2^23 on neighbouring `f32`s are 1 apart, so the addition rounds to an integer. Its low bits
-        // hold that integer, but `ptxas` 13.0 converts an `f32` whose low byte is stored (F2IP).
+        // From 2^23 on adjacent `f32`s are 1 apart, so the addition rounds to an integer. Its low bits hold that integer, but
+        // `ptxas` 13.0 converts an `f32` whose low byte is stored (F2IP).
         let rounded = (sum.max(0.0).min(255.0) + 8_388_608.0) - 8_388_608.0;
-        // SAFETY: an integer from 0 to 255.
+        // SAFETY: the value is an integer from 0 to 255.
         unsafe { rounded.to_int_unchecked::<u32>() as u8 }
     }
 }

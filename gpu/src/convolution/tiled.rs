@@ -9,10 +9,9 @@ use super::{
     window::{block_origin, sum, window_start},
 };
 
-/// Convolves each row of `width` elements of `input` with the mask in constant memory. A block brings
-/// what its windows cover into shared memory: its own 256 elements, and a halo of half a mask on either
-/// side, with what lies outside of the row in its place. So every element is read about once, and the loop
-/// over the window asks no questions.
+/// Convolves each row of `width` elements of `input` with the mask in constant memory. A block copies the input of its windows
+/// to shared memory: its own 256 elements, and a halo of half a mask on either side, with the values outside of the row filled
+/// in. So every element is read about once, and the loop over the window has no conditions.
 ///
 /// Launch: one block of 256 threads per 256 outputs of a row, along x and row by row; dynamic shared memory
 /// of `255 + mask_width` elements. Reads `255 + mask_width` elements per 256 outputs. Sums in the order of
@@ -38,7 +37,7 @@ pub unsafe fn convolution_tiled<T: Sample>(
         boundary,
     };
     let tid = thread::thread_idx_x() as usize;
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let tile: Shared<T> = unsafe { DynamicShared::new() }.carve(RUNG_BLOCK - 1 + mask_width);
     let left = window_start(first, mask_width);
     let mut i = tid;

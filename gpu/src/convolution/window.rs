@@ -1,14 +1,14 @@
-//! What the rungs share: where a block is, and the sum over a window.
+//! The parts that the rungs share: the origin of a block, and the sum over a window.
 
 use cuda_std::thread;
 
 use super::sample::Weight;
 
-/// The row of this block, counted from the top, and its first output there. Blocks take `span` neighbouring
-/// outputs each and are numbered along the rows, which are `width` long.
+/// Returns the row of this block, counted from the top, and its first output in that row. Each block takes `span` neighboring
+/// outputs. Blocks are numbered along the rows, which are `width` long.
 #[inline(always)]
 pub fn block_origin(width: usize, span: usize) -> (usize, usize) {
-    // One row has the only grid whose last block starts before its end: no division.
+    // Only a grid for one row has its last block start before the row's end; it needs no division.
     let last = thread::grid_dim_x() - 1;
     if last as usize * span < width {
         return (0, thread::block_idx_x() as usize * span);
@@ -18,14 +18,14 @@ pub fn block_origin(width: usize, span: usize) -> (usize, usize) {
     ((block / across) as usize, (block % across) as usize * span)
 }
 
-/// The column where the window of output `column` starts.
+/// Returns the column where the window of output `column` starts.
 #[inline(always)]
 pub fn window_start(column: usize, mask_width: usize) -> isize {
     column as isize - (mask_width / 2) as isize
 }
 
-/// The sum of `weight(j) * value(j)` for `j` from 0 to `width`, in this order, each product and sum rounded
-/// once together.
+/// Returns the sum of `weight(j) * value(j)` for `j` from 0 to `width`, in this order, with one rounding for each product and
+/// addition together.
 #[inline(always)]
 #[track_caller]
 pub fn sum<W: Weight>(width: usize, weight: impl Fn(usize) -> W, value: impl Fn(usize) -> W) -> W {

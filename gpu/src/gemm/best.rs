@@ -11,8 +11,8 @@
 //!     C = alpha * sums + beta * C
 //! ```
 //!
-//! An outer product of 8 + 8 values makes 64 fused multiply-adds, so that the loads from shared memory take a small part of the
-//! instructions: the multiply-adds are the limit. Each sum takes its products in the order of k, one fused multiply-add
+//! An outer product of 8 + 8 values makes 64 fused multiply-adds, so the loads from shared memory are a small part of the
+//! instructions, and the multiply-adds are the limit. Each sum takes its products in the order of k, one fused multiply-add
 //! each, so that every variant gives the same bits.
 
 use cuda_std::prelude::*;
@@ -27,15 +27,15 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Warps of a block down its tile of C; in a large tile there are as many beside them.
+/// The number of warps of a block down its tile of C. In a large tile as many warps lie beside them.
 const WARPS_DOWN: usize = 4;
-/// Lanes of a warp down and across its part of the tile.
+/// The lanes of a warp, down and across its part of the tile.
 const LANES: [usize; 2] = [4, 8];
-/// The steps along k that there are kernels for.
+/// The steps along k for which there are kernels.
 const STEPS: [usize; 2] = [BEST_STEP, 2 * BEST_STEP];
 
-/// [`product_by`] with tiles of a size and a step, in shared memory of their own. A macro, as such an array's length takes
-/// no generic numbers.
+/// Calls [`product_by`] with shared memory for tiles of a size and a step. It is a macro because the length of such an array
+/// cannot be computed from generic arguments.
 macro_rules! product_by {
     ($size:ident, $step:expr; $($argument:ident),*) => {{
         let tiles = [
@@ -55,28 +55,26 @@ macro_rules! product_by {
     }};
 }
 
-/// `C = alpha * op(A) * op(B) + beta * C` in `f32`: a thread computes 8 x 8 elements of C, which stay in
-/// registers. While a block multiplies one tile of op(A) and op(B) in shared memory, the next is on its way
-/// through registers into the other buffer; there is one barrier per tile, which goes 8 along k.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` in `f32`. A thread computes 8 x 8 elements of C, which stay in registers.
+/// While a block multiplies one tile of op(A) and op(B) in shared memory, the next tile is loaded through registers into the
+/// other buffer. There is one barrier per tile, which covers 8 along k.
 ///
-/// A thread's elements come in groups of 16 bytes that are as far apart as all lanes' groups take, so that
-/// what the lanes of a warp read from shared memory at once are neighbours, 16 bytes each. Neighbouring
-/// lanes read the same of B and lanes two apart the same of A, which lets the two halves of a half-warp
-/// be served together.
+/// A thread's elements come in groups of 16 bytes, whose distance is the size of all lanes' groups together, so that the lanes
+/// of a warp read adjacent 16-byte groups of shared memory at once. Neighboring lanes read the same group of B, and lanes two
+/// apart the same group of A, so the two halves of a half-warp are served together.
 ///
-/// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes; what is left
-/// along k, a band at the matrix's edge and one that is not aligned are loaded by elements, with noughts in
-/// place of what is outside.
+/// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes. The remainder along k, a band at the
+/// matrix's edge and a band that is not aligned are loaded by elements, with zeros for elements outside.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// that are adjacent along k are adjacent in memory.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `A_ALONG_K` and `B_ALONG_K` say
-/// whether neighbours along k are neighbours in memory.
-/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements.
-/// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused
-/// multiply-adds, in the order of k; the same bits on every device.
+/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements. Reads `m * n * k /
+/// 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on
+/// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`. The
-/// strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` say so, else those across it are.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`. The strides along k are 1 where
+/// `A_ALONG_K` and `B_ALONG_K` are true; otherwise the strides across k are 1.
 #[kernel(
     launch_bounds(BEST_BLOCK[LARGE] as u32, numbers::<Policy, f32>(ROW).resident),
     instances(
@@ -123,9 +121,9 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
 }
 
-/// [`gemm_best`] for products of few tiles: a thread computes 4 x 8 elements, and there is a block of 128 threads per
-/// 64 x 64 tile of C, so that four times as many multiprocessors have a part in it; static shared memory of 4 x 68
-/// elements for each that a tile goes along k. Reads `m * n * k / 32` elements.
+/// [`gemm_best`] for products of few tiles. A thread computes 4 x 8 elements, with a block of 128 threads per 64 x 64 tile of
+/// C, so that four times as many multiprocessors take part. The static shared memory is 4 x 68 elements for each step of a tile
+/// along k. Reads `m * n * k / 32` elements.
 ///
 /// # Safety
 /// As for [`gemm_best`].
@@ -183,7 +181,7 @@ pub unsafe fn gemm_best_small_double<
     );
 }
 
-/// The body of [`gemm_best`], made by the policy row `N`: computes this block's tile of C.
+/// The body of [`gemm_best`], with the values of the policy row `N`: computes this block's tile of C.
 #[inline(always)]
 #[track_caller]
 fn product<
@@ -209,7 +207,7 @@ fn product<
     }
 }
 
-/// The body of [`gemm_best_small`], made by the policy row `N`.
+/// The body of [`gemm_best_small`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn product_of_small_tiles<
@@ -356,7 +354,7 @@ fn accumulate_whole<
     let mut left = tiles;
     while left > 0 {
         left -= 1;
-        // Behind the last tile there is none: it is loaded once more, and not used.
+        // After the last tile there is no next one: the last is loaded again and not used.
         if left > 0 {
             (from_a, from_b) = (from_a.skip(a.step()), from_b.skip(b.step()));
         }
@@ -377,7 +375,7 @@ fn accumulate_whole<
     }
 }
 
-/// Adds the products from `k` to `end`, wherever the bands and the last tile end.
+/// Adds the products from `k` to `end`, for bands and tiles that may end early.
 #[inline(always)]
 #[track_caller]
 fn accumulate_rest<
@@ -419,7 +417,7 @@ fn accumulate_rest<
     }
 }
 
-/// Adds the products of a column of A's tile and a row of B's.
+/// Adds the products of a column of A's tile and a row of B's tile.
 #[inline(always)]
 fn multiply<T: Real, const ROWS: usize>(
     sums: &mut [[T; PER_THREAD]; ROWS],

@@ -1,4 +1,4 @@
-//! Matrix product: `C = alpha * op(A) * op(B) + beta * C`, `op` being nothing or the transpose.
+//! Matrix product: `C = alpha * op(A) * op(B) + beta * C`, where `op` is the identity or the transpose.
 //!
 //! | variant | idea |
 //! | --- | --- |
@@ -6,13 +6,12 @@
 //! | `tiled` | square tiles of A and B through shared memory |
 //! | `best` | register blocks: many elements of C per thread, the next tile on its way; small tiles where large ones would be few |
 //!
-//! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`; all are row-major, each with a leading dimension
-//! of its own. The work is `m * n * k` fused multiply-adds.
+//! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
+//! `m * n * k` fused multiply-adds.
 //!
-//! Every variant adds an element's products in the order of `k`, from 0, each product and sum rounded once
-//! together. So all of them give the same bits, on every device: for element (i, j)
-//! `s = fma(a[i][k], b[k][j], s)` for every k, then `alpha * s`, or `fma(alpha, s, beta * c)` unless
-//! `beta` is 0. With `beta` 0, C is not read.
+//! Every variant adds an element's products in the order of `k`, from 0, with one rounding for each product and addition
+//! together. So all variants give the same bits on every device: for element (i, j) `s = fma(a[i][k], b[k][j], s)` for every k,
+//! then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is 0, C is not read.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
@@ -68,22 +67,22 @@ mod launch {
     /// An element type, with its kernels.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Real + ByValue {
-        /// The kernels in the catalogue's order, by whether A and whether B is transposed.
+        /// The kernels in the catalogue's order, indexed by whether A is transposed and whether B is.
         const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()];
-        /// Those of `best` for small tiles.
+        /// The kernels of `best` for small tiles.
         const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2];
     }
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident, $small:ident;)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()] = [
                     [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
                     [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                    // A lies along k as it is, B when it is transposed.
+                    // A lies along k as it is, B if it is transposed.
                     [
                         [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
                         [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],

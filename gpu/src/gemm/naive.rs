@@ -7,16 +7,16 @@ use super::{
     problem::*,
 };
 
-/// `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C: a thread reads a row of op(A) and a
-/// column of op(B) from global memory, and the caches are all that it shares with the others.
+/// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A thread reads a row of op(A) and a column of
+/// op(B) from global memory, and shares only the caches with the others.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
-/// Launch: one block of 32 x 8 threads per 8 x 32 tile of C; no shared memory.
-/// Reads `2 * m * n * k` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused
-/// multiply-adds, in the order of k; the same bits on every device.
+///
+/// Launch: one block of 32 x 8 threads per 8 x 32 tile of C; no shared memory. Reads `2 * m * n * k` elements, and C unless
+/// `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
 #[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64))]
 pub unsafe fn gemm_naive<T: Real>(
     a: Global<T>,

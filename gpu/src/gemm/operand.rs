@@ -1,40 +1,39 @@
-//! `best`'s way of an operand: from global memory through registers into shared memory, and from there
-//! into the registers that the products are taken from.
+//! The path of an operand of `best`: from global memory through registers to shared memory, and from there to the registers
+//! that the products use.
 
 use cuda_std::prelude::*;
 
 use super::problem::Real;
 use crate::unrolled::unrolled;
 
-/// From a row of a tile in shared memory to the next: longer than the tile is wide, so that the lanes of a
-/// warp that store chunks which lie along k meet no bank twice; a row's start stays a multiple of 16 bytes.
+/// Returns the distance between rows of a tile in shared memory. It is larger than the tile's width, so that lanes of a warp
+/// that store chunks along k use different banks. A row's start stays a multiple of 16 bytes.
 const fn pitch(tile: usize) -> usize {
     tile + 4
 }
-/// Room for an operand's two tiles of so many rows or columns that go so far along k.
+/// Returns the elements that an operand's two tiles take, each of `tile` rows or columns and `step` along k.
 pub(super) const fn tiles_len(tile: usize, step: usize) -> usize {
     2 * step * pitch(tile)
 }
-/// Most chunks of a tile per thread: as many as [`unrolled!`] writes out. Those that a tile has not are never touched, and take
-/// no registers.
+/// The maximum number of chunks of a tile per thread: as many as [`unrolled!`] unrolls. Chunks that a tile does not have are
+/// never touched, and take no registers.
 const MOST_STAGED: usize = 8;
 
-/// Whether the rows of a matrix begin at multiples of 16 bytes.
+/// Returns whether the rows of a matrix begin at multiples of 16 bytes.
 #[inline(always)]
 pub(super) fn is_aligned<T>(first: *const T, ld: usize) -> bool {
     (first.addr() | (ld * size_of::<T>())).is_multiple_of(16)
 }
 
-/// A thread's share of a tile on its way: chunks of 16 bytes.
+/// A thread's part of a tile in registers: chunks of 16 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Staged<T, const CHUNK: usize>([[T; CHUNK]; MOST_STAGED]);
 
-/// One of the two operands, as a block sees it: a band of `TILE` rows of op(A), or columns of
-/// op(B), that goes along k, for a block of `BLOCK` threads. In shared memory it lies with k as the row, so that what a thread
-/// multiplies at one k is contiguous.
+/// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k. In
+/// shared memory k is the row, so that the elements that a thread multiplies at one k are contiguous.
 ///
-/// `ALONG_K` says which way it lies in global memory: with elements of neighbouring k as neighbours, or
-/// with elements of the band's neighbouring rows (of A; columns of B) as neighbours.
+/// `ALONG_K` gives the layout in global memory: whether adjacent elements have adjacent k, or belong to adjacent rows of the
+/// band (of A; columns of B).
 #[derive(Clone, Copy)]
 pub(super) struct Operand<
     T,
@@ -45,9 +44,9 @@ pub(super) struct Operand<
     const ALONG_K: bool,
 > {
     view: Global<T>,
-    /// Leading dimension.
+    /// The leading dimension.
     ld: usize,
-    /// The band's first row (of A; column of B) and how many there are in the whole matrix.
+    /// The band's first row (of A; column of B), and the number of rows of the whole matrix.
     first: usize,
     end: usize,
     /// The length along k.
@@ -55,7 +54,7 @@ pub(super) struct Operand<
     tiles: Shared<T>,
     /// The first element that this thread multiplies, within the band.
     own: usize,
-    /// From a chunk of elements that this thread multiplies to the next.
+    /// The distance between the chunks that this thread multiplies.
     own_stride: usize,
 }
 
@@ -68,14 +67,14 @@ impl<
     const ALONG_K: bool,
 > Operand<T, STEP, CHUNK, TILE, BLOCK, ALONG_K>
 {
-    /// From a row of a tile to the next.
+    /// The distance between rows of a tile.
     const PITCH: usize = pitch(TILE);
-    /// Room for a tile.
+    /// The elements that a tile takes in shared memory.
     const ROOM: usize = STEP * Self::PITCH;
-    /// Chunks of a tile per thread.
+    /// The chunks of a tile per thread.
     const STAGED: usize = TILE * STEP / CHUNK / BLOCK;
 
-    /// The operand whose band begins at `first` and has elements before `end` only.
+    /// Makes the operand whose band begins at `first`. Its elements from `end` on are outside of the matrix.
     ///
     /// `own` and `own_stride` place the chunks that this thread multiplies.
     #[inline(always)]
@@ -106,13 +105,13 @@ impl<
         }
     }
 
-    /// Whether the band is whole and its 16-byte chunks are aligned.
+    /// Returns whether the band is whole and its 16-byte chunks are aligned.
     #[inline(always)]
     pub fn is_whole(self) -> bool {
         is_aligned(self.view.as_ptr(), self.ld) && self.first + TILE <= self.end
     }
 
-    /// Where in a tile this thread's chunk number `number` lies: across the band, and along k.
+    /// Returns the position of this thread's chunk `number` in a tile: across the band, and along k.
     #[inline(always)]
     fn place(number: usize) -> (usize, usize) {
         let thread = thread::thread_idx_x() as usize;
@@ -130,7 +129,7 @@ impl<
         }
     }
 
-    /// From a thread's chunk to its next in the same tile.
+    /// Returns the distance between a thread's chunks of a tile.
     #[inline(always)]
     fn between(self) -> usize {
         if ALONG_K {
@@ -140,7 +139,7 @@ impl<
         }
     }
 
-    /// Where element (`across`, `along`) of the band lies.
+    /// Returns the position of element (`across`, `along`) of the band.
     #[inline(always)]
     fn at(self, across: usize, along: usize) -> usize {
         if ALONG_K {
@@ -150,8 +149,7 @@ impl<
         }
     }
 
-    /// This thread's first chunk of the first tile, and what follows: what
-    /// [`load_whole`](Self::load_whole) takes.
+    /// Returns a view that starts at this thread's first chunk of the first tile, for [`load_whole`](Self::load_whole).
     #[inline(always)]
     #[track_caller]
     pub fn start(self) -> Global<T> {
@@ -159,13 +157,13 @@ impl<
         self.view.skip(self.at(across, along))
     }
 
-    /// From a tile to the next.
+    /// Returns the distance between tiles.
     #[inline(always)]
     pub fn step(self) -> usize {
         if ALONG_K { STEP } else { STEP * self.ld }
     }
 
-    /// Loads this thread's share of the tile at `start`, which lies within the matrix and is aligned.
+    /// Loads this thread's part of the tile at `start`, which must lie within the matrix and be aligned.
     #[inline(always)]
     #[track_caller]
     pub fn load_whole(self, start: Global<T>) -> Staged<T, CHUNK> {
@@ -176,8 +174,7 @@ impl<
         Staged(staged)
     }
 
-    /// Loads this thread's share of the tile at `k`, element by element, with noughts for what is outside
-    /// the matrix.
+    /// Loads this thread's part of the tile at `k`, element by element, with zeros for elements outside of the matrix.
     #[inline(always)]
     #[track_caller]
     pub fn load_part(self, k: usize) -> Staged<T, CHUNK> {
@@ -199,7 +196,7 @@ impl<
         Staged(staged)
     }
 
-    /// Puts a thread's share of a tile into buffer 0 or 1.
+    /// Stores a thread's part of a tile to buffer 0 or 1.
     #[inline(always)]
     #[track_caller]
     pub fn store(self, buffer: usize, Staged(staged): Staged<T, CHUNK>) {
@@ -216,7 +213,7 @@ impl<
         });
     }
 
-    /// The elements that this thread multiplies at `k` within the tile in a buffer.
+    /// Returns the elements that this thread multiplies at `k` within the tile in a buffer.
     #[inline(always)]
     #[track_caller]
     pub fn own<const OWN: usize>(self, buffer: usize, k: usize) -> [T; OWN] {

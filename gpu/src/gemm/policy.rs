@@ -1,45 +1,45 @@
-//! Tuning of the matrix product, as data.
+//! The tuning of the matrix product.
 
 use crate::tuning::{self, Choice};
 
-/// Side of a tile of `naive` (which only cuts C by it) and of `tiled`.
+/// The side of a tile of `tiled`, and of `naive`, which uses tiles only to divide C.
 pub const RUNG_TILE: usize = 32;
-/// Threads of a block of `naive` along y; along x there are [`RUNG_TILE`]. Each computes one element.
+/// The threads of a block of `naive` along y; along x there are [`RUNG_TILE`]. Each computes one element.
 pub const NAIVE_ROWS: usize = 8;
 
-/// Columns of C that a thread of `best` computes.
+/// The columns of C that a thread of `best` computes.
 pub const PER_THREAD: usize = 8;
-/// The places of the large tiles of `best` in the constants below.
+/// The index of the large tiles of `best` in the constants below.
 pub const LARGE: usize = 0;
-/// Those of the small ones.
+/// The index of the small tiles.
 pub const SMALL: usize = 1;
-/// Rows of C that a thread of `best` computes in a large tile, and in a small one.
+/// The rows of C that a thread of `best` computes in a large tile, and in a small one.
 pub const BEST_ROWS: [usize; 2] = [8, 4];
-/// Side of `best`'s large and small tiles of C.
+/// The sides of the large and small tiles of C of `best`.
 pub const BEST_TILE: [usize; 2] = [128, 64];
-/// Threads of a block of `best` for a large tile, 4 x 2 warps of 4 x 8 lanes, and for a small one, 4 warps below each other.
+/// The threads of a block of `best`: for a large tile 4 x 2 warps of 4 x 8 lanes, for a small one 4 warps below each other.
 pub const BEST_BLOCK: [usize; 2] = [256, 128];
-/// How far along `k` a tile of A or B of `best` goes at least.
+/// The minimum length along `k` of a tile of A or B of `best`.
 pub const BEST_STEP: usize = 8;
 
-/// How far along `k` `best` goes at most: it counts its tiles in 32 bits.
+/// The maximum `k` of `best`, which counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 
-/// Rows of tiles that neighbouring blocks of `naive` and `tiled` go down before they turn to the next column.
+/// The rows of tiles that consecutive blocks of `naive` and `tiled` go down before the next column.
 pub const RUNG_GROUP: u32 = 16;
 
-/// The numbers of `best`.
+/// The policy of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// How far along `k` a tile of A or B goes: [`BEST_STEP`] or twice that.
+    /// The length of a tile of A or B along `k`: [`BEST_STEP`] or twice that.
     pub step: usize,
-    /// Rows of tiles that neighbouring blocks go down before they turn to the next column.
+    /// The rows of tiles that consecutive blocks go down before the next column.
     pub group: u32,
-    /// Blocks of large tiles that have to be resident at once.
+    /// The number of blocks of large tiles that must be resident at once.
     pub resident: u32,
-    /// Of small tiles, how far along k.
+    /// The length of a small tile along k.
     pub small_step: usize,
-    /// Of small tiles, blocks that have to be resident at once.
+    /// The number of blocks of small tiles that must be resident at once.
     pub small_resident: u32,
 }
 
@@ -57,7 +57,7 @@ impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
         policy(8, 16, 2),
-        // In f64 the sums alone take 128 registers, so that one block fits a multiprocessor.
+        // In f64 the sums alone take 128 registers, so that only one block fits a multiprocessor.
         policy(8, 16, 1),
         policy(16, 16, 2),
         policy(16, 16, 1),
@@ -84,16 +84,16 @@ impl tuning::Policy for Policy {
     ];
 }
 
-/// How a variant cuts C.
+/// How a variant divides C among blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Rows and columns of C that a block computes.
+    /// The rows and columns of C that a block computes.
     pub tile: [usize; 2],
-    /// Threads of a block along x and y.
+    /// The threads of a block along x and y.
     pub block: [u32; 2],
 }
 
-/// The cuts in the catalogue's order.
+/// The divisions in the catalogue's order.
 pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
     Cut {
         tile: [NAIVE_ROWS, RUNG_TILE],
@@ -106,7 +106,7 @@ pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
     best_cut(LARGE),
 ];
 
-/// How `best` cuts C, into [`LARGE`] tiles or [`SMALL`] ones.
+/// Returns how `best` divides C, into [`LARGE`] or [`SMALL`] tiles.
 pub const fn best_cut(size: usize) -> Cut {
     Cut {
         tile: [BEST_TILE[size]; 2],
@@ -114,7 +114,7 @@ pub const fn best_cut(size: usize) -> Cut {
     }
 }
 
-/// Whether `best` takes small tiles: where there are fewer large ones than multiprocessors.
+/// Returns whether `best` uses small tiles: if there are fewer large ones than multiprocessors.
 pub fn is_small(large_tiles: usize, multiprocessors: usize) -> bool {
     large_tiles < multiprocessors
 }

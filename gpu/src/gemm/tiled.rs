@@ -7,19 +7,20 @@ use super::{
     problem::*,
 };
 
-/// A tile's row with its padding, so that an operand that is read along its columns has no bank twice.
+/// The length of a tile's row with padding, so that an operand that is read along its columns has no bank conflicts.
 const PITCH: usize = RUNG_TILE + 1;
 
-/// `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C: a block loads a 32 x 32 tile of
-/// op(A) and one of op(B) into shared memory, adds their products, and goes on along k.
+/// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A block loads a 32 x 32 tile of op(A) and one
+/// of op(B) into shared memory, adds their products, and continues along k.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
-/// Launch: one block of 32 x 32 threads per tile of C; static shared memory of 2 x 32 x 33 elements.
-/// Reads `2 * m * n * k / 32` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused
-/// multiply-adds, in the order of k; the same bits on every device.
+///
+/// Launch: one block of 32 x 32 threads per tile of C; static shared memory of 2 x 32 x 33 elements. Reads `2 * m * n * k / 32`
+/// elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on
+/// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` speaks of; `c` overlaps neither `a` nor `b`.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
 #[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64))]
 pub unsafe fn gemm_tiled<T: Real>(
     a: Global<T>,
@@ -60,8 +61,8 @@ pub unsafe fn gemm_tiled<T: Real>(
     }
 }
 
-/// Loads the tile at `origin` of an operand of `size` rows and columns; neighbouring lanes take elements
-/// that are neighbours in memory.
+/// Loads the tile at `origin` of an operand of `size` rows and columns. Neighboring lanes load elements that are adjacent in
+/// memory.
 #[inline(always)]
 #[track_caller]
 fn load<T: Real>(
@@ -76,7 +77,7 @@ fn load<T: Real>(
         thread::thread_idx_y() as usize,
     );
     let (row, column) = if strides.column == 1 { (y, x) } else { (x, y) };
-    // Outside of the operand too: lanes without an element of C add up what is there like the others.
+    // Elements outside of the operand are needed too: lanes without an element of C add them like the others.
     let inside = origin[0] + row < size[0] && origin[1] + column < size[1];
     let value = if inside {
         from.get(strides.at(origin[0] + row, origin[1] + column))

@@ -8,9 +8,9 @@
 //!     for each bin of the slice: atomic_add(counts[bin], sum of its copies)
 //! ```
 //!
-//! With one sub-histogram, equal values make the lanes of a warp wait for each other at one counter, and different ones may
-//! share a bank. With 32 copies neither can happen, whatever the values are. Values outside of the slice go to an extra bin
-//! without a branch.
+//! With one sub-histogram, lanes of a warp with equal values wait for each other at one counter, and different values may share
+//! a bank. With 32 copies neither can happen, whatever the values are. Values outside of the slice go to an extra bin without a
+//! branch.
 
 use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
 
@@ -20,21 +20,21 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
-/// first; a value without a bin is not counted.
+/// Counts the values of `input` into `counts`, which has one element per bin. The kernel adds to `counts` and does not clear
+/// it. A value without a bin is not counted.
 ///
-/// A block keeps `copies` sub-histograms whose counters of one bin lie side by side: lane `l` counts
-/// into copy `l % copies`. With 32 copies each lane has a bank of shared memory to itself, so that no
-/// pattern of values makes lanes wait for each other. Behind the last bin lies one more, for all values
-/// that are not of this slice: counting needs no branch, which costs more than the count does.
+/// A block keeps `copies` sub-histograms, whose counters of one bin are adjacent: lane `l` counts into copy `l % copies`. With
+/// 32 copies each lane has its own bank of shared memory, so that no pattern of values makes lanes wait for each other. An
+/// extra bin after the last one takes all values that are not in this slice: counting then needs no branch, which would cost
+/// more than the count.
 ///
-/// Launch: as many blocks of [`Policy::block_for`] threads along x as fill the device; along y one block per slice of
-/// `slice_bins` bins; dynamic shared memory of `4 * copies` bytes per bin of a slice and one more. Reads every
-/// value once per slice, 16 bytes per load where aligned. Exact.
+/// Launch: along x, as many blocks of [`Policy::block_for`] threads as fill the device; along y, one block per slice of
+/// `slice_bins` bins; dynamic shared memory of `4 * copies` bytes per bin of a slice and one more. Reads every value once per
+/// slice, 16 bytes per load where aligned. Exact.
 ///
 /// # Safety
-/// Nothing but the kernel touches `counts` while it runs; a block counts fewer than 2^32 values;
-/// `copies_log2` is at most 5; every slice has a bin.
+/// Nothing else accesses `counts` while the kernel runs. A block counts fewer than 2^32 values. `copies_log2` is at most 5.
+/// Every slice has a bin.
 #[kernel(
     launch_bounds(numbers::<Policy, B::In>(ROW).most_threads() as u32),
     instances = with_binnings,
@@ -50,7 +50,7 @@ pub unsafe fn histogram_best<B: Binning, const ROW: usize>(
     count_all::<B, Numbers<B::In, ROW>>(input, counts, binning, copies_log2, slice_bins);
 }
 
-/// The body of [`histogram_best`], made by the policy row `N`.
+/// The body of [`histogram_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn count_all<B: Binning, N: Tuned<Policy>>(
@@ -77,7 +77,7 @@ fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
     copies_log2: u32,
     slice_bins: u32,
 ) {
-    // A number where it is always the same: on an H100 floats were counted 1.3 % slower without.
+    // A constant where it is always the same: on an H100 floats were counted 1.3 % slower without.
     let block = if const { N::POLICY.block == N::POLICY.lone_block } {
         const { N::POLICY.block }
     } else {
@@ -88,7 +88,7 @@ fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
     let first_bin = thread::block_idx_y() as usize * slice_bins as usize;
     let slice = (slice_bins as usize).min(counts.len() - first_bin);
     let copies = 1_usize << copies_log2;
-    // SAFETY: the launch gives 4 bytes per bin and copy, and nothing else uses them.
+    // SAFETY: the launch provides 4 bytes of dynamic shared memory per bin and copy, and nothing else uses them.
     let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve((slice + 1) << copies_log2);
     let mut i = tid;
     while i < counters.len() {
@@ -140,7 +140,7 @@ fn count_by<B: Binning, N: Tuned<Policy>, const UNROLL: usize>(
     while bin < slice {
         let mut total = 0_u64;
         for i in 0..copies {
-            // Neighbouring threads start at different copies, so that they read different banks.
+            // Neighboring threads start at different copies, so that they read different banks.
             let copy = (i + tid) & (copies - 1);
             total += u64::from(counters.get((bin << copies_log2) + copy));
         }

@@ -1,38 +1,38 @@
-//! Which bin a value belongs to.
+//! The rules that map values to bins.
 
 use core::marker::PhantomData;
 
-/// A rule from values to bins.
+/// The requirements of a rule as a kernel's parameter.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait BinningCopy: cuda_std::kernel::ByValue {}
 #[cfg(not(target_arch = "nvptx64"))]
 impl<B: cuda_std::kernel::ByValue> BinningCopy for B {}
-/// A rule from values to bins.
+/// The requirements of a rule as a kernel's parameter.
 #[cfg(target_arch = "nvptx64")]
 pub trait BinningCopy: Copy + 'static {}
 #[cfg(target_arch = "nvptx64")]
 impl<B: Copy + 'static> BinningCopy for B {}
 
-/// A rule from values to bins, as a kernel's parameter.
+/// A rule that maps values to bins, as a kernel's parameter.
 pub trait Binning: BinningCopy {
-    /// The values' type.
+    /// The type of the values.
     type In: Copy + 'static;
 
-    /// The bin of `value`, of `bins` bins; a number not below `bins` where it has none.
+    /// Returns the bin of `value` among `bins` bins, or a number that is at least `bins` if it has none.
     fn bin(self, value: Self::In, bins: u32) -> u32;
 }
 
-/// The value is the bin's number.
+/// The rule of bin numbers: the value is the number of its bin.
 #[repr(C)]
 #[derive(Debug)]
 pub struct BinNumber<T> {
-    // A parameter of no size is not one that a launch could pass.
+    // A launch cannot pass a parameter of size zero.
     unused: u32,
     marker: PhantomData<T>,
 }
 
 impl<T> BinNumber<T> {
-    /// The rule.
+    /// Makes the rule.
     pub const fn new() -> Self {
         Self {
             unused: 0,
@@ -56,7 +56,7 @@ impl<T> Clone for BinNumber<T> {
 impl<T> Copy for BinNumber<T> {}
 
 #[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: one plain word.
+// SAFETY: the type is one plain word.
 unsafe impl<T: 'static> cuda_std::kernel::ByValue for BinNumber<T> {}
 
 macro_rules! bin_numbers {
@@ -72,33 +72,33 @@ macro_rules! bin_numbers {
 }
 bin_numbers!(u8, u16, u32);
 
-/// The bins divide `[low, high]` evenly; a value that is not in it, or is NaN, has no bin.
+/// The rule of an even range: the bins divide `[low, high]` evenly. A value outside of it, or NaN, has no bin.
 ///
-/// Value `v`'s bin is the integer part of `(v - low) * scale`, computed in the values' type with one
-/// rounding per operation, `scale` being `bins / (high - low)`; `high` itself and what rounds to the bin
-/// past the end belong to the last bin. The same on every device.
+/// The bin of value `v` is the integer part of `(v - low) * scale`, computed in the values' type with one rounding per
+/// operation, where `scale` is `bins / (high - low)`. `high` itself and values that round to the bin past the end belong to the
+/// last bin. The result is the same on every device.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EvenRange<T> {
-    /// The lower end.
+    /// The lower end of the range.
     pub low: T,
-    /// The upper end.
+    /// The upper end of the range.
     pub high: T,
-    /// Bins per unit.
+    /// The number of bins per unit.
     pub scale: T,
 }
 
 macro_rules! even_ranges {
     ($($ty:ty),*) => { $(
         impl EvenRange<$ty> {
-            /// The rule for `bins` bins from `low` to `high`.
+            /// Makes the rule for `bins` bins from `low` to `high`.
             pub fn new(low: $ty, high: $ty, bins: u32) -> Self {
                 Self { low, high, scale: bins as $ty / (high - low) }
             }
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: three plain numbers without padding.
+        // SAFETY: the type is three plain numbers without padding.
         unsafe impl cuda_std::kernel::ByValue for EvenRange<$ty> {}
 
         impl Binning for EvenRange<$ty> {

@@ -4,14 +4,14 @@ use cuda_std::prelude::*;
 
 use super::{binning::*, policy::RUNG_BLOCK, with_binnings};
 
-/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
-/// first; a value without a bin is not counted.
+/// Counts the values of `input` into `counts`, which has one element per bin. The kernel adds to `counts` and does not clear
+/// it. A value without a bin is not counted.
 ///
 /// Launch: as many blocks of 256 threads as fill the device. Reads every value once; one atomic addition
 /// in global memory per value. Exact.
 ///
 /// # Safety
-/// Nothing but the kernel touches `counts` while it runs.
+/// Nothing else accesses `counts` while the kernel runs.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_binnings)]
 pub unsafe fn histogram_global_atomic<B: Binning>(
     input: Global<B::In>,

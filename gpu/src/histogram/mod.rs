@@ -1,4 +1,4 @@
-//! Histogram: how many values fall into each bin.
+//! Histogram: the number of values in each bin.
 //!
 //! | variant | idea |
 //! | --- | --- |
@@ -8,10 +8,9 @@
 //! | `privatized_coarsened` | the same with many chunks per block |
 //! | `best` | 16-byte loads and a sub-histogram per lane where there is room |
 //!
-//! A value outside the bins is not counted; how many there were is part of the result. Counts are exact,
-//! so every variant gives the same result on every device. Every value is read once: `n * size` bytes;
-//! with more bins than shared memory holds, the privatized variants read the values once per slice of
-//! bins.
+//! A value outside of the bins is not counted; the number of such values is part of the result. Counts are exact, so every
+//! variant gives the same result on every device. Every value is read once: `n * size` bytes. With more bins than shared memory
+//! holds, the privatized variants read the values once per slice of bins.
 
 mod best;
 mod binning;
@@ -82,17 +81,17 @@ mod launch {
     /// The kernels of a binning.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Binning {
-        /// Those of `global_atomic`, `privatized` and `privatized_coarsened`.
+        /// The kernels of `global_atomic`, `privatized` and `privatized_coarsened`.
         const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3];
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<HistogramBest<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($binning:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $binning {
                 const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3] = [
                     Entry::of::<HistogramGlobalAtomic<$binning>>(),

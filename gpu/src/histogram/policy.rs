@@ -1,49 +1,51 @@
-//! Tuning of the histograms, as data.
+//! The tuning of the histograms.
 
 use crate::tuning::{self, Choice};
 
-/// Threads of a block of `global_atomic`, `privatized` and `privatized_coarsened`.
+/// The threads of a block of `global_atomic`, `privatized` and `privatized_coarsened`.
 pub const RUNG_BLOCK: usize = 256;
-/// Values that a block of `privatized` counts.
+/// The values that a block of `privatized` counts.
 pub const CHUNK: usize = RUNG_BLOCK * 16;
-/// Blocks per multiprocessor of the variants that stride over the grid.
+/// The blocks per multiprocessor of the variants with a grid-stride loop.
 pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
-/// Bins of one slice of `privatized` and `privatized_coarsened`: 4-byte counters that fit the 48 KiB of
-/// shared memory that every device gives without asking.
+/// The bins of one slice of `privatized` and `privatized_coarsened`: 4-byte counters that fit in the 48 KiB of shared memory
+/// that every device provides by default.
 pub const RUNG_SLICE: usize = 48 * 1024 / 4;
 
-/// Values that a thread of a striding variant but `best` counts at least, so that short inputs get few blocks.
+/// The minimum number of values per thread of a variant with a grid-stride loop, except `best`, so that short inputs get few
+/// blocks.
 pub const LEAST_PER_THREAD: usize = 16;
-/// Slices of bins of `privatized` and `privatized_coarsened`, at most.
+/// The maximum number of slices of bins of `privatized` and `privatized_coarsened`.
 pub const MOST_SLICES: usize = 16;
-/// Slices of bins of `best`, at most: with more bins, every value goes to its counter by a global atomic.
+/// The maximum number of slices of bins of `best`. With more bins, every value is counted by a global atomic.
 pub const BEST_MOST_SLICES: usize = 6;
 
-/// A block counts in 32 bits, so it must not count more values than this.
+/// The maximum number of values that a block counts: its counters have 32 bits.
 pub const MOST_VALUES_PER_BLOCK: usize = u32::MAX as usize;
 
-/// The numbers of `best`.
+/// The policy of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block of which several are resident.
+    /// The threads of a block if several blocks are resident.
     pub block: usize,
-    /// Threads of a block that has a multiprocessor to itself, as its bins take all the shared memory there is.
+    /// The threads of a block that has a multiprocessor to itself, because its bins take all the shared memory.
     pub lone_block: usize,
-    /// Blocks per multiprocessor, at most.
+    /// The maximum number of blocks per multiprocessor.
     pub resident: u32,
-    /// 16-byte loads that a thread has in flight: 1, 2 or 4.
+    /// The number of 16-byte loads that a thread has in flight: 1, 2 or 4.
     pub unroll: usize,
-    /// Shared memory of a block in bytes, at most, where the bins have room in it: several blocks are resident. With
-    /// more bins a block takes all that the device gives to one. No more than every device gives without asking.
+    /// The maximum shared memory of a block in bytes, if the bins fit in it, so that several blocks are resident. With more
+    /// bins a block uses all the shared memory that the device allows for one. The value is at most what every device provides
+    /// by default.
     pub shared_bytes: usize,
-    /// Sub-histograms of a block, at most: a power of two, 32 being one per lane of a warp.
+    /// The maximum number of sub-histograms of a block: a power of two. 32 is one per lane of a warp.
     pub copies: usize,
-    /// Values that a thread counts at least, so that short inputs get few blocks.
+    /// The minimum number of values per thread, so that short inputs get few blocks.
     pub least_per_thread: usize,
 }
 
 impl Policy {
-    /// Threads of a block for slices of so many bins.
+    /// Returns the number of threads of a block, for slices of `slice` bins.
     pub const fn block_for(&self, slice: usize) -> usize {
         if best_shared_bytes(slice, 1) > self.shared_bytes {
             self.lone_block
@@ -52,7 +54,7 @@ impl Policy {
         }
     }
 
-    /// Threads of a block, at most.
+    /// Returns the maximum number of threads of a block.
     pub const fn most_threads(&self) -> usize {
         if self.lone_block > self.block {
             self.lone_block
@@ -61,11 +63,11 @@ impl Policy {
         }
     }
 
-    /// Bins of one slice, for so many bins on a device that gives a block `most_bytes` of shared memory: all of them
-    /// where they have room in [`shared_bytes`](Self::shared_bytes), else as many as make as few slices of one size as
-    /// there can be, because each slice reads every value.
+    /// Returns the number of bins of one slice, for `bins` bins on a device that allows a block `most_bytes` of shared memory.
+    /// It is all bins if they fit in [`shared_bytes`](Self::shared_bytes). Otherwise it makes the fewest slices of equal size,
+    /// because each slice reads every value.
     pub const fn slice(&self, bins: usize, most_bytes: usize) -> usize {
-        // A counter for every bin and one more.
+        // A counter for every bin, and one more.
         let few = self.shared_bytes / 4 - 1;
         if bins <= few || most_bytes <= self.shared_bytes {
             return if bins < few { bins } else { few };
@@ -73,7 +75,7 @@ impl Policy {
         bins.div_ceil(bins.div_ceil(most_bytes / 4 - 1))
     }
 
-    /// Sub-histograms of a block for so many bins: as many as there is room for, a power of two.
+    /// Returns the number of sub-histograms of a block for `bins` bins: the largest power of two that fits.
     pub const fn copies_for(&self, bins: usize) -> usize {
         let mut copies = self.copies;
         while copies > 1 && best_shared_bytes(bins, copies) > self.shared_bytes {
@@ -127,8 +129,8 @@ impl tuning::Policy for Policy {
         &[super::best::HISTOGRAM_BEST_ROWS];
 }
 
-/// Shared memory of a block of `best` for a slice of so many bins: a counter per bin and copy, and one bin
-/// more for the values that are of none of them.
+/// Returns the shared memory of a block of `best` in bytes, for a slice of `bins` bins: a counter per bin and copy, and one
+/// more bin for the values outside of the slice.
 pub const fn best_shared_bytes(bins: usize, copies: usize) -> usize {
     (bins + 1) * copies * 4
 }

@@ -8,15 +8,15 @@ use super::{
     with_binnings,
 };
 
-/// Counts the values of `input` into `counts`, which has one element per bin and is not cleared
-/// first; a value without a bin is not counted. Each block counts 4096 neighbouring values in shared memory and
-/// then adds what it found.
+/// Counts the values of `input` into `counts`, which has one element per bin. The kernel adds to `counts` and does not clear
+/// it. A value without a bin is not counted. Each block counts 4096 neighboring values in shared memory and then adds its
+/// counts to `counts`.
 ///
 /// Launch: `ceil(n / 4096)` blocks of 256 threads along x; along y one block per slice of 12288 bins;
 /// dynamic shared memory of 4 bytes per bin of a slice. Reads every value once per slice. Exact.
 ///
 /// # Safety
-/// Nothing but the kernel touches `counts` while it runs.
+/// Nothing else accesses `counts` while the kernel runs.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_binnings)]
 pub unsafe fn histogram_privatized<B: Binning>(
     input: Global<B::In>,
@@ -35,12 +35,12 @@ pub unsafe fn histogram_privatized<B: Binning>(
     slice.merge(counts);
 }
 
-/// The part of the bins that a block counts, and its counters.
+/// The bins that a block counts, and their counters.
 #[derive(Clone, Copy)]
 pub(super) struct Slice {
     counters: Shared<u32>,
     first: u32,
-    /// All bins, of all slices.
+    /// The number of all bins, of all slices.
     pub bins: u32,
 }
 
@@ -50,7 +50,7 @@ impl Slice {
     pub fn of_this_block(counts: GlobalMut<u64>) -> Self {
         let first = thread::block_idx_y() as usize * RUNG_SLICE;
         let len = RUNG_SLICE.min(counts.len() - first);
-        // SAFETY: the launch gives 4 bytes per bin of a slice, and nothing else uses them.
+        // SAFETY: the launch provides 4 bytes of dynamic shared memory per bin of a slice, and nothing else uses them.
         let counters = unsafe { DynamicShared::new() }.carve(len);
         Self {
             counters,
@@ -70,7 +70,7 @@ impl Slice {
         thread::sync_threads();
     }
 
-    /// Counts a value of this bin if it is in the slice.
+    /// Counts a value of this bin if the bin is in the slice.
     #[inline(always)]
     #[track_caller]
     pub fn count(self, bin: u32) {

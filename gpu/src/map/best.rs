@@ -1,4 +1,4 @@
-//! `best`: 16-byte accesses, and as many threads as there are.
+//! `best`: 16-byte accesses, one per thread.
 
 use cuda_std::{
     map::{First, MapFn, Passed, Second, map_wide},
@@ -8,12 +8,12 @@ use cuda_std::{
 use super::{functions::*, instances::with_functions, policy::Policy, wave::Wave};
 use crate::tuning::numbers;
 
-/// Applies the function to chunks of elements, 16 bytes of the largest type in each, a chunk per thread: see [`map_wide`].
+/// Applies the function to chunks of elements, one chunk per thread, each 16 bytes of the largest type: see [`map_wide`].
 ///
 /// Launch: blocks of [`Policy::block`](super::policy::Policy::block) threads, one thread per chunk; any other shape gives the
-/// same result. No shared memory. Eight blocks are resident at once by the launch bounds, for which the wave spills 4 bytes on
-/// compute capability 9.0, and on 8.0 the sine 4, the power 16 and the wave 24; on 7.5 nothing does. Reads every element of the
-/// inputs that the function takes once, and writes every element of `output` once. The bits depend on the function and the
+/// same result. No shared memory. The launch bounds make eight blocks resident at once, for which the wave spills 4 bytes on
+/// compute capability 9.0, and on 8.0 the sine 4, the power 16 and the wave 24; on 7.5 nothing spills. Reads every element of
+/// the inputs that the function takes once, and writes every element of `output` once. The bits depend on the function and the
 /// elements alone.
 ///
 /// # Safety

@@ -7,8 +7,8 @@ use cuda_std::{
 
 use super::{functions::*, instances::with_functions, policy::BLOCK, wave::Wave};
 
-/// Applies the function to the element of each thread. A launch of fewer threads than elements leaves
-/// the others as they were, and nobody is told: the library launches enough.
+/// Applies the function to the element of each thread. If the launch has fewer threads than elements, the other elements stay
+/// unchanged without an error. The library launches enough threads.
 ///
 /// Launch: one thread per element; blocks of up to 256 threads. No shared memory.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`

@@ -1,6 +1,6 @@
 //! The library's functions of `f32`, for maps.
 //!
-//! Those of mathematics are [`cuda_std::float::accurate`], whose page has their errors; [`approx`] are the
+//! The accurate functions are those of [`cuda_std::float::accurate`], whose page lists their errors. [`approx`] has the
 //! hardware's approximations.
 
 use cuda_std::{GpuFloat, float::accurate, map::MapFn};
@@ -11,7 +11,7 @@ macro_rules! functions {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct $name;
 
-        // SAFETY: no fields.
+        // SAFETY: the type has no fields.
         unsafe impl MapFn for $name {
             type In = f32;
             type Out = f32;
@@ -50,7 +50,7 @@ functions! {
     Sqrt: |x| GpuFloat::sqrt(x);
     /// The absolute value.
     Abs: |x| x.abs();
-    /// The opposite.
+    /// The negative.
     Neg: |x| -x;
 }
 
@@ -62,7 +62,7 @@ pub struct Pow {
     pub exponent: f32,
 }
 
-// SAFETY: a plain number.
+// SAFETY: the type is a plain number.
 unsafe impl MapFn for Pow {
     type In = f32;
     type Out = f32;
@@ -77,9 +77,9 @@ unsafe impl MapFn for Pow {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// What `x` is multiplied by.
+    /// The factor of `x`.
     pub factor: f32,
-    /// What is added.
+    /// The summand.
     pub offset: f32,
 }
 
@@ -94,7 +94,7 @@ impl Scale {
 
     /// `factor * x`, rounded once.
     pub const fn multiply(factor: f32) -> Self {
-        // Adding -0 changes nothing, also not the sign of a zero.
+        // Adding -0 changes nothing, not even the sign of a zero.
         Self {
             factor,
             offset: -0.0,
@@ -102,7 +102,7 @@ impl Scale {
     }
 }
 
-// SAFETY: two plain numbers.
+// SAFETY: the type is two plain numbers.
 unsafe impl MapFn for Scale {
     type In = f32;
     type Out = f32;
@@ -113,15 +113,15 @@ unsafe impl MapFn for Scale {
     }
 }
 
-/// Of two arrays: `factor * x + y`, rounded once.
+/// `factor * x + y` for two arrays, rounded once.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleAdd {
-    /// What `x` is multiplied by.
+    /// The factor of `x`.
     pub factor: f32,
 }
 
-// SAFETY: a plain number.
+// SAFETY: the type is a plain number.
 unsafe impl MapFn for ScaleAdd {
     type In = (f32, f32);
     type Out = f32;
@@ -132,11 +132,11 @@ unsafe impl MapFn for ScaleAdd {
     }
 }
 
-/// Of two arrays: `x` to the power `y`.
+/// `x` to the power `y` for two arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowPairs;
 
-// SAFETY: no fields.
+// SAFETY: the type has no fields.
 unsafe impl MapFn for PowPairs {
     type In = (f32, f32);
     type Out = f32;
@@ -147,8 +147,8 @@ unsafe impl MapFn for PowPairs {
     }
 }
 
-/// The hardware's approximations: [`cuda_std::float::approx`], whose page has their errors. Unlike the other
-/// functions they do not give the same bits on the CPU.
+/// The hardware's approximations, from [`cuda_std::float::approx`], whose page lists their errors. Unlike the other functions
+/// they do not give the same bits on the CPU.
 pub mod approx {
     use super::MapFn;
     use cuda_std::float::approx;
@@ -176,11 +176,11 @@ pub mod approx {
         Recip: |x| approx::recip(x);
     }
 
-    /// Of two arrays: `x / y`.
+    /// `x / y` for two arrays.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Div;
 
-    // SAFETY: no fields.
+    // SAFETY: the type has no fields.
     unsafe impl MapFn for Div {
         type In = (f32, f32);
         type Out = f32;

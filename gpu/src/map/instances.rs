@@ -47,15 +47,15 @@ mod launch {
         FAMILY, MAP_COUNT, MAP_PI, MapBest, MapDirect, MapRolled, Wave, functions::*,
     };
 
-    /// A function of the library, with its kernels.
+    /// A function of the library, and its kernels.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait LibraryFn: MapFn {
         /// The kernels, in the catalogue's order.
         const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()];
 
-        /// Calls `launch` with what a launch for `len` elements must find in constant memory.
+        /// Calls `launch` with the values that a launch for `len` elements needs in constant memory.
         fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
     }
 
@@ -72,7 +72,7 @@ mod launch {
 
     macro_rules! kernels {
         ($($suffix:ident: ($function:ty),)*) => {
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             $(unsafe impl LibraryFn for $function {
                 const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()] = [
                     Entry::of::<MapDirect<$function>>(),
@@ -85,7 +85,7 @@ mod launch {
                 }
             })*
 
-            /// The kernels of every function.
+            /// Returns the kernels of every function.
             pub fn all() -> Vec<[&'static KernelDescriptor; FAMILY.variants.len()]> {
                 vec![$(<$function as LibraryFn>::KERNELS.map(Entry::descriptor)),*]
             }

@@ -6,13 +6,12 @@
 //! | `rolled` | a loop whose stride is the whole grid: any launch shape does all the work |
 //! | `best` | 16-byte loads and stores, a thread for each |
 //!
-//! The function is a type, [`MapFn`](cuda_std::map::MapFn), and every kernel is generic over it: [`functions`] has the
-//! library's own, and a user's crate makes a kernel of its own functions with [`cuda_std::map_kernel!`]. A function's result
-//! does not depend on the variant or on the launch, and its operations are the same on every device: so are the bits, but for
-//! those of the hardware's approximations. Every element is read once and written once.
+//! The function is a type, [`MapFn`](cuda_std::map::MapFn), and every kernel is generic over it. [`functions`] has the
+//! library's own functions. A user's crate makes a kernel of its own functions with [`cuda_std::map_kernel!`]. A function's
+//! result does not depend on the variant or on the launch. Its operations are the same on every device, and so are the bits,
+//! except for the hardware's approximations. Every element is read once and written once.
 //!
-//! [`Wave`] is the function that the family grew from: it has no input, and takes two numbers from constant
-//! memory.
+//! [`Wave`] is the family's original function: it has no input, and takes two numbers from constant memory.
 
 mod best;
 mod direct;

@@ -1,33 +1,33 @@
-//! Tuning of the maps, as data.
+//! The tuning of the maps.
 
 use crate::tuning::{self, Choice};
 
-/// How a variant cuts the elements into blocks.
+/// How a variant divides the elements among blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// A thread per element.
+    /// One thread per element.
     PerThread,
-    /// As many blocks as are resident at once stride over the elements.
+    /// A grid-stride loop with as many blocks as are resident at once.
     Strided,
-    /// A wide access of each array per thread: on an H100 blocks that stride over the input were a twentieth slower.
+    /// One wide access of each array per thread. On an H100 a grid-stride loop was a twentieth slower.
     Tiled,
 }
 
-/// Threads of a block: of every variant but `best`, and of a user's own map.
+/// The threads of a block of every variant except `best`, and of a user's own map.
 pub const BLOCK: usize = cuda_std::map::BLOCK;
-/// Blocks per multiprocessor, at most: enough for all its threads.
+/// The maximum number of blocks per multiprocessor: enough for all its threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The cuts in the catalogue's order.
+/// The divisions in the catalogue's order.
 pub const CUTS: [Cut; super::FAMILY.variants.len()] = [Cut::PerThread, Cut::Strided, Cut::Tiled];
 
-/// The numbers of `best`.
+/// The policy of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block.
+    /// The threads of a block.
     pub block: usize,
-    /// Blocks that have to be resident at once: all that a multiprocessor has threads for. With five, and two accesses in
-    /// flight per thread, warps that wait for memory left the arithmetic of the sine idle.
+    /// The number of blocks that must be resident at once: all that a multiprocessor has threads for. With five blocks, and two
+    /// accesses in flight per thread, warps that waited for memory left the arithmetic of the sine idle.
     pub resident: u32,
 }
 

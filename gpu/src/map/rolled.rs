@@ -1,4 +1,4 @@
-//! `rolled`: a loop over the grid.
+//! `rolled`: a grid-stride loop.
 
 use cuda_std::{
     map::{First, MapFn, Passed, Second, apply},
@@ -7,8 +7,8 @@ use cuda_std::{
 
 use super::{functions::*, instances::with_functions, policy::BLOCK, wave::Wave};
 
-/// Applies the function to every `grid`-th element from each thread's own on, `grid` being the number of
-/// threads: with one block the stride is the block.
+/// Applies the function in a grid-stride loop: each thread starts at its own element and advances by the number of threads of
+/// the grid. With one block the stride is the block.
 ///
 /// Launch: any number of blocks of up to 256 threads along x. No shared memory.
 /// Reads every element of the inputs that the function takes once, and writes every element of `output`

@@ -1,4 +1,4 @@
-//! The function that the family grew from.
+//! The family's original function.
 
 use cuda_std::{constant, float::accurate, map::MapFn};
 
@@ -9,17 +9,17 @@ constant! {
     pub static MAP_PI: [f32; 1];
 }
 
-/// `cos(a)^2 + sin(a)^2 - cos(a)` at the angle `a = m * pi / count`, where `m = i - count / 2` for the element
-/// at position `i`: from -π/2 to π/2. `count` and `pi` are in constant memory.
+/// `cos(a)^2 + sin(a)^2 - cos(a)` at the angle `a = m * pi / count`, where `m = i - count / 2` for the element at position `i`.
+/// The angles go from -π/2 to π/2. `count` and `pi` are in constant memory.
 ///
-/// In `f32`, one rounding per operation: `m` is rounded where it has more than 24 bits, and `pi / count` is
-/// formed first, which does not depend on the element. The absolute error is below `1e-6`.
+/// The computation is in `f32`, with one rounding per operation: `m` is rounded if it has more than 24 bits, and `pi / count`,
+/// which does not depend on the element, is computed first. The absolute error is below `1e-6`.
 ///
 /// Source: the material on rolled loops and constant memory that the ladder follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wave;
 
-// SAFETY: no fields.
+// SAFETY: the type has no fields.
 unsafe impl MapFn for Wave {
     type In = ();
     type Out = f32;

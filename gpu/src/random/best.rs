@@ -10,17 +10,17 @@ use super::{
 };
 use crate::tuning::numbers;
 
-/// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes block after
-/// block from nothing but its number, and stores what it makes by one 16-byte store: the stores of a warp are 512 bytes in
-/// a row. Where the elements of a quad are not aligned for that, or lie at an end, they are stored one by one.
+/// Writes elements `first` to `first + output.len() - 1` of the stream of Philox4x32-10. A thread makes each block from its
+/// number alone, and stores its elements with one 16-byte store: the stores of a warp are 512 contiguous bytes. Elements of a
+/// quad that is not aligned for that, or is at an end, are stored one by one.
 ///
-/// Launch: any number of blocks of [`Policy::block`] threads along x; no shared memory but for the Poisson table, where
-/// that has room. Writes every element once. The same bits on every device.
+/// Launch: any number of blocks of [`Policy::block`] threads along x; no shared memory except for the Poisson table, if it
+/// fits. Writes every element once. The same bits on every device.
 ///
 /// # Safety
 /// `first + output.len()` elements are fewer than 2^64 words. The numbers of all quads that have elements in the output share
-/// their upper word, and `keys` are [`run_keys`](Philox4x32::run_keys) of it and of the sequence; the elements may be
-/// counted from the first of these quads.
+/// their upper word, and `keys` are [`run_keys`](Philox4x32::run_keys) of it and of the sequence. The elements may be counted
+/// from the first of these quads.
 #[kernel(
     launch_bounds(
         numbers::<Policy, D::Out>(ROW).block as u32,
@@ -41,8 +41,8 @@ pub unsafe fn random_best_philox<D: Distribution, const ROW: usize>(
     });
 }
 
-/// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, which go on. A
-/// thread has one sequence, and stores what four of its words make as `random_best_philox` does.
+/// Writes elements `first` to `first + output.len() - 1` of the stream of XORWOW, from the states in memory, and updates the
+/// states. A thread has one sequence, and stores the elements of each four words as `random_best_philox` does.
 ///
 /// Launch: blocks of [`Policy::block`] threads along x, one thread for each of the 65536 sequences; no shared memory. Writes
 /// every element once, and reads and writes the states of the sequences that it uses. The same bits on every device.

@@ -1,4 +1,4 @@
-//! The distributions: from four random words to elements.
+//! The distributions, which make elements from four random words.
 
 use cuda_std::random::{
     MOST_NORMAL_F32, MOST_NORMAL_F64, PoissonColumns, exp_f32, exp_f64, exp_moderate_f32,
@@ -8,12 +8,12 @@ use cuda_std::{Global, GlobalMut, Shared, shared::DynamicShared, thread};
 
 use super::policy::SHARED_TABLE_BITS;
 
-/// What a kernel's parameter has to be.
+/// The requirements of a kernel's parameter.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait DistributionCopy: cuda_std::kernel::ByValue {}
 #[cfg(not(target_arch = "nvptx64"))]
 impl<D: cuda_std::kernel::ByValue> DistributionCopy for D {}
-/// What a kernel's parameter has to be.
+/// The requirements of a kernel's parameter.
 #[cfg(target_arch = "nvptx64")]
 pub trait DistributionCopy: Copy + 'static {}
 #[cfg(target_arch = "nvptx64")]
@@ -21,32 +21,32 @@ impl<D: Copy + 'static> DistributionCopy for D {}
 
 /// A distribution, as a kernel's parameter.
 pub trait Distribution: DistributionCopy {
-    /// The elements' type.
+    /// The type of the elements.
     type Out: Copy + 'static;
     /// The elements of a quad: 16 bytes.
     type Quad: Quad<Self::Out>;
-    /// What a block keeps from its start.
+    /// The data that a block keeps from its start.
     type Ready: Copy;
 
-    /// Makes ready for elements: every thread of a block calls it once, before anything else.
+    /// Prepares the distribution. Every thread of a block must call it once, before anything else.
     fn ready(self) -> Self::Ready;
 
-    /// The elements that four words make.
+    /// Returns the elements that four words make.
     fn elements(self, ready: Self::Ready, words: [u32; 4]) -> Self::Quad;
 }
 
 /// The elements that four words make.
 pub trait Quad<T>: Copy {
-    /// How many there are.
+    /// The number of elements.
     const LEN: usize;
 
-    /// Writes all of them from element `at` on, by one store.
+    /// Writes all elements from element `at` of `output` on, with one store.
     fn store(self, output: GlobalMut<T>, at: usize);
 
-    /// Writes all of them from element `at` on, one by one.
+    /// Writes all elements from element `at` of `output` on, one by one.
     fn store_each(self, output: GlobalMut<T>, at: usize);
 
-    /// Writes those that are within `output`, one by one; element `at` is the first one's, and wraps around below 0.
+    /// Writes the elements that are within `output`, one by one. `at` is the index of the first one, and wraps around below 0.
     fn store_within(self, output: GlobalMut<T>, at: usize);
 }
 
@@ -76,23 +76,23 @@ impl<T: Copy, const N: usize> Quad<T> for [T; N] {
     }
 }
 
-/// The words themselves.
+/// The distribution of the words themselves.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bits {
-    // A parameter of no size is not one that a launch could pass.
+    // A launch cannot pass a parameter of size zero.
     unused: u32,
 }
 
-/// Uniform in (0, 1]: [`uniform_f32`], [`uniform_f64`].
+/// Uniform numbers in (0, 1]: [`uniform_f32`], [`uniform_f64`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Uniform<T> {
-    // Something of the type, that the parameter has a size.
+    // A member of the type gives the parameter a size.
     unused: T,
 }
 
-/// Normal with a mean and a standard deviation: [`normal_pair_scaled_f32`], [`normal_pair_scaled_f64`].
+/// Normal numbers with a mean and a standard deviation: [`normal_pair_scaled_f32`], [`normal_pair_scaled_f64`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Normal<T> {
@@ -102,11 +102,11 @@ pub struct Normal<T> {
     pub std_dev: T,
 }
 
-/// `e` to the power of a normal number: [`exp_f32`], [`exp_f64`].
+/// Log-normal numbers, `e` to the power of a normal number: [`exp_f32`], [`exp_f64`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct LogNormal<T> {
-    /// Of the logarithm.
+    /// The distribution of the logarithm.
     pub normal: Normal<T>,
 }
 
@@ -116,12 +116,12 @@ pub struct LogNormal<T> {
 pub struct PoissonCount {
     /// The address of the table's entries in global memory.
     pub entries: u64,
-    /// Its columns.
+    /// The table's columns.
     pub columns: PoissonColumns,
 }
 
 impl PoissonCount {
-    /// Dynamic shared memory of a block in bytes: room for the table, unless that is too large.
+    /// Returns the dynamic shared memory of a block in bytes: the size of the table, or 0 if the table is too large.
     pub fn shared_bytes(self) -> u32 {
         if self.columns.bits() <= SHARED_TABLE_BITS {
             4 << self.columns.bits()
@@ -211,7 +211,7 @@ impl Distribution for Normal<f64> {
 impl Distribution for LogNormal<f32> {
     type Out = f32;
     type Quad = [f32; 4];
-    /// Whether [`exp_moderate_f32`] will do: whatever the words are, the results are in range.
+    /// Whether [`exp_moderate_f32`] is sufficient: its results are in range for all words.
     type Ready = bool;
 
     #[inline(always)]
@@ -239,7 +239,7 @@ impl Distribution for LogNormal<f32> {
 impl Distribution for LogNormal<f64> {
     type Out = f64;
     type Quad = [f64; 2];
-    /// Whether [`exp_moderate_f64`] will do: whatever the words are, the results are in range.
+    /// Whether [`exp_moderate_f64`] is sufficient: its results are in range for all words.
     type Ready = bool;
 
     #[inline(always)]
@@ -264,12 +264,12 @@ impl Distribution for PoissonCount {
     type Quad = [u32; 4];
     type Ready = (Global<u32>, Shared<u32>);
 
-    /// Copies the table into shared memory, where it has room there.
+    /// Copies the table into shared memory, if it fits.
     #[inline(always)]
     #[track_caller]
     fn ready(self) -> Self::Ready {
         let len = 1_usize << self.columns.bits();
-        // SAFETY: the launch gives the address of a table with these columns, which nothing writes meanwhile.
+        // SAFETY: the launch passes the address of a table with these columns, which nothing writes meanwhile.
         let table = unsafe {
             Global::from_raw_parts(
                 core::ptr::with_exposed_provenance_mut(self.entries as usize),
@@ -281,7 +281,7 @@ impl Distribution for PoissonCount {
         } else {
             0
         };
-        // SAFETY: the launch gives `shared_bytes`, and nothing else uses them.
+        // SAFETY: the launch provides `shared_bytes` of dynamic shared memory, and nothing else uses them.
         let shared = unsafe { DynamicShared::new() }.carve(kept);
         let mut i = thread::thread_idx_x() as usize;
         while i < kept {
@@ -313,14 +313,14 @@ mod by_value {
     use super::*;
     use cuda_std::kernel::ByValue;
 
-    // SAFETY: a plain word.
+    // SAFETY: the type is a plain word.
     unsafe impl ByValue for Bits {}
-    // SAFETY: a plain number.
+    // SAFETY: the type is a plain number.
     unsafe impl<T: ByValue> ByValue for Uniform<T> {}
-    // SAFETY: two plain numbers of one size.
+    // SAFETY: the type is two plain numbers of one size.
     unsafe impl<T: ByValue> ByValue for Normal<T> {}
-    // SAFETY: as its only member.
+    // SAFETY: the only member has this property.
     unsafe impl<T: ByValue> ByValue for LogNormal<T> {}
-    // SAFETY: an address and two words, without padding.
+    // SAFETY: the type is an address and two words, without padding.
     unsafe impl ByValue for PoissonCount {}
 }

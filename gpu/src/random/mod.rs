@@ -6,9 +6,9 @@
 //! | `best` | the same numbers, four words and one 16-byte store at a time |
 //!
 //! # Which element gets which number
-//! A generator makes one stream of 32-bit words. The words are taken four at a time: quad `q` holds words `4q` to
-//! `4q + 3`. Every element is made from the words of one quad, in a place that depends on its number in the
-//! stream alone: not on the variant, the launch or the device, and not on how the stream is cut into calls.
+//! A generator makes one stream of 32-bit words. The words are used four at a time: quad `q` holds words `4q` to `4q + 3`.
+//! Every element is made from the words of one quad, at a place that depends only on its number in the stream, and not on the
+//! variant, the launch, the device, or how the stream is divided into calls.
 //!
 //! | distribution | words per element | elements of quad `q` |
 //! | --- | --- | --- |
@@ -17,13 +17,13 @@
 //! | [`Uniform<f64>`] | 2 | each two words |
 //! | [`Normal<f64>`], [`LogNormal<f64>`] | 2 | one pair from all words |
 //!
-//! Philox4x32-10: quad `q` is the generator's block `q` of the chosen sequence, so any quad can be made at any
-//! time. XORWOW: quad `q` comes from sequence `q % 65536` (counted from the first one chosen), which gives four
-//! words in a row for every quad; the states of these 65536 sequences lie in device memory, word by word, and each is
-//! kept at the start of its first quad that is not used up.
+//! Philox4x32-10: quad `q` is the generator's block `q` of the chosen sequence, so any quad can be made at any time. XORWOW:
+//! quad `q` comes from sequence `q % 65536` (counted from the first chosen one), which gives four consecutive words for every
+//! quad. The states of these 65536 sequences are in device memory, word by word; each state is that at the start of its
+//! sequence's first quad that is not used up.
 //!
-//! An element is written once: `n * size` bytes. The arithmetic is that of
-//! [`cuda_std::random`], whose order is fixed, so every variant gives the same bits on every device.
+//! An element is written once: `n * size` bytes. The arithmetic is that of [`cuda_std::random`], whose order is fixed, so every
+//! variant gives the same bits on every device.
 
 mod best;
 mod distribution;
@@ -93,19 +93,19 @@ mod launch {
     /// The kernels of a distribution.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Distribution {
-        /// `per_thread` by Philox4x32-10.
+        /// The kernel of `per_thread` with Philox4x32-10.
         const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>>;
-        /// `best` by Philox4x32-10.
+        /// The kernel of `best` with Philox4x32-10.
         const BEST: EntryOf<RandomBestPhilox<Self>>;
-        /// By XORWOW, one per variant, in the catalogue's order.
+        /// The kernels with XORWOW, one per variant, in the catalogue's order.
         const XORWOW: [EntryOf<RandomBestXorwow<Self>>; FAMILY.variants.len()];
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($distribution:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $distribution {
                 const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>> =
                     Entry::of::<RandomPerThreadPhilox<$distribution>>();

@@ -1,23 +1,23 @@
-//! Tuning of the random numbers, as data.
+//! The tuning of the random numbers.
 
 use crate::tuning::{self, Choice};
 
-/// Threads of a block of `per_thread`, and of the kernel that makes the states.
+/// The threads of a block of `per_thread`, and of the kernel that makes the states.
 pub const BLOCK: usize = 256;
-/// Quads of words that a thread of a striding kernel makes at least, so that short outputs get few blocks.
+/// The minimum number of quads per thread of a grid-stride loop, so that short outputs get few blocks.
 pub const LEAST_PER_THREAD: usize = 4;
-/// The numbers of `per_thread`.
+/// The policy of `per_thread`.
 pub const RUNG: Policy = policy(BLOCK, 0);
 
-/// The numbers of `best`, or of `per_thread`.
+/// The policy of `best` or of `per_thread`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block; divides [`SEQUENCES`].
+    /// The threads of a block. The number divides [`SEQUENCES`].
     pub block: usize,
-    /// Blocks that have to be resident at once; 0 leaves it to the compiler.
+    /// The number of blocks that must be resident at once; 0 leaves it to the compiler.
     pub resident: u32,
-    /// Blocks per multiprocessor that stride over the quads of Philox, at most: four times as many as run at once, which
-    /// evens out what some of them lose.
+    /// The maximum number of blocks per multiprocessor that stride over the quads of Philox: four times the resident blocks,
+    /// which evens out delays of some of them.
     pub blocks_per_multiprocessor: u32,
 }
 
@@ -63,14 +63,13 @@ impl tuning::Policy for Policy {
     ];
 }
 
-/// The sequences of XORWOW that make one stream. A part of what the stream is, so it is the same for every
-/// device: 16 warps for each multiprocessor of the largest, which hide that a word waits for the word
-/// before it.
+/// The number of sequences of XORWOW that make one stream. It is part of the stream's definition, so it is the same for every
+/// device: 16 warps for each multiprocessor of the largest device hide that each word depends on the word before it.
 pub const SEQUENCES: usize = 1 << 16;
-/// Words of a state of XORWOW.
+/// The words of a state of XORWOW.
 pub const STATE_WORDS: usize = 6;
 
-/// The logarithm to base 2 of the entries of a Poisson table, 4 bytes each, that blocks copy into shared memory; larger ones,
-/// for means from some 10^5 on, are read through the caches. With 16 KiB a multiprocessor of compute capability 7.5 has room
-/// for the 4 blocks that its threads fill, later ones for 6 to 8.
+/// The base-2 logarithm of the number of entries of a Poisson table, 4 bytes each, that blocks copy into shared memory. Larger
+/// tables, for means from about 10^5 on, are read through the caches. With 16 KiB a multiprocessor of compute capability 7.5
+/// has room for the 4 blocks that its threads fill, and later ones for 6 to 8.
 pub const SHARED_TABLE_BITS: u32 = 12;

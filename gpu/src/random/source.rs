@@ -1,4 +1,4 @@
-//! Where the words come from, and which quads a thread makes.
+//! The source of the words, and the quads that each thread makes.
 
 use cuda_std::{prelude::*, random::Xorwow};
 
@@ -7,7 +7,7 @@ use super::{
     policy::{SEQUENCES, STATE_WORDS},
 };
 
-/// The part of the stream that a call writes: elements `first` to `first + len - 1` of the stream.
+/// The part of the stream that a call writes: elements `first` to `first + len - 1`.
 #[derive(Clone, Copy)]
 pub struct Part<D: Distribution> {
     output: GlobalMut<D::Out>,
@@ -22,43 +22,43 @@ impl<D: Distribution> Part<D> {
         Self { output, first }
     }
 
-    /// One past the last element.
+    /// Returns one past the last element.
     #[inline(always)]
     fn end(self) -> u64 {
         self.first + self.output.len() as u64
     }
 
-    /// The first quad that has elements in the part.
+    /// Returns the first quad that has elements in the part.
     #[inline(always)]
     pub fn first_quad(self) -> u64 {
         self.first / Self::LEN
     }
 
-    /// One past the last quad that has elements in the part.
+    /// Returns one past the last quad that has elements in the part.
     #[inline(always)]
     pub fn end_quad(self) -> u64 {
         self.end().div_ceil(Self::LEN)
     }
 
-    /// The first quad none of whose elements comes before the part.
+    /// Returns the first quad that has no elements before the part.
     #[inline(always)]
     pub fn first_whole(self) -> u64 {
         self.first.div_ceil(Self::LEN)
     }
 
-    /// One past the last quad none of whose elements comes after the part.
+    /// Returns one past the last quad that has no elements after the part.
     #[inline(always)]
     pub fn end_whole(self) -> u64 {
         self.end() / Self::LEN
     }
 
-    /// Where the quad's first element lies in the output; wraps around below 0.
+    /// Returns the index in the output of the quad's first element. It wraps around below 0.
     #[inline(always)]
     fn place(self, quad: u64) -> usize {
         (quad * Self::LEN).wrapping_sub(self.first) as usize
     }
 
-    /// Whether the elements of a quad lie at a multiple of their size: for all quads or for none.
+    /// Returns whether the elements of a quad lie at a multiple of their size. The answer is the same for all quads.
     #[inline(always)]
     pub fn aligned(self) -> bool {
         let offset = self.place(0).wrapping_mul(size_of::<D::Out>());
@@ -66,8 +66,8 @@ impl<D: Distribution> Part<D> {
         address % size_of::<D::Quad>() == 0
     }
 
-    /// Writes a quad that is whole, whose [`place`](Self::place) is `at`: by one store if that is wanted, which takes an
-    /// [`aligned`](Self::aligned) part, else element by element.
+    /// Writes a whole quad whose [`place`](Self::place) is `at`: by one store if `by_one_store`, which requires an
+    /// [`aligned`](Self::aligned) part, otherwise element by element.
     #[inline(always)]
     pub fn write_whole(self, at: usize, elements: D::Quad, by_one_store: bool) {
         if by_one_store {
@@ -84,8 +84,8 @@ impl<D: Distribution> Part<D> {
     }
 }
 
-/// Makes every quad of the part: the whole ones by striding over the grid, and what there is at the two ends
-/// by the first two threads. `make` gives the words of a quad.
+/// Makes every quad of the part: the whole ones in a grid-stride loop, and those at the two ends in the first two threads.
+/// `make` returns the words of a quad.
 #[inline(always)]
 pub fn by_number<D: Distribution>(
     part: Part<D>,
@@ -99,7 +99,7 @@ pub fn by_number<D: Distribution>(
     let mut quad = first + thread;
     if quad < end {
         let stride = thread::grid_stride() as u64;
-        // Counted down in 32 bits, as a turn is short: no device has memory for more of them.
+        // The loop counts down in 32 bits, because a step is short: no device has memory for more steps.
         let mut turns = ((end - 1 - quad) / stride) as u32;
         let mut at = part.place(quad);
         loop {
@@ -113,7 +113,7 @@ pub fn by_number<D: Distribution>(
         }
     }
     let head = thread == 0 && part.first_quad() < first;
-    // Where one quad is both, it is the head's.
+    // If one quad is both head and tail, it counts as the head.
     let tail = thread == 1 && first <= end && end < part.end_quad();
     if head || tail {
         let quad = if head { part.first_quad() } else { end };
@@ -121,8 +121,8 @@ pub fn by_number<D: Distribution>(
     }
 }
 
-/// The states of XORWOW's sequences in memory: word `w` of sequence `s` is element `w * SEQUENCES + s`, so that
-/// the lanes of a warp reach neighbours.
+/// Loads the state of a sequence of XORWOW. Word `w` of sequence `s` is element `w * SEQUENCES + s`, so that the lanes of a
+/// warp access adjacent elements.
 #[inline(always)]
 pub fn load(states: GlobalMut<u32>, sequence: usize) -> Xorwow {
     let mut state = [0; STATE_WORDS];
@@ -132,7 +132,7 @@ pub fn load(states: GlobalMut<u32>, sequence: usize) -> Xorwow {
     Xorwow::from_state(state)
 }
 
-/// See [`load`].
+/// Stores the state of a sequence. See [`load`] for the layout.
 #[inline(always)]
 pub fn store(states: GlobalMut<u32>, sequence: usize, generator: &Xorwow) {
     let state = generator.state();
@@ -141,7 +141,7 @@ pub fn store(states: GlobalMut<u32>, sequence: usize, generator: &Xorwow) {
     }
 }
 
-/// The next four words.
+/// Returns the next four words.
 #[inline(always)]
 pub fn four_words(generator: &mut Xorwow) -> [u32; 4] {
     let a = generator.next_word();
@@ -151,8 +151,8 @@ pub fn four_words(generator: &mut Xorwow) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Makes every quad of the part that belongs to this thread's sequence of XORWOW, and keeps the state at the
-/// start of the first quad that is not used up.
+/// Makes every quad of the part that belongs to this thread's sequence of XORWOW, and stores the state at the start of the
+/// first quad that is not used up.
 #[inline(always)]
 pub fn by_sequence<D: Distribution>(
     part: Part<D>,
@@ -163,14 +163,14 @@ pub fn by_sequence<D: Distribution>(
     const STRIDE: u64 = SEQUENCES as u64;
     let ready = distribution.ready();
     let sequence = thread::index_1d_wide();
-    // The first quad of this sequence that is not below the part's first.
+    // The first quad of this sequence that is not below the part's first quad.
     let first = part.first_quad();
     let mut quad = first + ((sequence as u64).wrapping_sub(first) % STRIDE);
     if sequence >= SEQUENCES || quad >= part.end_quad() {
         return;
     }
     let mut generator = load(states, sequence);
-    // A quad that has elements before the part; unless it has some after it too.
+    // A quad with elements before the part, but none after it.
     if quad < part.first_whole() && quad < part.end_whole() {
         part.write_within(
             quad,
@@ -184,7 +184,7 @@ pub fn by_sequence<D: Distribution>(
         quad += STRIDE;
     }
     store(states, sequence, &generator);
-    // A quad that has elements after the part is made again by the next call.
+    // The next call makes a quad with elements after the part again.
     if quad < part.end_quad() {
         part.write_within(
             quad,

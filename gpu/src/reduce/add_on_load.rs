@@ -5,8 +5,7 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{instances::with_reductions, load::load_pair, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, two per thread, to one partial result per block: no thread is idle
-/// from the start.
+/// Reduces neighboring elements, two per thread, to one partial result per block. Every thread has work in the first step.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

@@ -14,8 +14,8 @@
 //!         tickets = 0                                                (ready for the next launch)
 //! ```
 //!
-//! A second launch for the partial results would cost more than this finish does, and reading each element once at full
-//! memory bandwidth is the floor. The blocks are as many as are resident at once; one more would run alone at the end.
+//! A second launch for the partial results would cost more than this last step. Reading each element once at full memory
+//! bandwidth is the lower bound. There are as many blocks as are resident at once; one more would run alone at the end.
 
 use cuda_std::{bf16, f16, prelude::*, view::Wide};
 
@@ -28,10 +28,10 @@ use crate::{
 
 /// Reduces the elements to one result in a single launch.
 ///
-/// A block takes `per_block` neighbouring elements, its aligned middle 16 bytes per load and several loads per
-/// thread before the first is used; the ends that are not aligned go to the first threads one by one. Each
-/// block writes a partial result and takes a ticket; the block with the last ticket reduces the partial
-/// results in their order, so that the result does not depend on who came last. A block alone needs no ticket.
+/// A block takes `per_block` neighboring elements. It reads its aligned middle 16 bytes per load, with several loads per thread
+/// before the first is used. The first threads take the unaligned ends one by one. Each block writes a partial result and takes
+/// a ticket. The block with the last ticket reduces the partial results in index order, so that the result does not depend on
+/// the order of arrival. A single block needs no ticket.
 ///
 /// Launch: `ceil(n / per_block)` blocks of up to [`Policy::most_threads`] threads, a multiple of 32; static shared memory
 /// of 32 partial results. Reads every element once.
@@ -39,8 +39,8 @@ use crate::{
 /// Determinism: the same input, alignment and grid give the same bits.
 ///
 /// # Safety
-/// `partials` has one element per block of the launch, `result` one, `ticket` one that is 0; no two
-/// launches that may run at once share them. The kernel leaves `ticket` at 0.
+/// `partials` has one element per block of the launch, `result` has one, and `ticket` has one that is 0. Launches that may run
+/// at the same time do not share them. The kernel leaves `ticket` at 0.
 #[kernel(
     launch_bounds(
         numbers::<Policy, R::In>(ROW).most_threads() as u32,
@@ -59,7 +59,7 @@ pub unsafe fn reduce_best<R: Reduction, const ROW: usize>(
     in_one_launch::<R, Numbers<R::In, ROW>>(input, per_block, partials, ticket, result);
 }
 
-/// The body of [`reduce_best`], made by the policy row `N`.
+/// The body of [`reduce_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn in_one_launch<R: Reduction, N: Tuned<Policy>>(
@@ -98,7 +98,7 @@ fn in_one_launch<R: Reduction, N: Tuned<Policy>>(
     }
 }
 
-/// What this thread's share of elements `from` to `to - 1` comes to.
+/// Returns the partial result of this thread's share of elements `from` to `to - 1`.
 #[inline(always)]
 #[track_caller]
 fn accumulate<R: Reduction, N: Tuned<Policy>>(
@@ -113,7 +113,7 @@ fn accumulate<R: Reduction, N: Tuned<Policy>>(
     }
 }
 
-/// Loads that a thread has in flight.
+/// Returns the number of loads that a thread has in flight.
 const fn unroll<R: Reduction, N: Tuned<Policy>>() -> usize {
     let unroll = if R::IS_POSITION {
         N::POLICY.positions
@@ -135,7 +135,7 @@ fn accumulate_by<R: Reduction, const UNROLL: usize>(
     let tid = thread::thread_idx_x() as usize;
     let threads = thread::block_dim_x() as usize;
 
-    // The elements before the first 16-byte boundary, the wide loads, and the rest.
+    // First the elements before the first 16-byte boundary, then the wide loads, then the rest.
     let past = (input.as_ptr().addr() / size_of::<R::In>()).wrapping_add(from) % lanes;
     let head = if past == 0 { 0 } else { lanes - past }.min(to - from);
     let first = from + head;
@@ -152,7 +152,7 @@ fn accumulate_by<R: Reduction, const UNROLL: usize>(
     let mut wide = tid;
     span.add::<R, UNROLL>(&mut value, &mut wide);
     if const { UNROLL > 4 } {
-        // A block may have no more for its threads than that.
+        // A block may have only this many left for its threads.
         span.add::<R, 4>(&mut value, &mut wide);
     }
     span.add::<R, 1>(&mut value, &mut wide);
@@ -169,16 +169,16 @@ fn accumulate_by<R: Reduction, const UNROLL: usize>(
 #[derive(Clone, Copy)]
 struct Span<T> {
     input: Global<T>,
-    /// The first one's first element.
+    /// The first element of the first load.
     first: usize,
-    /// How many there are.
+    /// The number of loads.
     wides: usize,
-    /// How many the block makes at a time.
+    /// The number of loads that the block issues at a time.
     threads: usize,
 }
 
 impl<T: Copy + 'static> Span<T> {
-    /// Adds what a thread has from load `wide` on, `UNROLL` loads at a time, and moves `wide` behind it.
+    /// Adds a thread's loads from load `wide` on, `UNROLL` at a time, and moves `wide` past them.
     #[inline(always)]
     #[track_caller]
     fn add<R: Reduction<In = T>, const UNROLL: usize>(self, value: &mut R::Acc, wide: &mut usize) {

@@ -5,8 +5,8 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{instances::with_reductions, load::load_strided, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces the elements by a loop whose stride is the whole grid, then by the unrolled tree: the work of
-/// the tree no longer grows with the input.
+/// Reduces the elements in a grid-stride loop, then by the unrolled tree, so that the work of the tree does not grow with the
+/// input.
 ///
 /// Launch: as many blocks as fill the device of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

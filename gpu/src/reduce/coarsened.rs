@@ -5,7 +5,7 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{instances::with_reductions, load::load_strided, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces the elements by a loop whose stride is the whole grid, in a register, then by the plain tree.
+/// Reduces the elements in a grid-stride loop, in a register, then by the plain tree.
 ///
 /// Launch: as many blocks as fill the device of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

@@ -1,4 +1,4 @@
-//! The last pass: reduces partial results.
+//! The last pass, which reduces partial results.
 
 use cuda_std::{bf16, f16, prelude::*};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::block;
 
-/// Reduces partial results: each block takes 32768 neighbouring ones and gives one.
+/// Reduces partial results: each block reduces 32768 neighboring ones to one.
 ///
 /// Launch: `ceil(n / 32768)` blocks of 512 threads; static shared memory of 32 partial results.
 /// Reads every partial result once, writes one per block.

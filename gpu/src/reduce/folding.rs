@@ -1,11 +1,11 @@
-//! `folding`: the back half is added onto the front half, out of place, until one element is left.
+//! `folding`: adds the back half onto the front half, out of place, until one element is left.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, ops::*, policy::RUNG_BLOCK};
 
-/// The first fold: `len` elements become `remain = len - len / 2` partial results. Partial result `i`
-/// comes of the elements `i` and `i + remain`, where there is one.
+/// The first fold: `len` elements become `remain = len - len / 2` partial results. Partial result `i` combines element `i` and
+/// element `i + remain`, if that exists.
 ///
 /// Launch: `ceil(remain / 256)` blocks of 256 threads; no shared memory.
 /// Reads every element once, writes half as many partial results.
@@ -27,7 +27,7 @@ pub unsafe fn reduce_folding_first<R: Reduction>(input: Global<R::In>, output: G
     }
 }
 
-/// A later fold, of partial results; as [`reduce_folding_first`].
+/// A later fold, of partial results; see [`reduce_folding_first`].
 ///
 /// # Safety
 /// `output` has `remain` elements and does not overlap `input`.

@@ -9,8 +9,8 @@ use super::{
     policy::{FOLD_SPAN, RUNG_BLOCK},
 };
 
-/// Folds `len` elements of `tile` to one. A fold writes the front of the array that it reads, so there is
-/// a barrier between the two.
+/// Folds `len` elements of `tile` to one. A fold writes the front of the array that it reads, so there is a barrier between
+/// reading and writing.
 #[inline(always)]
 #[track_caller]
 fn fold_in_place<R: Reduction>(tile: Shared<R::Acc>, mut len: usize) {
@@ -26,7 +26,7 @@ fn fold_in_place<R: Reduction>(tile: Shared<R::Acc>, mut len: usize) {
     }
 }
 
-/// The first fold: each block folds 512 neighbouring elements to one partial result.
+/// The first fold: each block folds 512 neighboring elements to one partial result.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 512 partial results.
 /// Reads every element once, writes one partial result per block.
@@ -55,7 +55,7 @@ pub unsafe fn reduce_folding_shared_first<R: Reduction>(
     }
 }
 
-/// A later fold, of partial results; as [`reduce_folding_shared_first`].
+/// A later fold, of partial results; see [`reduce_folding_shared_first`].
 ///
 /// # Safety
 /// `output` has one element per block of the launch and does not overlap `input`.

@@ -1,11 +1,11 @@
-//! `fully_unrolled`: the block size is a constant, every step written out.
+//! `fully_unrolled`: the block size is a constant, and every step is unrolled.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_pair, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, two per thread, to one partial result per block, without a loop.
+/// Reduces neighboring elements, two per thread, to one partial result per block, without a loop.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

@@ -1,4 +1,5 @@
-//! The instances: every operator for every element type, for every kernel of the family; `Mean` where it is not `Sum`.
+//! The instances: every operator for every element type, for every kernel of the family. `Mean` has instances only where it
+//! differs from `Sum`.
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
 macro_rules! with_reductions {
@@ -85,21 +86,21 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Reduction + Sized {
         /// The first pass of every variant but `best`, in the catalogue's order.
         const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1];
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<ReduceBest<Self>>;
         /// The later passes of `folding` and `folding_shared`.
         const FOLD: [EntryOf<ReduceFolding<Self>>; 2];
-        /// The last pass of the others.
+        /// The last pass of the other variants.
         const FINISH: EntryOf<ReduceFinish<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($reduction:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $reduction {
                 const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1] = [
                     Entry::of::<ReduceInterleavedDivergent<$reduction>>(),

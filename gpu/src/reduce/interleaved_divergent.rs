@@ -4,8 +4,8 @@ use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_or_identity, ops::*, policy::RUNG_BLOCK};
 
-/// Reduces neighbouring elements, one per thread, to one partial result per block. In every step the
-/// working threads lie `2 * stride` apart, so each warp keeps diverging.
+/// Reduces neighboring elements, one per thread, to one partial result per block. In every step the working threads are `2 *
+/// stride` apart, so every warp diverges.
 ///
 /// Launch: `ceil(n / 256)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

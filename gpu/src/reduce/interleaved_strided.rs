@@ -1,12 +1,11 @@
-//! `interleaved_strided`: the stride doubles, neighbouring threads work.
+//! `interleaved_strided`: the stride doubles, and neighboring threads work.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_or_identity, ops::*, policy::RUNG_BLOCK};
 
-/// Reduces neighbouring elements, one per thread, to one partial result per block. The working threads
-/// are the first ones, so warps do not diverge, but their shared elements lie `2 * stride` apart and
-/// share banks.
+/// Reduces neighboring elements, one per thread, to one partial result per block. The working threads are the first ones, so
+/// warps do not diverge, but their elements in shared memory are `2 * stride` apart and share banks.
 ///
 /// Launch: `ceil(n / 256)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

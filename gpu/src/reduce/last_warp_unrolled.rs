@@ -1,12 +1,12 @@
-//! `last_warp_unrolled`: the last 32 lanes need no barrier of the block.
+//! `last_warp_unrolled`: the last 32 lanes need no block-wide barrier.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_pair, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, two per thread, to one partial result per block. From 64 partial
-/// results on, one warp is left: it synchronises itself, written out.
+/// Reduces neighboring elements, two per thread, to one partial result per block. From 64 partial results on one warp is left:
+/// its steps are unrolled, and it synchronizes its own lanes only.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

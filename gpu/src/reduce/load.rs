@@ -1,10 +1,10 @@
-//! What several rungs start with: two elements per thread, combined while loading.
+//! The first step of several rungs: loads that combine two or more elements per thread.
 
 use cuda_std::{Global, thread};
 
 use super::ops::Reduction;
 
-/// Element `i`'s partial result, or the identity past the end.
+/// Returns the partial result of element `i`, or the identity past the end.
 #[inline(always)]
 #[track_caller]
 pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc {
@@ -15,8 +15,8 @@ pub fn load_or_identity<R: Reduction>(input: Global<R::In>, i: usize) -> R::Acc 
     }
 }
 
-/// The combined partial result of this thread's two elements: the block takes `2 * block_dim`
-/// neighbouring ones, the thread those at its index and `block_dim` further on.
+/// Returns the combined partial result of this thread's two elements. The block takes `2 * block_dim` neighboring elements, and
+/// the thread those at its index and `block_dim` further on.
 #[inline(always)]
 #[track_caller]
 pub fn load_pair<R: Reduction>(input: Global<R::In>) -> R::Acc {
@@ -28,7 +28,7 @@ pub fn load_pair<R: Reduction>(input: Global<R::In>) -> R::Acc {
     )
 }
 
-/// The combined partial result of every `grid`-th element from this thread's on.
+/// Returns the combined partial result of this thread's elements in a grid-stride loop.
 #[inline(always)]
 #[track_caller]
 pub fn load_strided<R: Reduction>(input: Global<R::In>) -> R::Acc {

@@ -1,4 +1,4 @@
-//! What the mean of integers of 32 and 64 bits is the quotient of: their sum, in 128 bits.
+//! The sum in 128 bits from which the mean of integers of 32 and 64 bits is computed.
 
 use core::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use super::ops::{Accumulator, Element, Reduction, one_by_one};
 /// The sum of integers of type `T`, which never wraps: 128 bits hold the sum of 2^64 of them.
 pub struct Mean<T>(PhantomData<T>);
 
-/// A sum in 128 bits, in two's complement. Its halves are aligned as the sums of other types are.
+/// A sum in 128 bits, in two's complement. Its halves are aligned like the sums of other types.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Total {
@@ -19,7 +19,7 @@ pub struct Total {
     pub high: u64,
 }
 
-// SAFETY: plain fields.
+// SAFETY: the type has plain fields.
 unsafe impl Plain for Total {}
 
 impl Shuffle for Total {
@@ -33,7 +33,7 @@ impl Shuffle for Total {
 }
 
 impl Total {
-    /// The number whose bits these are.
+    /// Returns the number in one integer.
     #[inline(always)]
     pub const fn bits(self) -> u128 {
         (self.high as u128) << 64 | self.low as u128
@@ -48,9 +48,9 @@ impl Total {
     }
 }
 
-/// An accumulator of sums of integers that can be taken as one of 128 bits.
+/// An accumulator of sums of integers that can be converted to 128 bits.
 pub trait Widened: Accumulator {
-    /// The same number.
+    /// Returns the same number in 128 bits.
     fn total(self) -> Total;
 }
 
@@ -80,7 +80,7 @@ impl<T: Element<Acc: Widened>> Reduction for Mean<T> {
     fn combine(a: Total, b: Total) -> Total {
         Total::of(a.bits().wrapping_add(b.bits()))
     }
-    // The four elements of 32 bits that come together in 64 bits, which hold their sum.
+    // Adds the four 32-bit elements of a load in 64 bits first: those hold their sum.
     #[inline(always)]
     #[track_caller]
     fn add_wide(value: Total, wide: Wide<T>, first: usize) -> Total {

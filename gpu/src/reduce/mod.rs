@@ -1,4 +1,4 @@
-//! Reduction of a whole array to one value: the ladder.
+//! Reduction of a whole array to one value.
 //!
 //! | variant | idea |
 //! | --- | --- |
@@ -15,13 +15,13 @@
 //! | `folding_shared` | the same, with the inner folds in shared memory |
 //! | `best` | 16-byte loads, several in flight, shuffles, one launch |
 //!
-//! A variant's first pass turns the input into partial results, one per block; `finish` reduces those.
-//! `best` does both in one launch. The order in which elements are combined depends on the variant, the
-//! length and the number of multiprocessors, and on nothing else: the same input on the same card gives
-//! the same bits. Every element is read once: `n * size` bytes (the foldings read more).
+//! A variant's first pass turns the input into partial results, one per block; `finish` reduces those. `best` does both in one
+//! launch. The order in which elements are combined depends on the variant, the length and the number of multiprocessors, and
+//! on nothing else: the same input on the same card gives the same bits. Every element is read once: `n * size` bytes (the
+//! foldings read more).
 //!
-//! `interleaved_strided` is slower than `interleaved_divergent` on cards of today: the strides it has instead of
-//! the modulo put several lanes on one bank of shared memory, which costs more than idle lanes do.
+//! `interleaved_strided` is slower than `interleaved_divergent` on current cards: its strides put several lanes on one bank of
+//! shared memory, which costs more than idle lanes.
 
 mod add_on_load;
 mod best;

@@ -1,14 +1,14 @@
-//! Elements of one and two bytes, of which 16 bytes hold so many that they are taken together, a word at a time.
+//! Elements of one and two bytes. A 16-byte load holds so many that they are combined a word at a time.
 
 use cuda_std::view::Wide;
 
-/// Whether 16 bytes have so many elements of this type that they are better taken together: on an H100 four and two
-/// were slower so.
+/// Returns whether a 16-byte load holds enough elements of this type to combine them a word at a time. On an H100 this was
+/// slower for four and for two elements.
 pub const fn is_narrow<T>() -> bool {
     size_of::<T>() <= 2
 }
 
-/// Folds the four words that elements of at most two bytes make, which `bits` gives.
+/// Folds the four words of elements of at most two bytes. `bits` returns an element's bits.
 #[inline(always)]
 #[track_caller]
 fn fold_words<T: Copy, V>(
@@ -30,7 +30,8 @@ fn fold_words<T: Copy, V>(
     value
 }
 
-/// The sum of 16 bytes, two by two: those at even places of a word, and those at odd ones, have 16 bits each.
+/// Returns the sum of 16 bytes. The bytes at even places of a word and those at odd places are added separately, in 16 bits
+/// each.
 #[inline(always)]
 #[track_caller]
 pub fn sum_of_bytes<T: Copy>(wide: Wide<T>, byte: impl Fn(T) -> u8) -> u32 {
@@ -44,14 +45,15 @@ pub fn sum_of_bytes<T: Copy>(wide: Wide<T>, byte: impl Fn(T) -> u8) -> u32 {
     (pairs & 0xffff) + (pairs >> 16)
 }
 
-/// The place of the first of 16 bytes, or of 8 elements of 16 bits, with these bits, which one of them has.
+/// Returns the place of the first of 16 bytes, or of 8 elements of 16 bits, whose bits are `wanted`. One of them must have
+/// these bits.
 #[inline(always)]
 #[track_caller]
 pub fn first_equal<T: Copy>(wide: Wide<T>, bits: impl Fn(T) -> u32, wanted: u32) -> u32 {
     let width = 8 * size_of::<T>() as u32;
     let ones = u32::MAX / ((1 << width) - 1);
     let upper = ones << (width - 1);
-    // The upper bit of the elements that are 0, and of some above the first of them.
+    // The result has the upper bit of every element that is 0, and of some elements above the first of them.
     let zeros = |word: u32| word.wrapping_sub(ones) & !word & upper;
     let (found, at, _) = fold_words(wide, (0, 0, 0), bits, |(found, at, next), word| {
         let here = zeros(word ^ (wanted * ones));
@@ -65,15 +67,15 @@ pub fn first_equal<T: Copy>(wide: Wide<T>, bits: impl Fn(T) -> u32, wanted: u32)
     at + found.trailing_zeros() / width
 }
 
-/// The bits of the least, or else the greatest, of eight floats of 16 bits; of a NaN where there is one.
+/// Returns the bits of the minimum or the maximum of eight floats of 16 bits, or of a NaN if there is one.
 ///
-/// No float is made into a key for it. By their bits the floats lie on a circle: +0 to +infinity, +NaN,
-/// -0 to -infinity, -NaN, and again +0. An extreme of the bits, as they are, is the answer where there is a
-/// number of the sign that is preferred, and shows a NaN of that sign. The bits moved on by as many as there are NaNs of
-/// a sign have the NaNs of the other sign at the end where the other extreme is the answer.
+/// The floats are not converted to keys. By their bits they lie on a circle: +0 to +infinity, +NaN, -0 to -infinity, -NaN, and
+/// again +0. An extreme of the unchanged bits is the answer if there is a number of the preferred sign, and it finds a NaN of
+/// that sign. For the other case the bits are rotated by the number of NaN bit patterns of one sign, which puts the NaNs of the
+/// other sign at the end where the other extreme is the answer.
 ///
-/// A word's upper element is compared together with the lower one: it decides, but among equals. The lower
-/// one carries into the upper one only where it is a NaN of negative sign, which either extreme shows.
+/// A word's upper element is compared together with the lower one: the upper one decides, except among equals. The lower one
+/// carries into the upper one only if it is a NaN of negative sign, which either extreme finds.
 #[inline(always)]
 #[track_caller]
 pub fn most_wanted_bits<T: Copy, const LEAST: bool, const INFINITY: u32>(
@@ -81,7 +83,7 @@ pub fn most_wanted_bits<T: Copy, const LEAST: bool, const INFINITY: u32>(
     bits: impl Fn(T) -> u16,
 ) -> u16 {
     let nans = 0x7fff - INFINITY;
-    // As unsigned and as signed numbers, for the least; for the greatest the other way round.
+    // For the minimum: as unsigned and as signed numbers. For the maximum: the other way round.
     let start = if LEAST {
         (0, i32::MAX as u32)
     } else {

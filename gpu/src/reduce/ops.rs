@@ -1,13 +1,12 @@
-//! What is reduced: an operator and an element type make a [`Reduction`].
+//! The reductions: an operator and an element type make a [`Reduction`].
 //!
 //! - `Sum`, `Product`: integers in 64 bits, wrapping modulo 2^64; `f32`, `f16`, `bf16` in `f32`; `f64` in `f64`.
-//! - `Min`, `Max`: floats by a total order on their bits, as integers: -0 lies below +0, and a NaN beats
-//!   everything, so that one NaN makes the result NaN. An integer comparison also has no order-dependent
-//!   answers.
-//! - `ArgMin`, `ArgMax`: the same order, and of equal elements the first one; a NaN's position is the
-//!   answer where there is one, the first of several.
-//! - `Mean`: the sum of integers of 32 and 64 bits, in 128 bits, which no array in memory overflows. The means of other
-//!   types take `Sum`: an array of `u16` in memory has fewer than 2^48 elements, so that 64 bits hold their sum.
+//! - `Min`, `Max`: floats are compared as integers, by a total order on their bits: -0 is less than +0, and a NaN beats
+//!   everything, so that one NaN makes the result NaN. The result of an integer comparison does not depend on the order.
+//! - `ArgMin`, `ArgMax`: the same order, and the first of equal elements. If there is a NaN, the position of the first one is
+//!   the result.
+//! - `Mean`: the sum of integers of 32 and 64 bits, in 128 bits, which no array in memory overflows. The means of other types
+//!   use `Sum`: an array of `u16` in memory has fewer than 2^48 elements, so that 64 bits hold their sum.
 
 use core::{
     marker::PhantomData,
@@ -19,32 +18,32 @@ use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle}
 pub use super::mean::{Mean, Total, Widened};
 use super::narrow::{first_equal, is_narrow, most_wanted_bits, sum_of_bytes};
 
-/// A reduction: how an element enters, and how two partial results become one.
+/// A reduction: how an element becomes a partial result, and how two partial results become one.
 ///
-/// `combine` is associative and commutative, but for the rounding of float sums and products.
+/// `combine` is associative and commutative, except for the rounding of float sums and products.
 pub trait Reduction: 'static {
-    /// The element's type.
+    /// The type of the elements.
     type In: Copy + 'static;
     /// The type of partial results.
     type Acc: Plain + Shuffle;
-    /// What changes nothing when combined.
+    /// The identity: combining it with a partial result changes nothing.
     const IDENTITY: Self::Acc;
     /// Whether partial results are positions.
     const IS_POSITION: bool = false;
 
-    /// The partial result of the one element at `index`.
+    /// Returns the partial result of the one element at `index`.
     fn load(value: Self::In, index: usize) -> Self::Acc;
 
-    /// The partial result of two.
+    /// Returns the combination of two partial results.
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
 
-    /// The same without a branch, where lanes differ in which of two is taken and wait for both.
+    /// Returns the same without a branch, for lanes that take different ones of the two and would wait for both.
     #[inline(always)]
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc {
         Self::combine(a, b)
     }
 
-    /// The partial result of `value` and the elements of `wide`, whose first is at `first`.
+    /// Returns the combination of `value` and the elements of `wide`, whose first element is at `first`.
     #[inline(always)]
     #[track_caller]
     fn add_wide(value: Self::Acc, wide: Wide<Self::In>, first: usize) -> Self::Acc {
@@ -64,28 +63,28 @@ pub(super) fn one_by_one<R: Reduction + ?Sized>(
     })
 }
 
-/// Sum of elements of type `T`.
+/// The sum of elements of type `T`.
 pub struct Sum<T>(PhantomData<T>);
-/// Product of elements of type `T`.
+/// The product of elements of type `T`.
 pub struct Product<T>(PhantomData<T>);
-/// The least element of type `T`.
+/// The minimum of elements of type `T`.
 pub struct Min<T>(PhantomData<T>);
-/// The greatest element of type `T`.
+/// The maximum of elements of type `T`.
 pub struct Max<T>(PhantomData<T>);
-/// The position of the least element of type `T`.
+/// The position of the minimum of elements of type `T`.
 pub struct ArgMin<T>(PhantomData<T>);
-/// The position of the greatest element of type `T`.
+/// The position of the maximum of elements of type `T`.
 pub struct ArgMax<T>(PhantomData<T>);
 
 /// An accumulator of sums and products.
 pub trait Accumulator: Plain + Shuffle {
-    /// Nought.
+    /// Zero.
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The sum; integers wrap.
+    /// Returns the sum; integers wrap.
     fn add(self, other: Self) -> Self;
-    /// The product; integers wrap.
+    /// Returns the product; integers wrap.
     fn mul(self, other: Self) -> Self;
 }
 
@@ -115,9 +114,9 @@ accumulators! {
 
 /// An ordered key of an element.
 pub trait Key: Plain + Ord + Shuffle {
-    /// No key is greater.
+    /// The key that no other exceeds.
     const GREATEST: Self;
-    /// No key is less.
+    /// The key that exceeds no other.
     const LEAST: Self;
 }
 
@@ -133,15 +132,15 @@ keys!(u32, i32, u64, i64);
 
 /// An element that can be reduced.
 pub trait Element: Copy + 'static {
-    /// What sums and products are accumulated in.
+    /// The accumulator of sums and products.
     type Acc: Accumulator;
-    /// What it is compared by.
+    /// The key by which elements are compared.
     type Key: Key;
-    /// Widens it.
+    /// Returns the element in the accumulator's type.
     fn widen(self) -> Self::Acc;
-    /// Its key, where the least is wanted (`LEAST`) or the greatest: a NaN is the most wanted of all.
+    /// Returns the element's key for the minimum (`LEAST`) or the maximum. The key of a NaN beats all others.
     fn key<const LEAST: bool>(self) -> Self::Key;
-    /// The most wanted key of all elements of `wide`, by the same `LEAST`.
+    /// Returns the key of `wide` that beats all others, for the same `LEAST`.
     #[inline(always)]
     #[track_caller]
     fn key_of_wide<const LEAST: bool>(wide: Wide<Self>) -> Self::Key {
@@ -155,19 +154,19 @@ pub trait Element: Copy + 'static {
             if LEAST { best.min(key) } else { best.max(key) }
         })
     }
-    /// The place of the first element of `wide` with this key, by the same `LEAST`, which is that of one of them.
+    /// Returns the place of the first element of `wide` with this key, for the same `LEAST`. One of the elements must have it.
     #[inline(always)]
     #[track_caller]
     fn first_in_wide<const LEAST: bool>(wide: Wide<Self>, key: Self::Key) -> u32 {
         first_by_keys::<Self, LEAST>(wide, key)
     }
-    /// The sum of all elements of `wide`.
+    /// Returns the sum of all elements of `wide`.
     #[inline(always)]
     #[track_caller]
     fn sum_of_wide(wide: Wide<Self>) -> Self::Acc {
         wide.fold(Self::Acc::ZERO, |sum, element, _| sum.add(element.widen()))
     }
-    /// The element that has this key, by the same `LEAST`; NaNs come back as the one quiet NaN.
+    /// Returns the element that has this key, for the same `LEAST`. All NaNs come back as the same quiet NaN.
     fn from_key<const LEAST: bool>(key: Self::Key) -> Self;
 }
 
@@ -216,7 +215,7 @@ integers! {
     i64: i64, i64;
 }
 
-/// The place of the first element of `wide` with this key, which is that of one of them.
+/// Returns the place of the first element of `wide` with this key. One of the elements must have it.
 #[inline(always)]
 #[track_caller]
 fn first_by_keys<T: Element, const LEAST: bool>(wide: Wide<T>, key: T::Key) -> u32 {
@@ -260,15 +259,15 @@ floats! {
     f64: u64, i64, ordered_double;
 }
 
-/// A float's bits as an integer that orders as the floats do. Negative numbers order by falling magnitude: all of their
-/// bits but the sign are turned.
+/// Returns a float's bits as an integer with the order of the floats. For negative numbers all bits but the sign are inverted,
+/// because a larger magnitude is a smaller number.
 #[inline(always)]
 fn ordered(bits: u32) -> i32 {
     let bits = bits as i32;
     bits ^ ((bits >> 31) & i32::MAX)
 }
 
-/// The same for `f64`, by halves: of a shift in 64 bits the compiler makes six instructions.
+/// Returns the same for `f64`, computed by halves: the compiler makes six instructions of a 64-bit shift.
 #[inline(always)]
 fn ordered_double(bits: u64) -> i64 {
     let turned = ((bits >> 32) as i32 >> 31) as u32;
@@ -302,7 +301,7 @@ macro_rules! half_floats {
                 let wanted = Self::from_key::<LEAST>(key).to_bits();
                 let is_nan = |bits: u16| bits & 0x7fff > $infinity;
                 if is_nan(wanted) {
-                    // Any of them: as if they were all one.
+                    // All NaNs compare as equal.
                     let bits = |element: Self| u32::from(is_nan(element.to_bits()));
                     return first_equal(wide, bits, 1);
                 }
@@ -400,17 +399,17 @@ impl<T: Element> Reduction for Max<T> {
     }
 }
 
-/// A key and where it was found.
+/// A key and the position where it was found.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<K> {
     /// The key.
     pub key: K,
-    /// The element's position; `u64::MAX` where there is none.
+    /// The element's position; `u64::MAX` if there is none.
     pub index: u64,
 }
 
-// SAFETY: plain fields.
+// SAFETY: the type has plain fields.
 unsafe impl<K: Plain> Plain for Found<K> {}
 
 impl<K: Shuffle> Shuffle for Found<K> {
@@ -446,7 +445,7 @@ macro_rules! arg_reductions {
                     index: if first { a.index } else { b.index },
                 }
             }
-            // The best of all by their keys alone; its position only where it is the best so far, which becomes rare.
+            // Finds the best key first. The position is computed only if that key is the best so far, which becomes rare.
             #[inline(always)]
             #[track_caller]
             fn add_wide(value: Self::Acc, wide: Wide<T>, first: usize) -> Self::Acc {

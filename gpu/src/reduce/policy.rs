@@ -1,43 +1,43 @@
-//! Tuning of the reductions, as data.
+//! The tuning of the reductions.
 
 use crate::tuning::{self, Choice};
 
-/// Threads of a block of every rung but `best`; a power of two.
+/// The threads of a block of every rung except `best`; a power of two.
 pub const RUNG_BLOCK: usize = 256;
-/// Blocks per multiprocessor of the rungs that stride over the whole grid: enough for all its threads.
+/// The blocks per multiprocessor of the rungs with a grid-stride loop: enough for all its threads.
 pub const RUNG_BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The numbers of `best`, which cuts an input into as many blocks as run at once, each of which takes neighbouring
+/// The policy of `best`, which divides an input into as many blocks as are resident at once. Each block takes neighboring
 /// elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block, for small inputs and for large ones: small blocks come to an end sooner.
+    /// The threads of a block, for small inputs and for large ones: small blocks end sooner.
     pub threads: [usize; 2],
-    /// Blocks per multiprocessor, at most, for the same.
+    /// The maximum number of blocks per multiprocessor, for small inputs and for large ones.
     pub blocks: [u32; 2],
-    /// Bytes from which an input is a large one.
+    /// The number of bytes from which on an input is large.
     pub large_bytes: usize,
-    /// Blocks of [`most_threads`](Self::most_threads) that run at once at least. Two of 512: without it `ptxas` makes
-    /// room for three on an H100, and spills.
+    /// The minimum number of resident blocks of [`most_threads`](Self::most_threads). Two blocks of 512: without this bound
+    /// `ptxas` makes room for three on an H100, and spills.
     pub resident: u32,
-    /// 16-byte loads that a thread has in flight: 2, 4 or 8.
+    /// The number of 16-byte loads that a thread has in flight: 2, 4 or 8.
     pub unroll: usize,
-    /// The same for positions, which take more registers for each.
+    /// The same for positions, which take more registers per load.
     pub positions: usize,
 }
 
 impl Policy {
-    /// Threads of a block, for an input of so many bytes.
+    /// Returns the number of threads of a block, for an input of `bytes` bytes.
     pub const fn threads_for(&self, bytes: usize) -> usize {
         self.threads[self.size(bytes)]
     }
 
-    /// Blocks per multiprocessor, at most, for an input of so many bytes.
+    /// Returns the maximum number of blocks per multiprocessor, for an input of `bytes` bytes.
     pub const fn blocks_for(&self, bytes: usize) -> u32 {
         self.blocks[self.size(bytes)]
     }
 
-    /// Bytes that a block takes at least of an input of so many bytes: what its threads have in flight.
+    /// Returns the minimum number of bytes of a block, for an input of `bytes` bytes: what its threads have in flight.
     pub const fn least_bytes(&self, bytes: usize) -> usize {
         let least = if self.unroll < self.positions {
             self.unroll
@@ -47,7 +47,7 @@ impl Policy {
         self.threads_for(bytes) * least * 16
     }
 
-    /// Threads of a block, at most.
+    /// Returns the maximum number of threads of a block.
     pub const fn most_threads(&self) -> usize {
         let [small, large] = self.threads;
         if small > large { small } else { large }
@@ -129,28 +129,28 @@ impl tuning::Policy for Policy {
         &[super::best::REDUCE_BEST_ROWS];
 }
 
-/// Threads of a block of the last pass.
+/// The threads of a block of the last pass.
 pub const FINISH_BLOCK: usize = 512;
-/// Partial results that one block of the last pass takes; more of them take another pass before it.
+/// The partial results of one block of the last pass. If there are more, another pass precedes it.
 pub const FINISH_SPAN: usize = FINISH_BLOCK * 64;
 
-/// How a first pass is cut into blocks.
+/// How a first pass divides the input among blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Each block takes so many neighbouring elements and gives one partial result.
+    /// Each block takes this many neighboring elements and gives one partial result.
     PerBlock(usize),
-    /// So many blocks per multiprocessor stride over the elements; one partial result each.
+    /// A grid-stride loop, with one partial result per block.
     Strided {
-        /// Blocks per multiprocessor.
+        /// The blocks per multiprocessor.
         blocks_per_multiprocessor: u32,
-        /// Elements that one block takes at least, so that short inputs get few blocks.
+        /// The minimum number of elements of one block, so that short inputs get few blocks.
         least_per_block: usize,
     },
-    /// As the [`Policy`] says: `best` combines the partial results in the same launch.
+    /// As the [`Policy`] says. `best` combines the partial results in the same launch.
     Best,
-    /// Pass after pass over ever fewer elements.
+    /// Repeated passes over fewer and fewer elements.
     Folding {
-        /// The factor by which a pass shrinks them.
+        /// The factor by which a pass reduces the number of elements.
         by: usize,
     },
 }
@@ -160,7 +160,7 @@ const STRIDED: Cut = Cut::Strided {
     least_per_block: RUNG_BLOCK * 2,
 };
 
-/// The cuts in the catalogue's order.
+/// The divisions in the catalogue's order.
 pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
     Cut::PerBlock(RUNG_BLOCK),
     Cut::PerBlock(RUNG_BLOCK),
@@ -176,5 +176,5 @@ pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
     Cut::Best,
 ];
 
-/// Elements that a block of `folding_shared` folds into one.
+/// The elements that a block of `folding_shared` folds to one.
 pub const FOLD_SPAN: usize = RUNG_BLOCK * 2;

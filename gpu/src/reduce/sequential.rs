@@ -1,12 +1,12 @@
-//! `sequential`: the stride halves, neighbouring threads read neighbouring elements.
+//! `sequential`: the stride halves, neighboring threads read neighboring elements.
 
 use cuda_std::{bf16, f16, prelude::*};
 
 use super::{instances::with_reductions, load::load_or_identity, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, one per thread, to one partial result per block, by a tree whose
-/// stride halves: no divergence within a warp, no bank conflicts.
+/// Reduces neighboring elements, one per thread, to one partial result per block, by a tree whose stride halves. Warps do not
+/// diverge, and there are no bank conflicts.
 ///
 /// Launch: `ceil(n / 256)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

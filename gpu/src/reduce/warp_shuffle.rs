@@ -5,8 +5,8 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{instances::with_reductions, load::load_pair, ops::*, policy::RUNG_BLOCK};
 use crate::block;
 
-/// Reduces neighbouring elements, two per thread, to one partial result per block: the tree in shared
-/// memory stops at 32 partial results, and shuffles do the rest in registers.
+/// Reduces neighboring elements, two per thread, to one partial result per block. The tree in shared memory stops at 32 partial
+/// results, which shuffles combine in registers.
 ///
 /// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
 /// Reads every element once, writes one partial result per block.

@@ -9,8 +9,8 @@
 //!     next row of this warp                               in index order, and stores the result
 //! ```
 //!
-//! The host picks the number of lanes or blocks by the row's length, so that every load is 16 bytes wide and every thread has
-//! several. Few long rows alone would not fill the device with a block for each.
+//! The host chooses the number of lanes or blocks by the row's length, so that every load is 16 bytes wide and every thread has
+//! several. A block for each of a few long rows would not fill the device.
 
 use cuda_std::prelude::*;
 
@@ -22,11 +22,11 @@ use crate::{
     tuning::{Numbers, Tuned, numbers},
 };
 
-/// Reduces each row by 1, 2, 4, 8, 16 or 32 lanes of a warp (`2^lanes_log2`), which load 16 bytes at a time
-/// and then combine their totals by shuffles.
+/// Reduces each row with 1, 2, 4, 8, 16 or 32 lanes of a warp (`2^lanes_log2`), which load 16 bytes at a time and then combine
+/// their totals by shuffles.
 ///
-/// Launch: as many blocks of 256 threads as fill the device, fewer where there are few rows; no shared
-/// memory. Reads every element once, writes one result per row.
+/// Launch: as many blocks of 256 threads as fill the device, fewer if there are few rows; no shared memory. Reads every element
+/// once, writes one result per row.
 ///
 /// Determinism: the same input, alignment and number of lanes give the same bits.
 ///
@@ -46,7 +46,7 @@ pub unsafe fn rows_best<A: Along, const ROW: usize>(
     short::<A, Numbers<A::In, ROW>>(input, output, width, lanes_log2);
 }
 
-/// The body of [`rows_best`], made by the policy row `N`.
+/// The body of [`rows_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn short<A: Along, N: Tuned<Policy>>(
@@ -58,7 +58,7 @@ fn short<A: Along, N: Tuned<Policy>>(
     let thread = thread::index_1d_wide();
     let lanes = 1_usize << lanes_log2;
     let lane = thread & (lanes - 1);
-    // The first of the rows of this warp, whose lanes stay together.
+    // The first row of this warp, whose lanes stay together.
     let mut first = (thread & !31) >> lanes_log2;
     let own = (thread & 31) >> lanes_log2;
     while first < output.len() {
@@ -79,9 +79,8 @@ fn short<A: Along, N: Tuned<Policy>>(
     }
 }
 
-/// Reduces each row by `blocks` blocks, each of which takes `elements_per_block` neighbouring elements,
-/// leaves its total and takes a ticket; the block with the row's last ticket combines the totals in their
-/// order.
+/// Reduces each row with `blocks` blocks. Each block takes `elements_per_block` neighboring elements, stores its total and
+/// takes a ticket. The block with the row's last ticket combines the totals in index order.
 ///
 /// Launch: `blocks` blocks of 256 threads per row, blocks of a row first; static shared memory of 32 totals.
 /// Reads every element once.
@@ -89,9 +88,9 @@ fn short<A: Along, N: Tuned<Policy>>(
 /// Determinism: the same input, alignment and grid give the same bits.
 ///
 /// # Safety
-/// `input` has `width` elements per element of `output`; every block has an element; `totals` has one
-/// element per block, `tickets` one per row that is 0 (neither is needed for one block per row); no two
-/// launches that may run at once share them; nothing overlaps. The kernel leaves the tickets at 0.
+/// `input` has `width` elements per element of `output`. Every block has an element. `totals` has one element per block, and
+/// `tickets` one per row that is 0 (neither is needed for one block per row). Launches that may run at the same time do not
+/// share them. Nothing overlaps. The kernel leaves the tickets at 0.
 #[kernel(
     launch_bounds(numbers::<Policy, A::In>(ROW).block as u32),
     instances = with_axis_reductions,
@@ -117,7 +116,7 @@ pub unsafe fn rows_best_long<A: Along, const ROW: usize>(
     );
 }
 
-/// The body of [`rows_best_long`], made by the policy row `N`.
+/// The body of [`rows_best_long`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn long<A: Along, N: Tuned<Policy>>(

@@ -9,11 +9,11 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Reduces one row per block: 512 threads stride along it, one element per load, and their totals go
-/// through a tree in shared memory.
+/// Reduces one row per block. 512 threads stride along the row, one element per load, and a tree in shared memory combines
+/// their totals.
 ///
-/// Launch: one block of 512 threads per row (where there are more rows than a grid has blocks, the blocks
-/// take several); static shared memory of 512 totals. Reads every element once, writes one result per row.
+/// Launch: one block of 512 threads per row (if there are more rows than a grid has blocks, each block takes several); static
+/// shared memory of 512 totals. Reads every element once, writes one result per row.
 ///
 /// Determinism: the same width gives the same order, on every device.
 ///
@@ -47,7 +47,7 @@ pub unsafe fn rows_block_per_row<A: Along>(
         if tid == 0 {
             output.set(row, A::finish(tile.get(0), width));
         }
-        // The next row's totals must not come before this one's is read.
+        // The next row's totals must not be written before this row's total is read.
         thread::sync_threads();
         row += thread::grid_dim_x() as usize;
     }

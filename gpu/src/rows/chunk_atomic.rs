@@ -8,18 +8,18 @@ use crate::{
     reduce::{Max, Min},
 };
 
-/// Reduces 128 neighbouring elements of a row per thread (fewer at its end), and combines the result with
-/// the row's total by one atomic operation. Neighbouring threads read elements that lie 128 apart.
+/// Reduces 128 neighboring elements of a row per thread (fewer at its end), and combines the result with the row's total by one
+/// atomic operation. Neighboring threads read elements that are 128 apart.
 ///
 /// Launch: one thread per chunk, chunks of a row first, in blocks of 256; no shared memory. Reads every
 /// element once, and one atomic operation per chunk.
 ///
-/// Determinism: integers, and the least and the greatest element, are exact; float totals are combined in
-/// the order in which the threads come, so that their last bits may differ from run to run.
+/// Determinism: integers, and minima and maxima, are exact. Float totals are combined in the order in which the threads arrive,
+/// so that their last bits may differ from run to run.
 ///
 /// # Safety
-/// `input` has a multiple of `width` elements, `totals` has one per row, the identity at first, which
-/// nothing else touches.
+/// `input` has a multiple of `width` elements. `totals` has one element per row, initially the identity, which nothing else
+/// accesses.
 ///
 /// Source: the row sums of a tutorial on axis sums (a chunk per thread, then an atomic addition).
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_axis_reductions)]
@@ -42,13 +42,13 @@ pub unsafe fn rows_chunk_atomic<A: Along>(
     A::combine_atomic(totals, row, A::total(part));
 }
 
-/// Turns the totals into results, and leaves the identity in their place for the next launch.
+/// Turns the totals into results, and sets the totals back to the identity for the next launch.
 ///
-/// Launch: one thread per row in blocks of 256; no shared memory. Reads and writes one total and writes one
-/// result per row. Exact but for the rounding of the result.
+/// Launch: one thread per row in blocks of 256; no shared memory. Reads and writes one total and writes one result per row.
+/// Exact except for the rounding of the result.
 ///
 /// # Safety
-/// `totals` has no fewer elements than `output`, and does not overlap it.
+/// `totals` has at least as many elements as `output`, and does not overlap it.
 #[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_axis_reductions)]
 pub unsafe fn rows_chunk_atomic_finish<A: Along>(
     totals: GlobalMut<A::Acc>,

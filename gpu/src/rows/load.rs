@@ -1,4 +1,4 @@
-//! What both kernels of `best` do with a stretch of a row.
+//! The accumulation of a part of a row, for both kernels of `best`.
 
 use cuda_std::{Global, view::Wide};
 
@@ -9,8 +9,8 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// The total of thread `thread`'s share of the elements `from..to`, of which `threads` threads take theirs:
-/// wide loads of the aligned middle, several of them before the first is used, and the ends one by one.
+/// Returns the total of thread `thread`'s share of the elements `from..to`, which `threads` threads divide. The aligned middle
+/// is read by wide loads, several of them before the first is used, and the ends one by one.
 #[inline(always)]
 #[track_caller]
 pub fn accumulate<A: Along, N: Tuned<Policy>>(
@@ -59,7 +59,7 @@ fn accumulate_by<A: Along, const UNROLL: usize>(
 
     let mut wide = thread;
     while wide < wides {
-        // As many wide loads as a part takes.
+        // The wide loads of one part.
         let stop = wides.min(wide + CHUNK / lanes * threads);
         let mut part = A::EMPTY;
         while wide + (UNROLL - 1) * threads < stop {

@@ -6,11 +6,11 @@
 //! | `block_per_row` | 512 threads stride along one row, then a tree in shared memory |
 //! | `best` | a part of a warp, a warp or several blocks per row, 16-byte loads, shuffles, one launch |
 //!
-//! Sum, mean, least and greatest element, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) says in which
-//! types. Every element is read once: `height * width * size` bytes. `chunk_atomic` combines the chunks of
-//! a row in the order in which they come: its float sums and means may differ in the last bits from run to
-//! run. The other variants' order depends on the shape, the alignment and the number of multiprocessors,
-//! and on nothing else: the same input on the same card gives the same bits.
+//! The reductions are sum, mean, minimum and maximum, for `u8 u16 i32 u32 f32 f64`; [`axis`](crate::axis) lists the types of
+//! accumulators and results. Every element is read once: `height * width * size` bytes. `chunk_atomic` combines the chunks of a
+//! row in the order in which they arrive: its float sums and means may differ in the last bits from run to run. The order of
+//! the other variants depends on the shape, the alignment and the number of multiprocessors, and on nothing else: the same
+//! input on the same card gives the same bits.
 
 mod best;
 mod block_per_row;
@@ -60,23 +60,23 @@ mod launch {
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
-        /// `chunk_atomic`.
+        /// The kernel of `chunk_atomic`.
         const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>>;
-        /// Its last pass.
+        /// The kernel of the last pass of `chunk_atomic`.
         const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>>;
-        /// `block_per_row`.
+        /// The kernel of `block_per_row`.
         const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>>;
-        /// `best`.
+        /// The kernel of `best`.
         const BEST: EntryOf<RowsBest<Self>>;
-        /// `best` where blocks share rows.
+        /// The kernel of `best` if blocks share rows.
         const LONG: EntryOf<RowsBestLong<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
                 const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>> = Entry::of::<RowsChunkAtomic<$along>>();
                 const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>> = Entry::of::<RowsChunkAtomicFinish<$along>>();

@@ -1,36 +1,37 @@
-//! Tuning of the reductions of rows, as data.
+//! The tuning of the reductions of rows.
 
 use crate::tuning::{self, Choice};
 
-/// Threads of a block of `chunk_atomic`, and of its last pass.
+/// The threads of a block of `chunk_atomic`, and of its last pass.
 pub const RUNG_BLOCK: usize = 256;
-/// Neighbouring elements that a thread of `chunk_atomic` adds.
+/// The neighboring elements that a thread of `chunk_atomic` adds.
 pub const CHUNK: usize = 128;
-/// Threads of a block of `block_per_row`.
+/// The threads of a block of `block_per_row`.
 pub const ROW_BLOCK: usize = 512;
 
-/// The numbers of `best`.
+/// The policy of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block.
+    /// The threads of a block.
     pub block: usize,
-    /// Blocks per multiprocessor, at most: 8 are what 256 threads with at most 32 registers fill.
+    /// The maximum number of blocks per multiprocessor: 8 blocks of 256 threads with at most 32 registers fill it.
     pub resident: u32,
-    /// 16-byte loads that a thread has in flight: 2, 4 or 8.
+    /// The number of 16-byte loads that a thread has in flight: 2, 4 or 8.
     pub unroll: usize,
-    /// Bytes of a row that a block takes at least where several share one.
+    /// The minimum number of bytes of a row per block, if several blocks share a row.
     pub least_bytes: usize,
-    /// Bytes from which a row has a block of its own, also where there are rows for every thread: on an H100 warps that
-    /// go from row to row were slower.
+    /// The number of bytes from which on a row has its own block, even if there are rows for every thread: on an H100 warps
+    /// that each process several rows were slower.
     pub row_bytes: usize,
-    /// The part of the device's threads that rows of so many threads have to fill; else blocks share rows.
-    /// A quarter has twice as many loads in flight as the latency of an H100's memory takes to be hidden.
+    /// The part of the device's threads that the rows must fill, with the number of threads per row that they get. If they fill
+    /// less, blocks share rows. A quarter has twice as many loads in flight as it takes to hide the latency of an H100's
+    /// memory.
     pub least_filling: usize,
 }
 
 impl Policy {
-    /// Threads that share a row of `bytes` bytes, as a power of two: as many as have all their wide loads in flight, up
-    /// to a warp.
+    /// Returns the number of threads that share a row of `bytes` bytes, as a power of two: as many as have all their wide loads
+    /// in flight, up to a warp.
     pub fn lanes_log2(&self, bytes: usize) -> u32 {
         let wides = bytes.div_ceil(16);
         wides
@@ -40,9 +41,9 @@ impl Policy {
             .ilog2()
     }
 
-    /// Elements of a row that a block takes where several blocks share one, for rows of so many elements of
-    /// `size` bytes: as many blocks as are resident at once (`filling`), and no more than there is work for.
-    /// A multiple of 16 bytes.
+    /// Returns the number of elements of a row that a block takes if several blocks share the row, for rows of `width` elements
+    /// of `size` bytes. There are as many blocks as are resident at once (`filling`), and no more than there is work for. The
+    /// number is a multiple of 16 bytes.
     pub fn elements_per_block(
         &self,
         height: usize,
@@ -56,7 +57,8 @@ impl Policy {
     }
 }
 
-/// A row whose blocks take two rounds of loads of a row at least, and from there on whole rows.
+/// Makes a row of the table: blocks take at least two rounds of loads of a row, and rows from that size on have their own
+/// block.
 const fn policy(block: usize, resident: u32, unroll: usize) -> Policy {
     let two_rounds = block * unroll * 16 * 2;
     Policy {

@@ -7,12 +7,11 @@
 //! | `padded` | tiles whose rows are one bank longer |
 //! | `best` | words of several elements, turned in registers, through padded tiles |
 //!
-//! A kernel moves words of 1, 2, 4, 8 or 16 bytes and knows nothing of their type. Every element is read
-//! once and written once: `2 * width * height * size` bytes. Nothing is computed, so the result is exact
-//! and the same for every variant.
+//! A kernel moves words of 1, 2, 4, 8 or 16 bytes, whatever their type. Every element is read once and written once:
+//! `2 * width * height * size` bytes. Nothing is computed, so the result is exact and the same for every variant.
 //!
-//! Blocks form a one-dimensional grid over tiles, x fastest, so that neither side of the matrix meets the
-//! limit of 65535 blocks that the grid has along y.
+//! Blocks form a one-dimensional grid over tiles, x fastest, so that neither side of the matrix is limited to the 65535 blocks
+//! that a grid has along y.
 
 mod best;
 mod naive;
@@ -56,9 +55,9 @@ declare_family! {
     ],
 }
 
-/// The tile of this block: its first column and row.
+/// Returns the first column and row of this block's tile.
 ///
-/// `tile_width` and `tile_height` are the tile's sides, `width` the matrix's.
+/// `tile_width` and `tile_height` are the sides of the tile, and `width` is that of the matrix.
 #[inline(always)]
 fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, usize) {
     let across = width.div_ceil(tile_width) as u32;
@@ -74,23 +73,23 @@ mod launch {
     use super::{policy::word_elements, *};
     use cuda_std::kernel::{Entry, EntryOf};
 
-    /// A word that the kernels move, with its kernels: one per variant, in the catalogue's order.
+    /// A word that the kernels move, and its kernels: one per variant, in the catalogue's order.
     ///
     /// # Safety
-    /// The kernels are the family's own: launches keep the contracts of those.
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Word: Copy + 'static {
-        /// The kernels.
+        /// The kernels, one per variant.
         const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()];
     }
 
-    /// `padded`'s padding of a tile row in elements: one bank, or one element where that is larger.
+    /// Returns the padding of a tile row of `padded` in elements: one bank, or one element if that is larger.
     const fn padding(size: usize) -> usize {
         if size < 4 { 4 / size } else { 1 }
     }
 
     macro_rules! words {
         ($($word:ty),*) => { $(
-            // SAFETY: the family's own.
+            // SAFETY: the kernels are those of this family.
             unsafe impl Word for $word {
                 const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()] = [
                     Entry::of::<TransposeNaive<$word>>(),

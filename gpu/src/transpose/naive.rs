@@ -4,8 +4,8 @@ use cuda_std::prelude::*;
 
 use super::{policy::RUNG_TILE, tile_origin};
 
-/// Transposes a `height` x `width` row-major matrix, one thread per element: neighbouring lanes read
-/// neighbouring elements, and write elements that lie `height` apart.
+/// Transposes a `height` x `width` row-major matrix, one thread per element. Neighboring lanes read adjacent elements, and
+/// write elements that are `height` apart.
 ///
 /// Launch: one block of 16 x 16 threads per 16 x 16 tile, x fastest; no shared memory.
 /// Moves `2 * width * height * size_of::<T>()` bytes. Exact.

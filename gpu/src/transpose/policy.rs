@@ -1,69 +1,69 @@
-//! Tuning of the transpose, as data.
+//! The tuning of the transpose.
 
 use super::pieces;
 pub use super::pieces::SECTOR;
 use crate::tuning::{self, Choice};
 
-/// How a variant cuts the matrix.
+/// How a variant divides the matrix among blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The tile's side along x, in elements.
     pub tile_width: usize,
     /// The tile's side along y, in elements.
     pub tile_height: usize,
-    /// Threads of a block along x and y.
+    /// The threads of a block along x and y.
     pub block: [u32; 2],
 }
 
-/// The rungs' tile: one thread per element, as in the material that the ladder follows.
+/// The side of the rungs' tile: one thread per element, as in the material that the ladder follows.
 pub const RUNG_TILE: usize = 16;
 
-/// `naive`, `tiled` and `padded`.
+/// The division of `naive`, `tiled` and `padded`.
 pub const RUNG: Cut = Cut {
     tile_width: RUNG_TILE,
     tile_height: RUNG_TILE,
     block: [16, 16],
 };
 
-/// Bytes of the words that `best` moves: a thread takes as many words, one below the other, as a word has elements.
+/// Returns the bytes of the words that `best` moves. A thread takes as many words, one below the other, as a word has elements.
 pub const fn word_bytes(element_bytes: usize) -> usize {
     if element_bytes <= 2 { 8 } else { 16 }
 }
 
-/// Elements of a word.
+/// Returns the elements of a word.
 pub const fn word_elements(element_bytes: usize) -> usize {
     word_bytes(element_bytes) / element_bytes
 }
 
-/// The numbers of `best`, which cuts a matrix into tiles of words.
+/// The policy of `best`, which divides a matrix into tiles of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Threads of a block.
+    /// The threads of a block.
     pub threads: usize,
-    /// Blocks that a multiprocessor's registers have room for, at least; no more than 2048 threads are resident on any
+    /// The minimum number of blocks that a multiprocessor's registers have room for. At most 2048 threads are resident on any
     /// architecture, and 1024 on 7.5.
     pub resident: u32,
-    /// Tiles that blocks go down before they go to the right; 1 takes row after row of tiles.
+    /// The number of tiles that blocks go down before they go to the right. With 1, blocks take the tiles row by row.
     pub band: u32,
-    /// Words of a tile's row, of [`word_bytes`].
+    /// The words of a tile's row, each of [`word_bytes`].
     pub words: usize,
-    /// Words of a tile's column, which becomes a row of the output.
+    /// The words of a tile's column, which becomes a row of the output.
     pub words_down: usize,
 }
 
 impl Policy {
-    /// Elements of a tile's row, for elements of `element_bytes` bytes.
+    /// Returns the elements of a tile's row, for elements of `element_bytes` bytes.
     pub const fn tile_width(&self, element_bytes: usize) -> usize {
         self.words * word_elements(element_bytes)
     }
 
-    /// Elements of a tile's column.
+    /// Returns the elements of a tile's column.
     pub const fn tile_height(&self, element_bytes: usize) -> usize {
         self.words_down * word_elements(element_bytes)
     }
 
-    /// Shared memory of a tile in bytes, with a word of padding behind every row of each plane; where rows do not
-    /// begin at words, a row is a sector longer, or there are as many more of them.
+    /// Returns the shared memory of a tile in bytes, with a word of padding after every row of each plane. If rows do not begin
+    /// at words, a row is a sector longer, or there are as many more rows.
     pub const fn shared_bytes(&self, element_bytes: usize) -> usize {
         let in_words = word_elements(element_bytes)
             * self.words
@@ -85,8 +85,8 @@ impl Policy {
         }
     }
 
-    /// Whether the kernels take the row, for elements of `element_bytes` bytes: each way of moving a tile goes through it
-    /// in full rounds of the block.
+    /// Returns whether the kernels support this row of the table, for elements of `element_bytes` bytes: each way of moving a
+    /// tile must process it in full rounds of the block.
     pub const fn fits(&self, element_bytes: usize) -> bool {
         let (across, down) = (self.words, self.words_down);
         match element_bytes {
@@ -111,7 +111,7 @@ impl Policy {
         }
     }
 
-    /// How the matrix is cut.
+    /// Returns how the matrix is divided.
     pub const fn cut(&self, element_bytes: usize) -> Cut {
         Cut {
             tile_width: self.tile_width(element_bytes),
@@ -121,8 +121,9 @@ impl Policy {
     }
 }
 
-/// A row for 256 threads and a tile of so many words. A tile's row is 128 bytes of small elements, 256 bytes of larger ones
-/// and 512 of the largest; a column is 256 bytes, and 512 of the largest: what is written in one piece.
+/// Makes a row of the table for 256 threads and a tile of this many words. A tile's row is 128 bytes of small elements, 256
+/// bytes of larger ones and 512 bytes of the largest. A column is 256 bytes, and 512 of the largest: the bytes that are written
+/// in one piece.
 const fn policy([words, words_down]: [usize; 2], resident: u32, band: u32) -> Policy {
     Policy {
         threads: 256,
@@ -133,11 +134,11 @@ const fn policy([words, words_down]: [usize; 2], resident: u32, band: u32) -> Po
     }
 }
 
-/// The tile for elements of 1 and 2 bytes: the one that both ways of moving them know.
+/// The tile for elements of 1 and 2 bytes, which both ways of moving them support.
 const SMALL: [usize; 2] = [16, 32];
-/// For elements of 4 and 8 bytes.
+/// The tile for elements of 4 and 8 bytes.
 const LARGE: [usize; 2] = [16, 16];
-/// For elements of 16 bytes.
+/// The tile for elements of 16 bytes.
 const LARGEST: [usize; 2] = [32, 32];
 
 impl tuning::Policy for Policy {
@@ -188,7 +189,7 @@ impl tuning::Policy for Policy {
         &[super::best::TRANSPOSE_BEST_ROWS];
 }
 
-/// The cuts of the variants in the catalogue's order, for elements of so many bytes, and `best` by a row.
+/// Returns the divisions of the variants in the catalogue's order, for elements of `element_bytes` bytes, with `best` by a row.
 pub const fn cuts(best: Policy, element_bytes: usize) -> [Cut; super::FAMILY.variants.len()] {
     [RUNG, RUNG, RUNG, best.cut(element_bytes)]
 }

@@ -4,8 +4,8 @@ use cuda_std::prelude::*;
 
 use super::{policy::RUNG_TILE, tile_origin};
 
-/// Transposes a `height` x `width` row-major matrix through a 16 x 16 tile in shared memory: both the reads and the writes of a
-/// warp are neighbours. The lanes of a warp read the tile by columns, whose elements share banks.
+/// Transposes a `height` x `width` row-major matrix through a 16 x 16 tile in shared memory, so that both the reads and the
+/// writes of a warp are coalesced. The lanes of a warp read the tile by columns, whose elements share banks.
 ///
 /// Launch: one block of 16 x 16 threads per tile, x fastest; static shared memory of 256 elements.
 /// Moves `2 * width * height * size_of::<T>()` bytes. Exact.
@@ -33,7 +33,7 @@ pub unsafe fn transpose_tiled<T: Plain>(
         tile.set(row * RUNG_TILE + column, input.get(y * width + x));
     }
     thread::sync_threads();
-    // The block's tile of the output: its rows are the columns of the tile that was read.
+    // The block's tile of the output. Its rows are the columns of the tile that was read.
     let (x, y) = (left + row, top + column);
     if x < width && y < height {
         output.set(x * height + y, tile.get(column * RUNG_TILE + row));

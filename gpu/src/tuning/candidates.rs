@@ -1,4 +1,4 @@
-//! Every row of every table, with its kernels.
+//! A list of every row of every table, with its kernels.
 
 use std::any::Any;
 
@@ -7,16 +7,16 @@ use cuda_std::kernel::KernelDescriptor;
 use super::{Policy, row};
 use crate::{columns, convolution, gemm, histogram, map, random, reduce, rows, transpose};
 
-/// A row of a family's table, with its kernels for one kind of element.
+/// A row of a family's table, with its kernels for one element type.
 #[derive(Debug)]
 pub struct Candidate {
     /// The family's name.
     pub family: &'static str,
-    /// What the kernels are for: words of the names of the benchmark's cases, such as `f32`, `sin` or `sum_f32`.
+    /// The key of the kernels: words of the names of the benchmark's cases, such as `f32`, `sin` or `sum_f32`.
     pub key: &'static str,
     /// The row's position among the candidates of the table.
     pub row: usize,
-    /// Its numbers as text: `block: 256, resident: 8`.
+    /// The row's values as text: `block: 256, resident: 8`.
     pub label: String,
     policy: Box<dyn Any + Send + Sync>,
     pairs: Vec<[&'static KernelDescriptor; 2]>,
@@ -24,8 +24,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Its numbers, the family's [`Policy`]; and the library's kernels with those to launch in their place, which are made by
-    /// these numbers and have the contracts of the library's.
+    /// Returns the row's values, the family's [`Policy`], and pairs of the library's kernels and the kernels to launch in their
+    /// place. The latter are made with these values and have the contracts of the library's.
     pub fn into_parts(
         self,
     ) -> (
@@ -35,7 +35,7 @@ impl Candidate {
         (self.policy, self.pairs)
     }
 
-    /// Bytes of an element of the kernels' type: keys without one are of `f32`.
+    /// Returns the bytes of an element of the kernels' type. Keys without a type are of `f32`.
     pub fn bytes(&self) -> usize {
         match self.key.rsplit('_').next() {
             Some("u8") => 1,
@@ -46,13 +46,13 @@ impl Candidate {
         }
     }
 
-    /// Whether this is the row that is chosen for modules of an architecture.
+    /// Returns whether this row is chosen for modules of an architecture.
     pub fn is_chosen(&self, architecture: u32) -> bool {
         (self.chosen)(architecture, self.bytes()) == self.row
     }
 }
 
-/// All candidates, family by family.
+/// Returns all candidates, family by family.
 pub fn candidates() -> Vec<Candidate> {
     let families = [
         of::<histogram::policy::Policy>(),
@@ -91,7 +91,7 @@ fn of<P: Policy>() -> Vec<Candidate> {
     all
 }
 
-/// A row's numbers: `block: 256, resident: 8` of `Policy { block: 256, resident: 8 }`.
+/// Returns a row's values as text: `block: 256, resident: 8` of `Policy { block: 256, resident: 8 }`.
 fn label(policy: &impl std::fmt::Debug) -> String {
     let text = format!("{policy:?}");
     let fields = text.split_once('{').map_or("", |(_, fields)| fields);

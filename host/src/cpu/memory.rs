@@ -1,27 +1,27 @@
-//! The memory that this process may have: what the machine has, what its control groups let it have (version 1 and 2,
-//! with all groups above its own), and its own limits (`ulimit -v` and `-d`).
+//! The memory that this process may use. It is bounded by the machine's memory, by the process's control groups (version 1
+//! and 2, with all groups above its own), and by its own limits (`ulimit -v` and `-d`).
 //!
-//! The system promises more memory than there is, and ends a program that takes it at its word. So what is left is asked
-//! for before memory is taken. Files that a group's programs have read count as its memory until others need it: they
-//! are no obstacle.
+//! A system promises more memory than there is, and kills a program that uses it all. The free memory is therefore checked
+//! before an allocation. Cached contents of files count as a group's memory until others need it, so they are treated as
+//! free.
 
 use std::{fs, sync::OnceLock};
 
 /// A bound on the memory of this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bound {
-    /// How much it may have.
+    /// The bound itself.
     limit: u64,
-    /// How much of that is left.
+    /// The part of the bound that is not used.
     left: u64,
 }
 
-/// Bytes that can be had now; none where the system does not tell.
+/// Returns the bytes that can be allocated now, or `None` if the system does not report it.
 pub fn free() -> Option<u64> {
     bounds(groups(), read).map(|bound| bound.left).min()
 }
 
-/// Bytes that there are at most, with nothing taken; none where the system does not tell.
+/// Returns the bytes that could be allocated if none were in use, or `None` if the system does not report it.
 pub fn total() -> Option<u64> {
     bounds(groups(), read).map(|bound| bound.limit).min()
 }
@@ -30,7 +30,7 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// The control groups of this process, as it was started.
+/// Returns the control groups in which this process was started.
 fn groups() -> &'static [Group] {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     GROUPS.get_or_init(|| {
@@ -39,7 +39,7 @@ fn groups() -> &'static [Group] {
     })
 }
 
-/// All bounds that there are, by what `read` gives for the paths of files.
+/// Returns all bounds. `read` returns the contents of a file by its path.
 fn bounds<R: Fn(&str) -> Option<String>>(groups: &[Group], read: R) -> impl Iterator<Item = Bound> {
     let mut all = Vec::new();
     all.extend(read("/proc/meminfo").as_deref().and_then(machine));
@@ -60,19 +60,19 @@ fn machine(table: &str) -> Option<Bound> {
     })
 }
 
-/// A row of a table such as `/proc/meminfo`, in bytes.
+/// Returns a row of a table such as `/proc/meminfo`, in bytes.
 fn kib(table: &str, row: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.strip_prefix(row))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// A limit of the process that the kernel keeps to: `limit` is its row in the table of limits, `used` that in the
-/// process's state.
+/// Returns a limit of the process that the kernel enforces: `limit` is its row in the table of limits, `used` its row in
+/// the process's status.
 fn own_limit(read: impl Fn(&str) -> Option<String>, limit: &str, used: &str) -> Option<Bound> {
     let limits = read("/proc/self/limits")?;
     let line = limits.lines().find_map(|line| line.strip_prefix(limit))?;
-    // The soft limit; no number where there is none.
+    // The soft limit; an unlimited one is no number.
     let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
     let used = kib(&read("/proc/self/status")?, used)?;
     Some(Bound {
@@ -81,15 +81,15 @@ fn own_limit(read: impl Fn(&str) -> Option<String>, limit: &str, used: &str) -> 
     })
 }
 
-/// A control group that this process is in, itself or by a group below.
+/// A control group that contains this process, directly or through a group below.
 #[derive(Debug, PartialEq, Eq)]
 struct Group {
-    /// Where its files are.
+    /// The folder of the group's files.
     folder: String,
     names: &'static Names,
 }
 
-/// What the files are called, and the rows of `memory.stat` with the memory that holds files' contents.
+/// The names of the group's files, and the rows of `memory.stat` that count cached file contents.
 #[derive(Debug, PartialEq, Eq)]
 struct Names {
     limit: &'static str,
@@ -110,7 +110,7 @@ const VERSION_2: Names = Names {
 };
 
 impl Group {
-    /// None where it has no limit, or the machine's kernel does not tell.
+    /// Returns the group's bound, or `None` if it has no limit or the kernel does not report it.
     fn bound(&self, read: impl Fn(&str) -> Option<String>) -> Option<Bound> {
         let file = |name: &str| read(&format!("{}/{name}", self.folder));
         let number = |name: &str| file(name)?.trim().parse::<u64>().ok();
@@ -130,11 +130,11 @@ impl Group {
     }
 }
 
-/// The groups of the process by the tables `/proc/self/mountinfo` and `/proc/self/cgroup`, and those above them.
+/// Returns the groups of the process and those above them, by the tables `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn groups_of(mounts: &str, own: &str) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in own.lines() {
-        // Number, controllers, path; version 2 has number 0 and names no controllers.
+        // The fields are number, controllers and path. Version 2 has number 0 and names no controllers.
         let mut fields = line.splitn(3, ':');
         let (Some(number), Some(controllers), Some(path)) =
             (fields.next(), fields.next(), fields.next())
@@ -151,7 +151,7 @@ fn groups_of(mounts: &str, own: &str) -> Vec<Group> {
         let Some((root, point)) = mounts.lines().find_map(|mount| mounted(mount, names)) else {
             continue;
         };
-        // A container may see its own group as the root, or have only its part mounted.
+        // A container may see its own group as the root, or may have only its part mounted.
         let below = path.strip_prefix(root.trim_end_matches('/'));
         let below = below.filter(|below| below.starts_with('/') && !below.contains("/.."));
         let mut below = below.unwrap_or_default().trim_end_matches('/');
@@ -167,7 +167,8 @@ fn groups_of(mounts: &str, own: &str) -> Vec<Group> {
     groups
 }
 
-/// What of a hierarchy with memory limits of this version a line of `/proc/self/mountinfo` mounts, and where.
+/// Parses a line of `/proc/self/mountinfo`. If it mounts a hierarchy of this version that limits memory, returns the part
+/// that it mounts and where.
 fn mounted<'a>(line: &'a str, names: &Names) -> Option<(&'a str, &'a str)> {
     let (places, kind) = line.split_once(" - ")?;
     let mut kind = kind.split(' ');
@@ -204,7 +205,7 @@ mod tests {
         groups.into_iter().map(|group| group.folder).collect()
     }
 
-    /// The least of what is left, and of the limits, where the files have these contents.
+    /// Returns the least free memory and the least limit, for files with these contents.
     fn least(mounts: &str, own: &str, files: &[(&str, &str)]) -> (u64, u64) {
         let read = |path: &str| {
             let found = files.iter().find(|(name, _)| *name == path);
@@ -225,14 +226,14 @@ mod tests {
         ];
         assert_eq!(folders(V2, "0::/a.slice/b\n"), all);
         assert_eq!(folders(V2, "0::/\n"), [root]);
-        // A path that does not lie in what is mounted: the group of a container's outside.
+        // The path does not lie in what is mounted: it is a group outside of the container.
         assert_eq!(folders(V2, "0::/../x\n"), [root]);
         let memory = "/sys/fs/cgroup/memory";
         assert_eq!(
             folders(V1, "5:cpu,cpuacct:/c\n4:memory:/job\n0::/\n"),
             [&format!("{memory}/job"), memory, "/sys/fs/cgroup/unified"]
         );
-        // A container of version 1 has its own group mounted.
+        // A container of version 1 has only its own group mounted.
         let part = V1.replace("0:32 / ", "0:32 /docker/7f ");
         assert_eq!(folders(&part, "4:memory:/docker/7f\n"), [memory]);
         assert_eq!(
@@ -257,7 +258,7 @@ mod tests {
                 "anon 1\nfile 9\ninactive_file 1048576\nactive_file 1048576\n",
             ),
         ];
-        // Of 5 MiB two are files.
+        // Of 5 MiB, 2 MiB are cached files.
         assert_eq!(least(V2, "0::/a/b\n", &files), (3 * MIB, 6 * MIB));
         assert_eq!(least(V2, "0::/\n", &files), (8 * MIB, 16 * MIB));
         let full = [files[3], ("/sys/fs/cgroup/a/memory.current", "7000000\n")];

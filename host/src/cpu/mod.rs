@@ -1,4 +1,4 @@
-//! The CPU executor behind the library's door.
+//! The CPU executor, behind the library's executor interface.
 
 pub(crate) mod memory;
 
@@ -14,28 +14,28 @@ use crate::{
     executor::{DEVICE_ALIGN, Launch},
 };
 
-/// The CPU as a device. It does everything at once: there is nothing to wait for.
+/// The CPU as a device. All its work is done at once, so there is nothing to wait for.
 #[derive(Debug, Clone)]
 pub(crate) struct CpuBackend {
     info: DeviceInfo,
-    /// How to run kernels; an error's words where the environment asks for what there is not.
+    /// The executor's options, or the error message if the environment asks for something invalid.
     options: std::result::Result<Options, String>,
 }
 
-/// Host memory that stands in for a device's.
+/// Host memory that serves as a device's memory.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: plain memory, reached only through the library, whose types keep readers and writers apart.
+// SAFETY: plain memory, accessed only through the library, whose types keep readers and writers apart.
 unsafe impl Send for HostMemory {}
 // SAFETY: as above.
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
-    /// No bytes, at an address that is aligned and not null.
+    /// Returns memory of 0 bytes, at an address that is aligned and not null.
     pub fn none() -> Self {
         let layout = Layout::from_size_align(0, DEVICE_ALIGN).expect("no bytes");
         let start = NonNull::new(std::ptr::without_provenance_mut(DEVICE_ALIGN)).expect("not null");
@@ -103,14 +103,14 @@ impl CpuBackend {
             return Err(refuse());
         }
         let layout = Layout::from_size_align(bytes, DEVICE_ALIGN).map_err(|_| refuse())?;
-        // SAFETY: the layout has a size.
+        // SAFETY: the size of the layout is not 0.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(refuse)?;
-        // The system only promises large pieces until they are written to: whoever asks for free memory next would be
-        // told that these are free.
+        // The system only promises large allocations until they are written to. Unwritten memory would still be reported as
+        // free.
         if bytes >= 1 << 20 {
             for page in (0..bytes).step_by(4096) {
-                // SAFETY: within the allocation, which nobody else has yet.
+                // SAFETY: the address is within the allocation, to which nothing else has access yet.
                 unsafe { start.add(page).write_volatile(0) };
             }
         }
@@ -178,7 +178,7 @@ impl CpuBackend {
     }
 }
 
-/// The options for the executor: what was asked for, else what the environment asks for, else the usual.
+/// Returns the options of the executor: those of `options`, else of the environment, else the defaults.
 fn resolve(options: CpuOptions) -> std::result::Result<Options, String> {
     let checks = match options.checks {
         Some(checks) => checks,

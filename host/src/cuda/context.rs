@@ -1,4 +1,4 @@
-//! A device's primary context, which everything else lives in.
+//! A device's primary context, to which everything else belongs.
 
 use super::device::{self, CudaDeviceInfo};
 use super::error::{Result, is_device_fault, of};
@@ -13,16 +13,14 @@ use std::mem;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A device's primary context, the one that the CUDA runtime and other libraries in the process use
-/// too.
+/// A device's primary context, which the CUDA runtime and other libraries in the process use too.
 ///
-/// [`CudaContext::open`] gives the same context for the same device each time. It stays open until
-/// the process ends: closing and opening it again would take a good part of a second and unload
-/// every module.
+/// [`CudaContext::open`] returns the same context for the same device each time. It stays open until the process ends:
+/// closing it and opening it again would take a good part of a second and unload every module.
 pub(crate) struct CudaContext {
     context: Context,
     info: CudaDeviceInfo,
-    /// The device's default pool.
+    /// The device's default memory pool.
     pool: Option<MemoryPool>,
 }
 
@@ -35,11 +33,10 @@ thread_local! {
 }
 
 impl CudaContext {
-    /// Opens device `ordinal`, or gives the context that is open on it, and makes it current on
-    /// this thread.
+    /// Opens device `ordinal`, or returns the context that is open on it, and makes it current on this thread.
     ///
     /// # Errors
-    /// `CudaErrorKind::NoDriver`, `NoDevice`, `OutOfMemory`, and what else the driver returns.
+    /// `CudaErrorKind::NoDriver`, `NoDevice`, `OutOfMemory`, and other errors of the driver.
     pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, context)) = opened.iter().find(|(number, _)| *number == ordinal) {
@@ -61,16 +58,16 @@ impl CudaContext {
         Ok(context)
     }
 
-    /// The description of the device.
+    /// Returns the description of the device.
     pub(crate) fn info(&self) -> &CudaDeviceInfo {
         &self.info
     }
 
-    /// Makes this the context of the calling thread. The driver is asked which is current, some
-    /// nanoseconds, because other libraries in the process may have set their own.
+    /// Makes this the current context of the calling thread. This asks the driver which context is current, which takes
+    /// some nanoseconds, because other libraries in the process may have set theirs.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn make_current(&self) -> Result<()> {
         let context = self.context.as_raw();
         if LAST_SET.get() == context {
@@ -84,11 +81,10 @@ impl CudaContext {
         Ok(())
     }
 
-    /// Free and total memory of the device in bytes. Memory that the pool keeps for reuse counts as
-    /// free.
+    /// Returns the free and the total memory of the device in bytes. Memory that the pool keeps for reuse counts as free.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn mem_get_info(&self) -> Result<(u64, u64)> {
         self.make_current()?;
         let (free, total) = mem_get_info().map_err(of("cuMemGetInfo"))?;
@@ -106,10 +102,10 @@ impl CudaContext {
         ))
     }
 
-    /// Gives memory that the pool keeps for reuse back to the system.
+    /// Releases memory that the pool keeps for reuse to the system.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn trim_pool(&self) -> Result<()> {
         let Some(pool) = &self.pool else {
             return Ok(());
@@ -118,8 +114,8 @@ impl CudaContext {
         pool.trim_to(0).map_err(of("cuMemPoolTrimTo"))
     }
 
-    /// Gives something back to the driver, for a `drop`, which has nobody to tell of an error: a call that
-    /// fails is made once more. Not after a fault on the device: then it is all lost with the context.
+    /// Destroys a driver object in a `drop`, which cannot report an error: a call that fails is made once more. After a
+    /// device fault it is not, because everything is lost with the context.
     pub(super) fn give_back<T>(&self, thing: T, drop: impl Fn(T) -> DropResult<T>) {
         let attempt = |thing| match self.make_current() {
             Ok(()) => drop(thing),
@@ -129,19 +125,19 @@ impl CudaContext {
             Err((error, thing)) if !is_device_fault(error.code()) => attempt(thing),
             done => done,
         };
-        // Its own `drop` would call the driver again.
+        // Dropping it would call the driver again.
         if let Err((_, thing)) = left {
             mem::forget(thing);
         }
     }
 
-    /// Whether memory is allocated in stream order from the device's pool.
+    /// Returns whether memory is allocated in stream order, from the device's pool.
     pub(super) fn has_pool(&self) -> bool {
         self.pool.is_some()
     }
 
-    /// The device's default pool, told to keep freed memory; `None` where the device or the driver
-    /// has no pools.
+    /// Returns the device's default pool, set to keep freed memory. Returns `None` if the device or the driver has no
+    /// pools.
     fn default_pool(&self, device: Device) -> Result<Option<MemoryPool>> {
         if !self.info.memory_pools {
             return Ok(None);

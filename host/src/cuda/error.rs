@@ -1,4 +1,4 @@
-//! What the driver reports, with the call that it was.
+//! Errors of the driver, with the call that failed.
 
 use cust::error::CudaError as DriverError;
 use std::fmt;
@@ -6,39 +6,39 @@ use std::fmt;
 /// The result of the executor's functions.
 pub(crate) type Result<T> = std::result::Result<T, CudaError>;
 
-/// An error of a call of the CUDA driver, in one line, but for a compiler's log.
+/// An error of a call to the CUDA driver. Its message is one line, unless it has a compiler's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CudaError {
-    /// The driver function, `"cuLaunchKernel"` for one.
+    /// The driver function, such as `"cuLaunchKernel"`.
     pub(crate) call: &'static str,
-    /// What it returned, or that it is not there.
+    /// The driver's error, or that the function is missing.
     pub(crate) error: DriverError,
-    /// What is known beyond that: sizes asked for, the compiler's log, what to do.
+    /// Details: requested sizes, the compiler's log, what to do.
     more: String,
 }
 
-/// What kind of thing went wrong, as far as callers act on it.
+/// The kinds of errors that callers distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CudaErrorKind {
     /// No driver library could be opened.
     NoDriver,
-    /// There is a driver library, but no device, or not the one asked for, or it may not be used.
+    /// There is a driver library, but no device, no such device, or no permission to use it.
     NoDevice,
-    /// Not enough device or pinned host memory.
+    /// There is not enough device memory or pinned host memory.
     OutOfMemory,
     /// The driver could not compile or load a module.
     Module,
-    /// A launch asked for more threads, registers or shared memory than there are.
+    /// A launch needs more threads, registers or shared memory than are available.
     LaunchLimits,
-    /// A kernel failed on the device (an address out of bounds, a trap, ...). The device's context
-    /// is unusable for the rest of the process.
+    /// A kernel failed on the device (an address out of bounds, a trap, ...). The device's context is unusable for the rest
+    /// of the process.
     DeviceFault,
-    /// Anything else.
+    /// All other errors.
     Other,
 }
 
 impl CudaError {
-    /// That the driver function `call` ended with `error`.
+    /// Makes the error that the driver function `call` failed with `error`.
     pub(crate) fn new(call: &'static str, error: DriverError) -> Self {
         Self {
             call,
@@ -47,18 +47,19 @@ impl CudaError {
         }
     }
 
-    /// The number of the error: the driver's `CUresult`, or `cust`'s own where there is no driver or no such function.
+    /// Returns the error's number: the driver's `CUresult`, or `cust`'s own number if there is no driver or no such
+    /// function.
     pub(crate) fn code(&self) -> u32 {
         self.error.code()
     }
 
-    /// The same with `more` put behind the message.
+    /// Returns the same error with `more` after the message.
     pub(crate) fn with(mut self, more: impl fmt::Display) -> Self {
         self.more = format!("{}: {more}", self.more);
         self
     }
 
-    /// What kind of error this is.
+    /// Returns the kind of the error.
     pub(crate) fn kind(&self) -> CudaErrorKind {
         match self.error {
             DriverError::NoDriver => return CudaErrorKind::NoDriver,
@@ -77,8 +78,8 @@ impl CudaError {
         }
     }
 
-    /// Whether this says that the machine has no CUDA device, rather than one that cannot be used: there is
-    /// no driver, a stub in its place, or no device that the process is shown.
+    /// Returns whether the error means that the machine has no CUDA device, rather than one that cannot be used: there is
+    /// no driver, or a stub in its place, or no device that is visible to the process.
     pub(crate) fn means_no_device(&self) -> bool {
         matches!(
             self.error,
@@ -87,7 +88,7 @@ impl CudaError {
     }
 }
 
-/// Whether the code says that a kernel failed, with which the context and all work in it end.
+/// Returns whether the code says that a kernel failed, which ends the context and all work in it.
 pub(crate) fn is_device_fault(code: u32) -> bool {
     matches!(code, 214 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
 }
@@ -95,7 +96,7 @@ pub(crate) fn is_device_fault(code: u32) -> bool {
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self.error {
-            // There was nothing to call.
+            // No call was made.
             DriverError::NoDriver | DriverError::MissingFunction { .. } => ":",
             _ => " failed with",
         };
@@ -105,12 +106,12 @@ impl fmt::Display for CudaError {
 
 impl std::error::Error for CudaError {}
 
-/// Puts the name of the driver function behind an error of `cust`: for `map_err`.
+/// Adds the name of the driver function to an error of `cust`: for `map_err`.
 pub(super) fn of(call: &'static str) -> impl Fn(DriverError) -> CudaError {
     move |error| CudaError::new(call, error)
 }
 
-/// Turns a driver function's result into an error that names the function.
+/// Converts a driver function's result to an error that names the function.
 #[inline]
 pub(super) fn check(call: &'static str, code: cust::sys::CUresult) -> Result<()> {
     if code == cust::sys::CUDA_SUCCESS {

@@ -1,4 +1,4 @@
-//! What the driver made, given back at its end.
+//! Driver objects that are destroyed when they are dropped.
 
 use super::context::CudaContext;
 use cust::error::DropResult;
@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Something of a context, which gives it back as [`CudaContext::give_back`] does.
+/// A driver object of a context. Dropping it destroys it with [`CudaContext::give_back`].
 pub(super) struct Kept<T> {
     thing: ManuallyDrop<T>,
     drop: fn(T) -> DropResult<T>,
@@ -14,7 +14,7 @@ pub(super) struct Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// `drop` destroys it.
+    /// Wraps an object. `drop` destroys it.
     pub(super) fn new(context: &Arc<CudaContext>, thing: T, drop: fn(T) -> DropResult<T>) -> Self {
         Self {
             thing: ManuallyDrop::new(thing),
@@ -38,7 +38,7 @@ impl<T> Deref for Kept<T> {
 
 impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
-        // SAFETY: taken here alone, at the end.
+        // SAFETY: only this `drop` takes the object, once.
         let thing = unsafe { ManuallyDrop::take(&mut self.thing) };
         self.context.give_back(thing, self.drop);
     }

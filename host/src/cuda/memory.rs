@@ -1,8 +1,7 @@
-//! Device memory, pinned host memory, and the copies between them.
+//! Device memory, pinned host memory, and copies between them.
 //!
-//! Device memory is named by plain addresses here; the types that callers see keep them in bounds.
-//! Work on memory is put into a stream and runs in that stream's order. A length of zero is never
-//! passed to the driver.
+//! This file uses plain addresses for device memory; the types that callers see keep accesses in bounds. Work on memory is
+//! queued in a stream and runs in the stream's order. A length of 0 is never passed to the driver.
 
 use super::context::CudaContext;
 use super::error::{CudaError, CudaErrorKind, Result, driver};
@@ -17,10 +16,10 @@ use std::num::NonZero;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// The alignment in bytes of every device address that is allocated; the driver promises 256.
+/// The alignment of every allocated device address in bytes. The driver guarantees 256.
 pub(crate) const DEVICE_ALIGN: usize = 256;
 
-/// Stands for the address of no bytes: aligned, not null, never used.
+/// The address of an allocation of 0 bytes: aligned, not null, never used.
 const NO_ADDRESS: NonZero<usize> = NonZero::new(DEVICE_ALIGN).unwrap();
 
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
@@ -29,10 +28,10 @@ const POINTER_MEMORY_TYPE: c_uint = 2;
 /// `CU_MEMHOSTALLOC_PORTABLE`: pinned for every device.
 const HOST_PORTABLE: u32 = 1;
 
-/// A piece of device memory, freed in the order of the stream that it was allocated on.
+/// Device memory, freed in the order of the stream that it was allocated on.
 ///
-/// Where another stream uses it, that stream must wait for the allocating one first, and the
-/// allocating one for it before this is dropped: [`CudaStream::wait_for`].
+/// If another stream uses the memory, that stream must wait for the allocating one first, and the allocating stream must
+/// wait for it before the memory is dropped: [`CudaStream::wait_for`].
 pub(crate) struct CudaMemory {
     pointer: CUdeviceptr,
     bytes: usize,
@@ -41,15 +40,14 @@ pub(crate) struct CudaMemory {
 }
 
 impl CudaMemory {
-    /// Allocates `bytes` bytes, uninitialised and aligned to [`DEVICE_ALIGN`], for use in `stream`
-    /// from this point of it on. No bytes are no allocation, with an address that is aligned and
-    /// not null.
+    /// Allocates `bytes` bytes, uninitialized and aligned to [`DEVICE_ALIGN`], for use in `stream` from this point on. With
+    /// 0 bytes nothing is allocated, and the address is aligned and not null.
     ///
-    /// Memory freed before is reused. If there is not enough, what the pool keeps is given back and
-    /// the allocation tried once more.
+    /// Freed memory is reused. If there is not enough memory, the pool's unused memory is released and the allocation is
+    /// tried once more.
     ///
     /// # Errors
-    /// `CudaErrorKind::OutOfMemory`; what else the driver returns.
+    /// `CudaErrorKind::OutOfMemory`, and other errors of the driver.
     pub(crate) fn allocate(stream: &Arc<CudaStream>, bytes: usize) -> Result<CudaMemory> {
         let context = stream.context();
         let pooled = context.has_pool();
@@ -65,7 +63,7 @@ impl CudaMemory {
         context.make_current()?;
         let mut attempt = allocate_once(stream, bytes, pooled);
         if pooled && matches!(&attempt, Err(e) if e.kind() == CudaErrorKind::OutOfMemory) {
-            // Memory whose freeing is still queued cannot be given back before that has run.
+            // Memory whose freeing is still queued can be released only after that has run.
             stream.synchronize()?;
             context.trim_pool()?;
             attempt = allocate_once(stream, bytes, pooled);
@@ -75,12 +73,12 @@ impl CudaMemory {
         Ok(memory)
     }
 
-    /// The device address of the first byte.
+    /// Returns the device address of the first byte.
     pub(crate) fn pointer(&self) -> u64 {
         self.pointer
     }
 
-    /// The size in bytes, as asked for.
+    /// Returns the requested size in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -105,9 +103,8 @@ impl Drop for CudaMemory {
         if self.bytes == 0 {
             return;
         }
-        // SAFETY: the address came from the matching allocation and nobody has it any more. In the
-        // pool's case the freeing is queued behind the work that uses it; `cuMemFree` itself waits
-        // for the device.
+        // SAFETY: the address came from the matching allocation, and nothing else has it any more. With a pool the freeing
+        // is queued after the work that uses the memory; `cuMemFree` itself waits for the device.
         let free = |pointer: DevicePointer<u8>| unsafe {
             if self.pooled {
                 cuda_free_async(self.stream.stream(), pointer)
@@ -127,12 +124,11 @@ impl fmt::Debug for CudaMemory {
     }
 }
 
-/// Host memory that the device copies from and to by itself, so that such copies are fast and run
-/// beside the calling thread's work. Starts out as zeros.
+/// Pinned host memory: copies between it and the device are fast and asynchronous. It starts out as zeros.
 pub(crate) struct PinnedMemory {
     pointer: NonNull<u8>,
     bytes: usize,
-    /// What is given back; none where there are no bytes.
+    /// The allocation. `None` if there are no bytes.
     _kept: Option<Kept<NonNull<u8>>>,
 }
 
@@ -142,11 +138,11 @@ unsafe impl Send for PinnedMemory {}
 unsafe impl Sync for PinnedMemory {}
 
 impl PinnedMemory {
-    /// Allocates `bytes` bytes of zeros, aligned to at least 64. No bytes are no allocation, with
-    /// an address that is aligned to 256 and not null.
+    /// Allocates `bytes` bytes of zeros, aligned to at least 64. With 0 bytes nothing is allocated, and the address is
+    /// aligned to 256 and not null.
     ///
     /// # Errors
-    /// `CudaErrorKind::OutOfMemory`; what else the driver returns.
+    /// `CudaErrorKind::OutOfMemory`, and other errors of the driver.
     pub(crate) fn allocate(context: &Arc<CudaContext>, bytes: usize) -> Result<PinnedMemory> {
         if bytes == 0 {
             return Ok(PinnedMemory {
@@ -161,10 +157,10 @@ impl PinnedMemory {
         unsafe { driver!(cuMemHostAlloc(&mut raw, bytes, HOST_PORTABLE)) }?;
         let pointer = NonNull::new(raw.cast::<u8>())
             .ok_or_else(|| CudaError::new("cuMemHostAlloc", DriverError::OutOfMemory))?;
-        // SAFETY: `bytes` bytes were just allocated there. The driver does not promise zeros.
+        // SAFETY: `bytes` bytes were just allocated there. The driver does not guarantee zeros.
         unsafe { pointer.write_bytes(0, bytes) };
-        // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under way: the
-        // copying functions demand that of their callers.
+        // SAFETY: the pointer came from `cuMemHostAlloc`, and no copy that uses it is under way: the copy functions require
+        // that of their callers.
         let kept = Kept::new(context, pointer, |pointer| unsafe {
             cuda_free_locked(pointer.as_ptr()).map_err(|error| (error, pointer))
         });
@@ -175,12 +171,12 @@ impl PinnedMemory {
         })
     }
 
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn pointer(&self) -> NonNull<u8> {
         self.pointer
     }
 
-    /// The size in bytes, as asked for.
+    /// Returns the requested size in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -194,18 +190,18 @@ impl fmt::Debug for PinnedMemory {
 }
 
 impl CudaContext {
-    /// Whether the driver knows the host memory at `address`, pinned by whomever: it reads such memory when a
-    /// copy runs, and not when the copy is queued.
+    /// Returns whether the host memory at `address` is pinned, by this library or any other code. The driver reads such
+    /// memory when a copy runs, not when the copy is queued.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn is_pinned(&self, address: *const u8) -> Result<bool> {
         self.make_current()?;
         let mut memory_type: c_uint = 0;
         let mut attribute = POINTER_MEMORY_TYPE;
         let mut value = (&raw mut memory_type).cast::<c_void>();
-        // SAFETY: one attribute, whose value is an unsigned int; any address may be asked about. Memory that
-        // the driver does not know leaves nought, and is no error as it is for `cuPointerGetAttribute`.
+        // SAFETY: the call writes one attribute, whose value is an unsigned int. It accepts every address. For memory that
+        // the driver does not know it leaves 0, and does not fail as `cuPointerGetAttribute` does.
         unsafe {
             driver!(cuPointerGetAttributes(
                 1,
@@ -219,32 +215,32 @@ impl CudaContext {
 }
 
 impl CudaStream {
-    /// Queues setting `bytes` bytes from the device address `to` on to `value`.
+    /// Queues a fill: sets `bytes` bytes from the device address `to` on to `value`.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     ///
     /// # Safety
-    /// The bytes lie in one allocation of this device, usable at this point of the stream until
-    /// they are set, and no work in another stream uses them meanwhile.
+    /// The bytes must lie in one allocation of this device that is usable at this point of the stream until they are set.
+    /// No work in another stream may use them meanwhile.
     pub(crate) unsafe fn memset(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         self.context().make_current()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract.
         unsafe { driver!(cuMemsetD8Async(to, value, bytes, self.raw())) }
     }
 
-    /// Queues a copy of `bytes` bytes from the host to the device address `to`. From memory that is
-    /// not pinned the driver copies before this returns.
+    /// Queues a copy of `bytes` bytes from the host to the device address `to`. The driver reads memory that is not pinned
+    /// before this returns.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     ///
     /// # Safety
-    /// As [`CudaStream::memset`] for the bytes at `to`; those at `from` are readable and, if
-    /// pinned, stay there unchanged until the copy is done.
+    /// As for [`CudaStream::memset`] for the bytes at `to`. The bytes at `from` must be readable. If they are pinned, they
+    /// must stay unchanged until the copy is done.
     pub(crate) unsafe fn copy_to_device(
         &self,
         to: u64,
@@ -255,41 +251,41 @@ impl CudaStream {
             return Ok(());
         }
         self.context().make_current()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract.
         unsafe { driver!(cuMemcpyHtoDAsync(to, from.cast(), bytes, self.raw())) }
     }
 
-    /// Queues a copy of `bytes` bytes from the device address `from` to the host. The bytes are
-    /// there once the stream was synchronised.
+    /// Queues a copy of `bytes` bytes from the device address `from` to the host. The copy is done once the stream is
+    /// synchronized.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     ///
     /// # Safety
-    /// As [`CudaStream::memset`] for the bytes at `from`; those at `to` are writable and nobody
-    /// else uses them until the copy is done.
+    /// As for [`CudaStream::memset`] for the bytes at `from`. The bytes at `to` must be writable, and nothing else may use
+    /// them until the copy is done.
     pub(crate) unsafe fn copy_to_host(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         self.context().make_current()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract.
         unsafe { driver!(cuMemcpyDtoHAsync(to.cast(), from, bytes, self.raw())) }
     }
 
     /// Queues a copy of `bytes` bytes from the device address `from` to the device address `to`.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     ///
     /// # Safety
-    /// As [`CudaStream::memset`] for both; they do not overlap.
+    /// As for [`CudaStream::memset`] for both ranges. They must not overlap.
     pub(crate) unsafe fn copy_on_device(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         self.context().make_current()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract.
         unsafe { driver!(cuMemcpyDtoDAsync(to, from, bytes, self.raw())) }
     }
 }

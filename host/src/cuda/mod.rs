@@ -1,17 +1,17 @@
-//! The CUDA executor: devices, contexts, streams, memory and launches, on top of the project's crate `cust`, which
-//! opens the driver at the first call.
+//! The CUDA executor: devices, contexts, streams, memory and launches, on top of the project's crate `cust`, which opens
+//! the driver at the first call.
 //!
-//! This is the only place of the library that names `cust`, and all of it is private to the crate. Nothing here
-//! panics: every error of the driver is a [`CudaError`] with the driver function, its code, the
-//! code's name and a message. What it adds to `cust`: one context per device and process, current before each call;
-//! what is given back is given back once more where that fails, and left where the context is lost.
+//! This is the only part of the library that names `cust`, and all of it is private to the crate. Nothing here panics:
+//! every error of the driver is a [`CudaError`] with the driver function, its code, the code's name and a message. This
+//! module adds the following to `cust`: there is one context per device and process, which is made current before each
+//! call. If destroying an object fails, it is tried once more, but not if the context is lost.
 //!
 //! | file | what it holds |
 //! | --- | --- |
 //! | `error.rs` | [`CudaError`] |
 //! | `device.rs` | [`devices`], [`CudaDeviceInfo`] |
-//! | `context.rs` | [`CudaContext`]: one per device and process, current on whatever thread calls |
-//! | `kept.rs` | what the driver made, given back at its end |
+//! | `context.rs` | [`CudaContext`]: one per device and process, current on the calling thread |
+//! | `kept.rs` | driver objects that are destroyed when they are dropped |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches |
@@ -35,7 +35,7 @@ pub(crate) use memory::{CudaMemory, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule};
 pub(crate) use stream::{CudaEvent, CudaStream};
 
-// What only the tests need.
+// Only the tests use these.
 #[cfg(test)]
 pub(crate) use device::init;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Modules of PTX or machine code, their functions, and launches.
+//! Modules of PTX or machine code, their kernels, and launches.
 
 use super::context::CudaContext;
 use super::error::{CudaError, CudaErrorKind, Result, driver, of};
@@ -17,17 +17,17 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How the driver refuses machine code that it cannot read or run.
+/// The driver's errors for machine code that it cannot read or run.
 const CODE_REFUSED: [DriverError; 3] = [
     DriverError::InvalidImage,
     DriverError::NoBinaryForGpu,
     DriverError::UnsupportedPtxVersion,
 ];
 
-/// What loads a module.
+/// The driver function that loads a module.
 const LOAD: &str = "cuModuleLoadDataEx";
 
-/// Launch shapes of a kernel whose resident blocks are remembered.
+/// The number of launch shapes of a kernel whose resident blocks are cached.
 const MOST_SHAPES: usize = 16;
 
 /// A module that is loaded on one device.
@@ -37,12 +37,11 @@ pub(crate) struct CudaModule {
 }
 
 impl CudaModule {
-    /// Compiles `ptx` for the device of `context` and loads it. The driver keeps what it compiled
-    /// in a cache on disk. Where the PTX has line information (`.loc`), profilers are given it.
+    /// Compiles `ptx` for the device of `context` and loads it. The driver caches compiled code on disk. If the PTX has
+    /// line information (`.loc`), it is passed on for profilers.
     ///
     /// # Errors
-    /// `CudaErrorKind::Module`, with the compiler's log in the message; a NUL byte in `ptx` is such
-    /// an error too.
+    /// `CudaErrorKind::Module`, with the compiler's log in the message. A NUL byte in `ptx` is such an error too.
     pub(crate) fn from_ptx(context: &Arc<CudaContext>, ptx: &str) -> Result<Arc<CudaModule>> {
         if ptx.contains('\0') {
             return Err(CudaError::new(LOAD, DriverError::InvalidPtx)
@@ -52,7 +51,7 @@ impl CudaModule {
         let lines = ptx.contains(".loc\t") || ptx.contains(".loc ");
         let options = [ModuleJitOption::GenerateLineInfo(lines)];
         let module = match Module::from_ptx(ptx, &options) {
-            // Once more, for what the compiler has to say.
+            // The second attempt collects the compiler's log.
             Err(error) if CudaError::new(LOAD, error).kind() == CudaErrorKind::Module => {
                 let (module, log) = Module::from_ptx_with_log(ptx, &options);
                 module.map_err(|error| explain(error, &log.error, context))?
@@ -62,10 +61,11 @@ impl CudaModule {
         Ok(Self::loaded(context, module))
     }
 
-    /// Loads machine code. None where the driver does not take it, as one that is older than the code's assembler.
+    /// Loads machine code. Returns `None` if the driver does not accept it, for example because it is older than the code's
+    /// assembler.
     ///
     /// # Errors
-    /// What else the driver returns.
+    /// Other errors of the driver.
     pub(crate) fn from_code(
         context: &Arc<CudaContext>,
         code: &Code,
@@ -85,29 +85,29 @@ impl CudaModule {
         })
     }
 
-    /// Queues setting constant tables, where they hold other values, then `work`, which reads them. Work of other
-    /// streams that sets them to others waits until that is done, so that each use sees its own values.
+    /// Queues `work`, which reads constant tables, after setting the tables that hold other values. Work of other streams
+    /// that changes the tables waits until `work` is done, so that each use sees its own values.
     ///
     /// # Errors
-    /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such table,
-    /// `CUDA_ERROR_INVALID_VALUE` (1) where it is smaller than the values; those of `work`.
+    /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if the module has no such table, `CUDA_ERROR_INVALID_VALUE` (1) if the
+    /// table is smaller than the values. Also the errors of `work`.
     ///
     /// # Safety
-    /// The values have no padding.
+    /// The values must have no padding.
     pub(crate) unsafe fn with_constants(
         &self,
         stream: &Arc<CudaStream>,
         constants: &[ConstantValues<'_>],
         work: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        // SAFETY: the module is loaded as long as `self` lives; the rest is the caller's promise.
+        // SAFETY: the module is loaded as long as `self` lives; the rest is by the contract.
         unsafe {
             self.tables()
                 .with(self.module.as_inner(), stream, constants, false, work)
         }
     }
 
-    /// Queues setting a constant table, behind the work of all streams that reads it.
+    /// Queues setting a constant table, after the work of all streams that reads it.
     ///
     /// # Errors
     /// As for [`with_constants`](Self::with_constants).
@@ -117,7 +117,7 @@ impl CudaModule {
         values: &ConstantValues<'_>,
     ) -> Result<()> {
         let constants = std::slice::from_ref(values);
-        // SAFETY: as above, and the values are not looked at.
+        // SAFETY: as above, and the values are not compared.
         unsafe {
             self.tables()
                 .with(self.module.as_inner(), stream, constants, true, || Ok(()))
@@ -132,10 +132,10 @@ impl CudaModule {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kernel `name`, with its attributes.
+    /// Returns the kernel `name`, with its attributes.
     ///
     /// # Errors
-    /// What the driver returns: `CUDA_ERROR_NOT_FOUND` (500) where the module has no such kernel.
+    /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if the module has no such kernel.
     pub(crate) fn get_function(self: &Arc<Self>, name: &str) -> Result<CudaFunction> {
         let missing = |error: CudaError| error.with(format_args!("kernel {name:?}"));
         self.context().make_current()?;
@@ -175,7 +175,7 @@ impl fmt::Debug for CudaModule {
     }
 }
 
-/// Puts the compiler's log, and what to do about an old driver, into the error's message.
+/// Adds the compiler's log, and advice about an old driver, to the error's message.
 fn explain(error: DriverError, log: &str, context: &CudaContext) -> CudaError {
     let failed = CudaError::new(LOAD, error);
     let failed = match log.trim() {
@@ -191,55 +191,55 @@ fn explain(error: DriverError, log: &str, context: &CudaContext) -> CudaError {
     }
 }
 
-/// What the driver says about a compiled kernel.
+/// The attributes of a compiled kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionAttributes {
-    /// The most threads a block of this kernel can have.
+    /// The most threads that a block of this kernel can have.
     pub(crate) max_threads_per_block: u32,
-    /// Bytes of shared memory that the kernel declares itself.
+    /// The shared memory that the kernel declares itself, in bytes.
     pub(crate) static_shared_bytes: u32,
-    /// Bytes of local memory per thread: stack and spilled registers.
+    /// The local memory per thread, in bytes: stack and spilled registers.
     pub(crate) local_bytes: u32,
-    /// Registers per thread.
+    /// The number of registers per thread.
     pub(crate) registers: u32,
 }
 
-/// A kernel, ready to be launched. Keeps its module loaded.
+/// A kernel, ready to be launched. It keeps its module loaded.
 pub(crate) struct CudaFunction {
     raw: CUfunction,
     name: String,
     attributes: FunctionAttributes,
-    /// The most dynamic shared memory in bytes that a launch may ask for as things stand.
+    /// The current limit of dynamic shared memory for a launch, in bytes.
     dynamic_limit: AtomicU32,
-    /// Held while that is raised.
+    /// Locked while the limit is raised.
     raising: Mutex<()>,
-    /// What the driver said of blocks that a multiprocessor holds: threads, bytes of shared memory, blocks.
+    /// The cached numbers of resident blocks: threads, bytes of shared memory, blocks.
     resident: Mutex<Vec<(u32, u32, u32)>>,
     module: Arc<CudaModule>,
 }
 
-// SAFETY: a function is a handle that the driver lets any thread use at any time.
+// SAFETY: a function is a handle that the driver accepts from every thread at any time.
 unsafe impl Send for CudaFunction {}
 // SAFETY: as above.
 unsafe impl Sync for CudaFunction {}
 
 impl CudaFunction {
-    /// The kernel's attributes.
+    /// Returns the kernel's attributes.
     #[cfg(test)]
     pub(crate) fn attributes(&self) -> FunctionAttributes {
         self.attributes
     }
 
-    /// The module that the kernel is in.
+    /// Returns the kernel's module.
     pub(crate) fn module(&self) -> &CudaModule {
         &self.module
     }
 
-    /// How many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory
-    /// a multiprocessor holds at a time; 0 where it cannot hold one. The driver is asked once.
+    /// Returns the occupancy: how many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory
+    /// are resident on a multiprocessor. It is 0 if not even one fits. The driver is asked once per shape.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn max_active_blocks(&self, block_threads: u32, shared_bytes: u32) -> Result<u32> {
         let mut resident = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
         let known = resident
@@ -262,7 +262,7 @@ impl CudaFunction {
             ))
         }?;
         let blocks = blocks.max(0) as u32;
-        // Shapes are few, but for a caller who tries many.
+        // Only a caller who tries many shapes fills the cache.
         if resident.len() >= MOST_SHAPES {
             resident.clear();
         }
@@ -270,20 +270,18 @@ impl CudaFunction {
         Ok(blocks)
     }
 
-    /// Queues a launch of the kernel in `stream`: `grid` blocks of `block` threads (x, y, z), each
-    /// block with `shared_bytes` bytes of dynamic shared memory. Where that is more than kernels
-    /// get unasked (48 KiB with the static part), more is asked for.
+    /// Queues a launch of the kernel in `stream`: `grid` blocks of `block` threads (x, y, z), with `shared_bytes` bytes of
+    /// dynamic shared memory per block. If that exceeds the default limit (48 KiB with the static part), the limit is
+    /// raised.
     ///
     /// # Errors
-    /// `CudaErrorKind::LaunchLimits` where the device does not have that much, or the kernel was
-    /// compiled for fewer threads, with the launch in the message; what else the driver returns. An
-    /// error of work queued before may show here.
+    /// `CudaErrorKind::LaunchLimits`, with the launch in the message, if the device does not have that much, or if the
+    /// kernel was compiled for fewer threads. Also other errors of the driver, which may come from work queued before.
     ///
     /// # Safety
-    /// `params` holds one pointer per parameter of the kernel, in order, each to a readable value
-    /// of the parameter's size and alignment; they are read before this returns. Running the kernel
-    /// with these values at this point of the stream is sound: it accesses only memory that is its
-    /// to access until it ends.
+    /// `params` must hold one pointer per parameter of the kernel, in order. Each must point to a readable value of the
+    /// parameter's size and alignment; the values are read before this returns. Running the kernel with these values at
+    /// this point of the stream must be sound: until it ends, it may only access memory that it is allowed to.
     pub(crate) unsafe fn launch(
         &self,
         grid: [u32; 3],
@@ -294,7 +292,7 @@ impl CudaFunction {
     ) -> Result<()> {
         self.module.context().make_current()?;
         let describe = |error: CudaError| match error.error {
-            // Faults of earlier kernels come up here too; the launch has no part in those.
+            // Faults of earlier kernels are returned here too. They are not explained by this launch.
             DriverError::InvalidValue
             | DriverError::LaunchOutOfResources
             | DriverError::CooperativeLaunchTooLarge => {
@@ -303,8 +301,8 @@ impl CudaFunction {
             _ => error.with(format_args!("kernel {}", self.name)),
         };
         self.allow_dynamic_shared(shared_bytes).map_err(describe)?;
-        // SAFETY: the caller's promise; the driver reads through the pointers and writes nothing,
-        // whatever the constness in its signature.
+        // SAFETY: by the contract. The driver reads through the pointers and writes nothing, although its signature has no
+        // `const`.
         unsafe {
             driver!(cuLaunchKernel(
                 self.raw,
@@ -323,7 +321,7 @@ impl CudaFunction {
         .map_err(describe)
     }
 
-    /// Raises the kernel's limit of dynamic shared memory where `bytes` is above it.
+    /// Raises the kernel's limit of dynamic shared memory to `bytes`, if it is lower.
     fn allow_dynamic_shared(&self, bytes: u32) -> Result<()> {
         if bytes <= self.dynamic_limit.load(Ordering::Acquire) {
             return Ok(());
@@ -333,7 +331,7 @@ impl CudaFunction {
             return Ok(());
         }
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
-        // SAFETY: the handle is of a module that is alive; a value too large is an error.
+        // SAFETY: the handle is of a module that is alive; a value that is too large is an error.
         unsafe {
             driver!(cuFuncSetAttribute(
                 self.raw,

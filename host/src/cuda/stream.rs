@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A queue of work for a device: what is put into it runs in that order, apart from other streams.
+/// A queue of work for a device. Its work runs in order, and independently of other streams.
 ///
-/// Non-blocking in CUDA's sense: it does not wait for the null stream that other libraries may use.
+/// It is non-blocking in CUDA's sense: it does not wait for the null stream, which other libraries may use.
 pub(crate) struct CudaStream {
     stream: Kept<Stream>,
     id: u64,
@@ -23,7 +23,7 @@ impl CudaStream {
     /// Makes a stream on the device of `context`.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<CudaStream> {
         context.make_current()?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(of("cuStreamCreate"))?;
@@ -34,22 +34,22 @@ impl CudaStream {
         })
     }
 
-    /// The context that the stream belongs to.
+    /// Returns the context that the stream belongs to.
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
         self.stream.context()
     }
 
-    /// A number that no other stream of the process has had; the driver uses its handles again.
+    /// Returns a number that is unique among all streams of the process. The driver reuses its handles.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
-    /// The driver's handle, valid while `self` lives.
+    /// Returns the driver's handle, which is valid while `self` lives.
     pub(crate) fn raw(&self) -> CUstream {
         self.stream.as_inner()
     }
 
-    /// The stream, for functions of `cust`.
+    /// Returns the stream, for functions of `cust`.
     pub(super) fn stream(&self) -> &Stream {
         &self.stream
     }
@@ -57,17 +57,16 @@ impl CudaStream {
     /// Blocks the calling thread until all work in the stream is done.
     ///
     /// # Errors
-    /// What the driver returns; a kernel's failure shows here (`CudaErrorKind::DeviceFault`).
+    /// Errors of the driver, including failures of kernels (`CudaErrorKind::DeviceFault`).
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.context().make_current()?;
         self.stream.synchronize().map_err(of("cuStreamSynchronize"))
     }
 
-    /// Work put into this stream from now on waits for `event`, which may be of another stream or
-    /// device.
+    /// Makes work queued in this stream from now on wait for `event`, which may be of another stream or device.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn wait(&self, event: &CudaEvent) -> Result<()> {
         self.context().make_current()?;
         self.stream
@@ -75,10 +74,10 @@ impl CudaStream {
             .map_err(of("cuStreamWaitEvent"))
     }
 
-    /// Work put into this stream from now on waits for all that is in `other` now.
+    /// Makes work queued in this stream from now on wait for all work that is in `other` now.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn wait_for(&self, other: &CudaStream) -> Result<()> {
         if self.raw() == other.raw() {
             return Ok(());
@@ -91,7 +90,7 @@ impl CudaStream {
     /// Records an event that can be timed.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     #[cfg(test)]
     pub(crate) fn record(&self) -> Result<CudaEvent> {
         let event = CudaEvent::new(self.context())?;
@@ -109,7 +108,7 @@ impl fmt::Debug for CudaStream {
     }
 }
 
-/// A mark in a stream that can be waited for and, if made for it, timed.
+/// A mark in a stream. It can be waited for and, if made for it, timed.
 pub(crate) struct CudaEvent {
     event: Kept<Event>,
 }
@@ -118,15 +117,15 @@ impl CudaEvent {
     /// Makes an event that can be timed.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<CudaEvent> {
         Self::with_flags(context, EventFlags::DEFAULT)
     }
 
-    /// Makes an event that can be waited for only, which costs less.
+    /// Makes an event that can only be waited for, which costs less.
     ///
     /// # Errors
-    /// What the driver returns.
+    /// Errors of the driver.
     pub(crate) fn without_timing(context: &Arc<CudaContext>) -> Result<CudaEvent> {
         Self::with_flags(context, EventFlags::DISABLE_TIMING)
     }
@@ -139,10 +138,10 @@ impl CudaEvent {
         })
     }
 
-    /// Puts the mark behind the work that is in `stream` now, in place of where it was.
+    /// Records the event after the work that is in `stream` now. This replaces an earlier record.
     ///
     /// # Errors
-    /// What the driver returns, an error where the stream is of another device.
+    /// Errors of the driver, for example if the stream is of another device.
     pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
         self.event.context().make_current()?;
         self.event
@@ -150,21 +149,19 @@ impl CudaEvent {
             .map_err(of("cuEventRecord"))
     }
 
-    /// Blocks the calling thread until the work before the mark is done. One never recorded counts
-    /// as done.
+    /// Blocks the calling thread until the work before the event is done. An event that was never recorded counts as done.
     ///
     /// # Errors
-    /// What the driver returns; a kernel's failure shows here.
+    /// Errors of the driver, including failures of kernels.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.event.context().make_current()?;
         self.event.synchronize().map_err(of("cuEventSynchronize"))
     }
 
-    /// The device's time from `start` to this mark, to about half a microsecond. Waits until both
-    /// are done.
+    /// Returns the device time from `start` to this event, to about half a microsecond. Waits for both.
     ///
     /// # Errors
-    /// What the driver returns: both must have been recorded, and neither made without timing.
+    /// Errors of the driver. Both events must have been recorded, and neither made without timing.
     pub(crate) fn elapsed_since(&self, start: &CudaEvent) -> Result<Duration> {
         self.synchronize()?;
         start.synchronize()?;
@@ -172,7 +169,7 @@ impl CudaEvent {
             .event
             .elapsed_time_f32(&start.event)
             .map_err(of("cuEventElapsedTime"))?;
-        // Negative where the marks were given in the wrong order.
+        // The time is negative if the events were recorded in the opposite order.
         Ok(Duration::try_from_secs_f64(f64::from(milliseconds) / 1e3).unwrap_or_default())
     }
 }

@@ -1,7 +1,7 @@
-//! The constant tables of a module: what values they hold, and whose work reads them.
+//! The constant tables of a module: their values, and the streams whose work reads them.
 //!
-//! Work in one stream is in order, so values stay as they are from launch to launch and are copied again only where they
-//! are others. Several streams may read the same values at a time; whoever sets others waits for all who read.
+//! Work in one stream is in order, so values stay the same from launch to launch and are copied again only if they change.
+//! Several streams can read the same values at a time. A stream that changes values waits for all readers.
 
 use super::error::{CudaError, Result, driver};
 use super::stream::{CudaEvent, CudaStream};
@@ -11,7 +11,7 @@ use cust::sys::{CUdeviceptr, CUmodule};
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// Streams that read the values at a time, at most: one more waits for them all, and is the only one then.
+/// The most streams that read the values at a time. One more waits for them all and is then the only one.
 const MOST_READERS: usize = 8;
 
 /// The tables of a module that were set so far.
@@ -19,19 +19,19 @@ const MOST_READERS: usize = 8;
 pub(super) struct Tables {
     found: Vec<Table>,
     readers: Vec<Reader>,
-    /// An event that no reader needs any more.
+    /// An event for reuse, which no reader needs any more.
     spare: Option<CudaEvent>,
-    /// Whether two streams that were both in use have used the tables. Until then no event is recorded: where the only
-    /// stream is waited for, the event is recorded at that time.
+    /// Whether two streams, both still in use, have used the tables. Until then no event is recorded: if the only stream
+    /// must be waited for, the event is recorded at that time.
     shared: bool,
 }
 
-/// A table in the device's memory.
+/// A table in device memory.
 struct Table {
     name: &'static str,
     address: CUdeviceptr,
     bytes: usize,
-    /// The values at its start; none where they are not known.
+    /// The values at the table's start. `None` if they are unknown.
     values: Option<Vec<u8>>,
 }
 
@@ -41,22 +41,23 @@ struct Reader {
     until: Until,
 }
 
-/// When the reading is done.
+/// When a stream's reading is done.
 enum Until {
-    /// With all that is in the stream.
+    /// When all work in the stream is done.
     Now(Arc<CudaStream>),
-    /// With the work before the event.
+    /// When the work before the event is done.
     Marked(CudaEvent),
 }
 
 impl Tables {
-    /// Queues setting the tables to `constants`, where they hold others or `always`, and `work`, which reads them.
+    /// Queues `work`, which reads the tables, after setting them to `constants` if they hold other values or if `always` is
+    /// true.
     ///
     /// # Errors
     /// As for [`CudaModule::with_constants`](super::CudaModule::with_constants).
     ///
     /// # Safety
-    /// `module` is loaded, and always the same. Unless `always`, the values have no padding.
+    /// `module` must be loaded, and must always be the same. Unless `always` is true, the values must have no padding.
     pub(super) unsafe fn with(
         &mut self,
         module: CUmodule,
@@ -79,11 +80,11 @@ impl Tables {
             .into_iter()
             .try_for_each(|(table, values)| self.found[table].set(stream, values, always))
             .and_then(|()| work());
-        // What was queued before an error is to be waited for as well.
+        // Work that was queued before an error must be waited for as well.
         queued.and(self.mark(stream))
     }
 
-    /// The place of a table that has room for the values.
+    /// Returns the index of a table that has room for the values.
     ///
     /// # Safety
     /// As for [`with`](Self::with).
@@ -121,7 +122,7 @@ impl Tables {
         Ok(place)
     }
 
-    /// Has `stream` wait until it may read the tables as they are, or change them, and notes that it does.
+    /// Makes `stream` wait until it can read the tables as they are, or change them. Notes it as a reader.
     fn admit(&mut self, stream: &Arc<CudaStream>, changes: bool) -> Result<()> {
         let own = self
             .readers
@@ -134,12 +135,13 @@ impl Tables {
             },
         ] = self.readers.as_slice()
         {
-            // A stream that nobody else has any more will not come again.
+            // A stream that nothing else holds any more will not return.
             self.shared |= own.is_none() && Arc::strong_count(only) > 1;
         }
         let alone =
             changes || (own.is_none() && self.readers.len() >= MOST_READERS) || !self.shared;
-        // Every reader's work comes behind the setting of what it reads: to read the same, waiting for one will do.
+        // Every reader's work comes after the setting of what it reads. To read the same values, waiting for one reader is
+        // therefore enough.
         let awaited = match (alone, own) {
             (true, _) => self.readers.len(),
             (false, Some(_)) => 0,
@@ -166,7 +168,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Marks the end of what was queued, where others may have to wait for it.
+    /// Marks the end of the queued work, if others may have to wait for it.
     fn mark(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         if !self.shared {
             return Ok(());
@@ -178,13 +180,13 @@ impl Tables {
             Until::Marked(event) => event.record(stream),
             Until::Now(_) => reader.event(&mut self.spare).map(drop),
         };
-        // If it cannot be waited for by an event, it is waited for here.
+        // If no event can be recorded for others to wait for, the work is waited for here.
         marked.or_else(|error| stream.synchronize().and(Err(error)))
     }
 }
 
 impl Reader {
-    /// An event behind the reader's work.
+    /// Returns an event after the reader's work.
     fn event(&mut self, spare: &mut Option<CudaEvent>) -> Result<&CudaEvent> {
         if let Until::Now(stream) = &self.until {
             let event = match spare.take() {
@@ -202,37 +204,37 @@ impl Reader {
 }
 
 impl Table {
-    /// Whether these values are at its start.
+    /// Returns whether the table starts with these values.
     ///
     /// # Safety
-    /// The values have no padding.
+    /// The values must have no padding.
     unsafe fn holds(&self, values: &ConstantValues<'_>) -> bool {
-        // SAFETY: readable while the values live; without padding every byte is one.
+        // SAFETY: the values are readable while they live; without padding every byte is initialized.
         let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr(), values.bytes()) };
         self.values
             .as_ref()
             .is_some_and(|held| held.starts_with(bytes))
     }
 
-    /// Queues setting it.
+    /// Queues setting the table.
     fn set(
         &mut self,
         stream: &CudaStream,
         values: &ConstantValues<'_>,
         padded: bool,
     ) -> Result<()> {
-        // The driver reads pinned memory later and other memory now, so it gets a copy.
+        // The driver reads pinned memory later and other memory now, so it is given a copy that is not pinned.
         let mut copy = Vec::<u8>::with_capacity(values.bytes());
         self.values = None;
-        // SAFETY: the values are readable and the copy has room for them; the copy goes to a table that
-        // is large enough, in the order that the caller keeps.
+        // SAFETY: the values are readable and the copy has room for them. The copy goes to a table that is large enough, in
+        // the order that the caller ensures.
         unsafe {
             std::ptr::copy_nonoverlapping(values.as_ptr(), copy.as_mut_ptr(), values.bytes());
             stream.copy_to_device(self.address, copy.as_ptr(), values.bytes())
         }
         .map_err(wrong(values))?;
         if !padded {
-            // SAFETY: written above, every byte of them.
+            // SAFETY: every byte was written above.
             unsafe { copy.set_len(values.bytes()) };
             self.values = Some(copy);
         }

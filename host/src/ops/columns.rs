@@ -1,4 +1,4 @@
-//! Reductions of columns: from a problem to launches.
+//! Plans reductions of columns.
 
 use warpwright_gpu::columns::{
     Kernels, Variant,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::Result;
 
-/// The launches of the variant that was chosen.
+/// Plans the launches of the chosen variant.
 pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
     // 64 threads with four columns each, or 256 with one.
     let threads = match Variant::ALL[plan.choice.index] {
@@ -28,7 +28,7 @@ pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Resu
     let kernel = A::RUNGS[plan.choice.index];
     let config = plan.linear(width.div_ceil(RUNG_BLOCK), threads)?;
     let args = (elements, Place::output(width), width, height);
-    // SAFETY: an output per column, and blocks for all of them.
+    // SAFETY: there is an output per column, and there are blocks for all columns.
     unsafe { plan.launch(kernel, config, args) };
     Ok(())
 }
@@ -79,7 +79,8 @@ fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
             output,
             height,
         );
-        // SAFETY: the rooms are those of the tiling and do not overlap; the tickets are 0, and the kernel leaves them so.
+        // SAFETY: the rooms have the sizes of the tiling and do not overlap. The tickets are 0, and the kernel leaves them
+        // 0.
         unsafe { plan.launch(A::BEST, config.with_shared(shared_bytes as u32), args) };
     }
     if seen.fold {
@@ -90,7 +91,7 @@ fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
         let shared_bytes = FOLD_COLUMNS * FOLD_ROWS * total_bytes;
         let tail = seen.head + seen.rows * seen.period;
         let args = (elements, seen.head, tail, folded, output, width, height);
-        // SAFETY: the pass before left a total for each element of the period; blocks for all columns.
+        // SAFETY: the pass before wrote a total for each element of the period, and there are blocks for all columns.
         unsafe { plan.launch(A::FOLD, config.with_shared(shared_bytes as u32), args) };
     }
     Ok(())

@@ -27,8 +27,7 @@ use crate::{
 
 /// An element type that can be convolved: `u8`, `f32`, `f64`.
 pub trait Convolvable: Element + Sealed {
-    /// The type of the mask's weights, in which sums are made too: `f32` for `u8` and `f32`, `f64` for
-    /// `f64`.
+    /// The type of the mask's weights and of the sums: `f32` for `u8` and `f32`, `f64` for `f64`.
     type Mask: Element + Weight + std::fmt::Debug;
     #[doc(hidden)]
     fn plan(plan: &mut Plan<'_>, problem: &Problem<'_, Self, Self::Mask>) -> Result<()>;
@@ -51,14 +50,14 @@ convolvable! {
     f64: f64;
 }
 
-/// What a request convolves: a vector, or the rows of a matrix.
+/// The input of a convolution: a vector, or a matrix whose rows are convolved.
 pub trait Signal<'a>: Copy + Sealed {
-    /// The elements.
+    /// The element type.
     type Element: Convolvable;
     /// The result: a vector or a matrix of the same shape.
     type Output: Make;
 
-    /// The elements, rows and columns.
+    /// Returns the elements, the number of rows and the number of columns.
     #[doc(hidden)]
     fn parts(self) -> (VectorView<'a, Self::Element>, usize, usize);
     #[doc(hidden)]
@@ -96,27 +95,26 @@ impl<'a, T: Convolvable> Signal<'a> for MatrixView<'a, T> {
 
 const OPERATION: &str = "convolve";
 
-/// What a mask is made of.
+/// The type of a mask's weights.
 type MaskOf<'a, S> = <<S as Signal<'a>>::Element as Convolvable>::Mask;
 
 impl Device {
-    /// The convolution of `values` with `mask`: element `i` of the result is the sum of
-    /// `mask[j] * values[i - mask.len() / 2 + j]` over all `j`, with zeros outside of `values`.
+    /// Convolves `values` with `mask`: element `i` of the result is the sum of `mask[j] * values[i - mask.len() / 2 + j]`
+    /// over all `j`, with zeros outside of `values`.
     ///
-    /// The mask is not flipped: this is a correlation, and a mask that is turned around makes it the
-    /// convolution of a textbook. Any mask of at least one weight, also wider than the values; any number
-    /// of values, also none. The result has as many elements as there are values, of their type.
+    /// The mask is not flipped: this is a correlation. A reversed mask makes it the convolution of textbooks. The mask can
+    /// have any number of weights from 1, even more than there are values. There can be any number of values, including
+    /// none. The result has the length and the element type of `values`.
     ///
-    /// Sums are made in the type of the mask, go through the window in order and take each weight by one fused
-    /// multiply-add: every variant gives the same bits on every device (but for the payload of a NaN). The
-    /// error is at most `k / (1 - k)` times the sum of the products' magnitudes, with
-    /// `k = mask.len() * 2^-24` (`2^-53` for `f64`). An element outside is multiplied like any other, so an
-    /// infinite weight on a zero gives NaN. For `u8` the sum is rounded to the nearest integer, of two to
-    /// the even one, and limited to 0 to 255; NaN gives 0.
+    /// Sums are computed in the mask's type, in the order of the window, with one fused multiply-add per weight: every
+    /// variant gives the same bits on every device, except for the payload of a NaN. The error is at most `k / (1 - k)`
+    /// times the sum of the products' magnitudes, with `k = mask.len() * 2^-24` (`2^-53` for `f64`). An element outside is
+    /// multiplied like any other, so an infinite weight times a zero gives NaN. For `u8` the sum is rounded to the nearest
+    /// integer, ties to even, and clamped to 0 to 255; NaN gives 0.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the mask is empty, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what
-    /// the device reports.
+    /// [`Error::Invalid`] if the mask is empty, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the
+    /// device.
     pub fn convolve<'a, T: Convolvable>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -125,7 +123,7 @@ impl Device {
         self.convolve_request(values, mask).run()
     }
 
-    /// [`convolve`](Self::convolve) with options.
+    /// Makes a request of [`convolve`](Self::convolve), with options.
     pub fn convolve_request<'a, T: Convolvable>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -134,8 +132,7 @@ impl Device {
         Convolve::request(self, values.into(), mask)
     }
 
-    /// The convolution of each row of `matrix` with `mask`, as [`convolve`](Self::convolve) does it for the
-    /// row alone.
+    /// Convolves each row of `matrix` with `mask`, as [`convolve`](Self::convolve) does for the row alone.
     ///
     /// # Errors
     /// As for [`convolve`](Self::convolve).
@@ -147,7 +144,7 @@ impl Device {
         self.convolve_rows_request(matrix, mask).run()
     }
 
-    /// [`convolve_rows`](Self::convolve_rows) with options.
+    /// Makes a request of [`convolve_rows`](Self::convolve_rows), with options.
     pub fn convolve_rows_request<'a, T: Convolvable>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -157,8 +154,8 @@ impl Device {
     }
 }
 
-/// A convolution of a signal. Its workspace has the mask, where constant memory has no room for it or the variant does not
-/// look there.
+/// A convolution of a signal. Its workspace holds the mask if the mask does not fit constant memory, or if the variant does
+/// not read constant memory.
 #[derive(Debug, Clone)]
 pub struct Convolve<'a, S: Signal<'a>> {
     input: S,
@@ -166,9 +163,9 @@ pub struct Convolve<'a, S: Signal<'a>> {
     boundary: Boundary,
 }
 
-/// A convolution that is to be done.
+/// A request of a convolution.
 pub type ConvolveRequest<'a, S, D = New> = Request<Convolve<'a, S>, D>;
-/// A convolution whose variant is chosen and whose result has its place.
+/// A convolution whose variant is chosen and whose result has its memory.
 pub type PreparedConvolve<'a, S, R = <S as Signal<'a>>::Output> = Prepared<Convolve<'a, S>, R>;
 
 impl<'a, S: Signal<'a>> Convolve<'a, S> {
@@ -184,13 +181,13 @@ impl<'a, S: Signal<'a>> Convolve<'a, S> {
 }
 
 impl<'a, S: Signal<'a>, D> ConvolveRequest<'a, S, D> {
-    /// What lies outside of the values, or of a row; zeros by default.
+    /// Sets what lies outside of the values, or of a row. The default is zeros.
     pub fn boundary(mut self, boundary: Boundary) -> Self {
         self.op.boundary = boundary;
         self
     }
 
-    /// Does it.
+    /// Computes the convolution and returns its result.
     ///
     /// # Errors
     /// As for [`Device::convolve`], and those of [`prepare`](Self::prepare).
@@ -234,7 +231,7 @@ impl<'a, S: Signal<'a>> Operation for Convolve<'a, S> {
     }
 }
 
-/// What is to be convolved with what.
+/// The inputs of a convolution: elements and mask.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Problem<'a, T, W> {
@@ -281,7 +278,7 @@ where
         Ok(())
     }
 
-    /// A mask as it is in constant memory.
+    /// Plans a rung that reads the mask from constant memory.
     fn constant(&self, plan: &mut Plan<'_>, tiled: bool) -> Result<()> {
         let Some(config) = self.config(plan, policy::RUNG_BLOCK, policy::RUNG_BLOCK)? else {
             return Ok(());
@@ -323,7 +320,7 @@ where
         };
         let (width, output) = (self.width, self.output());
         let args = (self.input, output, width, len, apart, tiles, self.boundary);
-        // SAFETY: see `config`; the table holds the mask's copies, `apart` from each other.
+        // SAFETY: see `config`; the table holds the mask's copies, `apart` elements apart.
         let launch = unsafe { plan.launch(T::BEST, config.with_shared(shared_bytes), args) };
         launch.constants = Some(in_table::<T::Sum>(values));
         Ok(())
@@ -338,13 +335,13 @@ where
         let config = config.with_shared(bytes as u32);
         let mask = self.in_workspace(plan);
         let args = (self.input, mask, self.output(), self.width, self.boundary);
-        // SAFETY: see `config`; the mask is in a room of its own, and has fewer chunks than 2^32.
+        // SAFETY: see `config`; the mask is in a room of its own, and has fewer than 2^32 chunks.
         unsafe { plan.launch(T::LONG, config, args) };
         Ok(())
     }
 
-    /// The launch: none where there are no elements; else `width` is not 0, the output has as many elements as the input, and
-    /// there is a block per `span` elements of a row.
+    /// Returns the shape of the launch, or `None` if there are no elements. Otherwise `width` is not 0, the output has as
+    /// many elements as the input, and there is a block for every `span` elements of a row.
     fn config(&self, plan: &Plan<'_>, threads: usize, span: usize) -> Result<Option<LaunchConfig>> {
         if self.height == 0 || self.width == 0 {
             return Ok(None);
@@ -362,8 +359,11 @@ where
         plan.kept(mask.len(), move || mask.clone())
     }
 
-    /// The mask as `best` wants it in constant memory: behind as many weights that are none as the aligned
-    /// address lies before a block's first window. Where that differs between rows, a copy for each case.
+    /// Returns the constant-memory table of `best` and the distance between its copies of the mask.
+    ///
+    /// The mask is preceded by as many zero weights as there are elements between the aligned address and a block's first
+    /// window. If that number differs between rows, the table has a copy of the mask for each case. Returns `None` if the
+    /// table does not fit constant memory.
     fn copies(&self) -> Option<(Vec<T::Sum>, usize)> {
         let (address, mask) = (self.input.offset() as usize, self.mask);
         let len = mask.len();
@@ -393,7 +393,7 @@ where
     }
 }
 
-/// The values in the table of their type.
+/// Sets the constant table of the values' type to the values.
 fn in_table<W: Weight + Element>(values: Vec<W>) -> Constants {
     Box::new(move |launch| launch(&[W::table().with(&values)]))
 }

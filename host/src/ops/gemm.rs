@@ -1,4 +1,4 @@
-//! Matrix product.
+//! Matrix products.
 
 use warpwright_gpu::{
     Family,
@@ -23,7 +23,7 @@ use crate::{
     rect::MatrixRect,
 };
 
-/// A type whose matrices can be multiplied: `f32`, `f64`.
+/// An element type whose matrices can be multiplied: `f32`, `f64`.
 pub trait GemmElement: Element + Kernels + LibraryType {
     #[doc(hidden)]
     const ONE: Self;
@@ -42,19 +42,18 @@ impl GemmElement for f64 {
 }
 
 impl Device {
-    /// The product of two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, the result `m` x `n`.
+    /// Multiplies two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, and the result is `m` x `n`.
     ///
-    /// Any sizes, also 0: with no `k` the result is 0 everywhere. Matrices, their
-    /// [rows](Matrix::rows) and [rectangles](Matrix::rect).
+    /// All sizes are allowed, including 0. If `k` is 0, the result is 0 everywhere. The inputs can be matrices, their
+    /// [rows](Matrix::rows) and their [rectangles](Matrix::rect).
     ///
-    /// Every element is the sum of its products in the order of `k`, each product and sum rounded once
-    /// together, in the elements' type. So every variant gives the same bits on every device, and the error
-    /// is at most `k * epsilon / 2 * sum(|a| * |b|)` to first order. NaN and infinities come through as
-    /// in any such sum.
+    /// Each element is the sum of its products in the order of `k`, by fused multiply-adds in the elements' type. Every
+    /// variant therefore gives the same bits on every device. The error is at most `k * epsilon / 2 * sum(|a| * |b|)` to
+    /// first order. NaN and infinities propagate as in any such sum.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `a` has not as many columns as `b` has rows, [`Error::DeviceMismatch`],
-    /// [`Error::OutOfMemory`], and what the device reports.
+    /// [`Error::Invalid`] if the number of columns of `a` differs from the number of rows of `b`,
+    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device.
     pub fn matmul<'a, T: GemmElement>(
         &self,
         a: impl Into<MatrixRect<'a, T>>,
@@ -63,7 +62,7 @@ impl Device {
         self.gemm(a, b).run()
     }
 
-    /// The product with options: `alpha * op(A) * op(B) + beta * C`, as BLAS's GEMM has it.
+    /// Makes a request of a matrix product, with options: `alpha * op(A) * op(B) + beta * C`, as in BLAS's GEMM.
     ///
     /// ```
     /// # use warpwright::Device;
@@ -95,7 +94,7 @@ impl Device {
 
 const OPERATION: &str = "gemm";
 
-/// A product, `alpha * op(A) * op(B) + beta * C`; it takes no workspace.
+/// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T> {
     a: MatrixRect<'a, T>,
@@ -106,43 +105,45 @@ pub struct Gemm<'a, T> {
     beta: T,
 }
 
-/// A product that is to be made: of a new matrix, or of an `m` x `n` [`Matrix`], `&mut Matrix` or
+/// A request of a matrix product. The result is a new matrix, or is written to an `m` x `n` [`Matrix`], `&mut Matrix` or
 /// [`MatrixRectMut`](crate::MatrixRectMut), whose rows may be apart.
 pub type GemmRequest<'a, T, D = New> = Request<Gemm<'a, T>, D>;
-/// A product whose variant is chosen and whose result has its place. With a `beta` other than 0, C is what it was and the
-/// result: queued again, the work goes on from there.
+/// A matrix product whose variant is chosen and whose result has its memory.
+///
+/// If `beta` is not 0, the result overwrites C. Queueing the product again then starts from that result.
 pub type PreparedGemm<'a, T, R = Matrix<T>> = Prepared<Gemm<'a, T>, R>;
 
 impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
-    /// Multiplies the product by `alpha`. With 0, A and B are not read: their NaNs do not come through.
+    /// Multiplies the product by `alpha`. If `alpha` is 0, A and B are not read, and their NaNs do not propagate.
     pub fn alpha(mut self, alpha: T) -> Self {
         self.op.alpha = alpha;
         self
     }
 
-    /// Takes the transpose of A, which is then `k` x `m`.
+    /// Uses the transpose of A, which is then `k` x `m`.
     pub fn transpose_a(mut self) -> Self {
         self.op.transpose_a = true;
         self
     }
 
-    /// Takes the transpose of B, which is then `n` x `k`.
+    /// Uses the transpose of B, which is then `n` x `k`.
     pub fn transpose_b(mut self) -> Self {
         self.op.transpose_b = true;
         self
     }
 
-    /// Adds `beta` times `place`, which is C, and overwrites it with the sum; [`output_to`](Self::output_to) does not read it.
+    /// Adds `beta` times `place`, which is C, and overwrites C with the sum. [`output_to`](Self::output_to) does not read
+    /// its place.
     ///
-    /// An element becomes `alpha * s + beta * c`, `beta * c` being rounded first, and the rest once. With
-    /// `beta` 0 C is not read: its NaNs do not stay. Without products (`k` or `alpha` is 0) it is `beta * C`.
+    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. If `beta` is 0,
+    /// C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
     pub fn add_to<E: Destination<Matrix<T>>>(self, beta: T, place: E) -> GemmRequest<'a, T, E> {
         self.with(|gemm, _| (Gemm { beta, ..gemm }, place))
     }
 }
 
 impl<T: GemmElement, D: Destination<Matrix<T>>> GemmRequest<'_, T, D> {
-    /// Does it; gives the new matrix, or what the request was told to write to.
+    /// Computes the product. Returns the new matrix, or the place that the request was given.
     ///
     /// # Errors
     /// As for [`Device::matmul`], and those of [`prepare`](Self::prepare).
@@ -187,8 +188,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 format!("op(A) of {m} x {k} and op(B) of {rows} x {n}"),
             ));
         }
-        // Without products neither A and B nor alpha may reach the result: only `beta * C`, to which
-        // -0 adds nothing, not even a sign.
+        // Without products A, B and alpha must not affect the result: only `beta * C` may. Adding -0 changes nothing, not
+        // even a sign.
         let (k, alpha) = match (k == 0 || self.alpha == T::ZERO, self.beta == T::ZERO) {
             (false, _) => (k, self.alpha),
             (true, true) => (0, T::ZERO),
@@ -225,9 +226,9 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             ldc,
         };
         let c = Place::output((m - 1).saturating_mul(ldc).saturating_add(n));
-        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes fit; C is
-        // borrowed mutably or owned, so it overlaps neither A nor B; the kernel is the one for these
-        // transposes; the grid has a block per tile.
+        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match. C is borrowed mutably or
+        // owned, so it overlaps neither A nor B. The kernel is the one for these transposes, and the grid has a block per
+        // tile.
         unsafe { plan.launch(kernel, config, (a, b, c, problem, alpha, self.beta)) };
         Ok(shape)
     }

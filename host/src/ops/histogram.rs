@@ -1,4 +1,4 @@
-//! Histogram: how many values fall into each bin.
+//! Histograms: the number of values in each bin.
 
 use cuda_std::kernel::{EntryOf, LaunchConfig};
 use warpwright_gpu::{
@@ -23,32 +23,32 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The most bins that a histogram has: 2^32 - 2. One number more stands for the values that fall into none.
+/// The most bins that a histogram can have: 2^32 - 2. One further number stands for values outside all bins.
 pub const MOST_BINS: usize = u32::MAX as usize - 1;
 
-/// The counts of a histogram.
+/// The result of a histogram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Histogram {
-    /// How many values fell into each bin.
+    /// The number of values in each bin.
     pub counts: Vec<u64>,
-    /// How many values fell into none, and were not counted.
+    /// The number of values that fall into no bin. They are not counted.
     pub outside: u64,
 }
 
 impl Histogram {
-    /// The number of values.
+    /// Returns the number of all values, inside and outside the bins.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum::<u64>() + self.outside
     }
 }
 
-/// A rule from values to bins, with its kernels.
+/// A rule that maps values to bins, with its kernels.
 #[doc(hidden)]
 pub trait Rule: Kernels<In: Element> + Send + Sync {}
 impl<B: Kernels<In: Element> + Send + Sync> Rule for B {}
 
-/// A value that is a bin's number: `u8`, `u16`, `u32`.
+/// A value that is the number of its bin: `u8`, `u16`, `u32`.
 pub trait BinValue: Element + Sealed {
     #[doc(hidden)]
     type Rule: Rule<In = Self>;
@@ -56,7 +56,7 @@ pub trait BinValue: Element + Sealed {
     fn rule() -> Self::Rule;
 }
 
-/// A value of a range that bins divide: `f32`, `f64`.
+/// A value of a range that is divided into bins: `f32`, `f64`.
 pub trait RangeValue: Element + PartialOrd + std::fmt::Display + Sealed {
     #[doc(hidden)]
     type Rule: Rule<In = Self>;
@@ -85,15 +85,15 @@ macro_rules! values {
 values!(numbers u8, u16, u32; ranges f32, f64);
 
 impl Device {
-    /// Counts how often each of the numbers `0..bins` comes among `values`.
+    /// Counts how often each of the numbers `0..bins` occurs in `values`.
     ///
-    /// A value that is not below `bins` is not counted, and is part of
-    /// [`outside`](Histogram::outside). Any number of values, also none; 1 to [`MOST_BINS`] bins. Exact:
-    /// every variant gives the same counts on every device. Waits for the result.
+    /// Values that are not below `bins` are not counted; [`outside`](Histogram::outside) is their number. There can be any
+    /// number of values, including none, and 1 to [`MOST_BINS`] bins. The counts are exact: every variant gives the same
+    /// counts on every device. Waits for the result.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `bins` is 0 or too many, [`Error::DeviceMismatch`], [`Error::OutOfMemory`],
-    /// and what the device reports.
+    /// [`Error::Invalid`] if `bins` is 0 or too many, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the
+    /// device.
     pub fn histogram<'a, T: BinValue>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -102,7 +102,7 @@ impl Device {
         self.histogram_request(values, bins).run()
     }
 
-    /// [`histogram`](Self::histogram) with options.
+    /// Makes a request of [`histogram`](Self::histogram), with options.
     pub fn histogram_request<'a, T: BinValue>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -114,14 +114,13 @@ impl Device {
 
     /// Counts how many of `values` fall into each of `bins` equal parts of `low ..= high`.
     ///
-    /// The bin of `v` is the integer part of `(v - low) * (bins / (high - low))`, computed in the values'
-    /// type with one rounding per operation; `high` belongs to the last bin. A value outside the range, or
-    /// NaN, is not counted, and is part of [`outside`](Histogram::outside). Otherwise as
-    /// [`histogram`](Self::histogram).
+    /// The bin of `v` is the integer part of `(v - low) * (bins / (high - low))`, computed in the values' type with one
+    /// rounding per operation. `high` belongs to the last bin. Values outside the range and NaNs are not counted;
+    /// [`outside`](Histogram::outside) is their number. Otherwise as [`histogram`](Self::histogram).
     ///
     /// # Errors
-    /// As for [`histogram`](Self::histogram); [`Error::Invalid`] too if the range is empty, not finite, or
-    /// so narrow or wide that its arithmetic overflows.
+    /// As for [`histogram`](Self::histogram). Also [`Error::Invalid`] if the range is empty, not finite, or so narrow or
+    /// wide that the arithmetic overflows.
     pub fn histogram_range<'a, T: RangeValue>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -132,7 +131,7 @@ impl Device {
         self.histogram_range_request(values, bins, low, high).run()
     }
 
-    /// [`histogram_range`](Self::histogram_range) with options.
+    /// Makes a request of [`histogram_range`](Self::histogram_range), with options.
     pub fn histogram_range_request<'a, T: RangeValue>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -152,7 +151,7 @@ impl Device {
     }
 }
 
-/// The counts of a histogram, a `u64` per bin; no workspace.
+/// The counts of a histogram, a `u64` per bin. They need no workspace.
 #[derive(Debug, Clone)]
 pub struct Counts<'a, B: Binning> {
     input: VectorView<'a, B::In>,
@@ -160,16 +159,16 @@ pub struct Counts<'a, B: Binning> {
     rule: Result<B>,
 }
 
-/// A histogram that is to be made. Its prepared form has the counts on the device.
+/// A request of a histogram. Its prepared form keeps the counts on the device.
 pub type HistogramRequest<'a, B, D = New> = Request<Counts<'a, B>, D>;
-/// A histogram whose variant is chosen and whose counts have their place.
+/// A histogram whose variant is chosen and whose counts have their memory.
 pub type PreparedHistogram<'a, B, R = Vector<u64>> = Prepared<Counts<'a, B>, R>;
 
 impl<B: Rule, D> HistogramRequest<'_, B, D>
 where
     D: Destination<Vector<u64>, Claimed: Writable<Vector<u64>>>,
 {
-    /// Does it, and waits for the result.
+    /// Computes the histogram and waits for the result.
     ///
     /// # Errors
     /// As for [`Device::histogram`], and those of [`prepare`](Self::prepare).
@@ -181,10 +180,10 @@ where
 }
 
 impl<B: Rule, R: Writable<Vector<u64>>> PreparedHistogram<'_, B, R> {
-    /// Waits for the work queued last and gives its result.
+    /// Waits for the work queued last and returns its result.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if no work was queued, or the last could not be; and what the device reports.
+    /// [`Error::Invalid`] if no work was queued, or if queueing the last work failed; and errors of the device.
     pub fn finish(&self) -> Result<Histogram> {
         let counts = self.output()?.target().to_vec()?;
         let outside = (self.op.input.len() as u64).saturating_sub(counts.iter().sum());
@@ -245,7 +244,7 @@ impl<B: Rule> Operation for Counts<'_, B> {
 /// A kernel of a rung.
 type Rung<B> = EntryOf<HistogramGlobalAtomic<B>>;
 
-/// What is counted.
+/// The inputs of a histogram.
 struct Counting<B: Binning> {
     input: Place<B::In>,
     bins: usize,
@@ -253,7 +252,7 @@ struct Counting<B: Binning> {
 }
 
 impl<B: Rule> Counting<B> {
-    /// Straight into global memory.
+    /// Plans counting in global memory.
     fn global(&self, plan: &mut Plan<'_>) -> Result<()> {
         let kernel = B::RUNGS[0];
         let config = plan.linear(self.strided_rung(plan, kernel, 0)?, policy::RUNG_BLOCK)?;
@@ -261,7 +260,7 @@ impl<B: Rule> Counting<B> {
         Ok(())
     }
 
-    /// Into counts of each block's own, a slice of the bins at a time.
+    /// Plans counting in shared memory of each block, for one slice of the bins at a time.
     fn privatized(&self, plan: &mut Plan<'_>, kernel: Rung<B>, blocks: usize) -> Result<()> {
         let slices = self.slices(plan, policy::RUNG_SLICE, policy::MOST_SLICES)?;
         let config = plan.linear(blocks, policy::RUNG_BLOCK)?;
@@ -272,7 +271,8 @@ impl<B: Rule> Counting<B> {
 
     fn rung(&self, plan: &mut Plan<'_>, kernel: Rung<B>, config: LaunchConfig) {
         let counts = self.cleared(plan);
-        // SAFETY: a count per bin, all 0; a slice's counts fit the shared memory, and a block takes no more than 2^32 values.
+        // SAFETY: there is a count per bin, and all are 0. A slice's counts fit the shared memory, and a block counts at
+        // most 2^32 values.
         unsafe { plan.launch(kernel, config, (self.input, counts, self.rule)) };
     }
 
@@ -280,7 +280,7 @@ impl<B: Rule> Counting<B> {
         let tuned: Policy = plan.policy(B::BEST, size_of::<B::In>());
         let slice = tuned.slice(self.bins, plan.device.info().shared_bytes_per_block);
         let Ok(slices) = self.slices(plan, slice, policy::BEST_MOST_SLICES) else {
-            // More bins than slices pay for.
+            // There are more bins than slices are worth.
             return self.global(plan);
         };
         let copies = tuned.copies_for(self.bins);
@@ -301,19 +301,19 @@ impl<B: Rule> Counting<B> {
         Ok(())
     }
 
-    /// The counts, set to 0 each time.
+    /// Returns the counts, which the plan sets to 0 each time.
     fn cleared(&self, plan: &mut Plan<'_>) -> Place<u64> {
         let counts = Place::output(self.bins);
         plan.clear(counts);
         counts
     }
 
-    /// Bytes of a rung's slice.
+    /// Returns the size of a rung's slice in bytes.
     fn rung_bytes(&self) -> u32 {
         (self.bins.min(policy::RUNG_SLICE) * size_of::<u32>()) as u32
     }
 
-    /// Slices of so many bins, if they are not more than that.
+    /// Returns the number of slices of `slice` bins each, if there are at most `most`.
     fn slices(&self, plan: &Plan<'_>, slice: usize, most: usize) -> Result<u32> {
         match self.bins.div_ceil(slice) {
             slices if slices <= most => Ok(slices as u32),
@@ -325,7 +325,7 @@ impl<B: Rule> Counting<B> {
         }
     }
 
-    /// Blocks of a rung that strides.
+    /// Returns the number of blocks of a rung with a grid-stride loop.
     fn strided_rung(&self, plan: &Plan<'_>, kernel: Rung<B>, shared_bytes: u32) -> Result<usize> {
         let strided = Strided {
             kernel: kernel.descriptor(),
@@ -337,7 +337,7 @@ impl<B: Rule> Counting<B> {
         self.blocks(plan, &strided)
     }
 
-    /// Blocks, each of which counts no more values than its counts hold.
+    /// Returns the number of blocks, such that no block counts more values than its counts can hold.
     fn blocks(&self, plan: &Plan<'_>, strided: &Strided) -> Result<usize> {
         let len = self.input.len();
         let blocks = strided.blocks(plan.device, plan.family.name, len)?;
@@ -345,7 +345,7 @@ impl<B: Rule> Counting<B> {
     }
 }
 
-/// The launch, with so many blocks along y.
+/// Returns the launch with `slices` blocks along y.
 fn sliced(config: LaunchConfig, slices: u32) -> LaunchConfig {
     let [blocks, ..] = config.grid;
     LaunchConfig {
@@ -354,7 +354,7 @@ fn sliced(config: LaunchConfig, slices: u32) -> LaunchConfig {
     }
 }
 
-/// The reference: one pass on the host.
+/// Counts in one pass on the host, as the reference.
 fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Result<Vec<u64>> {
     let mut counts = host_vec("histogram", bins, 0)?;
     for value in values {

@@ -1,19 +1,18 @@
-//! What prepared work makes.
+//! The results of prepared work.
 
 use crate::error::{Error, Result};
 
-/// The result of a prepared operation, or the memory that it comes out of: nobody has it before work that makes it is
-/// queued.
+/// The memory of a prepared operation's result. It is accessible only after the work that computes it was queued.
 #[derive(Debug)]
 pub(super) struct Made<R> {
     operation: &'static str,
     place: R,
-    /// Whether the work that was asked for last is queued as a whole.
+    /// Whether all of the work requested last is queued.
     queued: bool,
 }
 
 impl<R> Made<R> {
-    /// A place that `operation` has yet to fill.
+    /// Wraps a place that `operation` has yet to fill.
     pub fn at(operation: &'static str, place: R) -> Self {
         Self {
             operation,
@@ -22,7 +21,7 @@ impl<R> Made<R> {
         }
     }
 
-    /// Queues work that fills the place. Where that fails there is no result, also none of the work before it.
+    /// Queues work that fills the place. If that fails there is no result, not even of earlier work.
     pub fn by(&mut self, queue: impl FnOnce(&mut R) -> Result<()>) -> Result<()> {
         self.queued = false;
         queue(&mut self.place)?;
@@ -30,12 +29,12 @@ impl<R> Made<R> {
         Ok(())
     }
 
-    /// What the work queued last makes.
+    /// Returns the result of the work queued last.
     pub fn get(&self) -> Result<&R> {
         self.check().map(|()| &self.place)
     }
 
-    /// The same, to keep.
+    /// Like [`get`](Self::get), but by value.
     pub fn take(self) -> Result<R> {
         self.check().map(|()| self.place)
     }

@@ -1,4 +1,4 @@
-//! Elementwise maps: a function of every element.
+//! Elementwise maps: a function applied to every element.
 
 use cuda_std::{
     kernel::{Entry, LaunchConfig},
@@ -28,20 +28,20 @@ use crate::{
     module::Module,
 };
 
-/// A function that can be mapped: one of the library's, such as [`Sin`], or one of a user's module, by
+/// A function that can be mapped: one of the library's, such as [`Sin`], or one of a user's module, made by
 /// [`Module::map_function`].
 pub trait Function: Clone + sealed::Sealed {
-    /// The function on the device.
+    /// The device type of the function.
     type Map: MapFn;
 
     #[doc(hidden)]
     fn map(&self) -> Self::Map;
-    /// The kernel of the variant with this number in the catalogue; none where it was not compiled.
+    /// Returns the kernel of the catalogue's variant number `variant`, or `None` if it was not compiled.
     #[doc(hidden)]
     fn kernel(&self, variant: usize) -> Option<Entry<Parameters<Self::Map>>>;
     #[doc(hidden)]
     fn module(&self) -> Option<&Module>;
-    /// What a launch for `len` elements must find in constant memory.
+    /// Returns the constants that a launch for `len` elements needs.
     #[doc(hidden)]
     fn constants(&self, len: usize) -> Option<Constants>;
 }
@@ -73,7 +73,7 @@ impl<F: LibraryFn> Function for F {
     }
 }
 
-/// A function of a user's module, to map: what [`Module::map_function`] makes.
+/// A map function of a user's module, made by [`Module::map_function`].
 #[derive(Debug, Clone)]
 pub struct ModuleFunction<F> {
     function: F,
@@ -81,7 +81,7 @@ pub struct ModuleFunction<F> {
 }
 
 impl Module {
-    /// `function`, whose kernel is in this module, for [`Device::map`] and the other maps.
+    /// Makes a function for [`Device::map`] and the other maps of `function`, whose kernel is in this module.
     ///
     /// ```ignore
     /// // SAFETY: the module is built from the crate that has `Degrees`.
@@ -90,9 +90,9 @@ impl Module {
     /// ```
     ///
     /// # Safety
-    /// What the module has under the kernel's name is that kernel: `cuda_builder` has made it from the source
-    /// that this program has the function from. (A kernel that is not there, or takes other parameters, is an
-    /// error of the map; another body cannot be told.)
+    /// If the module has a kernel of the function's name, `cuda_builder` must have built it from the same source as this
+    /// program's function. A kernel that is missing or takes other parameters is an error of the map; a kernel with another
+    /// body cannot be detected.
     pub unsafe fn map_function<F: MapKernel>(&self, function: F) -> ModuleFunction<F> {
         ModuleFunction {
             function,
@@ -121,14 +121,14 @@ impl<F: MapKernel> Function for ModuleFunction<F> {
     }
 }
 
-/// What `F` gives for an element.
+/// The element type of the result of `F`.
 type Out<F> = <<F as Function>::Map as MapFn>::Out;
 
 impl Device {
-    /// `function` of every element of `values`.
+    /// Applies `function` to every element of `values`.
     ///
-    /// Any length, also of a part of an array. The result does not depend on the variant or the device, but
-    /// for the hardware's approximations: see [`cuda_std::float`] for the errors of the functions.
+    /// The input can have any length, and can be part of an array. The result does not depend on the variant or the device,
+    /// except for approximations of the hardware: see [`cuda_std::float`] for the errors of the functions.
     ///
     /// ```
     /// use warpwright::{Device, ops::map::{Sin, Scale}};
@@ -143,8 +143,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`] if a user's module does not hold the function's kernel, [`Error::Invalid`] if
-    /// the kernel takes other parameters there, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
+    /// [`Error::UnknownKernel`] if a user's module does not contain the function's kernel, [`Error::Invalid`] if the kernel
+    /// takes other parameters there, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device.
     pub fn map<'a, T: Element + MapInput<First = T>, F: Function>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -157,7 +157,7 @@ impl Device {
         self.map_request(values, function).run()
     }
 
-    /// [`map`](Self::map) with options.
+    /// Makes a request of [`map`](Self::map), with options.
     pub fn map_request<'a, T: Element + MapInput<First = T>, F: Function>(
         &self,
         values: impl Into<VectorView<'a, T>>,
@@ -170,11 +170,10 @@ impl Device {
         MapRequest::of(self, values.len(), input(values), None, function)
     }
 
-    /// `function` of every pair of elements of `a` and `b` at the same position; otherwise as
-    /// [`map`](Self::map).
+    /// Applies `function` to every pair of elements of `a` and `b` at the same position. Otherwise as [`map`](Self::map).
     ///
     /// # Errors
-    /// As for [`map`](Self::map); [`Error::Invalid`] too if the lengths differ.
+    /// As for [`map`](Self::map). Also [`Error::Invalid`] if the lengths differ.
     pub fn map_pairs<'a, A: Element, B: Element, F: Function>(
         &self,
         a: impl Into<VectorView<'a, A>>,
@@ -188,7 +187,7 @@ impl Device {
         self.map_pairs_request(a, b, function).run()
     }
 
-    /// [`map_pairs`](Self::map_pairs) with options.
+    /// Makes a request of [`map_pairs`](Self::map_pairs), with options.
     pub fn map_pairs_request<'a, A: Element, B: Element, F: Function>(
         &self,
         a: impl Into<VectorView<'a, A>>,
@@ -202,7 +201,7 @@ impl Device {
         MapRequest::of(self, a.len(), input(a), input(b), function)
     }
 
-    /// `function` of every position from 0 to `len`; otherwise as [`map`](Self::map).
+    /// Applies `function` to every position from 0 to `len - 1`. Otherwise as [`map`](Self::map).
     ///
     /// # Errors
     /// As for [`map`](Self::map).
@@ -214,7 +213,7 @@ impl Device {
         self.map_positions_request(len, function).run()
     }
 
-    /// [`map_positions`](Self::map_positions) with options.
+    /// Makes a request of [`map_positions`](Self::map_positions), with options.
     pub fn map_positions_request<F: Function>(
         &self,
         len: usize,
@@ -227,14 +226,14 @@ impl Device {
     }
 }
 
-/// An array that a function takes, and who has it.
+/// An input array of a function, and its handle.
 type Input<'a, T> = (Place<T>, &'a Device);
 
 fn input<T: Element>(view: VectorView<'_, T>) -> Option<Input<'_, T>> {
     Some((Place::of(view), view.device()))
 }
 
-/// The elements, as many as there are positions; a function that does not take the array does not touch it.
+/// Returns the elements, of which there must be `len`. An array that the function does not take is not accessed.
 fn planned<T>(input: Option<Input<'_, T>>, plan: &mut Plan<'_>, len: usize) -> Result<Place<T>> {
     let Some((elements, device)) = input else {
         return Ok(Place::none());
@@ -250,7 +249,7 @@ fn planned<T>(input: Option<Input<'_, T>>, plan: &mut Plan<'_>, len: usize) -> R
     Ok(elements)
 }
 
-/// A map of a function over arrays; it takes no workspace.
+/// A map of a function over arrays. It needs no workspace.
 #[derive(Debug, Clone)]
 pub struct Map<'a, F: Function> {
     len: usize,
@@ -260,9 +259,9 @@ pub struct Map<'a, F: Function> {
     shape: Option<(u32, u32)>,
 }
 
-/// A map that is to be done.
+/// A request of a map.
 pub type MapRequest<'a, F, D = New> = Request<Map<'a, F>, D>;
-/// A map whose variant is chosen and whose result has its place.
+/// A map whose variant is chosen and whose result has its memory.
 pub type PreparedMap<'a, F, R = Vector<Out<F>>> = Prepared<Map<'a, F>, R>;
 
 impl<'a, F: Function> MapRequest<'a, F> {
@@ -285,18 +284,18 @@ impl<'a, F: Function> MapRequest<'a, F> {
 }
 
 impl<F: Function, D> MapRequest<'_, F, D> {
-    /// Launches so many blocks of so many threads, in the place of what the library would choose. `direct`
-    /// needs a thread per element; for the others any shape gives the same result.
+    /// Launches `blocks` blocks of `threads` threads each, instead of the library's choice. `direct` needs a thread per
+    /// element. For the other variants every shape gives the same result.
     pub fn shape(mut self, blocks: u32, threads: u32) -> Self {
         self.op.shape = Some((blocks, threads));
         self
     }
 
-    /// Does it.
+    /// Computes the map and returns its result.
     ///
     /// # Errors
-    /// As for [`Device::map`], and those of [`prepare`](Self::prepare); [`Error::Invalid`] for a shape that the kernel cannot
-    /// have.
+    /// As for [`Device::map`], and those of [`prepare`](Self::prepare). Also [`Error::Invalid`] for a shape that the kernel
+    /// cannot have.
     pub fn run(self) -> Result<D::Claimed>
     where
         D: Destination<Vector<Out<F>>>,
@@ -340,7 +339,7 @@ where
             Some((blocks, threads)) => given_shape(plan, blocks, threads, len)?,
             None => {
                 let threads = match module {
-                    // What `map_kernel!` compiles.
+                    // The block size that `map_kernel!` compiles.
                     Some(_) => BLOCK,
                     None => plan.policy::<Policy, _>(kernel, size_of::<Out<F>>()).block,
                 };
@@ -350,8 +349,8 @@ where
         };
         let function = Passed::new(self.function.map());
         let args = (function, first, second, Place::output(len));
-        // SAFETY: the inputs that the function takes have `len` elements, as the output has, which no input overlaps;
-        // the kernel touches no other input.
+        // SAFETY: the inputs that the function takes have `len` elements, as the output has, and no input overlaps the
+        // output. The kernel does not access other inputs.
         let launch = unsafe { plan.launch(kernel, config, args) };
         launch.module = module.cloned();
         launch.constants = self.function.constants(len);
@@ -359,7 +358,7 @@ where
     }
 }
 
-/// The launch that the caller asks for, if the variant can do the work with it.
+/// Returns the launch that the caller asked for, if the variant can do the work with it.
 fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result<LaunchConfig> {
     if blocks == 0 || threads == 0 || blocks > i32::MAX as u32 || threads as usize > BLOCK {
         return Err(Error::invalid(
@@ -377,8 +376,8 @@ fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result
     Ok(LaunchConfig::linear(blocks, threads))
 }
 
-/// The launch for `len` elements, at least one. A block of `best` has so many threads, each of which takes so many
-/// elements.
+/// Returns the launch for `len` elements, of which there is at least one. A block of `best` has `threads` threads, and each
+/// takes `per_thread` elements.
 fn own_shape<P>(
     plan: &Plan<'_>,
     kernel: Entry<P>,

@@ -1,23 +1,23 @@
-//! The operations: from a request over a plan to launches.
+//! The operations: requests, their plans, and the launches.
 //!
-//! Names follow one rule. A method of [`Device`] that gives a result is called after what it does, and its request after it
-//! and `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`; `run()` gives the result. What
-//! leaves something open that comes last is itself the request, and what comes last gives the result: `reduce(…).sum()`,
-//! `reduce_columns(…).max()`, of which `sum` and `column_sums` are the short forms; `gemm(…).run()`, of which `matmul` is
-//! one. An option of a request is a noun, `variant(…)`, `boundary(…)`, `alpha(…)`; where the result goes ends in `_to`:
-//! [`output_to`](Request::output_to), and for a product `add_to`, which reads the place too.
+//! Names follow one rule. A method of [`Device`] that returns a result is named after the operation, and its request has
+//! the suffix `_request`: `transpose` and `transpose_request`, `map_pairs` and `map_pairs_request`. The request's `run()`
+//! returns the result. If a choice is made last, the method is itself the request, and the last call returns the result:
+//! `reduce(…).sum()` and `reduce_columns(…).max()`, with the short forms `sum` and `column_sums`; `gemm(…).run()`, with the
+//! short form `matmul`. An option of a request is a noun: `variant(…)`, `boundary(…)`, `alpha(…)`. A method that sets where
+//! the result goes ends in `_to`: [`output_to`](Request::output_to), and for a product `add_to`, which also reads the
+//! place.
 //!
-//! Every request is a [`Request`] of an [`Operation`], and every prepared form a [`Prepared`]: its variant is chosen, its
-//! result has its place, and it can be queued again and again. Two questions are kept apart: which variant is wanted, and
-//! whether it can do the problem. A variant that the caller forces is checked like any other.
+//! Every request is a [`Request`] of an [`Operation`]. Every prepared form is a [`Prepared`]: its variant is chosen, its
+//! result has its memory, and it can be queued repeatedly. Choosing a variant and checking whether it can solve the problem
+//! are separate steps. A variant that the caller selects is checked like any other.
 //!
-//! A request takes its result and its workspace when it is prepared (`workspace_bytes()` of the prepared form says how much
-//! beside the result that is), and nothing when it is queued. The result is there once work is queued: before that, asking
-//! for it is an error.
+//! A request allocates its result and its workspace when it is prepared (`workspace_bytes()` of the prepared form is the
+//! size beside the result), and nothing when it is queued. Asking for the result is an error until work is queued.
 //!
-//! An operation says how it is done by a plan: steps (launches, copies, what is cleared and what the host makes) over named
-//! places, which are what it reads, its output, and rooms in its workspace. A launch in a plan is checked against the
-//! kernel's parameters as a user's is, and its words are made once, when the places are known.
+//! An operation describes its work by a plan: steps (launches, copies, fills, uploads of what the host computes) over
+//! places. A place is an input, the output, or a room in the workspace. A launch in a plan is checked against the kernel's
+//! parameters like a user's launch, and its words are computed once, when the places are known.
 
 pub mod axis;
 mod columns;
@@ -44,7 +44,7 @@ use crate::{
     named::named,
 };
 
-/// Traits of types whose kernels this library has: what they say of a type reaches the kernels unchecked.
+/// Sealed traits of types whose kernels the library has. What they state about a type reaches the kernels unchecked.
 mod sealed {
     /// Keeps other crates from implementing a trait.
     pub trait Sealed {}
@@ -80,18 +80,18 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The variant's name.
+    /// Returns the variant's name.
     pub fn variant(&self) -> &'static str {
         self.variant.name
     }
 
-    /// Who chose it.
+    /// Returns who chose the variant.
     pub fn chosen_by(&self) -> ChosenBy {
         self.by
     }
 }
 
-/// The variant called `wanted`, else `best`.
+/// Returns the variant `wanted`, or `best` if none is wanted.
 fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
     let (name, by) = match wanted {
         Some(name) => (name, ChosenBy::Caller),
@@ -116,23 +116,23 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
     }
 }
 
-/// The most blocks that a grid has along x.
+/// The most blocks that a grid can have along x.
 const MOST_BLOCKS: usize = 0x7fff_ffff;
 
-/// A kernel that strides over its input, and how many blocks of it are wanted.
+/// A kernel with a grid-stride loop, and the bounds on its number of blocks.
 struct Strided {
     kernel: &'static KernelDescriptor,
     threads: u32,
     shared_bytes: u32,
-    /// Blocks per multiprocessor, at most.
+    /// The most blocks per multiprocessor.
     blocks_per_multiprocessor: u32,
-    /// Elements that a block should have at least.
+    /// The fewest elements that a block should have.
     least_per_block: usize,
 }
 
 impl Strided {
-    /// Blocks for `len` elements: as many as are resident at once, and no more than there is work for.
-    /// One block more than are resident would run alone at the end, while the device idles.
+    /// Returns the number of blocks for `len` elements: as many as are resident at once, and no more than there is work
+    /// for. One block more than are resident would run alone at the end, while the device idles.
     fn blocks(&self, device: &Device, operation: &'static str, len: usize) -> Result<usize> {
         let resident = device
             .resident_blocks(operation, self.kernel, self.threads, self.shared_bytes)?
@@ -141,7 +141,7 @@ impl Strided {
         Ok(self.filling(device, resident, len))
     }
 
-    /// Blocks for `len` elements where so many are resident per multiprocessor.
+    /// Returns the number of blocks for `len` elements if `resident` blocks are resident per multiprocessor.
     fn filling(&self, device: &Device, resident: u32, len: usize) -> usize {
         let filling = device.info().multiprocessors.max(1) as usize * resident as usize;
         len.div_ceil(self.least_per_block).clamp(1, filling)

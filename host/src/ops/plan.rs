@@ -1,4 +1,4 @@
-//! Plans: the steps that an operation takes, over named places: what it reads, its output, and its workspace.
+//! Plans: the steps of an operation over places: inputs, the output, and the workspace.
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -19,14 +19,14 @@ use crate::{
     module::Module,
 };
 
-/// What a place is counted from.
+/// What a place's offset is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
-    /// The start of all memory: the place is where a view's elements are.
+    /// Address 0: the offset is the address of a view's elements.
     Memory,
-    /// The start of the output, which is there once the plan is made.
+    /// The start of the output, which exists once the plan is made.
     Output,
-    /// The start of the workspace, as the output.
+    /// The start of the workspace, which exists once the plan is made.
     Workspace,
 }
 
@@ -66,12 +66,12 @@ impl<T> Place<T> {
         }
     }
 
-    /// No elements, at no address.
+    /// Returns a place without elements, at no address.
     pub fn none() -> Self {
         Self::new(Base::Memory, 0, 0)
     }
 
-    /// The elements of a view, where they are.
+    /// Returns the place of a view's elements.
     pub fn of(view: VectorView<'_, T>) -> Self
     where
         T: Element,
@@ -79,30 +79,30 @@ impl<T> Place<T> {
         Self::new(Base::Memory, view.address(), view.len())
     }
 
-    /// The first `len` elements of the output.
+    /// Returns the first `len` elements of the output.
     pub fn output(len: usize) -> Self {
         Self::new(Base::Output, 0, len)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(self) -> usize {
         self.len
     }
 
-    /// The bytes between the base and the first element.
+    /// Returns the offset of the first element from the base, in bytes.
     pub fn offset(self) -> u64 {
         self.offset
     }
 
-    /// The same bytes as elements of another type.
+    /// Returns the same bytes as elements of another type.
     pub fn cast<U>(self) -> Place<U> {
-        // An output that is more than there can be is refused when its place is claimed.
+        // An output that is too large is refused when its place is claimed.
         let bytes = self.len.saturating_mul(size_of::<T>());
         Place::new(self.base, self.offset, bytes / size_of::<U>())
     }
 }
 
-/// Passed for a view as an argument of a step.
+/// Lets a place be passed for a view, as an argument of a step.
 macro_rules! passed_for {
     ($($view:ident)*) => { $(
         #[diagnostic::do_not_recommend]
@@ -118,22 +118,22 @@ macro_rules! passed_for {
 }
 passed_for!(Global GlobalMut);
 
-/// Makes the bytes of an upload, and hands them over.
+/// Makes the bytes of an upload and passes them to its argument.
 pub type Bytes = Box<dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + Send + Sync>;
-/// Hands over what a launch is to see in constant memory.
+/// Makes a launch's constants and passes them to its argument.
 pub type Constants =
     Box<dyn Fn(&mut dyn FnMut(&[ConstantValues<'_>]) -> Result<()>) -> Result<()> + Send + Sync>;
 
-/// A launch that is to be queued.
+/// A launch that will be queued.
 pub struct Queued {
     kernel: &'static KernelDescriptor,
     config: LaunchConfig,
     words: Vec<u64>,
-    /// The words that count from a base, until they are addresses.
+    /// The words that are offsets from a base, until they are made addresses.
     later: Vec<(usize, Base)>,
-    /// Where the kernel is; none for the library's own.
+    /// The module of the kernel. `None` for the library's own.
     pub module: Option<Module>,
-    /// Constant tables that the kernel reads, with what it is to see in them.
+    /// The constant tables that the kernel reads, with their values.
     pub constants: Option<Constants>,
 }
 
@@ -141,37 +141,37 @@ enum Step {
     Launch(Queued),
     /// Copies elements to the output's start.
     Copy(Place<u8>),
-    /// Sets elements to nought.
+    /// Sets elements to 0.
     Clear(Place<u8>),
-    /// Overwrites elements with what the host makes.
+    /// Overwrites elements with those that the host makes.
     Upload(Place<u8>, Bytes),
 }
 
-/// Alignment of each room in the workspace, in bytes.
+/// The alignment of each room in the workspace, in bytes.
 const ALIGN: usize = 16;
 
-/// What is to be done, and the memory that it takes beside the output.
+/// The steps of a plan, and the memory that they take beside the output.
 #[derive(Default)]
 pub struct Work {
-    /// What comes before the steps where the workspace is not as they want it and leave it.
+    /// The steps that bring the workspace into the state that the other steps require and preserve.
     setup: Vec<Step>,
     steps: Vec<Step>,
-    /// The workspace's bytes.
+    /// The size of the workspace in bytes.
     bytes: usize,
-    /// Other handles whose memory it reads or writes.
+    /// Other handles whose memory the steps access.
     owners: Vec<Arc<Executor>>,
     output: u64,
     workspace: u64,
 }
 
-/// A plan in the making.
+/// A plan under construction.
 pub struct Plan<'a> {
     pub device: &'a Device,
     /// The operation's name in errors.
     pub operation: &'static str,
     pub family: &'static Family,
     pub choice: Choice,
-    /// The elements from a row of the output to the next, where the caller's place says so.
+    /// The row stride of the output in elements, if the caller's place sets it.
     pub stride: Option<usize>,
     work: Work,
 }
@@ -194,27 +194,27 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The elements of a view, to read; an error where they are on another device.
+    /// Returns the place of a view that the steps read. Fails if the view is on another device.
     pub fn input<T: Element>(&mut self, view: VectorView<'_, T>) -> Result<Place<T>> {
         self.uses(view.device())?;
         Ok(Place::of(view))
     }
 
-    /// The steps use memory of `owner`: an error where it is another device.
+    /// Notes that the steps use memory of `owner`. Fails if that is another device.
     pub fn uses(&mut self, owner: &Device) -> Result<()> {
         self.device.require_same(self.operation, owner)?;
         self.work.belongs_to(self.device, owner);
         Ok(())
     }
 
-    /// Room for `len` elements in the workspace.
+    /// Reserves room for `len` elements in the workspace.
     pub fn room<T>(&mut self, len: usize) -> Place<T> {
         let offset = self.work.bytes.next_multiple_of(ALIGN);
         self.work.bytes = offset + len * size_of::<T>();
         Place::new(Base::Workspace, offset as u64, len)
     }
 
-    /// Room for `len` elements whose bytes are nought before the steps, which leave them so.
+    /// Reserves room for `len` elements, whose bytes are 0 before the steps. The steps must leave them 0.
     pub fn zeros<T>(&mut self, len: usize) -> Place<T> {
         let room = self.room::<T>(len);
         if len > 0 {
@@ -226,7 +226,7 @@ impl<'a> Plan<'a> {
         room
     }
 
-    /// Room for elements that are these before the steps, which leave them so: `values` gives their bytes.
+    /// Reserves room for `len` elements, which have the values `values()` before the steps. The steps must leave them so.
     pub fn kept<T>(
         &mut self,
         len: usize,
@@ -241,30 +241,30 @@ impl<'a> Plan<'a> {
         room
     }
 
-    /// Sets the whole workspace to nought before anything else is done there for the first time.
+    /// Sets the whole workspace to 0 before its first use. This replaces all other set-up.
     pub fn zero_workspace(&mut self) {
         let all = Place::new(Base::Workspace, 0, self.work.bytes);
         self.work.setup = vec![Step::Clear(all)];
     }
 
-    /// Adds a step that sets elements to nought.
+    /// Adds a step that sets elements to 0.
     pub fn clear<T>(&mut self, place: Place<T>) {
         if place.len > 0 {
             self.work.steps.push(Step::Clear(place.cast()));
         }
     }
 
-    /// Adds a step that copies elements to the output's start.
+    /// Adds a step that copies elements to the start of the output.
     pub fn copy<T>(&mut self, from: Place<T>) {
         self.work.steps.push(Step::Copy(from.cast()));
     }
 
-    /// Adds a step that overwrites elements with those that `make` hands over.
+    /// Adds a step that overwrites elements with those that `make` passes on.
     pub fn upload<T>(&mut self, to: Place<T>, make: Bytes) {
         self.work.steps.push(Step::Upload(to.cast(), make));
     }
 
-    /// A launch of so many blocks of so many threads, if the grid can have as many.
+    /// Returns a launch of `blocks` blocks of `threads` threads, if a grid can have that many blocks.
     pub fn linear(&self, blocks: usize, threads: usize) -> Result<LaunchConfig> {
         let blocks = u32::try_from(blocks)
             .ok()
@@ -277,7 +277,7 @@ impl<'a> Plan<'a> {
         Ok(LaunchConfig::linear(blocks, threads as u32))
     }
 
-    /// [`linear`](Self::linear) for blocks with threads along y too.
+    /// Like [`linear`](Self::linear), for blocks that have threads along y too.
     pub fn tiles(&self, blocks: usize, [x, y]: [u32; 2]) -> Result<LaunchConfig> {
         let config = self.linear(blocks, 0)?;
         Ok(LaunchConfig {
@@ -286,7 +286,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The error of a variant that cannot do the problem.
+    /// Makes the error of a variant that cannot solve the problem.
     pub fn not_eligible(&self, reason: String) -> Error {
         Error::NotEligible {
             family: self.family.name,
@@ -295,7 +295,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The numbers to launch a kernel with, for elements of so many bytes.
+    /// Returns the policy with which a kernel is launched, for elements of `bytes` bytes.
     pub fn policy<P: Policy, Q>(&self, kernel: Entry<Q>, bytes: usize) -> P {
         self.device.policy(kernel.descriptor(), bytes)
     }
@@ -303,8 +303,8 @@ impl<'a> Plan<'a> {
     /// Adds a launch.
     ///
     /// # Safety
-    /// With the output and the workspace in place, the arguments keep the kernel's contract whenever the steps before it
-    /// are done.
+    /// Once the output and the workspace are in place, the arguments must uphold the kernel's contract whenever the steps
+    /// before are done.
     pub unsafe fn launch<'v, P>(
         &mut self,
         kernel: Entry<P>,
@@ -336,17 +336,17 @@ impl<'a> Plan<'a> {
 }
 
 impl Work {
-    /// The bytes of the workspace.
+    /// Returns the size of the workspace in bytes.
     pub fn workspace_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether nothing is to be done.
+    /// Returns whether there are no steps.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Reads or writes memory of `owner`.
+    /// Notes that the steps access memory of `owner`.
     pub fn belongs_to(&mut self, user: &Device, owner: &Device) {
         let others = !Arc::ptr_eq(&user.executor, &owner.executor);
         if others
@@ -359,7 +359,7 @@ impl Work {
         }
     }
 
-    /// Says where the output and the workspace are.
+    /// Sets the addresses of the output and the workspace.
     pub fn put(&mut self, output: u64, workspace: u64) {
         (self.output, self.workspace) = (output, workspace);
         for step in &mut self.steps {
@@ -383,11 +383,11 @@ impl Work {
             }
     }
 
-    /// Queues it all, the set-up first where that is asked for.
+    /// Queues all steps. If `set_up` is true, the set-up steps come first.
     ///
     /// # Safety
-    /// It was [put](Self::put) to an output of the plan's shape and to a workspace of its bytes, both of which nothing else
-    /// uses, but for work queued before; what it reads is still there.
+    /// The plan must have been [put](Self::put) to an output of its shape and to a workspace of its size. Nothing else may
+    /// use them, except work queued before. The inputs must still exist.
     pub unsafe fn queue(
         &self,
         operation: &'static str,
@@ -430,7 +430,7 @@ impl Work {
                     None => launch(&[]),
                 }
             }
-            // SAFETY: as many bytes on both sides, by the contract.
+            // SAFETY: both sides have the same number of bytes, by the contract.
             Step::Copy(from) => unsafe {
                 executor.copy_within(self.output, self.address(*from), from.len)
             },
@@ -438,7 +438,7 @@ impl Work {
             Step::Clear(place) => unsafe { executor.fill(self.address(*place), 0, place.len) },
             Step::Upload(place, make) => make(&mut |bytes| {
                 let len = bytes.len().min(place.len);
-                // SAFETY: no more bytes than the place has.
+                // SAFETY: `len` is at most the size of the place.
                 unsafe { executor.copy_in(self.address(*place), bytes.as_ptr(), len) }
             }),
         }

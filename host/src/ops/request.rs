@@ -1,4 +1,4 @@
-//! What all requests have in common: options, the place of the result, and the prepared form.
+//! What all requests share: options, the place of the result, and the prepared form.
 
 use std::fmt;
 
@@ -17,17 +17,17 @@ use crate::{
     rect::MatrixRectMut,
 };
 
-/// An operation: what it makes, and how. Other crates cannot implement it.
+/// An operation: the type of its result, and how its work is planned. Other crates cannot implement this trait.
 pub trait Operation {
-    /// What it makes where the request names no place.
+    /// The type of the result if the request names no place.
     type Output: Make;
 
-    /// Its name in errors.
+    /// Returns the operation's name for errors.
     #[doc(hidden)]
     fn name(&self) -> &'static str;
     #[doc(hidden)]
     fn family(&self) -> &'static Family;
-    /// Plans its steps, and gives the shape of its output.
+    /// Plans the steps. Returns the shape of the output.
     #[doc(hidden)]
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape>;
 }
@@ -38,9 +38,9 @@ pub trait Operation {
 pub enum Shape {
     Nothing,
     Vector(usize),
-    /// Of a matrix, rows and columns.
+    /// A matrix: rows and columns.
     Matrix(usize, usize),
-    /// The same, whose rows may be further apart than they are long.
+    /// A matrix whose rows may be further apart than their length.
     Rect(usize, usize),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What an operation can make.
+/// A type of results that an operation can allocate.
 pub trait Make: Sized {
     #[doc(hidden)]
     fn make(operation: &'static str, device: &Device, shape: Shape) -> Result<(Self, u64)>;
@@ -92,21 +92,21 @@ impl<T: Element> Make for Matrix<T> {
     }
 }
 
-/// Where a result goes unless the request is told otherwise: an array of its own.
+/// The default destination: a new array.
 #[derive(Debug, Clone, Copy)]
 pub struct New(());
 
-/// Where a result of type `O` can go: for a vector a [`Vector`], a `&mut Vector` or a [`VectorViewMut`], for a matrix a
-/// [`Matrix`], a `&mut Matrix` or a [`MatrixRectMut`]. Other crates cannot implement it.
+/// A destination of a result of type `O`: for a vector a [`Vector`], a `&mut Vector` or a [`VectorViewMut`], for a matrix a
+/// [`Matrix`], a `&mut Matrix` or a [`MatrixRectMut`]. Other crates cannot implement this trait.
 #[diagnostic::on_unimplemented(message = "`{Self}` is no place for a result of type `{O}`")]
 pub trait Destination<O> {
-    /// What the prepared form holds, and gives back.
+    /// The type that the prepared form holds and returns.
     type Claimed;
 
-    /// The elements from a row to the next, where it has rows.
+    /// Returns the row stride in elements, if the destination has rows.
     #[doc(hidden)]
     fn row_stride(&self) -> Option<usize>;
-    /// The place and its address, if it has this shape.
+    /// Returns the place and its address, if it has this shape.
     #[doc(hidden)]
     fn claim(
         self,
@@ -135,7 +135,7 @@ impl<O: Make> Destination<O> for New {
     }
 }
 
-/// Memory of a caller's.
+/// The memory of a caller's destination.
 #[doc(hidden)]
 pub struct Target<'a> {
     address: u64,
@@ -155,14 +155,14 @@ impl fmt::Display for Target<'_> {
     }
 }
 
-/// What a caller can give for a result of type `O`.
+/// A caller's memory for a result of type `O`.
 pub trait Writable<O> {
     #[doc(hidden)]
     fn target(&self) -> Target<'_>;
 }
 
 impl Target<'_> {
-    /// Its address, if it has this shape.
+    /// Returns the address, if the memory has this shape.
     fn claim(
         &self,
         operation: &'static str,
@@ -190,7 +190,7 @@ impl Target<'_> {
         Ok(self.address)
     }
 
-    /// A copy of the elements of a vector on the host; waits for the work that makes them.
+    /// Copies the elements of a vector to the host. Waits for the work that computes them.
     pub(super) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let len = match self.shape {
             Shape::Vector(len) => len,
@@ -245,7 +245,7 @@ writable! {
     ['a] MatrixRectMut<'a, T>, |it| it.elements(), Shape::Matrix(it.height(), it.width()), Some(it.stride());
 }
 
-/// A request: an operation with options. It does nothing until it is run, or until its prepared form is queued.
+/// A request: an operation with options. Nothing is done until it is run, or until its prepared form is queued.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is run"]
 pub struct Request<Op, D = New> {
@@ -267,13 +267,13 @@ impl<Op> Request<Op> {
 }
 
 impl<Op, D> Request<Op, D> {
-    /// Uses the variant called `name`, one of the operation's [family](crate::families), in the place of the best.
+    /// Uses the variant `name` of the operation's [family](crate::families) instead of `best`.
     pub fn variant(mut self, name: impl Into<String>) -> Self {
         self.variant = Some(name.into());
         self
     }
 
-    /// The same request for another operation and place.
+    /// Returns the same request for another operation and place.
     pub(super) fn with<P, E>(self, change: impl FnOnce(Op, D) -> (P, E)) -> Request<P, E> {
         let (op, to) = change(self.op, self.to);
         Request {
@@ -286,18 +286,19 @@ impl<Op, D> Request<Op, D> {
 }
 
 impl<Op: Operation, D> Request<Op, D> {
-    /// Overwrites `place` with the result, instead of making a new array: see [`Destination`].
+    /// Writes the result to `place` instead of a new array: see [`Destination`].
     pub fn output_to<E: Destination<Op::Output>>(self, place: E) -> Request<Op, E> {
         self.with(|op, _| (op, place))
     }
 }
 
 impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
-    /// Chooses the variant and makes room for the result, so that the work can be queued repeatedly.
+    /// Chooses the variant and allocates the result and the workspace, so that the work can be queued repeatedly.
     ///
     /// # Errors
-    /// Those of the operation; [`Error::UnknownVariant`], and [`Error::NotEligible`] if the variant cannot do the problem;
-    /// [`Error::Invalid`] and [`Error::DeviceMismatch`] if the place of the result has another shape or is on another device.
+    /// Those of the operation; [`Error::UnknownVariant`]; [`Error::NotEligible`] if the variant cannot solve the problem;
+    /// [`Error::Invalid`] and [`Error::DeviceMismatch`] if the place of the result has another shape or is on another
+    /// device.
     pub fn prepare(self) -> Result<Prepared<Op, D::Claimed>> {
         let Self {
             device,
@@ -325,30 +326,30 @@ impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
     }
 }
 
-/// An operation whose variant is chosen and whose result has its place, in an `R`.
+/// An operation whose variant is chosen and whose result has its memory, of type `R`.
 pub struct Prepared<Op: Operation, R = <Op as Operation>::Output> {
     device: Device,
     pub(super) op: Op,
     choice: Choice,
     work: Work,
     pub(super) workspace: Vector<u8>,
-    /// Whether the workspace is as the steps want it and leave it.
+    /// Whether the workspace is in the state that the steps require and preserve.
     ready: bool,
     pub(super) output: Made<R>,
 }
 
 impl<Op: Operation, R> Prepared<Op, R> {
-    /// The variant that runs.
+    /// Returns the name of the variant.
     pub fn variant(&self) -> &'static str {
         self.choice.variant()
     }
 
-    /// Who chose it.
+    /// Returns who chose the variant.
     pub fn chosen_by(&self) -> ChosenBy {
         self.choice.chosen_by()
     }
 
-    /// Bytes of device memory that it takes beside the result.
+    /// Returns the device memory that the operation takes beside the result, in bytes.
     pub fn workspace_bytes(&self) -> usize {
         self.work.workspace_bytes()
     }
@@ -356,29 +357,29 @@ impl<Op: Operation, R> Prepared<Op, R> {
     /// Queues the work.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Errors of the device.
     pub fn enqueue(&mut self) -> Result<()> {
-        // Until the work is queued as a whole.
+        // The workspace is not ready until all steps are queued.
         let set_up = !std::mem::replace(&mut self.ready, false);
         let (work, device, operation) = (&self.work, &self.device, self.op.name());
         self.output.by(|_| {
-            // SAFETY: output and workspace are this form's own, or borrowed by it to be written, and have the shape and the
-            // bytes of the plan; `Op` borrows what is read.
+            // SAFETY: this form owns the output and the workspace, or borrows them mutably, and they have the plan's shape
+            // and size. `Op` borrows the inputs.
             unsafe { work.queue(operation, device, set_up) }
         })?;
         self.ready = true;
         Ok(())
     }
 
-    /// The result of the work queued last.
+    /// Returns the result of the work queued last.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if no work was queued, or the last could not be.
+    /// [`Error::Invalid`] if no work was queued, or if queueing the last work failed.
     pub fn output(&self) -> Result<&R> {
         self.output.get()
     }
 
-    /// The result of the work queued last, to keep.
+    /// Converts the prepared form to the result of the work queued last.
     ///
     /// # Errors
     /// As for [`output`](Self::output).
@@ -386,7 +387,7 @@ impl<Op: Operation, R> Prepared<Op, R> {
         self.output.take()
     }
 
-    /// Queues the work and gives the result.
+    /// Queues the work and returns the result.
     pub(super) fn made(mut self) -> Result<R> {
         self.enqueue()?;
         self.into_output()

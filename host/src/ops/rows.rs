@@ -1,4 +1,4 @@
-//! Reductions of rows: from a problem to launches.
+//! Plans reductions of rows.
 
 use warpwright_gpu::rows::{
     Kernels, Variant,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{buffer::Element, error::Result};
 
-/// The launches of the variant that was chosen.
+/// Plans the launches of the chosen variant.
 pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()>
 where
     A::Acc: Element,
@@ -28,15 +28,15 @@ where
             let totals = plan.kept(height, move || vec![A::IDENTITY; height]);
             let chunks = width.div_ceil(CHUNK) * height;
             let config = plan.linear(chunks.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
-            // SAFETY: a total per row, which holds the identity; a thread per chunk.
+            // SAFETY: there is a total per row, which holds the identity, and a thread per chunk.
             unsafe { plan.launch(A::CHUNK_ATOMIC, config, (elements, totals, width)) };
             let config = plan.linear(height.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
-            // SAFETY: a total and an output per row, and a thread; the kernel leaves the identity.
+            // SAFETY: there is a total, an output and a thread per row. The kernel resets the totals to the identity.
             unsafe { plan.launch(A::CHUNK_ATOMIC_FINISH, config, (totals, output, width)) };
         }
         Variant::BlockPerRow => {
             let config = plan.linear(height.min(MOST_BLOCKS), ROW_BLOCK)?;
-            // SAFETY: an output per row.
+            // SAFETY: there is an output per row.
             unsafe { plan.launch(A::BLOCK_PER_ROW, config, (elements, output, width)) };
         }
         _ => best::<A>(plan, matrix)?,
@@ -76,13 +76,14 @@ fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
         let config = plan.linear(height * blocks, policy.block)?;
         let blocks = blocks as u32;
         let args = (elements, totals, tickets, output, width, blocks, each);
-        // SAFETY: a total per block, a ticket and an output per row; the tickets are 0, and the kernel leaves them so.
+        // SAFETY: there is a total per block, and a ticket and an output per row. The tickets are 0, and the kernel leaves
+        // them 0.
         unsafe { plan.launch(A::LONG, config, args) };
         return Ok(());
     }
     let blocks = strided(A::BEST.descriptor(), policy.block >> lanes_log2, height)?;
     let config = plan.linear(blocks, policy.block)?;
-    // SAFETY: an output per row.
+    // SAFETY: there is an output per row.
     unsafe { plan.launch(A::BEST, config, (elements, output, width, lanes_log2)) };
     Ok(())
 }

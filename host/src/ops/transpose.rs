@@ -1,4 +1,4 @@
-//! Transpose of a row-major matrix.
+//! Transposes of row-major matrices.
 
 use warpwright_gpu::{
     Family,
@@ -19,14 +19,14 @@ use crate::{
 };
 
 impl Device {
-    /// The transpose of `matrix`: a `width` x `height` matrix with `output[x][y] = input[y][x]`.
+    /// Transposes `matrix`: the result is a `width` x `height` matrix with `output[x][y] = input[y][x]`.
     ///
-    /// Elements of 1, 2, 4, 8 or 16 bytes, any shape, also with no elements. Exact; every variant gives
-    /// the same result on every device.
+    /// Elements can have 1, 2, 4, 8 or 16 bytes. The matrix can have any shape, including one without elements. The result
+    /// is exact: every variant gives the same result on every device.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for elements of another size, [`Error::DeviceMismatch`],
-    /// [`Error::OutOfMemory`], and what the device reports.
+    /// [`Error::Invalid`] for elements of another size, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of
+    /// the device.
     pub fn transpose<'a, T: Element>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -34,7 +34,7 @@ impl Device {
         self.transpose_request(matrix).run()
     }
 
-    /// A transpose with options.
+    /// Makes a request of [`transpose`](Self::transpose), with options.
     pub fn transpose_request<'a, T: Element>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -44,19 +44,19 @@ impl Device {
     }
 }
 
-/// A transpose; it takes no workspace.
+/// A transpose. It needs no workspace.
 #[derive(Debug, Clone)]
 pub struct Transpose<'a, T> {
     input: MatrixView<'a, T>,
 }
 
-/// A transpose that is to be done.
+/// A request of a transpose.
 pub type TransposeRequest<'a, T, D = New> = Request<Transpose<'a, T>, D>;
-/// A transpose whose variant is chosen and whose result has its place.
+/// A transpose whose variant is chosen and whose result has its memory.
 pub type PreparedTranspose<'a, T, R = Matrix<T>> = Prepared<Transpose<'a, T>, R>;
 
 impl<T: Element, D: Destination<Matrix<T>>> TransposeRequest<'_, T, D> {
-    /// Does it.
+    /// Transposes the matrix and returns the result.
     ///
     /// # Errors
     /// As for [`Device::transpose`], and those of [`prepare`](Self::prepare).
@@ -95,13 +95,13 @@ impl<T: Element> Operation for Transpose<'_, T> {
     }
 }
 
-/// The transpose of a matrix of words.
+/// Plans the transpose of a matrix of words.
 fn words<W: Word>(plan: &mut Plan<'_>, input: Place<W>, height: usize, width: usize) -> Result<()> {
     if height.min(width) == 0 {
         return Ok(());
     }
     if height.min(width) == 1 {
-        // A single row or column stays as it is.
+        // A single row or column keeps its order.
         plan.copy(input);
         return Ok(());
     }
@@ -113,7 +113,7 @@ fn words<W: Word>(plan: &mut Plan<'_>, input: Place<W>, height: usize, width: us
         .saturating_mul(height.div_ceil(cut.tile_height));
     let config = plan.tiles(tiles, cut.block)?;
     let output = Place::output(input.len());
-    // SAFETY: both have `width * height` elements and do not overlap; the grid has a block per tile.
+    // SAFETY: input and output have `width * height` elements and do not overlap, and the grid has a block per tile.
     unsafe { plan.launch(kernel, config, (input, output, width, height)) };
     Ok(())
 }

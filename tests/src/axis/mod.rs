@@ -1,4 +1,4 @@
-//! Reductions along an axis: what the tests of columns and of rows share.
+//! The shared parts of the tests of reductions along columns and along rows.
 
 pub mod requests;
 
@@ -24,11 +24,11 @@ use crate::{
 
 /// An element type of the reductions along an axis.
 pub trait AxisNumber: AxisReducible<Sum = <Self::As as Reducible>::Sum> {
-    /// A type with the same values that the oracles know.
+    /// A type with the same values that the oracles support.
     type As: Number;
-    /// The element of this value, or of its low bits.
+    /// Returns the element with this value, or with its low bits.
     fn narrow(value: Self::As) -> Self;
-    /// The element's value.
+    /// Returns the element's value.
     fn widen(self) -> Self::As;
 }
 
@@ -67,18 +67,18 @@ macro_rules! for_each_axis_number {
     };
 }
 
-/// A matrix, below `above` rows of another one.
+/// A matrix that starts `above` rows into another one.
 #[derive(Debug)]
 pub struct Shape {
-    /// Where.
+    /// The executor to run on.
     pub executor: Executor,
-    /// Its elements.
+    /// The kind of its elements.
     pub data: Data,
-    /// Its rows.
+    /// The number of its rows.
     pub height: usize,
-    /// Its columns.
+    /// The number of its columns.
     pub width: usize,
-    /// Rows above it.
+    /// The number of rows above it.
     pub above: usize,
 }
 
@@ -89,8 +89,8 @@ impl Problem for Shape {
 }
 
 impl Shape {
-    /// Every variant for every operator; on the CPU executor, where lanes cost time, large matrices, and
-    /// those of many rows that have a block each, are for one operator of each type.
+    /// Returns every variant for every operator. On the CPU executor, where lanes cost time, large matrices, and matrices of
+    /// many rows with a block each, get one operator per type.
     fn rungs<T: AxisNumber>(&self, axis: Axis) -> Vec<Rung> {
         const LARGE: usize = 5000;
         let elements = self.height * self.width;
@@ -104,7 +104,7 @@ impl Shape {
             Axis::Columns => self.height,
             Axis::Rows => self.width,
         };
-        // What no elements have not is asked for by another test.
+        // Another test requests results that do not exist without elements.
         operators.retain(|operator| along > 0 || *operator == AxisOperator::Sum);
         let variants = axis.family().variants.iter();
         variants
@@ -114,7 +114,7 @@ impl Shape {
     }
 }
 
-/// A variant that is asked for something.
+/// A variant with an operator.
 struct Rung {
     variant: &'static Variant,
     operator: AxisOperator,
@@ -126,8 +126,8 @@ impl fmt::Display for Rung {
     }
 }
 
-/// Shapes around everything at which a kernel changes its way, and odd ones. Rows have a block each in one
-/// of their variants, so the CPU executor gets few matrices of many rows for them.
+/// Returns shapes around every size at which a kernel changes its path, and odd ones. One of the variants uses a block per row,
+/// so the CPU executor gets few matrices of many rows for it.
 pub fn shapes(axis: Axis) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for executor in Executor::ALL {
@@ -152,21 +152,21 @@ pub fn shapes(axis: Axis) -> Vec<Shape> {
                 push(height, width, 0);
             }
         }
-        // Tiles and their neighbours, and chunks of 128 and 256 elements.
+        // Tiles and their neighbors, and chunks of 128 and 256 elements.
         for side in [127, 128, 256, 257, 511, 512, 513, 1040] {
             push(5, side, 0);
             push(side, 5, 0);
             push(side, 1, 0);
             push(66, side, 0);
         }
-        // Primes, and long and thin ones.
+        // Prime sizes, and long and thin ones.
         for (height, width) in [(127, 131), (4099, 3), (3, 4099), (1, 20_011), (20_011, 1)] {
             push(height, width, 0);
         }
-        // Rows that blocks share, and rows that share a warp.
+        // Rows that several blocks share, and rows that share a warp.
         push(2, 70_003, 0);
         push(300, 7, 1);
-        // Rows that warps and blocks share: widths of whole tiles and of none.
+        // Rows that warps and blocks share, with widths of whole tiles and others.
         for (height, width) in [(700, 512), (1300, 128), (1500, 37), (2100, 32)] {
             push(height, width, 0);
         }
@@ -186,19 +186,19 @@ pub fn shapes(axis: Axis) -> Vec<Shape> {
                 push(height, width, 0);
             }
         }
-        // Rows of an odd width: their first element is aligned to nothing but its size.
+        // Rows of an odd width: their first element is aligned only to its size.
         for above in OFFSETS {
             for (height, width) in [(1, 33), (33, 1), (17, 37), (40, 131), (1100, 7), (7, 1100)] {
                 push(height, width, above);
             }
-            // Aligned to a row and not to 16 bytes.
+            // The start is aligned to a row but not to 16 bytes.
             push(130, 129, above);
         }
     }
     shapes
 }
 
-/// Matrices of awkward values.
+/// Returns matrices of awkward values.
 pub fn awkward<T: AxisNumber>() -> Vec<Shape> {
     let mut shapes = Vec::new();
     for executor in Executor::ALL {
@@ -217,13 +217,13 @@ pub fn awkward<T: AxisNumber>() -> Vec<Shape> {
     shapes
 }
 
-/// `height * width` values of this kind.
+/// Returns `height * width` values of this kind.
 pub fn values<T: AxisNumber>(data: Data, height: usize, width: usize) -> Vec<T> {
     let values: Vec<T::As> = data.values(height * width);
     values.into_iter().map(T::narrow).collect()
 }
 
-/// The columns or the rows of a matrix, as the oracles know them.
+/// Returns the columns or the rows of a matrix, in the oracles' type.
 pub fn lines<T: AxisNumber>(
     values: &[T],
     height: usize,
@@ -242,7 +242,7 @@ pub fn lines<T: AxisNumber>(
     }
 }
 
-/// A matrix on a device, and the lines of it that are reduced.
+/// A matrix on a device, and its lines that are reduced.
 struct Prepared<T: AxisNumber> {
     matrix: Matrix<T>,
     lines: Vec<Vec<T::As>>,
@@ -252,7 +252,7 @@ impl<T: AxisNumber> Prepared<T> {
     fn new(device: &Device, shape: &Shape, axis: Axis) -> warpwright::Result<Self> {
         let &Shape { height, width, .. } = shape;
         let inner: Vec<T> = values(shape.data, height, width);
-        // What lies around the elements would be seen in every result.
+        // A kernel that reads elements around the matrix would show in every result.
         let poison = T::narrow(T::As::from_real(f64::NAN));
         let mut all = vec![poison; shape.above * width];
         all.extend(&inner);
@@ -286,7 +286,7 @@ impl<T: AxisNumber> Prepared<T> {
     }
 }
 
-/// Compares each result with what its line should give.
+/// Compares each result with the expected result of its line.
 fn each<O: warpwright::Element, N>(
     got: Vector<O>,
     lines: &[Vec<N>],
@@ -308,8 +308,8 @@ fn each<O: warpwright::Element, N>(
     }
 }
 
-/// Additions that an element passes through at most, in the type that rounds the most: 256 in `f32`, and
-/// the rounding of the sum, where those in `f64` are too small to be seen; any order of `f64`.
+/// Returns the maximum number of additions that an element passes through, in the type that rounds the most: 256 in `f32` and
+/// the rounding of the sum, where the additions in `f64` are too small to matter; for `f64` any order.
 fn chain<T: AxisNumber>(len: usize) -> usize {
     if size_of::<T>() == 4 {
         CHUNK + 2
@@ -321,7 +321,7 @@ fn chain<T: AxisNumber>(len: usize) -> usize {
 fn mean<T: AxisNumber>(got: f64, line: &[T::As]) -> Outcome {
     let sum = T::As::exact_sum(line);
     if let Total::Real { value, magnitude } = sum {
-        // No sum of `f32` is too large for the totals, though one for a part may be.
+        // No sum of `f32` overflows the totals, though a part may overflow.
         if size_of::<T>() == 4 && value.is_finite() && magnitude > T::As::LARGEST {
             let bound = compare::sum_bound::<T::As>(chain::<T>(line.len()), magnitude);
             let infinity = f64::INFINITY.copysign(value);
@@ -345,10 +345,10 @@ pub fn check<T: AxisNumber>(axis: Axis, problems: &[Shape]) {
     );
 }
 
-/// The bits of the sums of a matrix whose last bits depend on the order of additions.
+/// Returns the bits of the sums of a matrix whose last bits depend on the order of additions.
 ///
 /// # Panics
-/// If the library refuses or fails.
+/// Panics if the library returns an error.
 pub fn sum_bits<T: AxisNumber>(
     device: &Device,
     (height, width): (usize, usize),

@@ -1,4 +1,4 @@
-//! What both families of reductions along an axis promise of requests, whatever they add up.
+//! Tests of requests that apply to both families of reductions along an axis.
 
 use cuda_std::cpu::Order;
 use warpwright::{
@@ -16,7 +16,7 @@ fn family(axis: Axis) -> &'static str {
     }
 }
 
-/// Lines of no elements have the sum 0 and nothing else, and no lines have no results.
+/// Checks that lines without elements have the sum 0 and no other result, and that no lines have no results.
 pub fn no_elements_have_a_sum_and_nothing_else(axis: Axis) {
     let (none, nothing, lacking) = match axis {
         Axis::Columns => ((0, 3), (3, 0), "at least one row required, none given"),
@@ -43,7 +43,7 @@ pub fn no_elements_have_a_sum_and_nothing_else(axis: Axis) {
     }
 }
 
-/// The library takes `best` unless the caller says otherwise.
+/// Checks that the library chooses `best` unless the caller chooses a variant.
 pub fn the_library_takes_best_and_says_who_chose(axis: Axis) {
     let device = Device::cpu();
     let matrix = device.upload_matrix(&[1_u8, 2], 1, 2).unwrap();
@@ -61,7 +61,7 @@ pub fn the_library_takes_best_and_says_who_chose(axis: Axis) {
     );
 }
 
-/// A variant that there is not is an error with those that there are.
+/// Checks that the error for an unknown variant lists the known ones.
 pub fn an_unknown_variant_is_refused_and_the_known_ones_are_named(axis: Axis) {
     let device = Device::cpu();
     let matrix = device.upload_matrix(&[1_u8, 2], 1, 2).unwrap();
@@ -77,7 +77,7 @@ pub fn an_unknown_variant_is_refused_and_the_known_ones_are_named(axis: Axis) {
     }
 }
 
-/// Work that is prepared once and queued three times gives the right results three times.
+/// Checks that work that is prepared once and queued three times gives the right results three times.
 pub fn queued_again_every_variant_gives_the_same(axis: Axis, shapes: &[(usize, usize)]) {
     for device in devices::all() {
         for &(height, width) in shapes {
@@ -105,8 +105,8 @@ pub fn queued_again_every_variant_gives_the_same(axis: Axis, shapes: &[(usize, u
     }
 }
 
-/// The sums of floats have the same bits from run to run and in every order of blocks and lanes, but for
-/// those of the variants named.
+/// Checks that the sums of floats have the same bits in every run and in every order of blocks and lanes, except for the named
+/// variants.
 pub fn same_bits_every_time<T: AxisNumber>(
     axis: Axis,
     shapes: &[(usize, usize)],

@@ -1,7 +1,7 @@
-//! Injects faults into the CUDA driver's calls, and counts those that were survived.
+//! Injects faults into the CUDA driver's calls, and counts those that the library handled.
 //!
 //! ```text
-//! injected-faults          with make-believe devices
+//! injected-faults          with the mock driver's devices
 //! injected-faults real     with this machine's driver
 //! ```
 

@@ -1,4 +1,4 @@
-//! Drops and weakens every synchronising operation of every kernel in turn, and prints what the sanitizer says.
+//! Drops and weakens every synchronizing operation of every kernel in turn, and prints what the sanitizer reports.
 //!
 //! ```text
 //! mutants [--orders N] [FAMILY | defects]...
@@ -27,7 +27,7 @@ fn plan() -> Result<Plan, String> {
 }
 
 fn main() -> ExitCode {
-    // A kernel that panics because of a mutation is a fault, and no news.
+    // A kernel that panics because of a mutation is an expected fault.
     std::panic::set_hook(Box::new(|_| {}));
     let result = plan().and_then(|plan| mutants::run(&plan));
     let wrong = match result {

@@ -1,4 +1,4 @@
-//! Compiles `fault-driver`.
+//! Compiles `fault-driver`, the mock driver.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::process::Command;
 
 /// Compiles `tests/fault-driver` of the workspace at `workspace` as the shared library `library`.
 ///
-/// It takes none of the flags of the build that is under way: a sanitizer's, for one, are for the project and not for what
-/// stands in for NVIDIA's driver.
+/// The compiler gets none of the flags of the current build: a sanitizer's flags, for example, are for the project and not for
+/// the mock driver.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's error.
 pub fn compile(workspace: &Path, library: &Path) -> Result<(), String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(&rustc);
     command
         .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort"])
         .arg("-Cstrip=symbols");
-    // A build script is told which machine the tests are for; they themselves run there.
+    // A build script knows the target of the tests. The tests themselves run on it.
     if let Some(target) = env::var_os("TARGET") {
         command.arg("--target").arg(target);
     }
@@ -36,11 +36,11 @@ pub fn compile(workspace: &Path, library: &Path) -> Result<(), String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The library: what `WARPWRIGHT_FAULT_DRIVER` names, or compiled to `library`, which is replaced whole, since another process
-/// may have it open.
+/// Returns the path of the library: the file that `WARPWRIGHT_FAULT_DRIVER` names, or else `library`, which is compiled and
+/// replaced atomically, since another process may have it open.
 ///
 /// # Panics
-/// If it does not compile.
+/// Panics if it does not compile.
 #[allow(dead_code, reason = "for tests; others compile it always")]
 pub fn compiled(workspace: &Path, library: &Path) -> PathBuf {
     if let Some(path) = env::var_os("WARPWRIGHT_FAULT_DRIVER") {

@@ -1,4 +1,4 @@
-//! One fault after the other.
+//! Injects one fault after the other.
 
 use std::{
     fmt,
@@ -14,41 +14,41 @@ use super::{
     driver::{Driver, Live, Plan},
 };
 
-/// `CUDA_ERROR_UNKNOWN`: what a call fails with that may succeed the next time.
+/// `CUDA_ERROR_UNKNOWN`: the error of a call that may succeed the next time.
 const UNKNOWN: u32 = 999;
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const OUT_OF_MEMORY: u32 = 2;
-/// `CUDA_ERROR_LAUNCH_FAILED`: what every call fails with after a kernel has faulted.
+/// `CUDA_ERROR_LAUNCH_FAILED`: the error of every call after a kernel has faulted.
 const LAUNCH_FAILED: u32 = 719;
 
-/// Make-believe devices: each is opened for the first time only once.
+/// The number of mock devices: each is opened for the first time only once.
 const DEVICES: u32 = 4000;
 
-/// What was injected, and survived.
+/// The injected faults that the library handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Operations.
+    /// The number of operations.
     pub operations: u64,
-    /// Families with all their variants among them.
+    /// The number of families whose variants are all among the operations.
     pub families: u64,
-    /// Driver calls that the operations make on a device that is in use.
+    /// The number of driver calls of the operations on a device in use.
     pub calls: u64,
-    /// Driver calls that opening a device and a family's first operation there make.
+    /// The number of driver calls of opening a device and running a family's first operation there.
     pub first_calls: u64,
-    /// Calls that failed once: the operation returned an error that names the call.
+    /// Calls that failed once, where the operation returned an error that names the call.
     pub told: u64,
-    /// Calls that failed once where the operation did its work all the same: they give something back.
+    /// Calls that failed once, where the operation succeeded anyway because the call only releases something.
     pub made_good: u64,
-    /// Allocations for which there was no memory, once or from there on.
+    /// Allocations that failed, once or from there on.
     pub without_memory: u64,
     /// Calls from which on the context was lost.
     pub lost: u64,
-    /// Calls of the driver in all.
+    /// The number of all driver calls.
     pub driver_calls: u64,
 }
 
 impl Counts {
-    /// Faults in all.
+    /// Returns the number of all faults.
     pub fn faults(&self) -> u64 {
         self.told + self.made_good + self.without_memory + self.lost
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What has come of an operation.
+/// The outcome of an operation.
 type Outcome = std::thread::Result<warpwright::Result<u64>>;
 
 fn attempt(work: impl FnOnce() -> warpwright::Result<u64>) -> Outcome {
@@ -90,7 +90,7 @@ struct Injector<'a> {
     problems: Vec<String>,
 }
 
-/// Injects all of them.
+/// Injects all faults.
 pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
     let mut injector = Injector {
         driver,
@@ -133,7 +133,7 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
 }
 
 impl Injector<'_> {
-    /// The process's first calls of the driver, until a device opens.
+    /// Injects faults into the process's first driver calls, until a device opens.
     fn start(&mut self) -> Result<(), String> {
         for nth in 1.. {
             self.driver.arm(Plan::Once, nth, UNKNOWN);
@@ -152,7 +152,7 @@ impl Injector<'_> {
         unreachable!("the numbers do not end")
     }
 
-    /// Operations with arguments of two CUDA devices are refused.
+    /// Checks that operations with arguments of two CUDA devices are refused.
     fn two_devices(&mut self) -> Result<(), String> {
         let open = |ordinal| Device::cuda(ordinal).map_err(|error| error.to_string());
         let [first, second] = [open(0)?, open(1)?];
@@ -165,10 +165,10 @@ impl Injector<'_> {
         Ok(())
     }
 
-    /// Every fault in an operation on a device that has done it before.
+    /// Injects every fault into an operation on a device that has run it before.
     fn in_use(&mut self, device: &Device, operation: &Operation) {
         let name = &operation.name;
-        // Once to load what stays loaded, then to see what it gives.
+        // The first run loads what stays loaded, and the second shows the result.
         let first = attempt(|| (operation.run)(device));
         if !matches!(first, Ok(Ok(_))) {
             return self.problem(name, "without a fault", &format!("{first:?}"));
@@ -192,7 +192,7 @@ impl Injector<'_> {
                 let outcome = attempt(|| (operation.run)(device));
                 let later =
                     (plan == Plan::Lost).then(|| attempt(|| device.upload(&[1_u8]).map(|_| 0)));
-                // A later call alone has failed, or none.
+                // Only a later call has failed, or none.
                 let Some(call) = self.driver.disarm().1 else {
                     break;
                 };
@@ -215,7 +215,7 @@ impl Injector<'_> {
                     return;
                 }
                 if plan == Plan::Lost && !has_failed {
-                    // The operation makes no call as late as this.
+                    // The operation makes fewer calls than this number.
                     self.counts.lost -= 1;
                     break;
                 }
@@ -223,7 +223,7 @@ impl Injector<'_> {
         }
     }
 
-    /// Every fault in opening a device and doing an operation there for the first time.
+    /// Injects every fault into opening a device and running an operation there for the first time.
     fn first_use(&mut self, operation: &Operation, ordinal: &mut usize) {
         let mut device = || {
             *ordinal += 1;
@@ -260,12 +260,12 @@ impl Injector<'_> {
         }
     }
 
-    /// Judges what has come of an operation one of whose calls failed.
+    /// Judges the outcome of an operation after one of its calls failed.
     fn judge(&mut self, name: &str, nth: u64, call: &str, outcome: Outcome, wanted: u64) {
         match outcome {
             Ok(Err(error)) => {
                 let text = error.to_string();
-                // Names without the version that the driver's headers add.
+                // Names are compared without the version that the driver's headers add.
                 let stem = call.split("_v").next().unwrap_or(call);
                 if text.contains(stem) && !text.contains('\n') {
                     self.counts.told += 1;
@@ -285,7 +285,7 @@ impl Injector<'_> {
     fn judge_memory(&mut self, name: &str, nth: u64, plan: Plan, outcome: Outcome, wanted: u64) {
         match outcome {
             Ok(Err(Error::OutOfMemory { requested, .. })) if requested > 0 => {}
-            // Memory that the pool keeps is given back, and asked for once more.
+            // The library releases the memory that its pool keeps, and tries the allocation again.
             Ok(Ok(got)) if got == wanted && plan == Plan::OneAllocation => {}
             other => {
                 let text = format!("there is no memory for allocation {nth}, and: {other:?}");
@@ -307,7 +307,7 @@ impl Injector<'_> {
         }
     }
 
-    /// Asks again, and looks for what was left behind.
+    /// Runs the operation again, and checks for objects that were not released.
     fn afterwards(
         &mut self,
         name: &str,
@@ -336,7 +336,7 @@ impl Injector<'_> {
     }
 }
 
-/// Whether a failure of the call can be made good: it gives something back, or is made before such a call
+/// Returns whether an operation can succeed although this call fails: the call releases something, or it precedes such a call
 /// (pinned memory waits for the copy that uses it).
 fn gives_back(name: &str, call: &str) -> bool {
     ["Free", "Destroy", "Unload", "Release", "cuCtx"]

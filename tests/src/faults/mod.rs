@@ -1,11 +1,11 @@
-//! Injected faults: every driver call of every operation is made to fail, once each.
+//! Injected faults: every driver call of every operation is made to fail once.
 //!
-//! The library opens `fault-driver` in the place of `libcuda.so.1`, which stands before a real driver
-//! or does without one. An operation that meets a failing call has to return an error that names the call
-//! (or do its work all the same, where the call only gives something back), leave nothing behind in the
-//! driver, and work when it is asked again.
+//! The library opens the mock driver `fault-driver` in place of `libcuda.so.1`. The mock driver forwards calls to a real driver
+//! or works without one. If a call fails, the operation must return an error that names the call (or succeed, if the call only
+//! releases something), leave no objects in the driver, and work when it is run again.
 //!
-//! A process has one driver, so all of it runs in a child process: [`in_child`] starts it, [`child`] is it.
+//! A process has only one driver, so the faults are injected in a child process: [`in_child`] starts it, and [`child`] is its
+//! work.
 
 mod driver;
 mod inject;
@@ -20,19 +20,19 @@ pub use inject::Counts;
 /// The shared library that [`child`] opens as the driver.
 static DRIVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libfault_driver.so"));
 
-/// Tells the child that it is one, and of which kind.
+/// The variable that marks the child process, and gives its kind.
 const CHILD: &str = "WARPWRIGHT_FAULTS";
-/// The variable by which the library is told its driver.
+/// The variable that tells the library which driver to open.
 const LIBRARY: &str = "WARPWRIGHT_LIBCUDA";
-/// Tells the child which driver is the real one, where the environment names it.
+/// The variable that tells the child which driver is the real one, if the environment names it.
 const REAL: &str = "WARPWRIGHT_FAULTS_REAL";
-/// How long a child may take; a hang is a failure.
+/// The time limit of a child; a hang is a failure.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What is behind the driver that fails.
+/// The driver behind the mock driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behind {
-    /// Make-believe devices, which do everything but run kernels.
+    /// No driver. The mock devices do everything except running kernels.
     MakeBelieve,
     /// The driver of this machine.
     RealDriver,
@@ -47,7 +47,7 @@ impl Behind {
     }
 }
 
-/// Whether this process is the child, and what is behind its driver.
+/// Returns the driver behind the mock driver if this process is the child.
 pub fn is_child() -> Option<Behind> {
     let word = std::env::var(CHILD).ok()?;
     [Behind::MakeBelieve, Behind::RealDriver]
@@ -55,11 +55,10 @@ pub fn is_child() -> Option<Behind> {
         .find(|behind| behind.word() == word)
 }
 
-/// A folder in which linkers find the driver of make-believe devices, of which it has none yet: as `libcuda.so.1`, and as
-/// `libcuda.so`.
+/// Makes a folder for a mock driver without devices, in which linkers find it as `libcuda.so.1` and as `libcuda.so`.
 ///
 /// # Errors
-/// That it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn stand_in() -> std::io::Result<tempfile::TempDir> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("libcuda.so.1"), DRIVER)?;
@@ -67,10 +66,10 @@ pub fn stand_in() -> std::io::Result<tempfile::TempDir> {
     Ok(folder)
 }
 
-/// Starts `program`, which is to call [`child`], and gives what it printed.
+/// Starts `program`, which must call [`child`], and returns its output.
 ///
 /// # Errors
-/// What it printed, if it failed, crashed or took too long.
+/// Returns the output if the program failed, crashed or took too long.
 pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let library = folder.path().join("libfault_driver.so");
@@ -92,10 +91,10 @@ pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String>
     }
 }
 
-/// The driver of a process that [`in_child`] started; one make-believe device where there is none behind it.
+/// Opens the driver of a process that [`in_child`] started. Without a real driver it has one mock device.
 ///
 /// # Errors
-/// That it cannot be opened.
+/// Returns an error if it cannot be opened.
 pub fn driver(behind: Behind) -> Result<Driver, String> {
     let path = std::env::var_os(LIBRARY).ok_or_else(|| format!("{LIBRARY} is not set"))?;
     let driver = Driver::open(Path::new(&path))?;
@@ -113,7 +112,7 @@ pub fn driver(behind: Behind) -> Result<Driver, String> {
 /// Injects the faults, in a process that [`in_child`] started.
 ///
 /// # Errors
-/// What went wrong, a line each.
+/// Returns what went wrong, one line each.
 pub fn child(behind: Behind) -> Result<Counts, String> {
     inject::all(&driver(behind)?, behind)
 }

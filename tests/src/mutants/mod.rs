@@ -1,9 +1,9 @@
-//! A generated corpus of defects: every synchronising operation that a kernel comes by, dropped or weakened
-//! in turn, and what the sanitizer says of each.
+//! A generated corpus of defects: every synchronizing operation that a kernel executes is dropped or weakened in turn, and the
+//! sanitizer's report is recorded.
 //!
-//! First every workload runs once, and each site that its launches come by is noted. Each change of each
-//! site is a mutant of that workload. It runs over a few of the cases that come by the site, in several orders of
-//! blocks and lanes, with every check and without: is it reported, and does it change a result?
+//! First every workload runs once, and each site that its launches reach is recorded. Each change of each site is a mutant of
+//! that workload. The mutant runs over a few of the cases that reach the site, in several orders of blocks and lanes, with
+//! every check and without. The result is whether it is reported, and whether it changes a result.
 
 mod reasons;
 mod report;
@@ -22,67 +22,67 @@ pub use reasons::{REASONS, Reason};
 pub use report::{LEAST_RATE, Report};
 pub use workloads::{Case, DEFECTS_NAME, Outcome, Source, Workload};
 
-/// Orders of blocks and lanes that every mutant is run in.
+/// The number of orders of blocks and lanes in which every mutant runs.
 pub const ORDERS: u64 = 6;
 
-/// Cases that a mutant is run over, at most.
+/// The maximum number of cases of a mutant.
 const CASES: usize = 8;
 
-/// Lanes and operations of a case that are not too many, where there is a smaller one.
+/// The maximum number of lanes and operations of a case, if there is a smaller one.
 const MOST_STEPS: u64 = 400_000;
 
-/// Cases of a workload that are tried for the sites that they come by, at most.
+/// The maximum number of cases of a workload that are tried to find their sites.
 const TRIED: usize = 96;
 
-/// How long one mutant may take: the operations that it does are limited, so this is for loops without any.
+/// The time limit of one mutant. Its operations are limited, so this is for loops without any.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What is to be run.
+/// The selection of mutants to run.
 pub struct Plan {
-    /// Families, or `defects`; none: all.
+    /// The families, or `defects`; empty for all.
     pub names: Vec<String>,
-    /// Orders of blocks and lanes.
+    /// The number of orders of blocks and lanes.
     pub orders: u64,
 }
 
-/// A mutant, and what came of it.
+/// A mutant and its results.
 #[derive(Debug, Clone)]
 pub struct Mutant {
     /// The family and the variant, or the kernel.
     pub workload: String,
-    /// What is changed.
+    /// The change.
     pub mutation: Mutation,
-    /// The cases that it was run over.
+    /// The cases that it ran over.
     pub cases: Vec<usize>,
-    /// By order, the check that reports it, and what it says.
+    /// For each order, the check that reports it, and the report.
     pub reported: Vec<Option<(String, String)>>,
-    /// Without checks, the first order that changes a result, the case, and how.
+    /// Without checks, the first order that changes a result, the case, and the change.
     pub changed: Option<(Order, String, String)>,
 }
 
 impl Mutant {
-    /// In how many orders it is reported.
+    /// Returns the number of orders in which it is reported.
     pub fn reports(&self) -> usize {
         self.reported.iter().flatten().count()
     }
 
-    /// Whether it changes a result, and no order reports it.
+    /// Returns whether it changes a result and no order reports it.
     pub fn survives(&self) -> bool {
         self.changed.is_some() && self.reports() == 0
     }
 
-    /// Whether it neither changes a result nor is reported.
+    /// Returns whether it neither changes a result nor is reported.
     pub fn is_silent(&self) -> bool {
         self.changed.is_none() && self.reports() == 0
     }
 }
 
-/// Generates the corpus and runs it; says on standard error how far it is.
+/// Generates the corpus and runs it. It prints the progress on standard error.
 ///
 /// # Errors
-/// What is wrong with the plan, or with a workload that nothing is changed in.
+/// Returns what is wrong with the plan, or with an unchanged workload.
 pub fn run(plan: &Plan) -> Result<Report, String> {
-    // The threads' own source each: the cases share nothing.
+    // Each thread makes its own source: the cases share nothing.
     let source = Source::new(&plan.names)?;
     let start = Instant::now();
     let recorded = record_all(&plan.names, &source)?;
@@ -108,8 +108,8 @@ pub fn run(plan: &Plan) -> Result<Report, String> {
     Ok(Report::new(done, plan.orders))
 }
 
-/// Does a job for every index on as many threads as there are processors, each with workloads of its own; gives the
-/// results in their order. Fails with the first error, and where a job takes too long.
+/// Runs a job for every index on as many threads as there are processors, each with its own workloads. Returns the results in
+/// order. It fails with the first error, or if a job takes too long.
 fn in_parallel<R: Send>(
     names: &[String],
     jobs: usize,
@@ -157,7 +157,7 @@ fn in_parallel<R: Send>(
                     .flatten()
                     .find(|(_, start)| start.elapsed() > PATIENCE);
                 if let Some((index, _)) = late {
-                    // Its thread cannot be stopped.
+                    // The thread cannot be stopped.
                     eprintln!("mutants: job {index} takes more than {PATIENCE:?}");
                     std::process::exit(1);
                 }
@@ -175,7 +175,7 @@ fn in_parallel<R: Send>(
     results.into_values().collect()
 }
 
-/// What the cases of every workload come by; none where one was not tried or cannot be done.
+/// Records the sites of the cases of every workload; `None` for a case that was not tried or is not supported.
 fn record_all(names: &[String], source: &Source) -> Result<Vec<Vec<Option<Recorded>>>, String> {
     let count = source.workloads().len();
     in_parallel(names, count, |workloads, index| {
@@ -198,9 +198,9 @@ fn record_all(names: &[String], source: &Source) -> Result<Vec<Vec<Option<Record
     })
 }
 
-/// Indices below `len`, spread without a period, so that all kinds of cases are among them.
+/// Returns indices below `len`, spread without a period, so that they include all kinds of cases.
 fn sample(len: usize) -> BTreeSet<usize> {
-    /// The golden ratio's fraction: its multiples are nowhere close together.
+    /// The fraction of the golden ratio: its multiples are never close together.
     const STEP: f64 = 0.618_033_988_749_895;
     let mut chosen = BTreeSet::new();
     for i in 0..16 * TRIED {
@@ -211,7 +211,7 @@ fn sample(len: usize) -> BTreeSet<usize> {
     chosen
 }
 
-/// Every change of every site of each workload.
+/// Returns every change of every site of each workload.
 fn generate(source: &Source, recorded: &[Vec<Option<Recorded>>]) -> Vec<(usize, Mutant)> {
     let mut all = Vec::new();
     for (index, workload) in source.workloads().iter().enumerate() {
@@ -238,7 +238,7 @@ fn generate(source: &Source, recorded: &[Vec<Option<Recorded>>]) -> Vec<(usize, 
     all
 }
 
-/// A few of the cases that come to the mutation, from the smallest to larger ones.
+/// Returns a few of the cases that reach the mutation, from the smallest to larger ones.
 fn choose(mutation: &Mutation, recorded: &[Option<Recorded>]) -> Vec<usize> {
     let mut cases: Vec<(u64, usize)> = recorded
         .iter()
@@ -258,8 +258,8 @@ fn choose(mutation: &Mutation, recorded: &[Option<Recorded>]) -> Vec<usize> {
     chosen.collect()
 }
 
-/// Runs a mutant over its cases: with every check in every order, until one reports it; and without checks, until
-/// a result changes.
+/// Runs a mutant over its cases: with every check in every order, until one reports it; and without checks, until a result
+/// changes.
 fn judge(workload: &Workload<'_>, recorded: &[Option<Recorded>], orders: u64, mutant: &mut Mutant) {
     let mutation = mutant.mutation;
     let run = |case: usize, order, checks| {
@@ -276,7 +276,7 @@ fn judge(workload: &Workload<'_>, recorded: &[Option<Recorded>], orders: u64, mu
                 _ => None,
             }
         });
-        // What found it in one order is the first to try in the next.
+        // The case that found it in one order is tried first in the next.
         let report = found.map(|(position, report)| {
             cases.swap(0, position);
             report

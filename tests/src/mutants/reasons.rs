@@ -1,23 +1,23 @@
-//! Why some mutants change nothing that is seen, or change a result and are not reported.
+//! The reasons why some mutants have no visible effect, or change a result without a report.
 
 use cuda_std::cpu::mutate::Change;
 
 use super::Mutant;
 
-/// A reason, and the mutants that it is of: by the text of a line, which stays when lines move.
+/// A reason, and the mutants that it applies to. They are identified by the text of a line, which stays when lines move.
 #[derive(Debug)]
 pub struct Reason {
-    /// Source files or folders, each with what the line has in it.
+    /// Source files or folders, each with a text that the line contains.
     pub lines: &'static [(&'static str, &'static str)],
-    /// How the operation's name begins.
+    /// The start of the operation's name.
     pub operation: &'static str,
-    /// The changes.
+    /// The changes that it applies to.
     pub changes: &'static [Change],
-    /// Why it is so.
+    /// The explanation.
     pub why: &'static str,
 }
 
-/// A barrier that is left out, or is one of the warp alone.
+/// A barrier that is dropped, or replaced by one of the warp only.
 const WEAKER: &[Change] = &[Change::Dropped, Change::ToWarp];
 
 /// The reasons.
@@ -100,7 +100,7 @@ pub const REASONS: &[Reason] = &[
 ];
 
 impl Reason {
-    /// Whether a mutant at a line with this text is meant.
+    /// Returns whether it applies to a mutant at a line with this text.
     fn is_of(&self, mutant: &Mutant, text: &str) -> bool {
         let site = &mutant.mutation.site;
         let path = site.at.file().replace('\\', "/");
@@ -112,7 +112,7 @@ impl Reason {
     }
 }
 
-/// The reason for a mutant, if there is one.
+/// Returns the reason for a mutant, if there is one.
 pub fn find(mutant: &Mutant, text: &str) -> Option<&'static str> {
     let found = REASONS.iter().find(|reason| reason.is_of(mutant, text));
     found.map(|reason| reason.why)

@@ -1,4 +1,4 @@
-//! What came of the corpus, as text.
+//! The results of the corpus, as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use cuda_std::cpu::mutate::{Mutation, Operation, Site};
 use super::reasons;
 use super::{DEFECTS_NAME, Mutant};
 
-/// The least part, in hundredths, of the mutants that change a result that has to be reported.
+/// The minimum share, in per cent, of reported mutants among those that change a result.
 pub const LEAST_RATE: usize = 95;
 
-/// What came of the corpus.
+/// The results of the corpus.
 #[derive(Debug)]
 pub struct Report {
     /// The mutants.
@@ -21,7 +21,7 @@ pub struct Report {
     orders: u64,
 }
 
-/// Mutants of a class, counted.
+/// The counts of mutants of a class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     all: usize,
@@ -61,7 +61,7 @@ impl Counts {
     }
 }
 
-/// The name of the class that a mutant is of.
+/// Returns the name of a mutant's class.
 fn class(mutant: &Mutant) -> String {
     let operation = match mutant.mutation.site.operation {
         Operation::Barrier => "barrier",
@@ -79,12 +79,12 @@ fn class(mutant: &Mutant) -> String {
     format!("{operation}: {}{once}", mutant.mutation.change)
 }
 
-/// Whether it is of a kernel that ships.
+/// Returns whether the mutant belongs to a kernel that ships.
 fn is_of_gpu(mutant: &Mutant) -> bool {
     !mutant.workload.starts_with(DEFECTS_NAME)
 }
 
-/// The text of a site's line.
+/// Returns the text of a site's line.
 fn line(site: &Site) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = fs::read_to_string(root.join(site.at.file())).unwrap_or_default();
@@ -93,7 +93,7 @@ fn line(site: &Site) -> String {
 }
 
 impl Report {
-    /// The report on these mutants.
+    /// Makes the report on these mutants.
     pub fn new(mutants: Vec<Mutant>, orders: u64) -> Self {
         Self { mutants, orders }
     }
@@ -104,8 +104,8 @@ impl Report {
         counts
     }
 
-    /// The part of the mutants that change a result that is reported in some order, in hundredths; of none
-    /// all are.
+    /// Returns the share, in per cent, of mutants reported in some order among those that change a result. Without such mutants
+    /// it is 100.
     pub fn rate(&self) -> f64 {
         let counts = self.counts(self.mutants.iter());
         match counts.changed {
@@ -114,7 +114,8 @@ impl Report {
         }
     }
 
-    /// What is not as it has to be: too few are reported, or a mutant that changes a result and is not has no reason.
+    /// Returns the failures: too few mutants are reported, or a mutant that changes a result is neither reported nor has a
+    /// reason.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         if self.rate() < LEAST_RATE as f64 {
@@ -132,7 +133,7 @@ impl Report {
         wrong
     }
 
-    /// The mutants of `gpu/` that are neither reported nor change a result, and for which no reason is given.
+    /// Returns the mutants of `gpu/` that are neither reported nor change a result, and have no reason.
     pub fn unexplained(&self) -> Vec<String> {
         let silent = self.mutants.iter().filter(|mutant| mutant.is_silent());
         silent
@@ -142,7 +143,7 @@ impl Report {
             .collect()
     }
 
-    /// The tables and lists, in Markdown.
+    /// Returns the tables and lists, in Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         let of_gpu = |mutant: &&Mutant| is_of_gpu(mutant);
@@ -215,7 +216,7 @@ fn percent(part: usize, of: usize) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
 }
 
-/// A mutant in one line.
+/// Returns a mutant in one line.
 pub fn told(mutant: &Mutant) -> String {
     let site = &mutant.mutation.site;
     let time = mutant
@@ -236,13 +237,13 @@ pub fn told(mutant: &Mutant) -> String {
     )
 }
 
-/// Mutants with their reasons, those of one site and change together.
+/// Returns mutants with their reasons, those of one site and change together.
 fn list(title: &str, mutants: &[&Mutant]) -> String {
     let mut text = format!("\n### {title}: {}\n\n", mutants.len());
     if mutants.is_empty() {
         text += "None.\n";
     }
-    // By what is changed, and by whose kernel, the times; none: every time.
+    // The times, by the change and by the kernel; `None` for every time.
     let mut together: BTreeMap<String, BTreeMap<&str, BTreeSet<Option<u32>>>> = BTreeMap::new();
     for mutant in mutants {
         let Mutation { site, change, time } = &mutant.mutation;
@@ -266,7 +267,7 @@ fn list(title: &str, mutants: &[&Mutant]) -> String {
     text
 }
 
-/// `reduce best, the lane's times 2, 3`
+/// Returns text such as `reduce best, the lane's times 2, 3`.
 fn of_times(name: &str, times: &BTreeSet<Option<u32>>) -> String {
     let times: Vec<String> = times
         .iter()

@@ -1,4 +1,4 @@
-//! What runs with mutations: the checks of `warpwright verify --quick`, variant by variant, and the unchanged
+//! The workloads that run with mutations: the checks of `warpwright verify --quick`, variant by variant, and the unchanged
 //! kernels of the planted defects, which have fences, masks and asynchronous copies that no family has yet.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,22 +9,22 @@ use defects::harness::launch_on_cpu;
 use warpwright::{CpuOptions, Device, Error};
 use warpwright_cli::verify::{Single, Verification, Wrong};
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// With the right result.
+    /// The result was right.
     Right,
-    /// The variant cannot do it.
+    /// The variant does not support the case.
     Cannot,
-    /// With another result, or an error that is no fault of a lane.
+    /// The result was wrong, or there was an error other than a fault of a lane.
     Wrong(String),
-    /// With a fault: the check that found it, or `always`, and what it says.
+    /// There was a fault: the check that found it, or `always`, and its message.
     Fault(String, String),
 }
 
-/// One piece of work, and how it is done.
+/// One case of a workload.
 pub struct Case<'a> {
-    /// What is computed.
+    /// The description of the case.
     pub name: String,
     run: Box<dyn Fn(Options) -> Outcome + 'a>,
 }
@@ -33,18 +33,18 @@ pub struct Case<'a> {
 pub struct Workload<'a> {
     /// The family and the variant, or the kernel.
     pub name: String,
-    /// What it computes.
+    /// The cases of the workload.
     pub cases: Vec<Case<'a>>,
 }
 
-/// What the workloads borrow from.
+/// The data that the workloads borrow from.
 pub struct Source {
     verification: Verification,
     kernels: bool,
 }
 
 impl Case<'_> {
-    /// Does the work; a panic of the host is a wrong result too.
+    /// Runs the case. A panic of the host also counts as a wrong result.
     pub fn run(&self, order: Order, checks: Checks) -> Outcome {
         let run = || {
             (self.run)(Options {
@@ -59,11 +59,11 @@ impl Case<'_> {
 }
 
 impl Source {
-    /// The workloads of the families whose name is given, and of the planted defects' kernels where `defects`
-    /// is; of all without a name.
+    /// Makes the workloads of the named families, and of the planted defects' kernels if `defects` is named; all of them
+    /// without a name.
     ///
     /// # Errors
-    /// A name that there is not.
+    /// Returns an error for an unknown name.
     pub fn new(names: &[String]) -> Result<Self, String> {
         let known = |name: &String| {
             name == DEFECTS_NAME || warpwright::families().iter().any(|f| f.name == name)
@@ -84,10 +84,10 @@ impl Source {
         })
     }
 
-    /// The workloads, in an order that is the same every time.
+    /// Returns the workloads, in the same order every time.
     ///
     /// # Panics
-    /// If an unchanged kernel of a planted defect faults.
+    /// Panics if an unchanged kernel of a planted defect faults.
     pub fn workloads(&self) -> Vec<Workload<'_>> {
         let mut all: Vec<Workload<'_>> = Vec::new();
         for single in self.verification.checks() {
@@ -111,7 +111,7 @@ impl Source {
     }
 }
 
-/// The name that stands for the planted defects' kernels.
+/// The name of the planted defects' kernels.
 pub const DEFECTS_NAME: &str = "defects";
 
 fn verified(single: Single<'_>, options: Options) -> Outcome {
@@ -138,7 +138,7 @@ fn stopped(error: &LaunchError) -> Outcome {
     }
 }
 
-/// The unchanged kernel of a planted defect, which has to give what it gives without checks.
+/// Makes the workload of the unchanged kernel of a planted defect. Its result with checks must be the one without.
 fn unchanged<'a>(defect: &'static defects::Defect) -> Workload<'a> {
     let launch = |options| launch_on_cpu(defect, false, options);
     let plain = Options {

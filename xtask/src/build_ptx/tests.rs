@@ -21,7 +21,7 @@ fn record(arch: &str, family: &str) -> Record {
     }
 }
 
-/// A folder with both modules as they should be.
+/// Makes a folder with both modules in their correct state.
 fn committed() -> (tempfile::TempDir, Manifest) {
     let folder = tempfile::tempdir().unwrap();
     let manifest = Manifest::new(vec![record("sm_75", "sum"), record("sm_80", "sum")]);

@@ -1,4 +1,4 @@
-//! The project's own commands from nothing: the program's build, and the two commands of the README.
+//! The project's own commands from scratch: the program's build, and the two commands of the README.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::{timed, units};
 use crate::{Result, command, project};
 
-/// Builds the program, optimised.
+/// Builds the program, optimized.
 pub fn program(jobs: Option<usize>) -> Result<()> {
     let target = target()?;
     let took = timed(|| {
@@ -25,7 +25,7 @@ pub fn program(jobs: Option<usize>) -> Result<()> {
     units(target.path())
 }
 
-/// The README's first command, up to its first result.
+/// Runs the README's first command, up to its first result.
 pub fn demo(jobs: Option<usize>) -> Result<()> {
     let target = target()?;
     let mut first = None;
@@ -42,12 +42,12 @@ pub fn demo(jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The README's second command, up to its end.
+/// Runs the README's second command, to its end.
 pub fn tests(jobs: Option<usize>) -> Result<()> {
     let target = target()?;
     let took = timed(|| {
         let mut cargo = fresh(target.path(), jobs);
-        // The results go where the builds' progress goes: standard output is the record.
+        // The results go to standard error like the builds' progress: standard output is the record.
         cargo
             .args(["test", "--workspace"])
             .stdout(std::io::stderr());
@@ -57,7 +57,7 @@ pub fn tests(jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// A new target folder, beside what is built otherwise.
+/// Makes a new target folder beside the ordinary one.
 fn target() -> Result<tempfile::TempDir> {
     let folder = project::target_dir();
     std::fs::create_dir_all(&folder)?;
@@ -66,7 +66,7 @@ fn target() -> Result<tempfile::TempDir> {
         .tempdir_in(folder)?)
 }
 
-/// Cargo in the workspace, with nothing built.
+/// Returns a cargo command in the workspace with an empty target folder.
 fn fresh(target: &Path, jobs: Option<usize>) -> Command {
     let mut cargo = command::cargo();
     cargo
@@ -78,7 +78,7 @@ fn fresh(target: &Path, jobs: Option<usize>) -> Command {
     cargo
 }
 
-/// Runs the demo to its end, and shows what it prints on standard error; the seconds until a line was a result.
+/// Runs the demo to its end, and copies its output to standard error. Returns the seconds until the first line with a result.
 fn until_first_result(demo: &mut Command) -> Result<Option<f64>> {
     let start = Instant::now();
     let mut child = demo
@@ -104,7 +104,7 @@ fn until_first_result(demo: &mut Command) -> Result<Option<f64>> {
     }
 }
 
-/// Whether a line of the demo is a row of a family's table, with a right result.
+/// Returns whether a line of the demo is a row of a family's table with a right result.
 fn is_result(line: &str) -> bool {
     line.starts_with("  ") && line.split_whitespace().nth(1) == Some("ok")
 }

@@ -1,4 +1,4 @@
-//! Building what goes into a bundle.
+//! Builds the contents of a bundle.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::{Result, build_ptx, command, project, sources};
 
-/// The profile of what is shipped: optimised, and small.
+/// The profile of shipped programs: optimized, and small.
 const PROFILE: &[&str] = &[
     "--profile=bundle",
     "--config=profile.bundle.inherits='release'",
@@ -19,18 +19,18 @@ const PROFILE: &[&str] = &[
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Executable {
-    /// The package.
+    /// The package of the test.
     pub package: String,
-    /// The name of the test, or of the library or program whose unit tests these are.
+    /// The name of the test, or of the library or program that has these unit tests.
     pub target: String,
-    /// Whether they are unit tests.
+    /// Whether these are unit tests.
     pub unit: bool,
-    /// The file.
+    /// The path of the program.
     pub path: PathBuf,
 }
 
 impl Executable {
-    /// A name that no other test program of the workspace has.
+    /// Returns a name that no other test program of the workspace has.
     pub fn name(&self) -> String {
         let Self {
             package,
@@ -46,17 +46,17 @@ impl Executable {
     }
 }
 
-/// What cargo built.
+/// The programs that cargo built.
 pub struct Built {
     /// The program `warpwright`.
     pub program: PathBuf,
-    /// All test programs, in the order of their names.
+    /// All test programs, ordered by name.
     pub tests: Vec<Executable>,
-    /// The programs of the examples in the workspace, and the benchmark: name and path.
+    /// The programs of the workspace's examples, and the benchmark: names and paths.
     pub examples: Vec<(String, PathBuf)>,
 }
 
-/// Builds the program and the tests of all packages but those excluded.
+/// Builds the program and the tests of all packages except the excluded ones.
 pub fn workspace(excluded: &[&str]) -> Result<Built> {
     let mut arguments = vec!["test", "--workspace", "--no-run"];
     for package in excluded {
@@ -65,7 +65,7 @@ pub fn workspace(excluded: &[&str]) -> Result<Built> {
     read(&cargo(&arguments)?)
 }
 
-/// Builds the program alone.
+/// Builds only the program.
 pub fn program() -> Result<PathBuf> {
     Ok(read(&cargo(&[
         "build",
@@ -75,7 +75,7 @@ pub fn program() -> Result<PathBuf> {
     .program)
 }
 
-/// Builds the kernels of the test `device_library`, as that does where there is a compiler.
+/// Builds the kernels of the test `device_library`, as the test does if there is a compiler.
 pub fn device_tests(arch: NvvmArch, to: &Path) -> Result<()> {
     let builder = kernels_of_tests("device").arch(arch);
     builder
@@ -85,7 +85,7 @@ pub fn device_tests(arch: NvvmArch, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the kernels of the test `programs`, as that does where there is a compiler.
+/// Builds the kernels of the test `programs`, as the test does if there is a compiler.
 pub fn program_tests(messages: PanicMessages, folder: &Path) -> Result<()> {
     let name = format!("programs-{messages:?}.ptx").to_lowercase();
     let builder = kernels_of_tests("programs").panic_messages(messages);
@@ -93,14 +93,14 @@ pub fn program_tests(messages: PanicMessages, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The builder of a crate of kernels in `cuda_std/tests`.
+/// Returns the builder of a crate of kernels in `cuda_std/tests`.
 fn kernels_of_tests(name: &str) -> CudaBuilder {
     CudaBuilder::new(project::root().join("cuda_std/tests").join(name))
         .install_tools(true)
         .target_dir(project::target_dir().join("cuda-builder"))
 }
 
-/// The folder of the PTX with source lines, built if the sources have changed since.
+/// Returns the folder of the PTX with source lines. The PTX is rebuilt if the sources have changed.
 pub fn ptx_with_lines() -> Result<PathBuf> {
     let folder = project::target_dir().join("ptx-line");
     let (stamp, hash) = (folder.join("sources"), sources::hash()?);
@@ -115,7 +115,7 @@ pub fn ptx_with_lines() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What cargo reports, doing `arguments` with the profile of bundles.
+/// Runs cargo with `arguments` and the profile of bundles, and returns its report.
 fn cargo(arguments: &[&str]) -> Result<String> {
     let mut command = command::cargo();
     command
@@ -125,7 +125,7 @@ fn cargo(arguments: &[&str]) -> Result<String> {
     command::output("bundle", &mut command)
 }
 
-/// A line of cargo's report, as far as it matters here.
+/// The used parts of a line of cargo's report.
 #[derive(Deserialize)]
 struct Message {
     reason: String,
@@ -189,8 +189,8 @@ fn read(report: &str) -> Result<Built> {
     })
 }
 
-/// The name in a package's identity: `path+file:///w/host#warpwright@0.1.0`, or `…/xtask#0.1.0` where the
-/// folder has the package's name.
+/// Returns the name in a package's identity: `path+file:///w/host#warpwright@0.1.0`, or `…/xtask#0.1.0` if the folder has the
+/// package's name.
 fn package(id: &str) -> String {
     let (place, version) = id.rsplit_once('#').unwrap_or((id, ""));
     match version.split_once('@') {

@@ -1,16 +1,16 @@
-//! Source lines in PTX, told as a reader of a kernel wants them.
+//! Rewrites the source lines in PTX for readers of a kernel.
 //!
-//! The compiler gives each instruction the line of the innermost inlined function, which for a load or store
-//! is one and the same line of the device library. Here it becomes the innermost line in the kernels'
-//! own sources; the compiler's comment behind each `.loc` has the whole chain of calls.
+//! The compiler gives each instruction the line of the innermost inlined function. For a load or store that is always the same
+//! line of the device library. This module replaces it by the innermost line in the kernels' own sources, which it finds in the
+//! compiler's comment after each `.loc` with the whole chain of calls.
 
 use std::collections::BTreeMap;
 
 /// The folder of the kernels' sources, from the root of the workspace.
 const KERNELS: &str = "gpu/src/";
 
-/// The text with its lines told so, without the sections and the mark of a debugger's information, which
-/// keeps the assembler from optimising.
+/// Returns the text with its lines rewritten. The sections and the mark of debug information are removed, because they keep the
+/// assembler from optimizing.
 pub fn told_in_kernels(ptx: &str) -> String {
     let mut files: BTreeMap<String, usize> = ptx.lines().filter_map(file).collect();
     let known = files.len();
@@ -51,7 +51,7 @@ pub fn told_in_kernels(ptx: &str) -> String {
     text
 }
 
-/// A line such as `.file 3 "./gpu/src/sum.rs"`: the path as comments have it, and the number.
+/// Returns the path, as comments have it, and the number of a line such as `.file 3 "./gpu/src/sum.rs"`.
 fn file(line: &str) -> Option<(String, usize)> {
     let (number, path) = line.trim().strip_prefix(".file")?.trim().split_once(' ')?;
     let path = path.trim().trim_matches('"');
@@ -61,8 +61,8 @@ fn file(line: &str) -> Option<(String, usize)> {
     ))
 }
 
-/// The innermost place in the kernels' sources, of a line such as
-/// `.loc 7 9 5 // core/src/ptr.rs:9:5 @[ gpu/src/sum.rs:12:3 @[ gpu/src/sum.rs:4:1 ] ]`.
+/// Returns the innermost place in the kernels' sources of a line such as `.loc 7 9 5 // core/src/ptr.rs:9:5 @[
+/// gpu/src/sum.rs:12:3 @[ gpu/src/sum.rs:4:1 ] ]`.
 fn place(line: &str) -> Option<(&str, &str, &str)> {
     let comment = line.trim_start().strip_prefix(".loc")?.split_once("// ")?.1;
     comment
@@ -71,7 +71,7 @@ fn place(line: &str) -> Option<(&str, &str, &str)> {
         .find_map(|place| {
             let (rest, column) = place.rsplit_once(':')?;
             let (path, line) = rest.rsplit_once(':')?;
-            // Line 0 is the compiler's own code.
+            // Line 0 is code that the compiler added.
             (path.starts_with(KERNELS) && line != "0").then_some((path, line, column))
         })
 }

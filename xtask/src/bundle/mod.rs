@@ -1,5 +1,5 @@
-//! `bundle`: the program, the tests, and the scripts that run them, in a folder for a GPU machine that has
-//! no Rust; `sanitize` and `profile`, which use the scripts here.
+//! `bundle`: collects the program, the tests, and scripts that run them in a folder for a GPU machine without Rust. The
+//! commands `sanitize` and `profile` use the scripts as well.
 
 mod build;
 #[path = "../../../tests/src/faults/compile.rs"]
@@ -24,23 +24,23 @@ const SIZE_LIMIT: u64 = 60 << 20;
 const TESTS: &str = "tests.tar.xz";
 /// The archive of [`KERNELS`], which the scripts unpack.
 const KERNELS_ARCHIVE: &str = "kernels.tar.xz";
-/// The kernels with source lines, the sources, and those of the tables of tuning: text, which packs to a tenth.
+/// The archived kernels: those with source lines, the sources, and those of the tuning tables. The text compresses to a tenth.
 const KERNELS: [&str; 3] = ["ptx", "source", "tune.ptx"];
 
-/// How far back the archive's packer looks for what it has seen. The test programs have the library and its
-/// PTX in common: where it sees several of them at a time, the archive is a fifth of what they are one by one.
+/// The window of the archive's compressor. The test programs share the library and its PTX: a window over several of them makes
+/// the archive a fifth of the size of separate ones.
 const WINDOW: u32 = 128 << 20;
 
-/// The scripts: name and text.
+/// The scripts: names and texts.
 const SCRIPTS: &[(&str, &str)] = &[
     ("run.sh", include_str!("run.sh")),
     ("sanitize.sh", include_str!("sanitize.sh")),
     ("profile.sh", include_str!("profile.sh")),
 ];
 
-/// What the bundle leaves out: the package, the test (none: all of the package), and why.
+/// The tests that the bundle leaves out: the package, the test (`None` for the whole package), and the reason.
 ///
-/// A test that runs a compiler or reads the source tree belongs here.
+/// Tests that run a compiler or read the source tree belong here.
 const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     (
         "xtask",
@@ -101,7 +101,7 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
     ("warpwright-tests", Some("tidy"), "it reads the source tree"),
 ];
 
-/// The architectures that the test `device_library` runs the device library's kernels for.
+/// The architectures for which the test `device_library` runs the device library's kernels.
 const DEVICE_TESTS: &[NvvmArch] = &[NvvmArch::Compute75, NvvmArch::Compute80];
 
 /// Where to put the bundle.
@@ -162,8 +162,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder with the program, the PTX and the scripts, and no tests: what the scripts for
-/// sanitizers and profilers need. Gives its path.
+/// Makes a folder with the program, the PTX and the scripts, without tests, for sanitizers and profilers. Returns its path.
 pub fn tools() -> Result<PathBuf> {
     let folder = project::target_dir().join("bundle-tools");
     clear(&folder)?;
@@ -172,8 +171,7 @@ pub fn tools() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The path of a program of the CUDA toolkit, looked for where the scripts look. `title` is what people call
-/// it.
+/// Returns the path of a program of the CUDA toolkit, found in the same places as the scripts do. `title` names it in errors.
 pub fn toolkit_program(name: &str, title: &str) -> Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -195,7 +193,7 @@ pub fn toolkit_program(name: &str, title: &str) -> Result<PathBuf> {
         })
 }
 
-/// Adds the scripts, the PTX with source lines, and the sources that these name.
+/// Adds the scripts, the PTX with source lines, and the sources that it refers to.
 fn add_tools(folder: &Path) -> Result<()> {
     for (name, text) in SCRIPTS {
         let path = folder.join(name);
@@ -233,7 +231,7 @@ fn add_tools(folder: &Path) -> Result<()> {
     )
 }
 
-/// Makes the folder, empty. One that holds anything but a bundle is refused.
+/// Makes the folder, or empties it if it holds a bundle. A folder with anything else is refused.
 fn clear(folder: &Path) -> Result<()> {
     if folder.exists() {
         let entries = list(folder)?;
@@ -252,7 +250,7 @@ fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The tests that go into the bundle.
+/// Returns the tests that go into the bundle.
 fn chosen(tests: &[Executable]) -> Result<Vec<&Executable>> {
     let is_left_out = |it: &Executable| {
         LEFT_OUT
@@ -294,7 +292,7 @@ fn read_me(tests: &[&Executable]) -> String {
     text
 }
 
-/// Packs what is in a folder under these names, and removes it there.
+/// Packs these names of a folder into an archive, and removes them from the folder.
 fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
     let mut files = Vec::new();
     for path in names.iter().map(|name| folder.join(name)) {
@@ -314,7 +312,7 @@ fn pack_away(folder: &Path, names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packs files, each with the name that it gets.
+/// Packs files, each under the given name.
 fn pack<'a>(programs: impl Iterator<Item = (String, &'a Path)>, to: &Path) -> Result<()> {
     let mut options = LzmaOptions::new_preset(1)?;
     options.dict_size(WINDOW);
@@ -336,7 +334,7 @@ fn copy_sources(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a file, or a folder with all that is in it.
+/// Removes a file, or a folder with its contents.
 fn remove(path: &Path) -> Result<()> {
     match path.is_dir() {
         true => fs::remove_dir_all(path)?,
@@ -345,7 +343,7 @@ fn remove(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is in a folder, in order.
+/// Returns the contents of a folder, in order.
 fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -355,7 +353,7 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The bytes of all files in a folder.
+/// Returns the bytes of all files in a folder.
 fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for path in project::files(folder, &[])? {

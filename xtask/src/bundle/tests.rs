@@ -12,7 +12,7 @@ fn test(package: &str, target: &str, unit: bool) -> Executable {
     }
 }
 
-/// All that [`LEFT_OUT`] names, and two more.
+/// Returns all tests that [`LEFT_OUT`] names, and two more.
 fn all() -> Vec<Executable> {
     let named = LEFT_OUT
         .iter()
@@ -72,7 +72,7 @@ mod scripts {
 
     use super::*;
 
-    /// A bundle of test programs that are shell scripts.
+    /// Makes a bundle whose test programs are shell scripts.
     fn bundle(tests: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in SCRIPTS {
@@ -99,7 +99,7 @@ mod scripts {
         folder
     }
 
-    /// What the scripts call, and no more: the machine may have a CUDA toolkit.
+    /// The programs that the scripts call, and no others: the machine may have a CUDA toolkit.
     const PROGRAMS: &str = "basename cat chmod dirname grep head ls mkdir mktemp rm sed sort tail tar tee touch \
                             tr xz";
 
@@ -150,7 +150,7 @@ mod scripts {
         let three = result(3, 0);
         let tests = [("a", &*three), ("b", "echo running 7 tests; kill -9 $$")];
         assert_eq!(run(&tests, &[]), (1, "3 passed, 1 failed".to_owned()));
-        // Nothing that passed is no success.
+        // A run without any passed test is not a success.
         assert_eq!(run(&[("a", "exit 0")], &[]).0, 1);
     }
 
@@ -179,7 +179,7 @@ mod scripts {
             ".visible .entry sum_best__f32(\n",
         )
         .unwrap();
-        // The first of the scripts that needs it unpacks it.
+        // The first script that needs the archive unpacks it.
         pack_away(
             folder.path(),
             &["ptx"],

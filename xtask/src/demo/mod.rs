@@ -1,7 +1,7 @@
-//! `demo`: the main job on real input in one command.
+//! `demo`: runs the library's main work on real input with one command.
 //!
-//! This half sets the tools up and builds the PTX; the other half, the program in `program/`, does the work
-//! and is a program of its own so that the project's other commands need not be linked with the library.
+//! This half installs the tools and builds the PTX. The other half, in `program/`, does the work. It is a separate program so
+//! that the project's other commands are not linked with the library.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    // Before anything is built.
+    // Check before anything is built.
     if let Some(input) = arguments.input.as_ref().filter(|input| !input.is_file()) {
         return Err(format!("demo: a picture required, {} is no file", input.display()).into());
     }
@@ -69,8 +69,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command::finish("demo", &mut command)
 }
 
-/// Installs the tools if needed, builds every module from its Rust sources, and says whether the result is
-/// what is committed. Gives the folder of the modules.
+/// Installs the tools if needed, builds every module from its Rust sources, and reports whether the result is the committed
+/// one. Returns the folder of the modules.
 fn build() -> Result<PathBuf> {
     let toolchain = Toolchain::install(&ToolchainOptions::from_env(), true)?;
     println!("tools    {}", toolchain.summary());
@@ -102,7 +102,7 @@ fn build() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// One line on how the modules compare with those committed, of which `other` differ.
+/// Returns one line that compares the modules with the committed ones, of which `other` differ.
 fn compared(other: &[String], tools: &Tools, committed: Option<Tools>) -> String {
     match (other, committed) {
         ([], _) => "the same as the committed PTX, byte for byte".to_owned(),

@@ -1,7 +1,7 @@
 //! `docs/COMPUTE-SANITIZER.md`, from the records of runs under compute-sanitizer.
 //!
-//! `benches/record/<card>/<date>-sanitizer.md` has two lines that begin with `# `, the commands and the card, and
-//! then what the bundle's `sanitize.sh` and `planted-defect compare` printed there.
+//! `benches/record/<card>/<date>-sanitizer.md` has two lines that begin with `# `, the commands and the card, followed by the
+//! output of the bundle's `sanitize.sh` and of `planted-defect compare`.
 
 use super::page;
 use crate::Result;
@@ -26,7 +26,7 @@ neither finds anything. Where it is silent on a defect, the defect lies where th
   never waited for, and a lane that waits for ever, are none of its subjects.
 ";
 
-/// The page as it should be.
+/// Returns the page in its correct state.
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {

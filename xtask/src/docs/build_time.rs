@@ -1,17 +1,17 @@
-//! What `cargo xtask build-time` printed, in `docs/PERFORMANCE.md`.
+//! The output of `cargo xtask build-time`, in `docs/PERFORMANCE.md`.
 
 use super::page;
 use crate::Result;
 
-/// How the names of the records end.
+/// The end of the records' names.
 pub const SUFFIX: &str = "-build-time.txt";
-/// What the block is between.
+/// The marks around the block.
 const MARKS: [&str; 2] = [
     "<!-- build-time: `cargo xtask docs` writes this -->\n",
     "<!-- end of build-time -->\n",
 ];
 
-/// The page with the records between its marks.
+/// Returns the page with the records between its marks.
 pub fn fill(page: &str, name: &str, records: &[(String, String)]) -> Result<String> {
     let mut blocks = Vec::new();
     for (path, text) in records {

@@ -24,7 +24,7 @@ they count. All of it runs without a GPU, and `cargo test --workspace` holds all
   the host crates' unsafe code under AddressSanitizer.
 ";
 
-/// The page as it should be.
+/// Returns the page in its correct state.
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {

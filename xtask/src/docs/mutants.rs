@@ -1,19 +1,19 @@
-//! What `cargo xtask mutants` printed, in `docs/SANITIZER.md`.
+//! The output of `cargo xtask mutants`, in `docs/SANITIZER.md`.
 
 use super::page;
 use crate::Result;
 
 /// The page.
 pub const PAGE: &str = "docs/SANITIZER.md";
-/// How the names of the records end.
+/// The end of the records' names.
 pub const SUFFIX: &str = "-mutants.md";
-/// What the tables are between.
+/// The marks around the tables.
 const MARKS: [&str; 2] = [
     "<!-- mutants: `cargo xtask docs` writes this -->\n",
     "<!-- end of mutants -->\n",
 ];
 
-/// The page with the newest record between its marks.
+/// Returns the page with the newest record between its marks.
 pub fn fill(page: &str, records: &[(String, String)]) -> Result<String> {
     let [(path, text)] = records else {
         let count = records.len();

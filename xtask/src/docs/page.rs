@@ -1,8 +1,8 @@
-//! What pages have in common: the heads of records, and blocks between marks.
+//! The common parts of pages: the heads of records, and blocks between marks.
 
 use crate::Result;
 
-/// The first lines of a record, which begin with `# `, and what is below them. `what` names them.
+/// Returns the first lines of a record, which begin with `# `, and the rest. `what` names the lines in errors.
 pub fn head<'a, const N: usize>(
     path: &str,
     text: &'a str,
@@ -20,7 +20,7 @@ pub fn head<'a, const N: usize>(
     Ok((notes, rest))
 }
 
-/// The page with a block between its marks, which are lines.
+/// Returns the page with a block between its marks, which are lines.
 pub fn fill(page: &str, name: &str, marks: [&str; 2], block: &str) -> Result<String> {
     let parts = page.split_once(marks[0]).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(marks[1])?;

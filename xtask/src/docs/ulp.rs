@@ -1,7 +1,7 @@
 //! `docs/ULP.md`, from the records of `warpwright ulp`.
 //!
-//! `benches/record/<device>/<date>-ulp.txt` is what `warpwright ulp --full` printed there, below two lines
-//! that begin with `#`: the command, and the device.
+//! `benches/record/<device>/<date>-ulp.txt` is the output of `warpwright ulp --full` on that device, below two lines that begin
+//! with `#`: the command, and the device.
 
 use super::page;
 use crate::Result;
@@ -17,7 +17,7 @@ const INTRODUCTION: &str = "# The errors of the device functions of `f32`\n\nWri
     the `accurate` functions with\nthe CPU's. The CPU bodies of the `approx` functions are roundings of \
     `f64` functions, so their errors on the CPU say\nnothing of the hardware's.\n";
 
-/// The page as it should be.
+/// Returns the page in its correct state.
 pub fn page(records: &[(String, String)]) -> Result<String> {
     let mut page = String::from(INTRODUCTION);
     for (path, text) in records {
@@ -26,7 +26,7 @@ pub fn page(records: &[(String, String)]) -> Result<String> {
     Ok(page)
 }
 
-/// The tables of one record, without what was stated on the day of the run: that may have changed since.
+/// Returns the tables of one record, without the bounds documented on the day of the run, which may have changed.
 fn section(path: &str, text: &str) -> Result<String> {
     let ([command, device], text) = page::head(path, text, "the command, and the device")?;
     let mut section = format!(

@@ -1,7 +1,7 @@
-//! What the examples of Rust-CUDA use of its crate `blastoff`, on a cuBLAS that is opened when the program asks for it: the
-//! crate there needs a toolkit when it is built.
+//! The parts of Rust-CUDA's crate `blastoff` that its examples use, for a cuBLAS that is opened at run time. The original crate
+//! needs a toolkit when it is built.
 //!
-//! `cargo xtask rust-cuda` writes this beside the copy of the examples.
+//! `cargo xtask rust-cuda` writes this crate beside the copy of the examples.
 
 use std::error::Error;
 use std::ffi::{c_int, c_void};
@@ -11,7 +11,7 @@ use cust::memory::{GpuBox, GpuBuffer};
 use cust::stream::Stream;
 use libloading::{Library, Symbol};
 
-/// What cuBLAS is called, the newest first.
+/// The file names of cuBLAS, the newest first.
 const NAMES: &[&str] = &[
     "libcublas.so.13",
     "libcublas.so.12",
@@ -42,16 +42,16 @@ type Gemm<T> = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
-/// Why there is no product.
+/// The reason why a product failed.
 #[derive(Debug)]
 pub enum BlasError {
-    /// No library by one of the names; the reason for the last.
+    /// No library with one of the names was found; the reason for the last one.
     NotFound(String),
-    /// A library without this function.
+    /// The library lacks this function.
     NoFunction(String),
-    /// What the function of this name gave, which is not 0.
+    /// The status that this function returned, which is not 0.
     Status(&'static str, c_int),
-    /// A size that is larger than cuBLAS counts, or than the matrix.
+    /// A size that is too large for cuBLAS, or for the matrix.
     Size(usize),
 }
 
@@ -76,20 +76,20 @@ impl fmt::Display for BlasError {
 
 impl Error for BlasError {}
 
-/// What is done with a matrix before it is multiplied.
+/// The operation on a matrix before the product.
 #[derive(Debug, Clone, Copy)]
 pub enum MatrixOp {
-    /// Nothing.
+    /// No operation.
     None,
-    /// It is transposed.
+    /// The transpose.
     Transpose,
-    /// It is transposed, and each element conjugated.
+    /// The conjugate transpose.
     ConjugateTranspose,
 }
 
-/// The types of elements.
+/// An element type.
 pub trait Element: cust::memory::DeviceCopy {
-    /// The function for the product.
+    /// The name of the function for the product.
     const FUNCTION: &'static str;
 }
 
@@ -101,18 +101,18 @@ impl Element for f64 {
     const FUNCTION: &'static str = "cublasDgemm_v2";
 }
 
-/// cuBLAS's state for a CUDA context.
+/// The state of cuBLAS for a CUDA context.
 pub struct CublasContext {
     library: Library,
     handle: Handle,
 }
 
 impl CublasContext {
-    /// Opens the library and makes a state for the current context; scalars are on the device.
+    /// Opens the library and makes a state for the current context. Scalars are on the device.
     pub fn new() -> Result<Self, BlasError> {
         let mut reason = String::new();
         let opened = NAMES.iter().find_map(|name| {
-            // SAFETY: the library is NVIDIA's, whose start-up code is meant to be run.
+            // SAFETY: the library is NVIDIA's, whose start-up code is meant to run.
             unsafe { Library::new(*name) }
                 .map_err(|error| reason = error.to_string())
                 .ok()
@@ -123,7 +123,7 @@ impl CublasContext {
             handle: std::ptr::null_mut(),
         };
         let mut handle: Handle = std::ptr::null_mut();
-        // SAFETY: the functions have these parameters, and `handle` is there to be written.
+        // SAFETY: the functions have these parameters, and `handle` may be written.
         unsafe {
             type Create = unsafe extern "C" fn(*mut Handle) -> c_int;
             let status = context.function::<Create>("cublasCreate_v2")?(&raw mut handle);
@@ -138,15 +138,15 @@ impl CublasContext {
     }
 
     /// # Safety
-    /// The function has this type.
+    /// The function has type `T`.
     unsafe fn function<T>(&self, name: &str) -> Result<Symbol<'_, T>, BlasError> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller keeps the contract.
         unsafe { self.library.get(name.as_bytes()) }
             .map_err(|error| BlasError::NoFunction(error.to_string()))
     }
 
-    /// Queues `c = alpha * op(a) * op(b) + beta * c` of matrices that lie by columns; `op(a)` has `m` rows, `op(b)` has `n`
-    /// columns, and `k` is between them.
+    /// Queues `c = alpha * op(a) * op(b) + beta * c` of column-major matrices. `op(a)` has `m` rows and `k` columns, and
+    /// `op(b)` has `k` rows and `n` columns.
     #[allow(clippy::too_many_arguments)]
     pub fn gemm<T: Element>(
         &mut self,
@@ -177,7 +177,7 @@ impl CublasContext {
                 return Err(BlasError::Size(len));
             }
         }
-        // SAFETY: the functions have these parameters, the context's handle is valid, and the matrices are as large as told.
+        // SAFETY: the functions have these parameters, the context's handle is valid, and the matrices have the given sizes.
         unsafe {
             type SetStream = unsafe extern "C" fn(Handle, cust::sys::CUstream) -> c_int;
             let set = self.function::<SetStream>("cublasSetStream_v2")?;
@@ -206,7 +206,7 @@ impl CublasContext {
 impl Drop for CublasContext {
     fn drop(&mut self) {
         type Destroy = unsafe extern "C" fn(Handle) -> c_int;
-        // SAFETY: the function has this parameter, and the handle is not used afterwards. There is nobody to tell of a status.
+        // SAFETY: the function has this parameter, and the handle is not used afterwards. A status cannot be reported here.
         unsafe {
             if let Ok(destroy) = self.function::<Destroy>("cublasDestroy_v2") {
                 destroy(self.handle);

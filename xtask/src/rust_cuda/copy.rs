@@ -1,12 +1,12 @@
-//! The copy of the checkout: its crates with this workspace's in the dependency lines, and everything else as it is.
+//! Copies the checkout. The copied crates depend on this workspace's crates, and are otherwise unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Result, project};
 
-/// The crates of Rust-CUDA that this workspace has: its name there, the package here, its folder, and the features that a
-/// user gives it.
+/// The crates of Rust-CUDA that this workspace provides: the name there, the package here, its folder, and the features that a
+/// user enables.
 const OURS: &[(&str, &str, &str, &[&str])] = &[
     (
         "cuda_std",
@@ -24,13 +24,14 @@ const OURS: &[(&str, &str, &str, &[&str])] = &[
     ("cust_core", "warpwright-cust-core", "cust/core", &[]),
 ];
 
-/// Crates that no source of an example names.
+/// Crates that no example's source names.
 const LEFT_OUT: &[&str] = &["cust_raw"];
 
-/// The crate of cuBLAS: its bindings need a toolkit when they are built. In its place stands one that opens the library.
+/// The crate of cuBLAS, whose bindings need a toolkit at build time. It is replaced by a crate that opens the library at run
+/// time.
 const BLASTOFF: &str = "blastoff";
 
-/// The files below `folder` that `fits`, in order. What cargo writes and version control keeps is left out.
+/// Returns the files below `folder` that `fits` accepts, in order. The folders of cargo and of version control are left out.
 pub fn found(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).map_err(|e| format!("reading {}: {e}", folder.display()))?;
@@ -48,11 +49,11 @@ pub fn found(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>
     Ok(files)
 }
 
-/// Copies the crate of a manifest, with this workspace's crates in its dependency lines, and gives its path in the checkout.
+/// Copies the crate of a manifest, with this workspace's crates in its dependency lines, and returns its path in the checkout.
 pub fn copy_crate(checkout: &Path, manifest: &Path, copy: &Path) -> Result<String> {
     let from = manifest.parent().unwrap_or(checkout);
     let title = from.strip_prefix(checkout)?.to_string_lossy().into_owned();
-    // A crate in a folder below has a copy of its own.
+    // A crate in a subfolder has its own copy.
     let own = |path: &Path| {
         let below = path
             .ancestors()
@@ -72,7 +73,7 @@ pub fn copy_crate(checkout: &Path, manifest: &Path, copy: &Path) -> Result<Strin
     Ok(title)
 }
 
-/// Puts this workspace's crates into the dependency lines of a manifest, those for one target only too.
+/// Puts this workspace's crates into the dependency lines of a manifest, including those for one target only.
 fn replace(table: &mut toml::Table, copy: &Path) {
     for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
         let Some(lines) = table.get_mut(kind).and_then(|value| value.as_table_mut()) else {
@@ -98,7 +99,7 @@ fn replace(table: &mut toml::Table, copy: &Path) {
     }
 }
 
-/// The line for a crate of Rust-CUDA, with the features that `old` asks for; none for any other crate.
+/// Returns the line for a crate of Rust-CUDA, with the features of `old`, or `None` for any other crate.
 pub fn dependency(name: &str, old: &toml::Value, copy: &Path) -> Option<toml::Table> {
     let mut line = toml::Table::new();
     if name == BLASTOFF {
@@ -123,7 +124,7 @@ fn stand_in(copy: &Path) -> PathBuf {
     copy.join("stand-in").join(BLASTOFF)
 }
 
-/// Writes the crate that stands for the one of cuBLAS.
+/// Writes the crate that replaces cuBLAS's.
 pub fn write_stand_in(copy: &Path) -> Result<()> {
     let line = dependency("cust", &toml::Value::Boolean(true), copy).unwrap_or_default();
     let manifest = format!(

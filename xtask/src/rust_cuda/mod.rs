@@ -1,5 +1,5 @@
-//! `rust-cuda`: builds what Rust-CUDA has of kernels and of programs that launch them against this workspace, with no line of
-//! source changed.
+//! `rust-cuda`: builds Rust-CUDA's kernels and the programs that launch them against this workspace, without changing a line of
+//! source.
 
 mod copy;
 mod names;
@@ -36,9 +36,9 @@ pub struct Arguments {
 
 /// One crate to build.
 struct Case {
-    /// Its path in the checkout.
+    /// The crate's path in the checkout.
     title: String,
-    /// The folder of its manifest in the copy, from the copy's root.
+    /// The folder of its manifest, relative to the root of the copy.
     folder: String,
     kind: Kind,
 }
@@ -46,18 +46,18 @@ struct Case {
 enum Kind {
     /// A program, whose own build script builds its kernels.
     Program,
-    /// Kernels.
+    /// A crate of kernels.
     Kernels {
         arch: NvvmArch,
-        /// Static tables go to constant memory.
+        /// Whether static tables go to constant memory.
         constants: bool,
-        /// Upstream's compiler refuses it, and says this.
+        /// The message with which upstream's compiler refuses the crate, if it does.
         refused: Option<String>,
     },
 }
 
 impl Kind {
-    /// A crate of kernels that is to be built as it is.
+    /// Makes the kind of a crate of kernels that is built as it is.
     fn kernels() -> Self {
         Self::Kernels {
             arch: NvvmArch::default(),
@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-/// Builds them, one after the other.
+/// Builds the crates, one after the other.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let checkout = &arguments.checkout;
     let compiler_tests = checkout.join("tests/compiletests/ui");
@@ -162,13 +162,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The line of an error that says what is wrong.
+/// Returns the line of an error that names the problem.
 fn telling(error: &str) -> &str {
     let mut lines = error.lines().filter(|line| line.contains("error"));
     lines.next().or(error.lines().next()).unwrap_or(error)
 }
 
-/// Builds and assembles a crate, or sees that it is refused where it has to be.
+/// Builds and assembles a crate, or checks that it is refused if it must be.
 fn judge(builder: CudaBuilder, refused: Option<&str>, ptxas: &Ptxas) -> Result<String, String> {
     let arch = builder.arch;
     let modules = match (builder.build_modules(), refused) {
@@ -176,7 +176,7 @@ fn judge(builder: CudaBuilder, refused: Option<&str>, ptxas: &Ptxas) -> Result<S
         (Ok(_), Some(reason)) => return Err(format!("built, though upstream says `{reason}`")),
         (Err(error), Some(reason)) => {
             let error = error.to_string();
-            // Its code, or where it has none, what it is about.
+            // The error's code, or else its subject.
             let about = match reason
                 .split_once('[')
                 .and_then(|(_, rest)| rest.split_once(']'))
@@ -207,8 +207,8 @@ fn judge(builder: CudaBuilder, refused: Option<&str>, ptxas: &Ptxas) -> Result<S
     Ok(what)
 }
 
-/// The architecture that `ptxas` is told: its own where it knows it. It forgets old ones, and the PTX of an old one is also
-/// for every later one, unless it has a letter.
+/// Returns the architecture to pass to `ptxas`: the crate's own if `ptxas` knows it. New versions drop old architectures, and
+/// the PTX of an old one is valid for every later one, unless it has a letter.
 fn assembled_for(arch: NvvmArch) -> Option<NvvmArch> {
     match arch.sm().ends_with(|c: char| c.is_ascii_alphabetic()) {
         false => Some(arch.max(NvvmArch::Compute75)),
@@ -217,7 +217,7 @@ fn assembled_for(arch: NvvmArch) -> Option<NvvmArch> {
     }
 }
 
-/// Makes a crate of one file of the compiler's tests, which stays where it is.
+/// Makes a crate of one file of the compiler's tests, which stays in its place.
 fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     let title = source
         .strip_prefix(tests)?
@@ -227,7 +227,7 @@ fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     let text = fs::read_to_string(source)?;
     let name = title.replace(['/', '.'], "_");
     let directive = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
-    // A file may say what its crate is called.
+    // A file may set its crate's name.
     let library = directive("#![crate_name = \"").and_then(|rest| rest.split('"').next());
     let library = library.unwrap_or(&name).replace('-', "_");
     let cuda_std =
@@ -240,7 +240,7 @@ fn compiler_test(tests: &Path, source: &Path, copy: &Path) -> Result<Case> {
     );
     let folder = format!("ui/{name}");
     project::write(&copy.join(&folder).join("Cargo.toml"), manifest.as_bytes())?;
-    // Their compiler refuses a letter behind an architecture, which is no fault of the file.
+    // Upstream's compiler refuses a letter after an architecture, which is not an error of the file.
     let says = fs::read_to_string(source.with_extension("stderr")).unwrap_or_default();
     let refused = says
         .lines()

@@ -1,4 +1,4 @@
-//! Rust-CUDA's public names, kept as data with their source, and this workspace's beside them.
+//! Rust-CUDA's public names, kept as data with their source, and compared with this workspace's.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,14 +6,14 @@ use std::process::Command;
 use super::names;
 use crate::{Result, project};
 
-/// Where the names are kept.
+/// The file of the names.
 const DATA: &str = "xtask/data/rust-cuda-names.txt";
 
-/// The page whose tables say what is not here, and what is another type.
+/// The page whose tables list the missing names, and those with another type.
 #[cfg(test)]
 const PAGE: &str = "docs/FROM-RUST-CUDA.md";
 
-/// The crates that both have: name, and the root of the one here.
+/// The crates that both have: the name, and the root of the one here.
 const CRATES: &[(&str, &str)] = &[
     ("cuda_builder", "cuda_builder/src/lib.rs"),
     ("cuda_std", "cuda_std/src/lib.rs"),
@@ -59,7 +59,7 @@ mod tests {
     use super::super::names::{FROM_ELSEWHERE, Names};
     use super::*;
 
-    /// The names in the data by crate, with their signatures.
+    /// Returns the names in the data by crate, with their signatures.
     fn there() -> BTreeMap<String, Names> {
         let text = fs::read_to_string(project::root().join(DATA)).unwrap();
         let mut crates: BTreeMap<String, Names> = BTreeMap::new();
@@ -73,7 +73,8 @@ mod tests {
         crates
     }
 
-    /// The names in backticks in the first column of the page's tables, `a::{b, c}` as two: all that differ.
+    /// Returns the names in backticks in the first column of the page's tables, with `a::{b, c}` as two. They are all names
+    /// that differ.
     fn listed() -> BTreeSet<String> {
         let text = fs::read_to_string(project::root().join(PAGE)).unwrap();
         let mut names = BTreeSet::new();
@@ -95,7 +96,7 @@ mod tests {
         names
     }
 
-    /// What of Rust-CUDA's names is not here, or is something else, each with why; and how many are the same.
+    /// Returns the names of Rust-CUDA that are missing here or differ, each with the reason, and the number of equal ones.
     fn differences() -> (BTreeMap<String, String>, usize) {
         let (mut same, mut different) = (0, BTreeMap::new());
         for (of, theirs) in there() {
@@ -109,7 +110,7 @@ mod tests {
                     Some(own) if elsewhere(own) || elsewhere(signatures) => None,
                     Some(own) if !own.is_disjoint(signatures) => None,
                     Some(own) => Some(format!("{signatures:?} there, {own:?} here")),
-                    // A prelude makes nothing itself.
+                    // A prelude defines nothing itself.
                     None if above != "prelude"
                         && !missing.contains(above)
                         && ours.in_macros.contains(last) =>
@@ -134,9 +135,9 @@ mod tests {
     fn every_name_of_rust_cuda_is_here_or_listed_with_a_reason() {
         let listed = listed();
         let (different, same) = differences();
-        // So that an empty list cannot pass.
+        // An empty list must not pass.
         assert!(same >= 800, "{same}");
-        // `a::*_b` covers all names of `a` that end so.
+        // `a::*_b` covers all names of `a` with that ending.
         let covers = |name: &str, path: &str| match name.split_once('*') {
             Some((start, end)) => path.starts_with(start) && path.ends_with(end),
             None => {

@@ -1,4 +1,4 @@
-//! The programs of the examples, on this workspace's `cust`.
+//! Builds the programs of the examples with this workspace's `cust`.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::command;
 
-/// What the text of a kernel that a program has in it starts with.
+/// The start of the text of a kernel that is embedded in a program.
 const ENTRY: &[u8] = b".visible .entry ";
 
 /// Builds the program of the crate in `folder`, whose build script builds its kernels, and copies it to `programs`.
@@ -25,7 +25,7 @@ pub fn build(folder: &Path, root: &Path, programs: Option<&Path>) -> Result<Stri
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", &target)
         .env_remove("RUSTFLAGS")
-        // Its build script finds the tools as `setup` does.
+        // The build script finds the tools as `setup` does.
         .env("WARPWRIGHT_INSTALL_TOOLS", "1");
     let output = system::process::run(&mut command, None, false)
         .map_err(|error| format!("error: cargo {error}"))?;

@@ -1,4 +1,4 @@
-//! The catalogue, the files that belong to its rows, and the committed PTX.
+//! Checks of the catalogue, the files of its rows, and the committed PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ const MANIFEST: &str = "host/ptx/manifest.json";
 /// The head of the table on a family's page.
 const TABLE_HEAD: &str = "//! | variant | idea |";
 
-/// Every variant has an entry for every kernel it names, in the PTX of every architecture. An architecture
-/// such as `sm_90a`, which no other card runs, has what needs it and no more.
+/// Every variant has an entry for every kernel it names, in the PTX of every architecture. An architecture such as `sm_90a`,
+/// which runs only on its own cards, has only the kernels that need it.
 pub fn every_variant_has_ptx(tree: &Tree) -> Found {
     let mut found = Found::new();
     let archs: BTreeSet<&str> = ptx_files(tree)
@@ -77,7 +77,7 @@ pub fn all_ptx_is_in_the_catalogue(tree: &Tree) -> Found {
     found
 }
 
-/// The committed PTX is what its manifest says, to the byte but for line endings.
+/// The committed PTX matches its manifest byte for byte, except for line endings.
 pub fn ptx_is_what_the_manifest_says(tree: &Tree) -> Found {
     let at_manifest = |what: String| (MANIFEST.to_owned(), 1, what);
     let Some(text) = tree.text(MANIFEST) else {
@@ -120,11 +120,11 @@ pub fn ptx_is_what_the_manifest_says(tree: &Tree) -> Found {
     found
 }
 
-/// Every family has a page, an operation and tests under its stem, and a file per variant that has
-/// kernels; every page belongs to a family of the catalogue.
+/// Every family has a page, an operation and tests under its name, and a file for each variant that has kernels. Every page
+/// belongs to a family of the catalogue.
 pub fn every_family_has_its_files(tree: &Tree) -> Found {
     let mut found = Found::new();
-    // A folder may take the place of a file that has grown.
+    // A folder may replace a file that has grown.
     let there = |stem: &str, main: &str| {
         [format!("{stem}.rs"), format!("{stem}/{main}.rs")]
             .iter()
@@ -169,7 +169,7 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
             .strip_prefix("gpu/src/")
             .and_then(|rest| rest.strip_suffix("/mod.rs"));
         let Some(name) = folder else { continue };
-        let Some(line) = lines(tokens, "declare_family! {").pop() else {
+        let Some(line) = lines(tokens, "declare_family!").pop() else {
             continue;
         };
         if !tree.families.iter().any(|family| family.name == name) {
@@ -223,7 +223,7 @@ fn page(family: &Family) -> String {
     format!("gpu/src/{}/mod.rs", family.name)
 }
 
-/// The committed PTX: architecture, family, text.
+/// Returns the committed PTX: architecture, family, text.
 fn ptx_files(tree: &Tree) -> impl Iterator<Item = (&str, &str, &str)> {
     tree.ending(".ptx").filter_map(|(path, text)| {
         let (arch, file) = path.strip_prefix("host/ptx/")?.split_once('/')?;
@@ -231,7 +231,7 @@ fn ptx_files(tree: &Tree) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// The names of the kernels in PTX text, with the lines where they start.
+/// Returns the names of the kernels in PTX text, with the lines where they start.
 fn entries(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let name = line.strip_prefix(".visible .entry ")?.split('(').next()?;
@@ -239,7 +239,7 @@ fn entries(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// An entry's name without the suffix of its instance.
+/// Returns an entry's name without the suffix of its instance.
 fn stem(entry: &str) -> &str {
     entry.split_once("__").map_or(entry, |(stem, _)| stem)
 }

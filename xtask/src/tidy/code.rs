@@ -1,20 +1,20 @@
-//! Rust text as its tokens, with their lines: what is code in it, and no comment.
+//! Splits Rust text into tokens with their lines, to separate code from comments.
 
 use std::ops::Range;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// A token. Each bracket is one, and each character of an operator.
+/// A token. Each bracket is one, and so is each character of an operator.
 pub struct Token {
     pub text: String,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
-/// The tokens of a text. A comment is none; one of documentation is an attribute.
+/// Returns the tokens of a text. Comments give none; documentation comments are attributes.
 ///
 /// # Errors
-/// Where the text is not Rust.
+/// Returns the line and the reason if the text is not Rust.
 pub fn tokens(text: &str) -> Result<Vec<Token>, (usize, String)> {
     let stream: TokenStream = text
         .parse()
@@ -46,7 +46,7 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
     }
 }
 
-/// Where a pattern, which is Rust too, is in tokens.
+/// Returns where a pattern, which must be Rust too, occurs in tokens.
 pub fn find<'a>(all: &'a [Token], pattern: &str) -> impl Iterator<Item = Range<usize>> + use<'a> {
     let pattern = tokens(pattern).unwrap_or_default();
     let length = pattern.len();
@@ -58,7 +58,7 @@ pub fn find<'a>(all: &'a [Token], pattern: &str) -> impl Iterator<Item = Range<u
         })
 }
 
-/// The lines on which a pattern begins.
+/// Returns the lines on which a pattern begins.
 pub fn lines(tokens: &[Token], pattern: &str) -> Vec<usize> {
     let mut lines: Vec<usize> = find(tokens, pattern)
         .map(|place| tokens[place.start].line)
@@ -67,7 +67,7 @@ pub fn lines(tokens: &[Token], pattern: &str) -> Vec<usize> {
     lines
 }
 
-/// The value of a string literal.
+/// Returns the value of a string literal.
 pub fn string(token: Option<&Token>) -> Option<String> {
     let literal: syn::LitStr = syn::parse_str(&token?.text).ok()?;
     Some(literal.value())
@@ -96,7 +96,7 @@ mod tests {
                 .collect();
             assert_eq!(words.join(" "), expected, "{text}");
         }
-        // What is never closed is not Rust.
+        // A bracket or literal that is never closed is not Rust.
         for text in ["/* a", "\"a\\", "r#\"a\"", "'\\", "f(", "a\n)"] {
             assert!(tokens(text).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Environment variables: `SECURITY.md` lists each that the project reads.
+//! Checks of environment variables: `SECURITY.md` lists each that the project reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use super::code::{Token, find, lines, string};
 use super::text::{is_test, quoted, table};
 use super::tree::Tree;
 
-/// Where the table is, and the head of it.
+/// The page with the table, and the table's head.
 const PAGE: &str = "SECURITY.md";
 pub(super) const TABLE_HEAD: &str =
     "| variable | who reads it | what it does | what it trusts | with raised privileges |";
 
-/// The prefix of the project's own. Put together here, so that this file passes its own check.
+/// The prefix of the project's own variables, built from parts so that this file passes its own check.
 const PREFIX: &str = concat!("WARP", "WRIGHT_");
 
 /// Functions and macros that read the variable that their argument names. The last is the library's own.
 const READERS: &[&str] = &["env::var", "env::var_os", "env!", "option_env!", "variable"];
 
-/// What reads a variable without naming it.
+/// Text that reads a variable without naming it.
 const IMPLIED: &[(&str, &str)] = &[
     ("home_dir", "HOME"),
     ("temp_dir", "TMPDIR"),
@@ -26,13 +26,13 @@ const IMPLIED: &[(&str, &str)] = &[
     ("Command::new", "PATH"),
 ];
 
-/// Where all variables are read at once, and why.
+/// Places where all variables are read at once, and the reasons.
 const ALL_READ: &[(&str, &str)] = &[(
     "cuda_builder/src/process.rs",
     "their names, to take those that a parent cargo has set from a child",
 )];
 
-/// Where a variable may be read that is named elsewhere, beside functions called `variable`, and why.
+/// Places where a variable may be read that is named elsewhere, other than functions called `variable`, and the reasons.
 const NAMED_ELSEWHERE: &[(&str, &str)] = &[
     (
         "cuda_std/src/cpu/checks.rs",
@@ -41,7 +41,7 @@ const NAMED_ELSEWHERE: &[(&str, &str)] = &[
     ("system/src/environment.rs", "it is `variable` itself"),
 ];
 
-/// What programs of others link: they must not read variables but by `system`, which knows of raised privileges.
+/// The crates that users' programs link: they must read variables only through `system`, which handles raised privileges.
 const LIBRARIES: &[&str] = &[
     "cuda_std/src/",
     "cust/src/",
@@ -50,13 +50,13 @@ const LIBRARIES: &[&str] = &[
     "cli/src/",
 ];
 
-/// Every variable that a source or a script names or reads has a row in the table of `SECURITY.md`, and every row of the
-/// project's own is of one that is named.
+/// Every variable that a source or a script names or reads has a row in the table of `SECURITY.md`, and every row with the
+/// project's prefix names a variable in use.
 pub fn every_variable_is_listed(tree: &Tree) -> Found {
     let listed = listed(tree.text(PAGE).unwrap_or_default());
     let mut found = Found::new();
     let mut named = BTreeSet::new();
-    // Of each file and variable, the first line is enough.
+    // For each file and variable, the first line is enough.
     let mut missing: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for (path, text) in tree.ending("").filter(|(path, _)| is_code(path)) {
         let mut names = own_names(text);
@@ -92,7 +92,7 @@ pub fn every_variable_is_listed(tree: &Tree) -> Found {
     found
 }
 
-/// What others link reads variables in one way, which ignores them with raised privileges.
+/// The linked crates read variables in one way, which ignores them with raised privileges.
 pub fn libraries_ask_system(tree: &Tree) -> Found {
     let mut found = Found::new();
     let of_libraries = |path: &str| LIBRARIES.iter().any(|start| path.starts_with(start));
@@ -115,7 +115,7 @@ pub fn libraries_ask_system(tree: &Tree) -> Found {
     found
 }
 
-/// The first column of the table: names with their lines.
+/// Returns the first column of the table: names with their lines.
 fn listed(page: &str) -> Vec<(String, usize)> {
     table(page, TABLE_HEAD)
         .flat_map(|(line, cells)| {
@@ -125,7 +125,8 @@ fn listed(page: &str) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// Whether a row is about the variable. `CARGO_*` is about all that begin so; the project's own have a row each.
+/// Returns whether a row covers the variable. `CARGO_*` covers all names with that prefix; the project's own variables need a
+/// row each.
 fn fits(row: &str, name: &str) -> bool {
     match row.strip_suffix('*') {
         Some(start) => name.starts_with(start) && !name.starts_with(PREFIX),
@@ -141,12 +142,12 @@ fn is_name(c: char) -> bool {
     c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'
 }
 
-/// The number of the line that a byte is on.
+/// Returns the number of the line of a byte.
 fn line_at(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// The names with the project's prefix, wherever they are.
+/// Returns all names with the project's prefix.
 fn own_names(text: &str) -> Vec<(usize, String)> {
     text.match_indices(PREFIX)
         .filter_map(|(at, _)| {
@@ -157,7 +158,7 @@ fn own_names(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The names that a script uses and does not set itself.
+/// Returns the names that a script uses and does not set itself.
 fn script_names(text: &str) -> Vec<(usize, String)> {
     let sets = |name: &str| {
         text.lines().any(|line| {
@@ -179,7 +180,7 @@ fn script_names(text: &str) -> Vec<(usize, String)> {
 /// The lines and names of the variables that a source reads.
 type Read = Vec<(usize, String)>;
 
-/// What a source reads, and where it cannot be told what.
+/// Returns the variables that a source reads, and the places where the name cannot be determined.
 fn read_names(tree: &Tree, path: &str) -> (Read, Vec<(usize, String)>) {
     let excepted = |list: &[(&str, &str)]| list.iter().any(|(file, _)| *file == path);
     let tokens = tree.code(path);
@@ -202,7 +203,7 @@ fn read_names(tree: &Tree, path: &str) -> (Read, Vec<(usize, String)>) {
             let line = tokens[place.start].line;
             match argument(tree, path, &tokens[place.end..]) {
                 Argument::Name(name) => read.push((line, name)),
-                // `variable` is an ordinary word, and a wrapper's calls are looked at by its name.
+                // `variable` is an ordinary word, and calls of a wrapper are checked by its name.
                 Argument::Other(given)
                     if *reader == "variable"
                         || (given == "name" && find(tokens, "variable").next().is_some()) => {}
@@ -219,15 +220,15 @@ fn read_names(tree: &Tree, path: &str) -> (Read, Vec<(usize, String)>) {
     (read, unclear)
 }
 
-/// What a reader is given.
+/// The argument of a reader.
 enum Argument {
     /// The name of a variable.
     Name(String),
-    /// Something of which the name cannot be told.
+    /// An argument whose variable cannot be determined.
     Other(String),
 }
 
-/// What stands in brackets behind a reader.
+/// Returns the argument in the brackets after a reader.
 fn argument(tree: &Tree, path: &str, behind: &[Token]) -> Argument {
     let inner = match behind {
         [bracket, and, inner @ ..] if bracket.text == "(" && and.text == "&" => inner,
@@ -242,7 +243,7 @@ fn argument(tree: &Tree, path: &str, behind: &[Token]) -> Argument {
     let words = inner.iter().map(|token| token.text.as_str());
     let given: String = words.take_while(|text| is_path(text)).collect();
     let constant = given.rsplit("::").next().unwrap_or_default();
-    // One of this file before those of others.
+    // A constant of this file takes precedence over those of others.
     let here = std::iter::once(tree.code(path));
     let value = here
         .chain(tree.sources().map(|(_, tokens)| tokens))
@@ -250,7 +251,7 @@ fn argument(tree: &Tree, path: &str, behind: &[Token]) -> Argument {
     value.map_or_else(|| Argument::Other(given.to_owned()), Argument::Name)
 }
 
-/// The value of a constant that is a string.
+/// Returns the value of a constant that is a string.
 fn value_of(tokens: &[Token], constant: &str) -> Option<String> {
     if constant.is_empty() || !constant.chars().all(is_name) {
         return None;

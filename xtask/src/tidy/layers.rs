@@ -1,4 +1,4 @@
-//! Who may know whom.
+//! Checks of the dependencies between crates.
 
 use toml::{Table, Value};
 
@@ -7,15 +7,15 @@ use super::code::lines;
 use super::text::{quoted, table};
 use super::tree::Tree;
 
-/// Where the table of layers is, and the head of it.
+/// The page with the table of layers, and the table's head.
 const PAGE: &str = "ARCHITECTURE.md";
 pub(super) const TABLE_HEAD: &str = "| folder | what it is | may depend on |";
 
 /// The packages of the published `cust`.
 const CUST: &[&str] = &["cust", "cust_core", "cust_derive", "cust_raw"];
 
-/// Where the project's own crate of that name is, where the library uses it, where it is compared with the published one, and
-/// the text of a crate for the examples of Rust-CUDA.
+/// The places that may name `cust`: the project's own crate, the library's use of it, the comparison with the published one,
+/// and the text of a crate for the examples of Rust-CUDA.
 const USERS_OF_CUST: &[&str] = &[
     "cust/",
     "host/src/cuda",
@@ -24,10 +24,10 @@ const USERS_OF_CUST: &[&str] = &[
     PUBLISHED_CUST,
 ];
 
-/// The crate that has the published one, outside of the workspace.
+/// The crate that depends on the published one, outside of the workspace.
 const PUBLISHED_CUST: &str = "tests/published-cust/";
 
-/// Where assembly may be written: it is the place for instructions.
+/// The folder in which assembly may be written, because it defines the instructions.
 const ASM_ALLOWED: &str = "cuda_std/";
 
 /// A dependency of a package.
@@ -35,21 +35,21 @@ struct Dependency {
     /// The key in the manifest.
     key: String,
     package: String,
-    /// The folder of the project that it is in, if it is in one.
+    /// The folder of the project that the dependency is in, if any.
     folder: Option<String>,
 }
 
 /// A row of the table of layers.
 struct Layer {
     line: usize,
-    /// Its folders, without the `/` at the end.
+    /// The layer's folders, without the final `/`.
     folders: Vec<String>,
-    /// What it may depend on: folders of other rows. None: anything.
+    /// The folders of other rows that it may depend on; `None` for any.
     below: Option<Vec<String>>,
 }
 
-/// Every crate depends only on what its row of the table in `ARCHITECTURE.md` names, and something there on each that is
-/// named.
+/// Every crate depends only on what its row of the table in `ARCHITECTURE.md` names, and every named dependency is used by one
+/// of its crates.
 pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
     let layers = layers(tree.text(PAGE).unwrap_or_default());
     let mut found = Found::new();
@@ -57,7 +57,7 @@ pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
     for (path, _) in tree.ending("Cargo.toml") {
         let manifest = match parse(tree, path) {
             Ok(manifest) => manifest,
-            // What it depends on is not known: the table is not judged.
+            // Without the dependencies the table cannot be checked.
             Err(reason) => return vec![(path.to_owned(), 1, reason)],
         };
         if !manifest.contains_key("package") {
@@ -109,7 +109,7 @@ pub fn crates_keep_to_the_table(tree: &Tree) -> Found {
     found
 }
 
-/// The rows of the table.
+/// Returns the rows of the table.
 fn layers(page: &str) -> Vec<Layer> {
     let names = |cell: &str| -> Vec<String> {
         let names = quoted(cell).map(|name| name.trim_end_matches('/').to_owned());
@@ -127,7 +127,7 @@ fn layers(page: &str) -> Vec<Layer> {
         .collect()
 }
 
-/// The layer of a folder: that with the longest path to it.
+/// Returns the layer of a folder: the one with the longest matching path.
 fn layer_of<'a>(layers: &'a [Layer], folder: &str) -> Option<&'a Layer> {
     let holds = |outer: &String| {
         let rest = folder.strip_prefix(outer.as_str());
@@ -143,12 +143,12 @@ fn layer_of<'a>(layers: &'a [Layer], folder: &str) -> Option<&'a Layer> {
         .max_by_key(depth)
 }
 
-/// The folder of a manifest.
+/// Returns the folder of a manifest.
 fn folder(manifest: &str) -> &str {
     manifest.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and nothing depends on the published one, beside the
+/// Only `host/src/cuda*` and the crate `cust` itself name `cust`, and nothing depends on the published one except the
 /// comparison with our own.
 pub fn one_door_to_cust(tree: &Tree) -> Found {
     let mut found = Found::new();
@@ -168,7 +168,7 @@ pub fn one_door_to_cust(tree: &Tree) -> Found {
         .ending("Cargo.toml")
         .filter(|(path, _)| !path.starts_with(PUBLISHED_CUST))
     {
-        // A manifest that cannot be read is cargo's to report.
+        // Cargo reports a manifest that cannot be read.
         for dependency in dependencies(tree, path).unwrap_or_default() {
             if CUST.contains(&dependency.package.as_str()) {
                 let line = line_of_key(tree, path, &dependency.key);
@@ -200,7 +200,7 @@ pub fn one_place_for_asm(tree: &Tree) -> Found {
     found
 }
 
-/// All dependencies in a manifest: normal, for tests, for builds, and those of some targets only.
+/// Returns all dependencies in a manifest: normal, for tests, for builds, and those of some targets only.
 fn dependencies(tree: &Tree, path: &str) -> Result<Vec<Dependency>, String> {
     let manifest = parse(tree, path)?;
     let (root, shared) = workspace(tree, folder(path));
@@ -244,7 +244,7 @@ fn dependencies(tree: &Tree, path: &str) -> Result<Vec<Dependency>, String> {
     Ok(rows.map(dependency).collect())
 }
 
-/// The folder of the workspace that a folder is in, and the dependencies that its crates share.
+/// Returns the folder of the workspace that a folder is in, and the dependencies that its crates share.
 fn workspace(tree: &Tree, mut folder: &str) -> (String, Table) {
     loop {
         let path = format!("{folder}/Cargo.toml");
@@ -260,7 +260,7 @@ fn workspace(tree: &Tree, mut folder: &str) -> (String, Table) {
     }
 }
 
-/// A path that is given from a folder, from the root.
+/// Returns a path relative to the root, from a path relative to a folder.
 fn joined(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -273,7 +273,7 @@ fn joined(from: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The folder of a package of the project.
+/// Returns the folder of a package of the project.
 fn folder_of(tree: &Tree, package: &str) -> Option<String> {
     let is_it = |path: &str| {
         let manifest = parse(tree, path).ok()?;

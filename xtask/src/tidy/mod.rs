@@ -1,7 +1,7 @@
-//! `tidy`: the invariants of the architecture, as checks of the source tree's text.
+//! `tidy`: checks the invariants of the architecture on the text of the source tree.
 //!
-//! A check is a function from the [`Tree`] to what breaks its rule, and a row in [`CHECKS`]. Each is tested
-//! on a violation planted in a small tree.
+//! A check is a function from the [`Tree`] to the violations of its rule, and a row in [`CHECKS`]. Each is tested on a
+//! violation planted in a small tree.
 
 mod catalogue;
 pub mod code;
@@ -15,11 +15,11 @@ use std::fmt;
 use crate::{Result, project};
 use tree::Tree;
 
-/// What breaks a rule, and where.
+/// A violation of a rule, and its place.
 #[derive(Debug, PartialEq, Eq)]
 struct Violation {
     file: String,
-    /// Counted from 1; 1 too where no line is to blame.
+    /// The line, counted from 1; also 1 if the violation has no line.
     line: usize,
     rule: &'static str,
     what: String,
@@ -35,7 +35,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a check finds: file, line, what is wrong.
+/// The violations of a check: file, line, and text.
 type Found = Vec<(String, usize, String)>;
 
 /// A rule's name and its check.
@@ -77,7 +77,7 @@ pub fn run(subcommands: Vec<String>) -> Result<()> {
     }
 }
 
-/// What all checks find, in the order of the checks, then of files and lines.
+/// Returns the violations of all checks, in the order of the checks, then of files and lines.
 fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (rule, check) in CHECKS {

@@ -41,7 +41,7 @@ static FAMILIES: &[Family] = &[family(&[
     variant("best", &["sum_best", "sum_naive"]),
 ])];
 
-/// With a kernel that there is not.
+/// Families with a kernel that does not exist.
 static OTHER_FAMILIES: &[Family] = &[family(&[
     variant("serial", &[]),
     variant("naive", &["sum_naive", "sum_other"]),
@@ -60,7 +60,7 @@ fn manifest() -> Manifest {
     Manifest::new(vec![record("sm_75"), record("sm_80")])
 }
 
-/// A small project in which nothing is wrong.
+/// Makes a small project without violations.
 fn sound() -> Tree {
     let page = "//! Sums.\n//!\n//! | variant | idea |\n//! | --- | --- |\n//! | `serial` | a |\n\
                 //! | `naive` | b |\n//! | `best` | c |\n\ndeclare_family! {}\n\
@@ -129,7 +129,7 @@ fn sound() -> Tree {
     }
 }
 
-/// What is found after `change`: `file:line: rule`.
+/// Returns the violations after `change`: `file:line: rule`.
 fn places(change: impl FnOnce(&mut Tree)) -> Vec<String> {
     let mut tree = sound();
     change(&mut tree);
@@ -137,12 +137,12 @@ fn places(change: impl FnOnce(&mut Tree)) -> Vec<String> {
     check(&tree).iter().map(place).collect()
 }
 
-/// What is found after `text` is put at the end of the file `path`.
+/// Returns the violations after `text` is appended to the file `path`.
 fn after_adding(path: &str, text: &str) -> Vec<String> {
     places(|tree| *tree.files.entry(path.to_owned()).or_default() += text)
 }
 
-/// As `after_adding`, with the file's PTX in the manifest as it is then.
+/// As `after_adding`, with a manifest that matches the changed PTX.
 fn after_adding_ptx(path: &str, text: &str) -> Vec<String> {
     places(|tree| {
         let ptx = tree.files.entry(path.to_owned()).or_default();
@@ -184,7 +184,7 @@ fn a_sound_project_passes() {
     assert_eq!(places(|_| {}), [""; 0]);
 }
 
-/// For every rule a project that breaks it and no other.
+/// For every rule there is a project that breaks it and no other.
 #[test]
 fn every_check_finds_a_planted_violation() {
     let planted = [
@@ -218,7 +218,7 @@ fn every_check_finds_a_planted_violation() {
         "gpu/Cargo.toml:5: layers",
         "gpu/src/sum/best.rs:2: cust-door",
         "host/src/ops/sum.rs:2: asm-door",
-        // One for each architecture.
+        // One violation for each architecture.
         "gpu/src/sum/mod.rs:1: catalogue-ptx",
         "host/ptx/sm_80/sum.ptx:8: ptx-catalogue",
         "host/ptx/sm_80/sum.ptx:1: ptx-manifest",
@@ -245,7 +245,7 @@ fn every_check_finds_a_planted_violation() {
     assert_eq!(rules, tested, "a rule without a planted violation");
 }
 
-/// A name with the prefix of the project's variables, put together here so that this file passes its own check.
+/// Returns a name with the prefix of the project's variables, built here so that this file passes its own check.
 fn own(name: &str) -> String {
     format!("{}_{name}", "WARPWRIGHT")
 }
@@ -263,7 +263,7 @@ fn every_way_to_read_a_variable_is_seen() {
         "f(system::environment::variable(PARTY)); const PARTY: &str = \"PARTY\";",
         "f(Command::new(\"sh\"))",
         "f(env::home_dir())",
-        // What is read cannot be told.
+        // The variable that is read cannot be determined.
         "f(env::var_os(key))",
         "names.map(env::var_os)",
         "f(env::vars())",
@@ -370,7 +370,7 @@ fn the_table_of_layers_is_what_the_manifests_say() {
     assert_eq!(found, ["other/deep/Cargo.toml:4: layers"]);
     let found = with_row("| `other/` | e | all |\n| `more/` | f | all |\n");
     assert_eq!(found, ["ARCHITECTURE.md:8: layers"]);
-    // What no crate depends on, and what is no folder.
+    // A folder that no crate depends on, and a name that is not a folder.
     for other in ["gpu", "party"] {
         let row = format!("| `other/` | e | `cuda_std`, `{other}` |\n");
         assert_eq!(with_row(&row), ["ARCHITECTURE.md:7: layers"]);
@@ -426,7 +426,7 @@ fn ptx_that_is_not_there_or_not_known_is_found() {
     );
     let none = places(|tree| tree.files.retain(|path, _| !path.ends_with(".ptx")));
     assert_eq!(none[0], "host/ptx/manifest.json:1: catalogue-ptx");
-    // What is for one card alone need not have every family, nor every kernel.
+    // Modules for one card only need neither every family nor every kernel.
     let part = after_adding("host/ptx/sm_90a/sum.ptx", ".visible .entry sum_best(\n");
     assert_eq!(part, ["host/ptx/sm_90a/sum.ptx:1: ptx-manifest"]);
 }

@@ -1,24 +1,24 @@
-//! What files must not contain, and how long they may be.
+//! Checks of the contents and the length of files.
 
 use super::Found;
 use super::code::lines;
 use super::tree::Tree;
 
-/// The most lines of a source file or a page. A file that grows past 500 should be divided.
+/// The maximum number of lines of a source file or a page. A file that grows past 500 should be divided.
 const MOST_LINES: usize = 600;
 
-/// Files that may be longer, and why.
+/// Files that may be longer, and the reasons.
 const LONG_FILES: &[(&str, &str)] = &[];
 
-/// The most characters of a line that is a comment. A row of a table may be longer.
+/// The maximum number of characters of a line that is a comment. A row of a table may be longer.
 const COMMENT_WIDTH: usize = 128;
 
-/// Macros that stand for code to come, or for a look at a value.
+/// Macros for unfinished code, or for printing a value while debugging.
 const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
 
 /// No source file or page is longer than [`MOST_LINES`].
 pub fn files_are_short(tree: &Tree) -> Found {
-    // Not every tree has them: those of the tests are small.
+    // Small trees, such as those of the tests, do not have these files.
     let there = LONG_FILES
         .iter()
         .filter(|(path, _)| tree.text(path).is_some());
@@ -71,9 +71,9 @@ pub fn comments_are_narrow(tree: &Tree) -> Found {
     found
 }
 
-/// No text outside tests names a folder of somebody's machine.
+/// No text outside tests names a folder of one machine.
 pub fn no_paths_of_one_machine(tree: &Tree) -> Found {
-    // Put together here, so that this file passes its own check.
+    // Built from parts, so that this file passes its own check.
     let folders = ["root", "home", "tmp"].map(|name| format!("/{name}/"));
     let mut found = Found::new();
     for (path, text) in tree.ending("").filter(|(path, _)| !is_test(path)) {
@@ -87,9 +87,9 @@ pub fn no_paths_of_one_machine(tree: &Tree) -> Found {
     found
 }
 
-/// No marks for work to come.
+/// No file has marks for unfinished work.
 pub fn nothing_is_left_undone(tree: &Tree) -> Found {
-    // Put together here, so that this file passes its own check.
+    // Built from parts, so that this file passes its own check.
     let marks = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]].map(|parts| parts.concat());
     let mut found = Found::new();
     for (path, text) in tree.ending("").filter(|(path, _)| is_written(path)) {
@@ -110,7 +110,7 @@ pub fn nothing_is_left_undone(tree: &Tree) -> Found {
     found
 }
 
-/// Every source is Rust: the other checks see its code.
+/// Every source is Rust, so that the other checks see its code.
 pub fn sources_are_rust(tree: &Tree) -> Found {
     let lexed = tree.lexed().iter();
     lexed
@@ -134,7 +134,7 @@ pub fn commands_exist(tree: &Tree) -> Found {
                 let rest = &line[at + CALL.len()..];
                 let end = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '-'));
                 let name = &rest[..end.unwrap_or(rest.len())];
-                // A placeholder such as `<command>` starts with no letter.
+                // A placeholder such as `<command>` does not start with a letter.
                 if name.starts_with(|c: char| c.is_ascii_lowercase())
                     && !tree.subcommands.iter().any(|known| known == name)
                 {
@@ -147,7 +147,7 @@ pub fn commands_exist(tree: &Tree) -> Found {
     found
 }
 
-/// The rows of the table with this head in a page: their lines and cells.
+/// Returns the rows of the table with this head in a page: their lines and cells.
 pub(super) fn table<'a>(
     page: &'a str,
     head: &'a str,
@@ -162,23 +162,23 @@ pub(super) fn table<'a>(
         })
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether people write the file: its text is code, a page or settings.
+/// Returns whether people write the file: its text is code, a page or settings.
 fn is_written(path: &str) -> bool {
     !(path.ends_with(".ptx") || path.ends_with(".json") || path.ends_with(".txt"))
 }
 
-/// Whether all of the file is about tests.
+/// Returns whether the whole file is about tests.
 pub(super) fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.any(|part| part == "tests" || part == "tests.rs") || path.ends_with("_tests.rs")
 }
 
-/// The numbers of the lines that have `word` with no letter, digit or `_` beside it.
+/// Returns the numbers of the lines that have `word` with no letter, digit or `_` beside it.
 fn lines_with_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let has = move |line: &str| {
         line.match_indices(word).any(|(at, _)| {
@@ -193,7 +193,7 @@ fn lines_with_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usi
         .map(|(index, _)| index + 1)
 }
 
-/// Whether the line has the folder as the start of a path: not as a part of a longer one.
+/// Returns whether the line has the folder as the start of a path, and not as a part of a longer one.
 fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         !line[..at]

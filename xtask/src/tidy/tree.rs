@@ -1,4 +1,4 @@
-//! The project as the checks see it: the texts of its files, its catalogue, its commands.
+//! The project as the checks see it: its files' texts, its catalogue, and its commands.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use warpwright_gpu::Family;
 use super::code::{self, Token};
 use crate::{Result, project};
 
-/// Folders that hold nothing of the project's own.
+/// Folders without files of the project.
 const SKIPPED: &[&str] = &[".git", "target", "bundle"];
 
 /// Extensions of the files that are read.
@@ -26,7 +26,7 @@ pub struct Tree {
     pub families: &'static [Family],
     /// The names of the subcommands of `cargo xtask`.
     pub subcommands: Vec<String>,
-    /// The tokens of the Rust sources, or where one is not Rust, by path: read at the first use.
+    /// The tokens of the Rust sources by path, or the error of one that is not Rust. They are read at the first use.
     pub tokens: OnceCell<BTreeMap<String, Lexed>>,
 }
 
@@ -55,7 +55,7 @@ impl Tree {
         })
     }
 
-    /// The files whose path ends with `ending`, with their texts.
+    /// Returns the files whose path ends with `ending`, with their texts.
     pub fn ending<'a>(&'a self, ending: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.files
             .iter()
@@ -63,7 +63,7 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The Rust sources as tokens.
+    /// Returns the Rust sources as tokens.
     pub fn lexed(&self) -> &BTreeMap<String, Lexed> {
         self.tokens.get_or_init(|| {
             let sources = self.ending(".rs");
@@ -73,19 +73,19 @@ impl Tree {
         })
     }
 
-    /// The paths and tokens of the Rust sources; none of what is not Rust.
+    /// Returns the paths and tokens of the Rust sources, without those that are not Rust.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &[Token])> {
         let lexed = self.lexed().iter();
         lexed.map(|(path, lexed)| (path.as_str(), lexed.as_deref().unwrap_or_default()))
     }
 
-    /// The tokens of one file.
+    /// Returns the tokens of one file.
     pub fn code(&self, path: &str) -> &[Token] {
         let lexed = self.lexed().get(path);
         lexed.and_then(|it| it.as_deref().ok()).unwrap_or_default()
     }
 
-    /// The number of lines before a module of tests at the end of a source file; all of any other.
+    /// Returns the number of lines before a module of tests at the end of a source file, or of all lines of any other file.
     pub fn lines_before_tests(&self, path: &str) -> usize {
         let tokens = self.code(path);
         code::find(tokens, "#[cfg(test)] mod")
@@ -93,7 +93,7 @@ impl Tree {
             .map_or(usize::MAX, |place| tokens[place.start].line - 1)
     }
 
-    /// The text of one file.
+    /// Returns the text of one file.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
@@ -102,7 +102,7 @@ impl Tree {
 fn is_text(path: &Path) -> bool {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some(extension) => TEXTS.contains(&extension),
-        // Scripts such as `.ci/run` have none.
+        // Scripts such as `.ci/run` have no extension.
         None => path
             .parent()
             .and_then(Path::file_name)

@@ -1,4 +1,4 @@
-//! Profile counters of the benchmark's cases, by Nsight Compute: it runs this program again for each case.
+//! Profiles the benchmark's cases with Nsight Compute, which runs this program again for each case.
 
 mod report;
 
@@ -15,16 +15,16 @@ use crate::counters::metrics::METRICS;
 use crate::record::{Outcome, Record, Row};
 pub use report::without_folders;
 
-/// The program's command for one case: its arguments are the family, and the work and the size.
+/// The program's command for one case. Its arguments are the family, and the work with the size.
 pub const COMMAND: &str = "one";
 
-/// What the tool's error has in it where the user may not read counters.
+/// The text in the tool's error if the user may not read counters.
 const NOT_ALLOWED: &str = "ERR_NVGPUCTRPERM";
 
-/// How many names are told of where a name is not known.
+/// The number of similar names that an error for an unknown name lists.
 const NEAR: usize = 5;
 
-/// The cases of a run.
+/// Returns the cases of a run.
 fn cases(scale: Scale) -> Vec<Row> {
     let device = Device::cpu();
     let peers = Peers::new(device.clone(), false);
@@ -33,7 +33,7 @@ fn cases(scale: Scale) -> Vec<Row> {
     bench.into_rows()
 }
 
-/// The cases of a run, and those that only a quick one has.
+/// Returns the cases of a run, and those that only a quick run has.
 fn all_cases() -> Vec<Row> {
     let mut all = cases(Scale::Full);
     for row in cases(Scale::Quick) {
@@ -44,11 +44,11 @@ fn all_cases() -> Vec<Row> {
     all
 }
 
-/// The cases to look at: those of these names; or those that missed an aim in a record; or all that have an aim for their
-/// share of a ceiling. `family` leaves those whose family's name contains it.
+/// Returns the cases to profile: those with these names, or those that missed an aim in a record, or all that have an aim for
+/// their share of a ceiling. `family` keeps those whose family's name contains it.
 ///
 /// # Errors
-/// That there is no such family, or no case of such a name.
+/// Returns an error if there is no such family or case.
 pub fn chosen(from: Option<&Record>, family: Option<&str>, names: &[String]) -> Result<Vec<Row>> {
     let wanted = |row: &Row| family.is_none_or(|part| row.family.contains(part));
     let all = all_cases();
@@ -71,7 +71,7 @@ pub fn chosen(from: Option<&Record>, family: Option<&str>, names: &[String]) -> 
     Ok(rows)
 }
 
-/// The cases of these names.
+/// Returns the cases with these names.
 fn named(all: &[Row], names: &[String], wanted: impl Fn(&Row) -> bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for name in names {
@@ -85,12 +85,12 @@ fn named(all: &[Row], names: &[String], wanted: impl Fn(&Row) -> bool) -> Result
     Ok(rows)
 }
 
-/// A case's name within its family.
+/// Returns a case's name within its family.
 fn case_name(row: &Row) -> String {
     format!("{}, {}", row.work, row.size)
 }
 
-/// The error that there is no case of this name among some, with names that are near it.
+/// Returns the error for an unknown case name, with similar names.
 fn unknown<'a>(rows: impl Iterator<Item = &'a Row>, name: &str) -> String {
     let likeness = |row: &Row| {
         let names = [row.name(), case_name(row)];
@@ -107,11 +107,11 @@ fn unknown<'a>(rows: impl Iterator<Item = &'a Row>, name: &str) -> String {
     )
 }
 
-/// Does one case for a profiler, ours alone, on the device that `device` opens: verified, warmed up, then one operation
-/// between the profiler's marks. Gives what is to be printed.
+/// Runs our part of one case for a profiler, on the device that `device` opens: the case is verified and warmed up, then one
+/// operation runs between the profiler's marks. Returns the text to print.
 ///
 /// # Errors
-/// That there is no such case, a wrong answer, and what the library or the driver reports.
+/// Returns an error if there is no such case or the answer is wrong, and the errors of the library and the driver.
 pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) -> Result<String> {
     let (_, run) = FAMILIES
         .iter()
@@ -140,7 +140,7 @@ pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) ->
     }
 }
 
-/// The error that there is no such family.
+/// Returns the error for an unknown family.
 fn no_family(given: &str) -> String {
     let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
     format!(
@@ -149,7 +149,7 @@ fn no_family(given: &str) -> String {
     )
 }
 
-/// Nsight Compute, and what is asked of it.
+/// Nsight Compute, and the metrics requested from it.
 pub struct Profiler {
     program: PathBuf,
     version: String,
@@ -157,10 +157,10 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// The one that is installed.
+    /// Finds the installed profiler.
     ///
     /// # Errors
-    /// That there is none, or what came of starting it.
+    /// Returns an error if there is none, or if it cannot be started.
     pub fn find() -> Result<Self> {
         let program = toolkit("bin", "ncu").ok_or(
             "ncu (Nsight Compute) required, found none; it is part of the CUDA toolkit: install that, and put its \
@@ -185,17 +185,17 @@ impl Profiler {
         })
     }
 
-    /// Its name and version.
+    /// Returns its name and version.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The kernels of one operation of a case. A metric that the tool does not know is left out from then on, and told of
-    /// on standard error.
+    /// Returns the kernels of one operation of a case. A metric that the tool does not know is left out from then on and
+    /// reported on standard error.
     ///
     /// # Errors
-    /// The outer one where no other case can do better: the tool cannot be started, or may not read counters. The inner one
-    /// says why this case has none.
+    /// The outer error affects every case: the tool cannot be started, or may not read counters. The inner error says why this
+    /// case has no counters.
     pub fn kernels(&mut self, case: &Row) -> Result<Result<Vec<Kernel>, String>> {
         let Self {
             program, metrics, ..
@@ -212,7 +212,7 @@ fn start(program: &Path, metrics: &str, case: &Row) -> Result<Ended> {
         .args(["--metrics", metrics])
         .arg(std::env::current_exe()?)
         .args([COMMAND, &case.family, &case_name(case)])
-        // Numbers are written as the locale has them.
+        // Numbers depend on the locale.
         .env("LC_ALL", "C")
         .output()
         .map_err(|error| format!("{}: {error}", program.display()))?;
@@ -234,7 +234,7 @@ struct Ended {
     how: String,
 }
 
-/// What runs of the tool give, again as long as there are metrics to leave out.
+/// Runs the tool and returns the kernels. It runs the tool again as long as there are unknown metrics to leave out.
 fn kernels(
     metrics: &mut Vec<&'static str>,
     mut start: impl FnMut(&str) -> Result<Ended>,
@@ -278,7 +278,7 @@ mod tests {
         let rows = chosen(None, None, &[]).unwrap();
         assert!(rows.len() > 20 && rows.iter().all(|row| row.aim.share.is_some()));
         assert!(names(&rows).contains(&"reduce: sum u8, 2^28".to_owned()));
-        // Not those that only a quick run has.
+        // Cases that only a quick run has are not included.
         let rows = chosen(None, Some("map"), &[]).unwrap();
         assert_eq!(names(&rows), ["map: sin f32, 2^28", "map: sqrt f32, 2^28"]);
     }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn of_a_record_the_cases_that_missed_an_aim_are_chosen() {
         let rows = chosen(Some(&record()), None, &[]).unwrap();
-        // The share of the first, and the ratio of the product.
+        // The aim of the first for its share, and of the product for its ratio.
         assert_eq!(
             names(&rows),
             ["reduce: sum f32, 2^20", "gemm: product f32, 1024^3"]
@@ -306,7 +306,7 @@ mod tests {
             names(&rows),
             ["reduce: sum u8, 2^28", "gemm: product f64, 2048^3"]
         );
-        // One that only a quick run has.
+        // A case that only a quick run has.
         assert_eq!(given(Some("map"), &["sin f32, 2^26"]).unwrap().len(), 1);
         let error = given(None, &["sum u8, 2^29"]).unwrap_err().to_string();
         assert!(
@@ -321,7 +321,7 @@ mod tests {
         assert!(error.contains("given nothing"), "{error}");
     }
 
-    /// The tool, which does not know `unknown`.
+    /// A fake tool that does not know `unknown`.
     fn tool(unknown: &str) -> impl FnMut(&str) -> Result<Ended> {
         let titles = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"";
         move |metrics| {
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(found[0].grid, [2, 1, 1]);
         assert_eq!(metrics.len(), METRICS.len() - 1);
         assert!(!metrics.contains(&DRAM_READ));
-        // None is left.
+        // No metric is left.
         let found = kernels(&mut vec![DRAM_READ], tool(DRAM_READ)).unwrap();
         let error = found.unwrap_err();
         assert!(
@@ -389,7 +389,7 @@ mod tests {
         );
         let error = one(no_device, "reduces", "sum f32, 2^28").unwrap_err();
         assert!(error.to_string().contains("given reduces"), "{error}");
-        // A name that there is gets as far as the device, one of a quick run too.
+        // A known name gets as far as opening the device, even for a case of a quick run.
         for name in ["sin f32, 2^28", "sin f32, 2^26"] {
             let error = one(no_device, "map", name).unwrap_err();
             assert_eq!(error.to_string(), "a device");

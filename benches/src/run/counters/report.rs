@@ -1,13 +1,13 @@
-//! What Nsight Compute prints: a table as CSV, among other lines.
+//! Parses the output of Nsight Compute: a table as CSV, among other lines.
 
 use crate::counters::metrics::{METRICS, Metric};
 use crate::counters::{Kernel, Value};
 
-/// The kernels in what `ncu --csv --page raw` printed: a line of titles, a line of units, and a line for each kernel. Lines
-/// that are no rows of that table, of the tool's or of the program that it ran, are passed over.
+/// Returns the kernels in the output of `ncu --csv --page raw`: a line of titles, a line of units, and a line for each kernel.
+/// Lines of the tool or of the profiled program that are not rows of that table are skipped.
 ///
 /// # Errors
-/// That there is no such table, or no kernel in it, or what is wrong with a row.
+/// Returns an error if there is no such table, if it has no kernel, or if a row is wrong.
 pub(super) fn kernels(text: &str) -> Result<Vec<Kernel>, String> {
     let mut lines = text.lines().filter_map(fields);
     let titles = lines
@@ -26,7 +26,7 @@ pub(super) fn kernels(text: &str) -> Result<Vec<Kernel>, String> {
         column("Grid Size")?,
         column("Block Size")?,
     ];
-    // The line of units has nothing in the columns that tell kernels apart.
+    // The line of units has nothing in the columns that identify kernels.
     let (units, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row[id].is_empty());
     let units = units
         .first()
@@ -53,7 +53,7 @@ pub(super) fn kernels(text: &str) -> Result<Vec<Kernel>, String> {
     rows.iter().map(kernel).collect()
 }
 
-/// Why there were no counters: what the program said of its error and what the tool did, or how the tool ended.
+/// Returns the reason why there were no counters: the program's error and the tool's, or how the tool ended.
 pub(super) fn complaint(output: &str, errors: &str, ended: &str) -> String {
     let all = || output.lines().chain(errors.lines()).map(str::trim);
     let marked = |mark: &'static str| all().filter_map(move |line| line.strip_prefix(mark));
@@ -74,7 +74,7 @@ pub(super) fn complaint(output: &str, errors: &str, ended: &str) -> String {
     said.join("; ")
 }
 
-/// The metrics that the tool says something of in its errors.
+/// Returns the metrics that the tool's errors mention.
 pub(super) fn named(output: &str, errors: &str) -> Vec<&'static str> {
     let lines = output.lines().chain(errors.lines());
     let words: Vec<&str> = lines
@@ -89,7 +89,7 @@ pub(super) fn named(output: &str, errors: &str) -> Vec<&'static str> {
     METRICS.iter().filter(is_named).map(|it| it.name).collect()
 }
 
-/// A text whose absolute paths are the names of their files: where things lie on a machine is no part of a record.
+/// Replaces absolute paths in a text by their file names, because a record must not contain a machine's folders.
 pub fn without_folders(text: &str) -> String {
     let name = |word: &str| {
         let begins = |at: usize| {
@@ -111,7 +111,7 @@ pub fn without_folders(text: &str) -> String {
     text.split(' ').map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// The fields of a line of CSV; none where it is none.
+/// Returns the fields of a line of CSV, or `None` if it is not one.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -124,13 +124,13 @@ fn is_titles(fields: &[String]) -> bool {
     fields.first().is_some_and(|first| first == "ID") && fields.iter().any(|it| it == "Kernel Name")
 }
 
-/// A number, which may have commas between thousands; none where the tool has no number to give.
+/// Returns a number, which may have commas between thousands, or `None` if the tool has no number.
 fn number(text: &str) -> Option<f64> {
     let value: f64 = text.replace(',', "").parse().ok()?;
     value.is_finite().then_some(value)
 }
 
-/// Three extents: `(256, 1, 1)`.
+/// Returns three extents: `(256, 1, 1)`.
 fn extents(text: &str) -> Result<[u32; 3], String> {
     let numbers = text.split(|c: char| !c.is_ascii_digit());
     let numbers: Result<Vec<u32>, _> = numbers
@@ -173,7 +173,7 @@ reduce: sum f32, 2^28: right, and done once more for a profiler
         };
         assert_eq!(value(0, TIME), Some((348_288.0, "ns")));
         assert_eq!(value(0, DRAM_READ), Some((1_073_741_824.0, "byte")));
-        // What has no number is left out, and so is what was not asked for.
+        // Metrics without a number and unrequested ones are left out.
         assert_eq!(value(0, DRAM_WRITE), None);
         assert_eq!(found[0].metrics.len(), 3);
         assert_eq!(found[1].name, "odd<\"name\", 2>(x, y)");

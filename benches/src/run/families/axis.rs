@@ -1,4 +1,4 @@
-//! Sums of the columns and of the rows of matrices of three shapes, beside CUB's segments, PyTorch and CuPy.
+//! Sums of the columns and of the rows of matrices of three shapes, compared with CUB's segmented sums, PyTorch and CuPy.
 
 use serde_json::json;
 use warpwright::Vector;
@@ -22,7 +22,7 @@ pub(super) fn rows(bench: &mut Bench) {
 fn both(bench: &mut Bench, axis: Axis) {
     let shapes = [(8192, 8192), (65536, 512), (512, 65536)];
     let tiny = if bench.is_sweep() {
-        // So large that they are not the last pass's alone.
+        // These are large enough that the last pass does not do them alone.
         [(300, 128), (400, 256), (70, 512)]
     } else {
         [(64, 64), (96, 5), (3, 130)]

@@ -1,5 +1,5 @@
-//! Convolutions of a long vector with masks of several widths, beside cuDNN, NPP's filter of rows, and cuDNN as
-//! PyTorch calls it.
+//! Convolutions of a long vector with masks of several widths, compared with cuDNN, NPP's row filter, and cuDNN as called by
+//! PyTorch.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use super::super::{Absent, Bench, Result, Rival, Spec, local, pointer, power};
 use super::{Place, case};
 use crate::record::{Aim, Bound};
 
-/// Masks up to this width are limited by memory.
+/// The widest mask for which memory is the limit.
 const WIDEST_OF_MEMORY: usize = 31;
 
 pub(super) fn run(bench: &mut Bench) {
@@ -74,11 +74,11 @@ fn of(bench: &mut Bench, len: usize, width: usize) {
     });
 }
 
-/// The inputs of those who filter what lies in memory: the values of each set with zeros around them.
+/// The inputs of peers that filter memory directly: the values of each set with zeros around them.
 struct Signals {
-    /// With [`MARGIN`] zeros before and behind.
+    /// The values with [`MARGIN`] zeros on both sides.
     margins: Vec<Vector<f32>>,
-    /// With half a mask's width.
+    /// The values with half a mask's width of zeros on both sides.
     halos: Vec<Vector<f32>>,
 }
 
@@ -113,7 +113,7 @@ impl Signals {
     }
 }
 
-/// A peer that has several ways.
+/// Makes a peer that has several ways.
 fn filtering<'a>(
     name: &'static str,
     device: &Device,
@@ -144,7 +144,7 @@ fn filtering<'a>(
     }
 }
 
-/// Compares parts of a peer's result, among them both ends, with sums in `f64`: ours has to be right to the bit.
+/// Compares parts of a peer's result, including both ends, with sums in `f64`. Our results must be exact to the bit.
 fn check(values: &[f32], mask: &[f32], found: &[f32]) -> Result<(), String> {
     const PART: usize = 4096;
     if found.len() != values.len() {

@@ -1,4 +1,4 @@
-//! Matrix products, beside cuBLAS.
+//! Matrix products, compared with cuBLAS.
 
 use warpwright::{Matrix, Vector};
 use warpwright_workloads::Problem;

@@ -1,4 +1,4 @@
-//! Histograms: bytes in 256 bins, of several kinds of data, and floats in even parts of a range, beside CUB.
+//! Histograms, compared with CUB: bytes in 256 bins, of several kinds of data, and floats in equal parts of a range.
 
 use warpwright_workloads::Problem;
 use warpwright_workloads::histogram::{Counts, Value};
@@ -9,7 +9,7 @@ use super::super::{Bench, Result, Spec, local, pointer, power};
 use super::{Place, case};
 use crate::record::{Aim, Bound};
 
-/// Kinds of bytes: name, least ratio to the peer, and the byte at a position of so many from a hash of it.
+/// A kind of bytes: its name, the minimum ratio to the peer, and the byte at a position, given the number of bytes and a hash.
 type Kind = (&'static str, f64, fn(usize, usize, u64) -> u8);
 
 const KINDS: [Kind; 4] = [
@@ -38,7 +38,7 @@ pub(super) fn run(bench: &mut Bench) {
     let all = [16, 1000, 4096, 100_000];
     for bins in bench.scale().pick(&all[..], &[16, 4096], &[16, 1000]) {
         let bins = *bins;
-        // The middle eight tenths of a bin: where it ends, the libraries round each in their own way.
+        // Values in the middle eight tenths of a bin, because the libraries round differently at its ends.
         let make = Make::hashed(move |hash| {
             let within = 0.1 + 0.8 * ((hash >> 40) as f64 / f64::from(1 << 24));
             ((((hash as u32 as u64 * bins as u64) >> 32) as f64 + within) / bins as f64) as f32
@@ -59,7 +59,7 @@ pub(super) fn run(bench: &mut Bench) {
     }
 }
 
-/// A picture's bytes: areas of a few neighbouring values, with a gradient over all and grain.
+/// Returns a byte of a synthetic picture: areas of a few neighboring values, with a gradient and grain.
 fn image(at: usize, _: usize, hash: u64) -> u8 {
     const WIDTH: usize = 4096;
     let (x, y) = (at % WIDTH, at / WIDTH);
@@ -68,7 +68,7 @@ fn image(at: usize, _: usize, hash: u64) -> u8 {
     ((area % 128) + (x * 96 / WIDTH) as u64 + grain) as u8
 }
 
-/// What a case counts.
+/// The work of a case.
 struct Work {
     name: String,
     element: &'static str,

@@ -1,4 +1,4 @@
-//! Elementwise functions of `f32`, beside PyTorch and CuPy.
+//! Elementwise functions of `f32`, compared with PyTorch and CuPy.
 
 use serde_json::json;
 use warpwright::ops::map::{Sin, Sqrt};
@@ -29,7 +29,7 @@ pub(super) fn run(bench: &mut Bench) {
 }
 
 fn of(bench: &mut Bench, len: usize, name: &'static str, map: Map) {
-    // From 0 to 1000.
+    // Values from 0 to 1000.
     let problem = map.of(Make::hashed(|hash| unit(hash).abs() as f32 * 1000.0));
     let spec = Spec {
         family: "map",

@@ -18,7 +18,7 @@ use warpwright_workloads::{Problem, Sets};
 use super::peers::Peers;
 use super::{Bench, Contender, Contest, Result, Rival, Spec, local};
 
-/// A family's name, and what does its cases.
+/// A family's name, and the function that runs its cases.
 type Family = (&'static str, fn(&mut Bench));
 
 /// The families, in the order of a run.
@@ -34,7 +34,7 @@ pub const FAMILIES: &[Family] = &[
     ("gemm", gemm::run),
 ];
 
-/// The library on the sets of a problem, by the variant that it chooses.
+/// Makes our contender: the library on the sets of a problem, with the variant that it chooses.
 fn ours<'a, P: Problem>(sets: &'a Sets<P>, device: &Device) -> Result<Box<dyn Contender + 'a>> {
     Ok(local(
         sets.prepare(device, None)?,
@@ -43,11 +43,11 @@ fn ours<'a, P: Problem>(sets: &'a Sets<P>, device: &Device) -> Result<Box<dyn Co
     ))
 }
 
-/// Where a case is done.
+/// The device and the sets of a case.
 struct Place {
     device: Device,
     peers: Rc<Peers>,
-    /// How many sets of buffers there are.
+    /// The number of sets of buffers.
     count: usize,
 }
 
@@ -57,8 +57,8 @@ impl Place {
     }
 }
 
-/// Does a case of a problem: ours on the sets that `sets` makes, beside the rows of a table where the run is a sweep,
-/// and beside what `rivals` makes ready.
+/// Runs a case of a problem: ours on the sets that `sets` makes, the policy rows if the run is a sweep, and the peers that
+/// `rivals` prepares.
 fn case<P: Problem>(
     bench: &mut Bench,
     spec: Spec,

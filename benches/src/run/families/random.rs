@@ -1,4 +1,4 @@
-//! Random numbers, beside cuRAND.
+//! Random numbers, compared with cuRAND.
 
 use rayon::prelude::*;
 use warpwright::{Generator, Vector};
@@ -85,7 +85,7 @@ fn of<T: Random>(
     })
 }
 
-/// All of the first set's numbers, and the last of another's.
+/// Returns all numbers of the first set, and the last ones of any other.
 fn some<T: Random>(output: &Vector<T>, set: usize) -> Result<Vec<T>> {
     let start = if set == 0 {
         0
@@ -95,8 +95,8 @@ fn some<T: Random>(output: &Vector<T>, set: usize) -> Result<Vec<T>> {
     Ok(output.slice(start..)?.to_vec()?)
 }
 
-/// Compares mean and variance with those of the distribution, of log-normal numbers those of the logarithms.
-/// Ours are held against the oracle, number by number; the libraries' orders differ.
+/// Compares mean and variance with those of the distribution, for log-normal numbers those of the logarithms. Our numbers are
+/// compared with the oracle one by one; the other libraries' orders differ.
 fn check<T: Random>(found: &[T], distribution: Distribution) -> Result<(), String> {
     let (mean, variance, kurtosis) = match distribution {
         Distribution::Words | Distribution::Uniform => (0.5, 1.0 / 12.0, 1.8),
@@ -116,8 +116,8 @@ fn check<T: Random>(found: &[T], distribution: Distribution) -> Result<(), Strin
     });
     let [sum, squares] = sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
     let (away, spread) = (sum / count, squares / count);
-    // Eight standard errors: once in 10^15 runs. cuRAND's Poisson numbers of large means are rounded normal ones,
-    // whose variance is 1/12 more; so is that of any rounding, and is let pass.
+    // Eight standard errors: once in 10^15 runs. cuRAND's Poisson numbers of large means are rounded normal numbers, whose
+    // variance is 1/12 more, as with any rounding; that is accepted.
     let (mean_error, spread_error) = (
         8.0 * (variance / count).sqrt(),
         8.0 * variance * ((kurtosis - 1.0) / count).sqrt(),

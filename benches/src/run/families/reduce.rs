@@ -1,4 +1,4 @@
-//! Sum, minimum and position of the maximum of a whole array, beside CUB.
+//! Sum, minimum and position of the maximum of a whole array, compared with CUB.
 
 use std::cell::OnceCell;
 
@@ -15,7 +15,7 @@ use crate::record::{Aim, Bound};
 
 const OPERATIONS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::ArgMax];
 
-/// Both libraries add in trees: the longest chain of additions is well below this.
+/// A bound of the longest chain of additions. Both libraries add in trees, whose chains are much shorter.
 const CHAIN: usize = 2048;
 
 pub(super) fn run(bench: &mut Bench) {
@@ -27,7 +27,7 @@ pub(super) fn run(bench: &mut Bench) {
 }
 
 fn of<T: Number + Reducible<Sum: Total>>(bench: &mut Bench) {
-    // A sweep times every row of the table at each size; of 2^12 all make one block, and its time is the launch's.
+    // A sweep times every policy row at each size. For 2^12 all rows make one block, and the launch takes most of the time.
     let full: &[u32] = if bench.is_sweep() {
         &[16, 20, 22, 24, 26, 28]
     } else {
@@ -100,7 +100,7 @@ fn cub_in<'a, T: Number + Reducible<Sum: Total>>(
     )
 }
 
-/// The operation's number in the peer's source.
+/// Returns the operation's number in the peer's source.
 fn code(operation: Operator) -> i32 {
     match operation {
         Operator::Sum => 0,

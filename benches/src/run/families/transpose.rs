@@ -11,14 +11,14 @@ use super::{Place, case};
 use crate::record::{Aim, Bound};
 
 pub(super) fn run(bench: &mut Bench) {
-    // A sweep has every row's outputs in memory at once.
+    // A sweep keeps the outputs of every policy row in memory at once.
     let side = if bench.is_sweep() { 8192 } else { 16384 };
     let large = [(side, side), (10007, 8191)];
     let shapes = bench.scale().pick(large, large, [(64, 96), (37, 41)]);
     for shape in shapes {
         of(bench, "u8", shape, |hash| hash as u8);
         of(bench, "u16", shape, |hash| hash as u16);
-        // Bits are moved and not looked at.
+        // The bits are moved and never interpreted.
         of(bench, "f32", shape, |hash| hash as u32);
         of(bench, "f64", shape, |hash| hash);
         if bench.is_sweep() {

@@ -1,4 +1,4 @@
-//! What an operation needs of the driver, issued straight through the driver's functions.
+//! The driver calls that an operation needs, issued directly through the driver's functions.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -9,7 +9,8 @@ use warpwright::Device;
 use super::super::Result;
 use super::super::driver::{Driver, Handle};
 
-/// The arguments of a launch: words, a pointer to each argument's first one, and the words that are addresses in the room.
+/// The arguments of a launch: the words, the index of each argument's first word, and the words that hold addresses in the
+/// room.
 #[derive(Default)]
 pub struct Arguments {
     words: Vec<u64>,
@@ -18,12 +19,12 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Adds an argument of at most 8 bytes: less than that is in the first ones.
+    /// Adds an argument of at most 8 bytes, in the low bytes of a word.
     pub fn word(self, word: u64) -> Self {
         self.words(&[word])
     }
 
-    /// Adds an argument of so many words.
+    /// Adds an argument of several words.
     pub fn words(mut self, words: &[u64]) -> Self {
         self.starts.push(self.words.len());
         self.words.extend(words);
@@ -35,29 +36,29 @@ impl Arguments {
         self.word(address).word(len)
     }
 
-    /// Adds a view of what begins `offset` bytes into the room.
+    /// Adds a view that begins `offset` bytes into the room.
     pub fn room(mut self, offset: u64, len: u64) -> Self {
         self.in_room.push((self.words.len(), offset));
         self.view(0, len)
     }
 }
 
-/// The one piece of work.
+/// The one piece of work of an operation.
 pub enum Work {
-    /// A copy from here to the room's start.
+    /// A copy to the start of the room.
     Copy {
-        /// The address.
+        /// The source address.
         from: u64,
-        /// The bytes.
+        /// The number of bytes.
         bytes: usize,
     },
     /// A launch of one block.
     Launch {
         /// The kernel.
         kernel: Handle,
-        /// Threads along x and y.
+        /// The threads along x and y.
         block: [u32; 2],
-        /// Bytes of dynamic shared memory.
+        /// The bytes of dynamic shared memory.
         shared_bytes: u32,
         /// The arguments.
         arguments: Arguments,
@@ -65,7 +66,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// A launch of one block without dynamic shared memory.
+    /// Makes a launch of one block without dynamic shared memory.
     pub fn launch(kernel: Handle, block: [u32; 2], arguments: Arguments) -> Self {
         Self::Launch {
             kernel,
@@ -76,22 +77,22 @@ impl Work {
     }
 }
 
-/// What an operation needs.
+/// The needs of an operation.
 pub struct Needs {
-    /// Bytes of device memory for its results and what else it takes.
+    /// The bytes of device memory (the room) for its results and everything else.
     pub room: usize,
-    /// The bytes of it that are to be nought.
+    /// The bytes of the room that must be zero.
     pub clear: Option<Range<usize>>,
-    /// Whether they have to be cleared each time, or are left as they were found.
+    /// Whether these bytes must be cleared each time, because the work changes them.
     pub clear_again: bool,
-    /// What is done.
+    /// The work.
     pub work: Work,
     /// The bytes of the room that are copied to the host.
     pub result: Range<usize>,
 }
 
 impl Needs {
-    /// Room for one element of four bytes, which is the result.
+    /// Makes room for one element of four bytes, which is the result.
     pub fn element(work: Work) -> Self {
         Self {
             room: 4,
@@ -103,7 +104,7 @@ impl Needs {
     }
 }
 
-/// An operation by the driver's functions alone, in the stream of a handle of the library's.
+/// An operation by the driver's functions alone, in the stream of one of the library's handles.
 pub struct Bare<'a> {
     driver: &'a Driver,
     stream: Handle,
@@ -114,17 +115,17 @@ pub struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// The operation, with a room of its own for [`again`](Self::again).
+    /// Makes the operation, with a room for [`again`](Self::again).
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn new(driver: &'a Driver, device: &Device, mut needs: Needs) -> Result<Self> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
         let mut pointers = Vec::new();
         if let Work::Launch { arguments, .. } = &mut needs.work {
             let words = arguments.words.as_mut_ptr();
             for start in &arguments.starts {
-                // SAFETY: the start of an argument is within the words, which stay where they are from here on.
+                // SAFETY: the start of an argument is within the words, which are not moved from here on.
                 pointers.push(unsafe { words.add(*start) }.cast());
             }
         }
@@ -143,10 +144,10 @@ impl<'a> Bare<'a> {
         Ok(bare)
     }
 
-    /// Does it once more in the room that there is, and waits.
+    /// Runs the operation again in the existing room, and waits.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn again(&mut self) -> Result<()> {
         if self.needs.clear_again {
             self.clear(self.room)?;
@@ -155,27 +156,27 @@ impl<'a> Bare<'a> {
         self.wait()
     }
 
-    /// Does it in a new room, from taking that to giving it back; the result is on the host then.
+    /// Runs the operation in a new room, including allocation and release, and returns the result on the host.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn once(&mut self) -> Result<&[u8]> {
         let room = self.allocate()?;
         self.place(room);
         self.clear(room)?;
         self.work(room)?;
         self.read(room)?;
-        // SAFETY: allocated above, and given back once; the stream is alive.
+        // SAFETY: the room was allocated above and is freed once; the stream is alive.
         unsafe { self.driver.free(room, self.stream)? };
-        // For `again`; a store or two.
+        // The addresses for `again` are restored, which takes a store or two.
         self.place(self.room);
         Ok(&self.bytes)
     }
 
-    /// The result of what was done last in the room that there is.
+    /// Returns the result of the last run in the existing room.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn result(&mut self) -> Result<&[u8]> {
         self.read(self.room)?;
         Ok(&self.bytes)
@@ -188,11 +189,11 @@ impl<'a> Bare<'a> {
         Ok(room)
     }
 
-    /// Puts the addresses in the room into the arguments.
+    /// Writes the addresses in the room to the arguments.
     fn place(&mut self, room: u64) {
         if let Work::Launch { arguments, .. } = &mut self.needs.work {
             for (word, offset) in &arguments.in_room {
-                // SAFETY: a word of an argument. By the pointer, which the launch reads it by too.
+                // SAFETY: the word belongs to an argument. It is written through the pointer from which the launch reads it.
                 unsafe { arguments.words.as_mut_ptr().add(*word).write(room + offset) };
             }
         }
@@ -208,7 +209,7 @@ impl<'a> Bare<'a> {
 
     fn work(&mut self, room: u64) -> Result<()> {
         match &self.needs.work {
-            // SAFETY: as many bytes on both sides.
+            // SAFETY: both sides have this many bytes.
             Work::Copy { from, bytes } => unsafe {
                 self.driver.copy(room, *from, *bytes, self.stream)
             },
@@ -241,7 +242,7 @@ impl<'a> Bare<'a> {
 
     fn read(&mut self, room: u64) -> Result<()> {
         let (from, to) = (room + self.needs.result.start as u64, &mut self.bytes);
-        // SAFETY: the result is within the room; the bytes stay where they are until the wait is over.
+        // SAFETY: the result is within the room, and the host's bytes are not moved until the wait is over.
         unsafe { (self.driver).copy_out(to.as_mut_ptr().cast(), from, to.len(), self.stream)? };
         self.wait()
     }
@@ -254,7 +255,7 @@ impl<'a> Bare<'a> {
 
 impl Drop for Bare<'_> {
     fn drop(&mut self) {
-        // A failure here says nothing of what was timed. SAFETY: the room is this one's, and no longer used.
+        // A failure here does not affect the times. SAFETY: the room belongs to this operation and is no longer used.
         let _ = unsafe { self.driver.free(self.room, self.stream) };
     }
 }

@@ -1,4 +1,4 @@
-//! One operation of each family on one element: the library's, and what it needs of the driver.
+//! One operation of each family on one element: by the library, and by the driver calls that it needs.
 
 use warpwright::cuda_std::random::Philox4x32;
 use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
@@ -14,24 +14,24 @@ use super::bare::{Arguments, Bare, Needs, Work};
 pub struct Case<'a> {
     /// The family.
     pub family: &'static str,
-    /// What is done.
+    /// The operation.
     pub work: &'static str,
-    /// Does it once more by a request that is prepared, and waits.
+    /// Runs it again by a prepared request, and waits.
     pub again: Box<dyn FnMut() -> Result<()> + 'a>,
-    /// Does it from the request to the result on the host, which it gives.
+    /// Runs it from the request to the result on the host, and returns the result.
     pub once: Box<dyn FnMut() -> Result<f64> + 'a>,
     /// The same by the driver's functions alone.
     pub bare: Bare<'a>,
-    /// What the result's bytes mean.
+    /// Returns the number that the result's bytes represent.
     pub read: fn(&[u8]) -> f64,
-    /// The result.
+    /// The expected result.
     pub expected: f64,
-    /// Whether ours has another result each time, of which the second is what is expected.
+    /// Whether our result differs each time. The expected one is then the second.
     pub goes_on: bool,
 }
 
 impl<'a> Case<'a> {
-    /// A family's work whose result is one `f32`, the same each time.
+    /// Makes a family's case whose result is one `f32`, the same each time.
     fn of(
         device: &'a Device,
         [family, work]: [&'static str; 2],
@@ -57,13 +57,13 @@ impl<'a> Case<'a> {
 const VALUE: f32 = 9.0;
 const BINS: usize = 1;
 const SEED: u64 = 7;
-/// A bin's number.
+/// The number of a bin.
 const BIN: u32 = 0;
 
-/// Makes each family's case ready, and hands it over.
+/// Prepares each family's case, and passes it to `each`.
 ///
 /// # Errors
-/// What the library or the driver reports, and what `each` gives.
+/// Returns the errors of the library, the driver, and `each`.
 pub fn cases(
     device: &Device,
     driver: &Driver,
@@ -109,7 +109,7 @@ pub fn cases(
         ["columns", "sums of columns f32"],
         || sums.enqueue(),
         || first(device.column_sums(&matrix)?.to_vec()?),
-        // A matrix this small is the last pass's alone: no totals of others to fold.
+        // The last pass alone handles a matrix this small: there are no other totals to fold.
         kernels.bare(Needs::element(Work::Launch {
             kernel: kernels.get("columns_fold__sum_f32")?,
             block: [columns::policy::FOLD_COLUMNS, columns::policy::FOLD_ROWS]
@@ -154,7 +154,7 @@ pub fn cases(
         ["transpose", "transpose f32"],
         || transpose.enqueue(),
         || first(device.transpose(&matrix)?.to_vec()?),
-        // A single row stays as it is.
+        // The transpose of a single row is a copy.
         kernels.bare(Needs::element(Work::Copy {
             from: element,
             bytes: 4,
@@ -201,7 +201,7 @@ pub fn cases(
         ["gemm", "product f32"],
         || product.enqueue(),
         || first(device.matmul(&matrix, &matrix)?.to_vec()?),
-        // Three sizes and five strides; alpha; beta.
+        // The arguments are three sizes and five strides, alpha, and beta.
         kernels.bare(Needs::element(Work::launch(
             kernels.get("gemm_best_small__f32_nn")?,
             gemm::policy::best_cut(gemm::policy::SMALL).block,
@@ -229,7 +229,7 @@ pub fn cases(
         ["convolution", "mask of 1 f32"],
         || convolve.enqueue(),
         || first(device.convolve(&value, &[1.0])?.to_vec()?),
-        // The mask is in its table; as the library's is from one call to the next.
+        // The mask is in its table, as the library's stays there from one call to the next.
         kernels.bare(Needs::element(Work::Launch {
             kernel,
             block: [threads as u32, 1],
@@ -253,7 +253,7 @@ pub fn cases(
         ["map", "sqrt f32"],
         || roots.enqueue(),
         || first(device.map(&value, Sqrt)?.to_vec()?),
-        // The function, which has no bytes of its own; an input; none; the output.
+        // The arguments are the function, which has no bytes; an input; an empty input; the output.
         kernels.bare(Needs::element(Work::launch(
             kernels.get("map_best__sqrt")?,
             [best.block as u32, 1],
@@ -278,7 +278,7 @@ pub fn cases(
         ["random", "uniform f32, Philox"],
         || fill.fill_uniform(output.view_mut()),
         || first(make.uniform::<f32>(1)?.to_vec()?),
-        // The distribution, which has no bytes of its own; the run's keys; the first word: the second call's.
+        // The arguments are the distribution, which has no bytes; the run's keys; and the first word, that of the second call.
         kernels.bare(Needs::element(Work::launch(
             kernels.get("random_best_philox__uniform_f32")?,
             [best.block as u32, 1],
@@ -292,7 +292,7 @@ pub fn cases(
     })
 }
 
-/// The library's kernels in modules of their own, loaded by the driver's functions.
+/// The library's kernels in separate modules, loaded by the driver's functions.
 struct Kernels<'a> {
     device: &'a Device,
     driver: &'a Driver,
@@ -307,7 +307,7 @@ impl<'a> Kernels<'a> {
         self.driver.kernel(&self.module(name)?, name)
     }
 
-    /// A kernel whose module's table has these values at its start.
+    /// Returns a kernel whose module's table starts with these values.
     fn with_table(&self, name: &str, table: &str, values: &[f32]) -> Result<Handle> {
         let module = self.module(name)?;
         let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
@@ -316,7 +316,7 @@ impl<'a> Kernels<'a> {
         if size > bytes {
             return Err(format!("room for {size} bytes required, given {bytes}").into());
         }
-        // SAFETY: the table has room for the values, and memory that is not pinned is read before the copy returns.
+        // SAFETY: the table has room for the values, and the driver reads pageable memory before the copy returns.
         unsafe { (self.driver).copy_in(address, values.as_ptr().cast(), size, stream)? };
         self.driver.kernel(&module, name)
     }

@@ -1,4 +1,4 @@
-//! The first operation of a process, each in a process of its own.
+//! The first operation of a process, each measured in a new process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,10 +15,10 @@ use crate::overhead::{Cold, Start};
 use crate::record::Outcome;
 use crate::stats::Times;
 
-/// The program's command for one such process: its one argument is the family.
+/// The program's command for one such process. Its argument is the family.
 pub const COMMAND: &str = "first-operation";
 
-/// What such a process tells, in seconds.
+/// The times that such a process reports, in seconds.
 #[derive(Serialize, Deserialize)]
 struct Told {
     /// From opening the driver's library to the end of the first call in a context.
@@ -27,10 +27,10 @@ struct Told {
     first: f64,
 }
 
-/// Does what the command asks for, and gives what is to be printed.
+/// Runs the command, and returns the text to print.
 ///
 /// # Errors
-/// What the driver or the library reports, and a wrong answer.
+/// Returns the errors of the driver and the library, and an error for a wrong answer.
 pub fn child(family: &str) -> Result<String> {
     let found = Family::called(family);
     let found = found.ok_or_else(|| format!("a family required, given `{family}`"))?;
@@ -49,13 +49,13 @@ pub fn child(family: &str) -> Result<String> {
     Ok(serde_json::to_string(&Told { context, first })?)
 }
 
-/// What every program that uses the card has to do, by the driver's functions alone. It stays in place: the library then
-/// finds the same context.
+/// Does what every program that uses the card must do, by the driver's functions alone. The context stays, so that the library
+/// finds the same one.
 fn context() -> Result<()> {
     let driver = Driver::open()?;
     let (mut device, mut context) = (0, ptr::null_mut());
     let (mut free, mut total) = (0, 0);
-    // SAFETY: each function writes what it is given room for.
+    // SAFETY: each function writes to the given variables only.
     unsafe {
         driver.init(0)?;
         driver.device(&mut device, 0)?;
@@ -63,16 +63,16 @@ fn context() -> Result<()> {
         driver.set_current(context)?;
         driver.memory(&mut free, &mut total)?;
     }
-    // Closing the driver's library under the context would be one more thing to time.
+    // Closing the driver's library under the context would add to the time.
     std::mem::forget(driver);
     Ok(())
 }
 
-/// The start of a family in `processes` processes each, without the driver's cache of compiled kernels and with it.
+/// Measures the start of a family in `processes` processes each, without and with the driver's cache of compiled kernels.
 pub fn starts(family: &str, processes: usize) -> Cold {
     let uncached = start(family, processes, None);
     let cached = Cache::new(family).and_then(|cache| {
-        // One that fills the cache.
+        // This process fills the cache.
         one(family, Some(cache.folder()))?;
         Ok(start(family, processes, Some(cache.folder())))
     });
@@ -111,7 +111,7 @@ fn failed(reason: &str) -> Start {
     }
 }
 
-/// One process; without a folder for the driver's cache it has none.
+/// Runs one process. Without a folder it has no driver cache.
 fn one(family: &str, cache: Option<&Path>) -> Result<Told> {
     let mut command = Command::new(env::current_exe()?);
     command.args([COMMAND, family]);
@@ -141,7 +141,7 @@ struct Cache {
 
 impl Cache {
     fn new(family: &str) -> Result<Self> {
-        // The driver runs the code that it finds there.
+        // The driver runs the code in this folder.
         let name = format!("bench-{}-{family}", process::id());
         let folder = system::folder::private(&system::folder::temporary(&name))?;
         Ok(Self { folder })
@@ -154,7 +154,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // What is left in the folder for temporary files does no harm.
+        // Files left in the temporary folder do no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,4 +1,4 @@
-//! What the library costs beyond the driver: the first operation of a process, and operations on one element.
+//! Measures the library's cost beyond the driver: the first operation of a process, and operations on one element.
 
 mod bare;
 mod cases;
@@ -17,15 +17,15 @@ use crate::overhead::{Calls, Cold, Form};
 use crate::record::Outcome;
 use crate::stats::Times;
 
-/// A sample takes about so long.
+/// The approximate duration of a sample.
 const SAMPLE: Duration = Duration::from_millis(2);
-/// The least and the most operations in a sample.
+/// The minimum and maximum number of operations in a sample.
 const REPEATS: [f64; 2] = [16.0, 2048.0];
 
-/// Times the operations on one element beside what they need of the driver, in turn; `report` is called after each.
+/// Times the operations on one element and the driver calls that they need, in turn. `report` is called after each.
 ///
 /// # Errors
-/// If a case cannot be made ready; what then comes of it is in its row.
+/// Returns an error if a case cannot be prepared. Later errors are in the case's row.
 pub fn calls(device: &Device, scale: Scale, mut report: impl FnMut(&Calls)) -> Result<Vec<Calls>> {
     let driver = Driver::open()?;
     let samples = scale.pick(41, 11, 3);
@@ -41,7 +41,7 @@ pub fn calls(device: &Device, scale: Scale, mut report: impl FnMut(&Calls)) -> R
     Ok(rows)
 }
 
-/// The first operations of the families `wanted`, in processes of their own; `report` is called after each.
+/// Measures the first operations of the families `wanted`, in separate processes. `report` is called after each.
 pub fn first_operations(scale: Scale, wanted: &[&str], mut report: impl FnMut(&Cold)) -> Vec<Cold> {
     let processes = scale.pick(7, 3, 1);
     let rows = wanted.iter().map(|family| {
@@ -52,7 +52,7 @@ pub fn first_operations(scale: Scale, wanted: &[&str], mut report: impl FnMut(&C
     rows.collect()
 }
 
-/// One case in one form.
+/// Measures one case in one form.
 fn of(case: &mut Case<'_>, form: Form, samples: usize) -> Calls {
     let (ours, bare) = match timed(case, form, samples) {
         Ok([ours, bare]) => (Outcome::Timed(ours), Outcome::Timed(bare)),
@@ -79,7 +79,7 @@ impl From<Box<dyn std::error::Error>> for Stopped {
     }
 }
 
-/// The times of ours and of the bare calls, after both answers were found right.
+/// Returns our times and those of the bare calls, after both answers were verified.
 fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], Stopped> {
     verify(case)?;
     let Case {
@@ -93,7 +93,7 @@ fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], 
         Form::Prepared => bare.again(),
         Form::Once => bare.once().map(drop),
     };
-    // Warm, and to see how many make a sample.
+    // The first sample warms up, and shows how many operations make a sample.
     sample(&mut ours, 16)?;
     sample(&mut bare, 16)?;
     let one = sample(&mut ours, 64)?.max(1e-9);
@@ -111,7 +111,7 @@ fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], 
     }
 }
 
-/// The seconds of one of `repeats` operations.
+/// Returns the seconds of one of `repeats` operations.
 fn sample(work: &mut impl FnMut() -> Result<()>, repeats: u32) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..repeats {
@@ -120,7 +120,7 @@ fn sample(work: &mut impl FnMut() -> Result<()>, repeats: u32) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() / f64::from(repeats))
 }
 
-/// Whether ours and the bare calls give what is expected.
+/// Checks that ours and the bare calls give the expected result.
 fn verify(case: &mut Case<'_>) -> Result<(), Stopped> {
     let expected = case.expected;
     (case.again)()?;

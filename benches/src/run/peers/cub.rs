@@ -1,4 +1,4 @@
-//! CUB: `peers/cub.cu`, compiled with nvcc where that is installed, a part at a time and all at once.
+//! CUB: `peers/cub.cu`, compiled with nvcc if that is installed, in several parts at once.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
@@ -15,7 +15,7 @@ use super::{Absent, Result, Room, toolkit};
 /// The source.
 const SOURCE: &str = include_str!("../../../peers/cub.cu");
 
-/// The parts, and the element types that each is compiled for.
+/// The parts, and the element types for which each is compiled.
 const PARTS: [(&str, &str); 9] = [
     ("reduce", "f32"),
     ("reduce", "i32"),
@@ -66,20 +66,20 @@ pub struct Cub {
     stream: *mut c_void,
 }
 
-/// nvcc, or why there is none.
+/// Finds nvcc.
 ///
 /// # Errors
-/// That there is none.
+/// Returns an error if there is none.
 pub fn compiler() -> Result<PathBuf, String> {
     toolkit("bin", "nvcc")
         .ok_or_else(|| "nvcc required, found none: put it on PATH or set CUDA_HOME".to_owned())
 }
 
 impl Cub {
-    /// Compiles what was not compiled before.
+    /// Compiles the parts that are not yet compiled.
     ///
     /// # Errors
-    /// Why there is no CUB.
+    /// Returns the reason why CUB is missing.
     pub fn compile(device: &Device) -> Result<Self, String> {
         let nvcc = compiler()?;
         let (Some(stream), Some((major, minor))) =
@@ -119,26 +119,26 @@ impl Cub {
         })
     }
 
-    /// What it is.
+    /// Returns the name and version.
     pub fn version(&self) -> String {
         self.version.clone()
     }
 
-    /// One of its functions for an element type.
+    /// Returns a function for an element type.
     fn function<F: Copy>(&self, part: &'static str, element: &'static str) -> Result<F, Absent> {
         let library = match self.parts.get(&(part, element)) {
             Some(Ok(library)) => library,
             Some(Err(reason)) => return Err(Absent::Failed(reason.clone())),
             None => return Err(Absent::Missing(format!("no part for {element}"))),
         };
-        // SAFETY: every use names the function's own type, which is that in the source; the library stays
-        // loaded as long as `self`, and the process uses it no longer.
+        // SAFETY: every use gives the function's own type, which is that in the source. The library stays loaded as long as
+        // `self`, and the process does not use it after that.
         unsafe { library.get::<F>(format!("bench_{part}\0").as_bytes()) }
             .map(|function| *function)
             .map_err(|error| Absent::Failed(error.to_string()))
     }
 
-    /// What makes a call with the temporary storage that it asks for, from input and result addresses.
+    /// Returns a function that calls CUB with the temporary storage that it requires, from input and result addresses.
     fn with_room<F: Fn(*mut c_void, *mut usize, u64, u64) -> c_int>(
         &self,
         call: F,
@@ -156,10 +156,10 @@ impl Cub {
         })
     }
 
-    /// A reduction of `len` elements; `operation` as in the source. It takes the addresses of input and result.
+    /// Returns a reduction of `len` elements, with `operation` as in the source. It takes the addresses of input and result.
     ///
     /// # Errors
-    /// That it is not there, or could not be made ready.
+    /// Returns an error if CUB is missing or could not be prepared.
     pub fn reduce(
         &self,
         element: &'static str,
@@ -171,7 +171,8 @@ impl Cub {
             count(len)?,
             self.stream,
         );
-        // SAFETY: as the source says; the callers give addresses of as many elements, and of room for a result.
+        // SAFETY: the arguments are as in the source; the callers give addresses of this many elements, and of room for a
+        // result.
         let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
             function(
                 operation,
@@ -186,10 +187,10 @@ impl Cub {
         self.with_room(call)
     }
 
-    /// The sums of the rows of a matrix. It takes the addresses of input and results.
+    /// Returns the sums of the rows of a matrix. It takes the addresses of input and results.
     ///
     /// # Errors
-    /// That it is not there, or could not be made ready.
+    /// Returns an error if CUB is missing or could not be prepared.
     pub fn rows(
         &self,
         element: &'static str,
@@ -214,10 +215,10 @@ impl Cub {
         self.with_room(call)
     }
 
-    /// A histogram of `len` values. It takes the addresses of input and counts, which have 32 bits.
+    /// Returns a histogram of `len` values. It takes the addresses of input and counts, which have 32 bits.
     ///
     /// # Errors
-    /// That it is not there, or could not be made ready.
+    /// Returns an error if CUB is missing or could not be prepared.
     pub fn histogram(
         &self,
         element: &'static str,
@@ -279,11 +280,11 @@ impl std::fmt::Debug for Cub {
     }
 }
 
-/// The folder of what was compiled from this text.
+/// Returns the folder of the code compiled from this text.
 fn folder(text: &str) -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
-    // What is compiled there is loaded into this process.
+    // The compiled code is loaded into this process.
     let folder = system::folder::of_user().join(format!("bench/{:016x}", hasher.finish()));
     system::folder::private(folder.parent().unwrap_or(&folder))?;
     system::folder::private(&folder)
@@ -293,7 +294,7 @@ fn library(folder: &Path, (part, element): (&str, &str)) -> PathBuf {
     folder.join(format!("{part}_{element}.so"))
 }
 
-/// The compiler at work; none where its work is there already.
+/// Starts the compiler. Returns `None` if its output exists already.
 fn start(
     nvcc: &Path,
     arch: &str,
@@ -337,6 +338,6 @@ fn finish(child: Option<Child>, folder: &Path, part: (&str, &str)) -> Result<Lib
         fs::rename(output.with_extension("part"), &output)
             .map_err(|error| format!("{}: {error}", output.display()))?;
     }
-    // SAFETY: the library was compiled from our source, and has no constructors but the CUDA runtime's.
+    // SAFETY: the library was compiled from our source, and has no constructors other than the CUDA runtime's.
     unsafe { Library::new(&output) }.map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ use warpwright::Device;
 use super::super::Result;
 use super::{Absent, library};
 
-/// The names to look for.
+/// The file names to look for.
 pub const NAMES: [&str; 4] = [
     "libcublas.so.13",
     "libcublas.so.12",
@@ -19,7 +19,7 @@ pub const NAMES: [&str; 4] = [
 /// `CUBLAS_DEFAULT_MATH` and `CUBLAS_PEDANTIC_MATH`.
 const MATH: (c_uint, c_uint) = (0, 2);
 
-/// The library and a handle of it, in the stream of ours.
+/// The library and one of its handles, in our stream.
 pub struct Cublas {
     handle: Rc<Handle>,
     version: String,
@@ -32,9 +32,9 @@ struct Handle {
 
 /// An element type.
 pub trait Blas: Copy + 'static {
-    /// Its GEMM.
+    /// The name of the type's GEMM.
     const FUNCTION: &'static str;
-    /// The mode of arithmetic: pedantic where the library might else take shorter numbers.
+    /// The math mode: pedantic if the library might otherwise use shorter numbers.
     const MATH: c_uint;
     /// 1.
     const ONE: Self;
@@ -74,10 +74,10 @@ type Gemm<T> = unsafe extern "C" fn(
 ) -> c_uint;
 
 impl Cublas {
-    /// Opens it.
+    /// Opens the library.
     ///
     /// # Errors
-    /// Why it is missing.
+    /// Returns the reason why it is missing.
     pub fn open(device: &Device) -> Result<Self, String> {
         Self::opened(device).map_err(|error| error.to_string())
     }
@@ -104,15 +104,15 @@ impl Cublas {
         })
     }
 
-    /// Its version and place.
+    /// Returns its version and path.
     pub fn version(&self) -> String {
         self.version.clone()
     }
 
-    /// The product of two row-major square matrices; it takes the addresses of A, B and C.
+    /// Returns the product of two row-major square matrices. It takes the addresses of A, B and C.
     ///
     /// # Errors
-    /// That it could not be made ready.
+    /// Returns an error if it could not be prepared.
     pub fn product<T: Blas>(
         &self,
         side: usize,
@@ -138,8 +138,8 @@ impl Cublas {
         check("cublasSetMathMode", unsafe { mode(handle.raw, T::MATH) })?;
         Ok(move |[a, b, c]: [u64; 3]| {
             let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
-            // Columns come first there: the transpose of C is that of B times that of A. SAFETY: the callers
-            // give the addresses of three such matrices.
+            // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: the callers give the addresses
+            // of three such matrices.
             let code = unsafe {
                 gemm(
                     handle.raw,
@@ -165,7 +165,7 @@ impl Cublas {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: as above; nobody uses the handle any more. An error here would be nobody's.
+        // SAFETY: as above; the handle is not used after this. An error here cannot be reported.
         unsafe {
             if let Ok(destroy) = self
                 .library

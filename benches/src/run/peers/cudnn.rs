@@ -1,4 +1,4 @@
-//! cuDNN's convolution, by the API that lets a caller name the algorithm.
+//! cuDNN's convolution, by the API that lets the caller choose the algorithm.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -11,7 +11,7 @@ use super::super::Result;
 use super::ways::{Signal, Way};
 use super::{Absent, Room, library};
 
-/// The names to look for.
+/// The file names to look for.
 pub const NAMES: [&str; 3] = ["libcudnn.so.9", "libcudnn.so.8", "libcudnn.so"];
 
 /// `cudnnConvolutionFwdAlgo_t` of `cudnn_ops.h`, in the order of its values.
@@ -25,24 +25,24 @@ const ALGORITHMS: [&str; 8] = [
     "WINOGRAD",
     "WINOGRAD_NONFUSED",
 ];
-/// `CUDNN_DATA_FLOAT`, `CUDNN_TENSOR_NCHW`, `CUDNN_CROSS_CORRELATION` and `CUDNN_FMA_MATH` of `cudnn_graph.h`. The
-/// last one keeps to `f32`, where the default may take TF32.
+/// `CUDNN_DATA_FLOAT`, `CUDNN_TENSOR_NCHW`, `CUDNN_CROSS_CORRELATION` and `CUDNN_FMA_MATH` of `cudnn_graph.h`. The last one
+/// uses `f32`, where the default may use TF32.
 const FLOAT: c_uint = 0;
 const NCHW: c_uint = 0;
 const CROSS_CORRELATION: c_uint = 1;
 const FMA_MATH: c_uint = 3;
 
-/// An algorithm that wants more memory than this to work in is left out: the explicit GEMM would write as many
-/// copies of the input as the mask has weights.
+/// The maximum workspace of an algorithm; one that needs more is left out. The explicit GEMM would write as many copies of the
+/// input as the mask has weights.
 const MOST_ROOM: usize = 4 << 30;
-/// The length of a row where the vector is cut into rows.
+/// The length of a row if the vector is divided into rows.
 const ROW: usize = 1 << 13;
 
 /// `cudnnStatus_t`.
 type Status = c_uint;
 type Raw = *mut c_void;
 
-/// Functions of the library, found once.
+/// Looks up functions of the library once.
 macro_rules! functions {
     ($($field:ident: $name:literal ($($argument:ty),*);)*) => {
         /// The functions, with the signatures of `cudnn_graph.h`, `cudnn_ops.h` and `cudnn_cnn.h`.
@@ -93,7 +93,7 @@ functions! {
     );
 }
 
-/// The library and a handle of it, in the stream of ours.
+/// The library and one of its handles, in our stream.
 pub struct Cudnn {
     handle: Rc<Handle>,
     version: String,
@@ -103,7 +103,7 @@ pub struct Cudnn {
 struct Handle {
     functions: Functions,
     raw: Raw,
-    /// It stays open: its parts keep what they loaded until the process ends.
+    /// The library, which stays open: its parts keep what they loaded until the process ends.
     _library: ManuallyDrop<Library>,
 }
 
@@ -115,16 +115,16 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the handle is alive, and nobody uses it any more. An error here would be nobody's.
+        // SAFETY: the handle is alive, and is not used after this. An error here cannot be reported.
         let _ = unsafe { (self.functions.destroy)(self.raw) };
     }
 }
 
 impl Cudnn {
-    /// Opens it.
+    /// Opens the library.
     ///
     /// # Errors
-    /// Why it is missing.
+    /// Returns the reason why it is missing.
     pub fn open(device: &Device) -> Result<Self, String> {
         Self::opened(device).map_err(|error| error.to_string())
     }
@@ -158,16 +158,16 @@ impl Cudnn {
         })
     }
 
-    /// Its version and place.
+    /// Returns its version and path.
     pub fn version(&self) -> String {
         self.version.clone()
     }
 
-    /// The ways to convolve `len` values with a mask of an odd number of weights: every algorithm, on the vector as one
-    /// row, as a batch of rows and as an image. Rows overlap by the mask's reach, in place.
+    /// Returns the ways to convolve `len` values with a mask of an odd number of weights: every algorithm, on the vector as one
+    /// row, as a batch of rows and as an image. Rows overlap in place by the mask's reach.
     ///
     /// # Errors
-    /// That they could not be made ready.
+    /// Returns an error if they could not be prepared.
     pub fn convolutions(&self, mask: &[f32], len: usize) -> Result<Vec<Way>, Absent> {
         Ok(self.prepared(mask, len)?)
     }
@@ -248,18 +248,18 @@ impl Cudnn {
     }
 }
 
-/// How a vector is shown to the library.
+/// The layout in which the library sees a vector.
 #[derive(Debug)]
 struct Layout {
     name: &'static str,
-    /// Images, rows of an image, elements of a row; there is one channel.
+    /// The number of images, rows of an image, and elements of a row. There is one channel.
     input: [c_int; 3],
     output: [c_int; 3],
-    /// From one image to the next, and from one row to the next.
+    /// The distance between images, and between rows.
     strides: [c_int; 2],
-    /// Zeros that the library thinks of at both ends of a row.
+    /// The zeros that the library assumes at both ends of a row.
     padding: c_int,
-    /// Whether the input begins with the zeros in front of the first value.
+    /// Whether the input begins with the zeros before the first value.
     from_halo: bool,
 }
 
@@ -298,7 +298,7 @@ impl Layout {
     }
 }
 
-/// A convolution that is described.
+/// A convolution with its descriptors.
 struct Plan {
     handle: Rc<Handle>,
     input: Descriptor,
@@ -308,7 +308,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// The bytes that an algorithm works in.
+    /// Returns the workspace of an algorithm in bytes.
     fn room(&self, algorithm: c_uint) -> Result<usize> {
         let mut bytes = 0;
         // SAFETY: the handle and the descriptors are alive; the function writes one size.
@@ -342,8 +342,8 @@ impl Plan {
         to: u64,
     ) -> Result<()> {
         let (one, zero) = (1.0, 0.0);
-        // SAFETY: the handle and the descriptors are alive; the callers give the addresses of a signal and of room for
-        // as many values; the workspace is as large as was asked for.
+        // SAFETY: the handle and the descriptors are alive. The callers give the addresses of a signal and of room for as many
+        // values. The workspace has the size that the library requested.
         let code = unsafe {
             (self.handle.functions.forward)(
                 self.handle.raw,
@@ -365,7 +365,7 @@ impl Plan {
     }
 }
 
-/// A description of a tensor, of a filter or of a convolution.
+/// A descriptor of a tensor, of a filter or of a convolution.
 struct Descriptor {
     raw: Raw,
     destroy: unsafe extern "C" fn(Raw) -> Status,
@@ -386,7 +386,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is alive, and nobody uses it any more. An error here would be nobody's.
+        // SAFETY: the descriptor is alive, and is not used after this. An error here cannot be reported.
         let _ = unsafe { (self.destroy)(self.raw) };
     }
 }
@@ -395,7 +395,7 @@ fn check(functions: &Functions, call: &str, code: Status) -> Result<()> {
     if code == 0 {
         return Ok(());
     }
-    // SAFETY: the function gives a text that ends with a zero byte and lives as long as the library.
+    // SAFETY: the function returns a text that ends with a zero byte and lives as long as the library.
     let text = unsafe { CStr::from_ptr((functions.error)(code)) };
     Err(format!("{call}: {}", text.to_string_lossy()).into())
 }
@@ -415,12 +415,12 @@ mod tests {
                 1 << 26
             );
             assert_eq!(layout.input[2] + 2 * layout.padding - 30, length);
-            // The last element that is read is the last of the zeros behind the values, or the last value.
+            // The last element that is read is the last of the zeros after the values, or the last value.
             let [image, row] = layout.strides;
             let last = (images - 1) * image + (rows - 1) * row + layout.input[2] - 1;
             assert_eq!(last, (1 << 26) - 1 + if layout.from_halo { 30 } else { 0 });
         }
-        // No rows where the vector has no whole number of them.
+        // There are no rows unless the vector has a whole number of them.
         assert_eq!(Layout::all(ROW + 1, 3).unwrap().len(), 1);
         assert!(Layout::all(1 << 32, 3).is_err());
     }

@@ -18,14 +18,14 @@ pub struct Curand {
 
 type Handle = *mut c_void;
 
-/// The names to look for.
+/// The file names to look for.
 pub const NAMES: [&str; 2] = ["libcurand.so.10", "libcurand.so"];
 
 impl Curand {
-    /// Opens it.
+    /// Opens the library.
     ///
     /// # Errors
-    /// Why it is missing.
+    /// Returns the reason why it is missing.
     pub fn open(device: &Device) -> Result<Self, String> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
         let (library, path) = library::open(&NAMES)?;
@@ -45,7 +45,7 @@ impl Curand {
         })
     }
 
-    /// Its version and place.
+    /// Returns its version and path.
     pub fn version(&self) -> String {
         self.version.clone()
     }
@@ -55,10 +55,10 @@ impl Curand {
         Ok(unsafe { *self.library.get::<F>(format!("{name}\0").as_bytes())? })
     }
 
-    /// What makes `len` numbers at an address, from a generator that is set up already.
+    /// Returns a function that makes `len` numbers at an address, with a generator that is already set up.
     ///
     /// # Errors
-    /// That it could not be made ready.
+    /// Returns an error if it could not be prepared.
     pub fn numbers(
         &self,
         kind: Generator,
@@ -108,10 +108,10 @@ impl Curand {
             check("curandGenerateSeeds", set_up(handle))?;
         }
         Ok(move |to: u64| {
-            // The whole of it, so that it lives as long as this closure.
+            // The closure captures the whole generator, so that it lives as long.
             let generator: &Made = &generator;
             let (handle, to) = (generator.handle, to as *mut c_void);
-            // SAFETY: the callers give the address of room for as many numbers.
+            // SAFETY: the callers give the address of room for this many numbers.
             let code = unsafe {
                 match distribution {
                     Distribution::Uniform => uniform(handle, to, len),
@@ -140,7 +140,7 @@ struct Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // SAFETY: the generator is alive, and nobody uses it any more. An error here would be nobody's.
+        // SAFETY: the generator is alive, and is not used after this. An error here cannot be reported.
         let _ = unsafe { (self.destroy)(self.handle) };
     }
 }

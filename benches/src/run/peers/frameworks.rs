@@ -1,4 +1,4 @@
-//! PyTorch and CuPy: `peers/frameworks.py`, a process of its own that is asked in turn.
+//! PyTorch and CuPy: `peers/frameworks.py`, a separate process that gets requests in turn.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use super::{Absent, toolkit};
 /// The program.
 const SOURCE: &str = include_str!("../../../peers/frameworks.py");
 
-/// The libraries that it has.
+/// The libraries of the program.
 pub const NAMES: [&str; 2] = ["PyTorch", "CuPy"];
 
-/// The process, and what it has.
+/// The process, and the libraries that it found.
 pub struct Frameworks {
     process: Rc<RefCell<Process>>,
     hello: Value,
@@ -29,10 +29,10 @@ struct Process {
     replies: BufReader<ChildStdout>,
 }
 
-/// Python, or why there is none.
+/// Finds Python.
 ///
 /// # Errors
-/// That there is none.
+/// Returns an error if there is none.
 pub fn interpreter() -> Result<std::path::PathBuf, String> {
     toolkit("bin", "python3").ok_or_else(|| "python3 required on PATH, found none".to_owned())
 }
@@ -41,7 +41,7 @@ impl Frameworks {
     /// Starts the process.
     ///
     /// # Errors
-    /// Why that could not be done.
+    /// Returns the reason why it could not be started.
     pub fn start() -> Result<Self, String> {
         let python = interpreter()?;
         let mut child = Command::new(&python)
@@ -67,10 +67,10 @@ impl Frameworks {
         })
     }
 
-    /// The version of a library.
+    /// Returns the version of a library.
     ///
     /// # Errors
-    /// Why it is missing.
+    /// Returns the reason why it is missing.
     pub fn version(&self, name: &str) -> Result<String, String> {
         let said = &self.hello[name];
         match (said["found"].as_str(), said["missing"].as_str()) {
@@ -79,10 +79,10 @@ impl Frameworks {
         }
     }
 
-    /// A library ready for a case, which `request` describes.
+    /// Prepares a library for a case, which `request` describes.
     ///
     /// # Errors
-    /// That it is missing, or could not be made ready.
+    /// Returns an error if it is missing or could not be prepared.
     pub fn case(&self, library: &str, mut request: Value) -> Result<Box<dyn Contender>, Absent> {
         self.version(library).map_err(Absent::Missing)?;
         request["do"] = "prepare".into();
@@ -125,7 +125,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The process ends when its input ends.
         drop(self.requests.take());
         let _ = self.child.wait();
     }
@@ -138,7 +138,7 @@ struct Remote {
 }
 
 impl Contender for Remote {
-    /// Nothing: the other process queues its own work when it checks and when it times.
+    /// Does nothing: the other process queues its own work when it checks and when it times.
     fn enqueue(&mut self, _: usize) -> Result<()> {
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Contender for Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // A process that is gone has freed its memory.
+        // A process that has ended has freed its memory.
         let _ = self
             .process
             .borrow_mut()
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_library_without_a_gpu_is_missing_with_a_reason() {
-        // Where there is no Python, or no GPU that its libraries find, both are missing and say why.
+        // Without Python, or without a GPU that its libraries find, both are missing and give the reason.
         match Frameworks::start() {
             Err(reason) => assert!(reason.contains("python3"), "{reason}"),
             Ok(frameworks) => {

@@ -8,17 +8,17 @@ use libloading::Library;
 
 use super::{frameworks, homes};
 
-/// Opens the first of these libraries that is there: by the dynamic linker's rules, then in a CUDA toolkit, then among
-/// Python's packages.
+/// Opens the first of these libraries that is found: by the dynamic linker's rules, then in a CUDA toolkit, then among Python's
+/// packages.
 ///
 /// # Errors
-/// That none could be opened.
+/// Returns an error if none could be opened.
 pub fn open(names: &[&str]) -> Result<(Library, String), String> {
     let mut reason = None;
     for name in names {
         let paths = std::iter::once(PathBuf::from(name)).chain(places(name));
         for path in paths {
-            // SAFETY: these are NVIDIA's libraries, whose constructors set up their own state alone.
+            // SAFETY: these are NVIDIA's libraries, whose constructors initialize only their own state.
             match unsafe { Library::new(&path) } {
                 Ok(library) => return Ok((library, path.display().to_string())),
                 Err(error) => reason = reason.or(Some(error.to_string())),
@@ -28,15 +28,15 @@ pub fn open(names: &[&str]) -> Result<(Library, String), String> {
     Err(reason.unwrap_or_else(|| "no library named".to_owned()))
 }
 
-/// Where the first of these libraries is that can be opened.
+/// Returns the path of the first of these libraries that can be opened.
 ///
 /// # Errors
-/// That none can.
+/// Returns an error if none can.
 pub fn find(names: &[&str]) -> Result<String, String> {
     open(names).map(|(_, path)| path)
 }
 
-/// The files of that name in the folders of a toolkit and of Python's packages.
+/// Returns the files with that name in the folders of a toolkit and of Python's packages.
 fn places(name: &str) -> Vec<PathBuf> {
     let toolkits = homes().flat_map(|home| {
         [
@@ -53,7 +53,7 @@ fn places(name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders `nvidia/*` of Python's packages.
+/// Returns the folders `nvidia/*` of Python's packages.
 fn packages() -> Vec<PathBuf> {
     let Ok(python) = frameworks::interpreter() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The peers: opened at run time where they are installed, and listed as missing where they are not.
+//! The peers, opened at run time if they are installed, and listed as missing otherwise.
 
 pub mod cub;
 pub mod cublas;
@@ -24,7 +24,7 @@ use curand::Curand;
 use frameworks::Frameworks;
 use npp::Npp;
 
-/// Which peers a run has.
+/// The peers of a run.
 pub struct Peers {
     device: Device,
     wanted: bool,
@@ -37,7 +37,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// All peers, or none.
+    /// Makes all peers, or none.
     pub fn new(device: Device, wanted: bool) -> Self {
         Self {
             device,
@@ -51,60 +51,60 @@ impl Peers {
         }
     }
 
-    /// Whether there are to be peers.
+    /// Returns whether the run has peers.
     pub fn wanted(&self) -> bool {
         self.wanted
     }
 
-    /// CUB, compiled.
+    /// Returns CUB, compiled.
     ///
     /// # Errors
-    /// That it is missing.
+    /// Returns an error if it is missing.
     pub fn cub(&self) -> Result<&Cub, Absent> {
         opened(self.cub.get_or_init(|| Cub::compile(&self.device)))
     }
 
-    /// cuBLAS, opened.
+    /// Returns cuBLAS, opened.
     ///
     /// # Errors
-    /// That it is missing.
+    /// Returns an error if it is missing.
     pub fn cublas(&self) -> Result<&Cublas, Absent> {
         opened(self.cublas.get_or_init(|| Cublas::open(&self.device)))
     }
 
-    /// cuDNN, opened.
+    /// Returns cuDNN, opened.
     ///
     /// # Errors
-    /// That it is missing.
+    /// Returns an error if it is missing.
     pub fn cudnn(&self) -> Result<&Cudnn, Absent> {
         opened(self.cudnn.get_or_init(|| Cudnn::open(&self.device)))
     }
 
-    /// cuRAND, opened.
+    /// Returns cuRAND, opened.
     ///
     /// # Errors
-    /// That it is missing.
+    /// Returns an error if it is missing.
     pub fn curand(&self) -> Result<&Curand, Absent> {
         opened(self.curand.get_or_init(|| Curand::open(&self.device)))
     }
 
-    /// NPP, opened.
+    /// Returns NPP, opened.
     ///
     /// # Errors
-    /// That it is missing.
+    /// Returns an error if it is missing.
     pub fn npp(&self) -> Result<&Npp, Absent> {
         opened(self.npp.get_or_init(|| Npp::open(&self.device)))
     }
 
-    /// PyTorch and CuPy, started.
+    /// Returns PyTorch and CuPy, started.
     ///
     /// # Errors
-    /// That they are missing.
+    /// Returns an error if they are missing.
     pub fn frameworks(&self) -> Result<&Frameworks, Absent> {
         opened(self.frameworks.get_or_init(Frameworks::start))
     }
 
-    /// The frameworks of these names as rivals in a case; none where no peers are wanted.
+    /// Returns the frameworks with these names as rivals in a case, or nothing if the run has no peers.
     pub fn framework_rivals<'a>(
         &self,
         names: &[(&'static str, Option<f64>)],
@@ -126,7 +126,7 @@ impl Peers {
             .collect()
     }
 
-    /// The peers that were asked for, opened, and what came of it.
+    /// Returns the peers that were used, and whether each could be opened.
     pub fn list(&self) -> Vec<Peer> {
         if !self.wanted {
             return Vec::new();
@@ -150,7 +150,7 @@ impl Peers {
     }
 }
 
-/// The peers and where they would be taken from. It compiles nothing and starts nothing.
+/// Returns the peers and where they would be found. The function compiles nothing and starts nothing.
 pub fn survey() -> Vec<Peer> {
     let compiled = cub::compiler().map(|path| format!("to be compiled by {}", path.display()));
     let asked =
@@ -183,7 +183,7 @@ fn told(name: &str, found: Result<String, String>) -> Peer {
     }
 }
 
-/// A peer in a case, from what makes it ready.
+/// Makes a peer of a case from the function that prepares it.
 pub fn rival<'a>(
     name: &'static str,
     contender: Result<Box<dyn Contender + 'a>, Absent>,
@@ -208,19 +208,19 @@ impl From<warpwright::Error> for Absent {
     }
 }
 
-/// Device memory that a peer works in.
+/// Device memory for a peer's workspace.
 pub struct Room {
     /// The memory.
     pub memory: Vector<u8>,
-    /// Its size in bytes, which may be nought.
+    /// The size in bytes, which may be zero.
     pub bytes: usize,
 }
 
 impl Room {
-    /// Memory of so many bytes.
+    /// Allocates `bytes` bytes.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Returns the device's error.
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         Ok(Self {
             memory: device.zeros(bytes.max(1))?,
@@ -228,13 +228,13 @@ impl Room {
         })
     }
 
-    /// Its address, which is never null.
+    /// Returns the address, which is never null.
     pub fn pointer(&mut self) -> u64 {
         pointer(&mut self.memory)
     }
 }
 
-/// The folders of CUDA toolkits.
+/// Returns the folders of CUDA toolkits.
 fn homes() -> impl Iterator<Item = PathBuf> {
     let variables = [variable("CUDA_HOME"), variable("CUDA_PATH")]
         .into_iter()
@@ -243,7 +243,7 @@ fn homes() -> impl Iterator<Item = PathBuf> {
     variables.chain(["/usr/local/cuda".into()])
 }
 
-/// The first file of that name in the folders of `PATH`, and in this folder of a CUDA toolkit.
+/// Returns the first file with that name in the folders of `PATH`, and in this folder of a CUDA toolkit.
 pub(super) fn toolkit(folder: &str, name: &str) -> Option<PathBuf> {
     let path = variable("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)

@@ -1,4 +1,4 @@
-//! NPP: its histogram of bytes, and its filter of rows.
+//! NPP: its histogram of bytes, and its row filter.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::rc::Rc;
@@ -10,15 +10,15 @@ use super::super::Result;
 use super::ways::{Signal, Way};
 use super::{Absent, Room, library};
 
-/// The names to look for: NPP's statistics of images.
+/// The file names to look for: NPP's statistics of images.
 pub const NAMES: [&str; 3] = ["libnppist.so.13", "libnppist.so.12", "libnppist.so"];
-/// NPP's filters.
+/// The file names of NPP's filters.
 const FILTERS: [&str; 3] = ["libnppif.so.13", "libnppif.so.12", "libnppif.so"];
 
-/// The lengths of the rows that a vector is cut into for the filter.
+/// The lengths of the rows into which a vector is divided for the filter.
 const ROWS: [usize; 2] = [1 << 16, 1 << 13];
 
-/// `CU_DEVICE_ATTRIBUTE_…`, which NPP wants to be told.
+/// `CU_DEVICE_ATTRIBUTE_…`, which NPP needs to know.
 const MAX_THREADS_PER_BLOCK: c_int = 1;
 const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
 const MAX_THREADS_PER_MULTIPROCESSOR: c_int = 39;
@@ -68,7 +68,7 @@ type Histogram = unsafe extern "C" fn(
     Context,
 ) -> c_int;
 
-// Source and its step, destination and its step, size; weights, their number, the one that belongs to the pixel.
+// Source and its step, destination and its step, size; weights, their number, and the index of the pixel's own weight.
 type FilterRow = unsafe extern "C" fn(
     *const f32,
     c_int,
@@ -82,10 +82,10 @@ type FilterRow = unsafe extern "C" fn(
 ) -> c_int;
 
 impl Npp {
-    /// Opens it.
+    /// Opens the library.
     ///
     /// # Errors
-    /// Why it is missing.
+    /// Returns the reason why it is missing.
     pub fn open(device: &Device) -> Result<Self, String> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
         let (library, path) = library::open(&NAMES)?;
@@ -100,7 +100,7 @@ impl Npp {
             shared_bytes: attribute(MAX_SHARED_MEMORY_PER_BLOCK)? as usize,
             major: major as c_int,
             minor: minor as c_int,
-            // CU_STREAM_NON_BLOCKING, as the library's streams are.
+            // CU_STREAM_NON_BLOCKING, like the library's streams.
             stream_flags: 1,
             reserved: 0,
         };
@@ -112,16 +112,16 @@ impl Npp {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn version(&self) -> String {
         format!("from {}", self.path)
     }
 
-    /// A histogram of `len` bytes in 256 bins. It takes the addresses of the bytes and of the counts, which have
-    /// 32 bits.
+    /// Returns a histogram of `len` bytes in 256 bins. It takes the addresses of the bytes and of the counts, which have 32
+    /// bits.
     ///
     /// # Errors
-    /// That it could not be made ready.
+    /// Returns an error if it could not be prepared.
     pub fn histogram(
         &self,
         len: usize,
@@ -130,7 +130,7 @@ impl Npp {
     }
 
     fn prepared(&self, len: usize) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>> {
-        // An image of that many bytes, whose rows follow each other.
+        // An image of this many bytes with contiguous rows.
         let width = len.min(1 << (len.max(1).ilog2() / 2));
         if width == 0 || !len.is_multiple_of(width) {
             return Err(
@@ -156,8 +156,8 @@ impl Npp {
         let mut room = Room::new(&self.device, bytes)?;
         Ok(move |from: u64, to: u64| {
             let _open = &library;
-            // SAFETY: the callers give the addresses of as many bytes and of 256 counts; the room is as large as
-            // was asked for.
+            // SAFETY: the callers give the addresses of this many bytes and of 256 counts; the workspace has the requested
+            // size.
             check(unsafe {
                 let room = room.pointer() as *mut u8;
                 histogram(
@@ -175,12 +175,12 @@ impl Npp {
         })
     }
 
-    /// The ways to convolve `len` values with a mask of an odd number of weights by the filter of rows: the vector as
-    /// one row, and as rows of an image that follow each other. The filter reads beyond a row's ends what lies there,
-    /// and leaves it to the caller that it is right: it is the next row, and zeros around the whole.
+    /// Returns the ways to convolve `len` values with a mask of an odd number of weights by the row filter: the vector as one
+    /// row, and as contiguous rows of an image. The filter reads memory beyond a row's ends, and the caller must provide it: it
+    /// is the next row, and zeros around the whole.
     ///
     /// # Errors
-    /// That they could not be made ready.
+    /// Returns an error if they could not be prepared.
     pub fn convolutions(&self, mask: &[f32], len: usize) -> Result<Vec<Way>, Absent> {
         let (library, _) = library::open(&FILTERS).map_err(Absent::Missing)?;
         Ok(self.filters(Rc::new(library), mask, len)?)
@@ -213,8 +213,8 @@ impl Npp {
                     let _open = &library;
                     let (from, to) = (signal.values as *const f32, to as *mut f32);
                     let weights = weights.view().device_pointer() as *const f32;
-                    // SAFETY: the callers give the addresses of a signal, which has zeros around it, and of room for
-                    // as many values; the weights are as many as is said.
+                    // SAFETY: the callers give the addresses of a signal, which has zeros around it, and of room for as many
+                    // values. The number of weights is the given one.
                     let code = unsafe {
                         filter(
                             from,
@@ -236,10 +236,10 @@ impl Npp {
     }
 }
 
-/// An attribute of the first device, which the benchmark runs on.
+/// Returns an attribute of the first device, on which the benchmark runs.
 fn attribute(number: c_int) -> Result<c_int, String> {
     let mut value = 0;
-    // SAFETY: the driver's library is loaded already; the signature is that of `cuda.h`, and writes one int.
+    // SAFETY: the driver's library is loaded already; the signature is that of `cuda.h`, and the function writes one int.
     let code = unsafe {
         let driver = Library::new("libcuda.so.1").map_err(|error| error.to_string())?;
         let get = driver
@@ -258,7 +258,7 @@ fn attribute(number: c_int) -> Result<c_int, String> {
 }
 
 fn check(code: c_int) -> Result<()> {
-    // Positive ones are warnings.
+    // Positive codes are warnings.
     if code >= 0 {
         return Ok(());
     }

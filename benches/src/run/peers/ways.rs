@@ -1,4 +1,4 @@
-//! Peers that can do a work in several ways: the fastest one that is right is taken.
+//! Peers that can do a work in several ways. The fastest way with the right answer is used.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use warpwright::{Device, Vector};
 use super::super::{Result, pointer};
 use super::Absent;
 
-/// Elements of zero before and behind the values of a [`Signal`]; more than half of the widest mask.
+/// The number of zeros before and after the values of a [`Signal`]; more than half of the widest mask.
 pub const MARGIN: usize = 128;
 
 /// The addresses of a vector that a filter reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal {
-    /// The first value, aligned to 256 bytes. Before it and behind the last one are [`MARGIN`] zeros.
+    /// The first value, aligned to 256 bytes. There are [`MARGIN`] zeros before it and after the last value.
     pub values: u64,
     /// Half a mask's width of zeros, aligned to 256 bytes, then the same values, and as many zeros again.
     pub halo: u64,
 }
 
-/// What queues a work from a signal to an address.
+/// A function that queues a work from a signal to an address.
 pub type Queue = Box<dyn FnMut(Signal, u64) -> Result<()>>;
 
 /// One way of several.
 pub struct Way {
-    /// What it is called.
+    /// The way's name.
     pub name: String,
     prepare: Box<dyn Fn() -> Result<Queue>>,
 }
 
 impl Way {
-    /// A way that `prepare` makes ready.
+    /// Makes a way that `prepare` prepares.
     pub fn new(name: String, prepare: impl Fn() -> Result<Queue> + 'static) -> Self {
         Self {
             name,
@@ -39,10 +39,10 @@ impl Way {
     }
 }
 
-/// The fastest of the ways whose answer passes `check`, and its name. The answer has `len` values.
+/// Returns the fastest of the ways whose answer passes `check`, and its name. The answer has `len` values.
 ///
 /// # Errors
-/// What is wrong with each way, where none does.
+/// Returns the fault of each way if none passes.
 pub fn fastest(
     device: &Device,
     ways: Vec<Way>,
@@ -53,7 +53,7 @@ pub fn fastest(
     let mut reasons = Vec::new();
     let mut tried: Vec<(Duration, Way)> = Vec::new();
     for way in ways {
-        // One at a time has the memory that it works in.
+        // Only one way at a time holds its workspace.
         let time = (way.prepare)().and_then(|mut queue| timed(device, &mut queue, signal, len));
         match time {
             Ok(time) => tried.push((time, way)),
@@ -63,7 +63,7 @@ pub fn fastest(
     tried.sort_by_key(|(time, _)| *time);
     for (_, way) in tried {
         let mut queue = (way.prepare)()?;
-        // Zeros, so that a way that writes nothing is not right by another one's answer.
+        // Zeros, so that a way that writes nothing does not pass with another one's answer.
         let mut output: Vector<f32> = device.zeros(len)?;
         queue(signal, pointer(&mut output))?;
         match check(&output.to_vec()?) {
@@ -77,7 +77,7 @@ pub fn fastest(
     )))
 }
 
-/// The time of one operation, after one that is not timed.
+/// Returns the time of one operation, after one that is not timed.
 fn timed(device: &Device, queue: &mut Queue, signal: Signal, len: usize) -> Result<Duration> {
     const REPEATS: u32 = 3;
     let mut output: Vector<f32> = device.zeros(len)?;
@@ -93,7 +93,7 @@ fn timed(device: &Device, queue: &mut Queue, signal: Signal, len: usize) -> Resu
 mod tests {
     use super::*;
 
-    /// A way that takes so long, and writes this value.
+    /// Makes a way that takes `milliseconds` and writes this value.
     fn way(name: &str, milliseconds: u64, value: Result<f32, &'static str>) -> Way {
         Way::new(name.to_owned(), move || {
             let value = value?;

@@ -3,24 +3,24 @@
 use super::codes::{Bits, Codes};
 use super::{Result, early_end};
 
-/// Coefficients of a block.
+/// The number of coefficients of a block.
 const COEFFICIENTS: usize = 64;
 
 /// A component of the picture.
 pub(super) struct Component {
     id: u8,
-    /// Blocks of an MCU, across and down.
+    /// The blocks of an MCU, across and down.
     sampling: (usize, usize),
-    /// MCUs of a scan of several components, across and down.
+    /// The MCUs of a scan of several components, across and down.
     mcus: (usize, usize),
-    /// Blocks that the picture touches, across and down: a scan of one component has no others.
+    /// The blocks that the picture covers, across and down: a scan of one component has only these.
     touched: (usize, usize),
-    /// Blocks of 8 x 8 pixels of the whole picture, across and down.
+    /// The blocks of 8 x 8 pixels of the whole picture, across and down.
     whole: (usize, usize),
-    /// Of each coefficient, the lowest bit that a scan has given; `None` before the first.
+    /// For each coefficient, the lowest bit that a scan has given; `None` before the first.
     known: [Option<u8>; COEFFICIENTS],
-    /// Of each block, a bit for each coefficient that is not zero, as far as scans have said. Refinements of a
-    /// progressive picture depend on it, and nothing else does.
+    /// For each block, a bit for each coefficient that is known not to be zero. Only refinements of a progressive picture
+    /// depend on it.
     nonzero: Vec<u64>,
 }
 
@@ -42,50 +42,50 @@ impl Component {
         }
     }
 
-    /// Blocks that every file has to hold.
+    /// Returns the number of blocks that every file must hold.
     pub(super) fn blocks(&self) -> usize {
         self.touched.0 * self.touched.1
     }
 
-    /// Blocks of all MCUs, across and down.
+    /// Returns the blocks of all MCUs, across and down.
     fn padded(&self) -> (usize, usize) {
         (self.mcus.0 * self.sampling.0, self.mcus.1 * self.sampling.1)
     }
 
-    /// Whether the decoder takes a scan of this component alone for the blocks that it has: it counts those of
-    /// the whole picture, up to the padding, and their pixels in 16 bits.
+    /// Returns whether the decoder gives a scan of this component alone the right number of blocks: it counts those of the
+    /// whole picture, up to the padding, and their pixels in 16 bits.
     fn can_be_alone(&self) -> bool {
         let (padded, whole) = (self.padded(), self.whole);
         let counted = (padded.0.min(whole.0), padded.1.min(whole.1));
         counted == self.touched && padded.0.max(padded.1) <= 1 << 13
     }
 
-    /// Whether scans have given all coefficients down to their last bit.
+    /// Returns whether scans have given all coefficients down to their last bit.
     pub(super) fn complete(&self) -> bool {
         self.known.iter().all(|&bit| bit == Some(0))
     }
 }
 
-/// A component of a scan, and the numbers of its codes.
+/// A component of a scan, and the numbers of its code tables.
 struct Part<'a> {
     component: &'a mut Component,
     dc: usize,
     ac: usize,
 }
 
-/// What a scan's header says.
+/// The contents of a scan's header.
 pub(super) struct Scan<'a> {
     parts: Vec<Part<'a>>,
     coding: Coding,
 }
 
-/// How a block is coded.
+/// The coding of a block.
 #[derive(Clone, Copy)]
 enum Coding {
     Sequential,
     DcFirst,
     DcRefinement,
-    /// With the first and the last coefficient.
+    /// The first and the last coefficient of the band.
     AcFirst(u8, u8),
     AcRefinement(u8, u8),
 }
@@ -105,7 +105,7 @@ impl<'a> Scan<'a> {
             return Err(damaged());
         };
         let mut parts = Vec::new();
-        // In the order of the frame, which is that of the scan in a valid file.
+        // The components are in the order of the frame, which is that of the scan in a valid file.
         for component in components {
             if let Some(selector) = selectors.chunks_exact(2).find(|s| s[0] == component.id) {
                 let (dc, ac) = (usize::from(selector[1] >> 4), usize::from(selector[1] & 15));
@@ -126,7 +126,7 @@ impl<'a> Scan<'a> {
         };
         let (first, last, before, low) = match progressive {
             true => (first, last, before, low),
-            // Other numbers than these mean nothing there.
+            // Other values have no meaning here.
             false => (0, 63, 0, 0),
         };
         let alone = parts.len() == 1;
@@ -159,7 +159,7 @@ impl<'a> Scan<'a> {
         Ok(Scan { parts, coding })
     }
 
-    /// Reads the data of this scan and gives the place behind it.
+    /// Reads the data of this scan and returns the position after it.
     pub(super) fn read(
         mut self,
         data: &[u8],
@@ -201,7 +201,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The place behind the restart marker of this interval.
+/// Returns the position after the restart marker of this interval.
 fn restart_marker(data: &[u8], mut at: usize, interval: u8) -> Result<usize> {
     while *data.get(at).ok_or_else(early_end)? == 0xff {
         at += 1;
@@ -212,11 +212,11 @@ fn restart_marker(data: &[u8], mut at: usize, interval: u8) -> Result<usize> {
     }
 }
 
-/// Goes through the codes between two markers.
+/// A reader of the codes between two markers.
 struct Reader<'a> {
     bits: Bits<'a>,
     coding: Coding,
-    /// Blocks to come of which no new coefficient is given.
+    /// The number of following blocks that get no new coefficients.
     end_run: u32,
 }
 
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes through a block; `nonzero` is what is known of its coefficients.
+    /// Reads a block. `nonzero` has the known coefficients.
     fn block(&mut self, dc: Option<&Codes>, ac: Option<&Codes>, nonzero: &mut u64) -> Result<()> {
         let missing = "a Huffman table is missing";
         match self.coding {
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A difference of DC coefficients: its size, and its bits.
+    /// Reads the difference of a DC coefficient: its size, and its bits.
     fn dc(&mut self, codes: &Codes) -> Result<()> {
         let size = self.bits.symbol(codes)?;
         match size {
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Coefficients of AC: zeros before the next one, and its bits; or how far nothing but zeros follow.
+    /// Reads AC coefficients: a run of zeros and the bits of the next one, or the length of a run of ended blocks.
     fn ac_first(&mut self, codes: &Codes, first: u8, last: u8, nonzero: &mut u64) -> Result<()> {
         let mut place = first;
         while place <= last {
@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Blocks of which no new coefficient is given, from this one on.
+    /// Reads the length of a run of blocks without new coefficients, starting with this one.
     fn run_of_ends(&mut self, run: u8) -> Result<()> {
         if matches!(self.coding, Coding::Sequential) {
             return Err("the data of a scan has a code that means nothing".into());
@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A further bit of each coefficient that is not zero, and coefficients that are new.
+    /// Reads a further bit of each coefficient that is not zero, and new coefficients.
     fn ac_refinement(
         &mut self,
         codes: &Codes,
@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The length of what was read: up to the next marker.
+    /// Returns the number of bytes read, up to the next marker.
     fn end(self) -> Result<usize> {
         match self.end_run {
             0 => self.bits.end(),

@@ -4,12 +4,12 @@ use super::Result;
 
 /// A Huffman table.
 pub(super) struct Codes {
-    /// For 16 bits, the length of the code that they begin with, and its symbol; no code has length 0.
+    /// For each value of 16 bits, the length of the code that it begins with, and its symbol. No code has length 0.
     symbols: Vec<(u8, u8)>,
 }
 
 impl Codes {
-    /// Takes a table from the front of these bytes: 16 counts, and the symbols. Gives what is behind it.
+    /// Reads a table from the front of these bytes: 16 counts, and the symbols. Returns the table and the remaining bytes.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let damaged = || "a Huffman table is damaged".to_owned();
         let (counts, rest) = bytes.split_first_chunk::<16>().ok_or_else(damaged)?;
@@ -36,7 +36,7 @@ impl Codes {
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// The next bits, from the lowest of these `left` on down.
+    /// The next bits, in the lowest `left` bits, the first one highest.
     buffer: u64,
     left: u32,
 }
@@ -51,11 +51,11 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Takes bytes while there are any and room for them.
+    /// Reads bytes while there are any and the buffer has room.
     fn fill(&mut self) {
         while self.left <= 48 {
             let byte = match self.bytes[self.at..] {
-                // A zero byte behind FF says that it is data and no marker.
+                // A zero byte after FF marks the FF as data.
                 [0xff, 0, ..] => {
                     self.at += 1;
                     0xff
@@ -69,7 +69,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next 16 bits, of which those behind the end are 0.
+    /// Returns the next 16 bits; those after the end are 0.
     fn peek(&mut self) -> u16 {
         if self.left < 16 {
             self.fill();
@@ -80,7 +80,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Takes up to 16 bits as a number.
+    /// Reads up to 16 bits as a number.
     pub(super) fn take(&mut self, count: u32) -> Result<u32> {
         debug_assert!(count <= 16, "a coefficient has at most 16 bits");
         let bits = u32::from(self.peek());
@@ -91,7 +91,7 @@ impl<'a> Bits<'a> {
         Ok(bits >> (16 - count))
     }
 
-    /// Takes a code and gives its symbol.
+    /// Reads a code and returns its symbol.
     pub(super) fn symbol(&mut self, codes: &Codes) -> Result<u8> {
         let bits = self.peek();
         let (length, symbol) = codes.symbols[usize::from(bits)];
@@ -102,7 +102,7 @@ impl<'a> Bits<'a> {
         Ok(symbol)
     }
 
-    /// The place of the marker that has to follow. Less than a byte of padding may be left before it.
+    /// Returns the position of the marker that must follow. Less than a byte of padding may precede it.
     pub(super) fn end(mut self) -> Result<usize> {
         self.fill();
         if self.left >= 8 {

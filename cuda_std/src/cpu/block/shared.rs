@@ -1,9 +1,9 @@
-//! The block's shared memory, and what is wrong with an access to it.
+//! The block's shared memory, and faults of accesses to it.
 
 use super::*;
 
 impl BlockState {
-    /// The static shared array that belongs to a place in the source and a type.
+    /// Returns the static shared array that belongs to a source line and a type.
     pub fn static_array<A>(
         &self,
         lane: &Lane,
@@ -50,12 +50,12 @@ impl BlockState {
         array.memory.as_mut_ptr().cast()
     }
 
-    /// The start of the dynamic shared memory.
+    /// Returns the start of the dynamic shared memory.
     pub fn dynamic_shared(&self) -> *mut u8 {
         self.dynamic.borrow_mut().as_mut_ptr().cast()
     }
 
-    /// Whether an address is in the block's shared memory.
+    /// Returns whether an address is in the block's shared memory.
     pub fn is_shared(&self, ptr: *const u8) -> bool {
         let within = |memory: &[Line]| memory.as_ptr_range().contains(&ptr.cast());
         within(&self.dynamic.borrow())
@@ -66,8 +66,8 @@ impl BlockState {
                 .any(|array| within(&array.memory))
     }
 
-    /// Ends the launch if a lane has come to the place of a view's array again since it has the view. Whether the
-    /// two are one array on a GPU depends on what the compiler inlines and unrolls.
+    /// Ends the launch if the lane has visited the declaration of a view's array again since it got the view. On a GPU it
+    /// depends on the compiler's inlining and unrolling whether the two are one array.
     #[cold]
     pub fn check_visit(&self, lane: &Lane, visit: u64, at: &'static Location<'static>) {
         let statics = self.statics.borrow();
@@ -84,8 +84,8 @@ impl BlockState {
         self.fail(lane, kind);
     }
 
-    /// Ends the launch if a view of shared memory is not within one of the block's arrays; tells which array it is in,
-    /// and how often the lane has come to it.
+    /// Ends the launch if a view of shared memory does not lie within one of the block's arrays. Returns the array, and how
+    /// many times the lane has visited its declaration.
     pub fn check_shared(
         &self,
         lane: &Lane,
@@ -129,8 +129,7 @@ impl BlockState {
         })
     }
 
-    /// Ends the launch because of what the sanitizer has found in an access through the view that starts
-    /// at `view`.
+    /// Ends the launch because of a finding of the sanitizer, for an access through the view that starts at `view`.
     #[cold]
     pub fn report(&self, lane: &Lane, view: usize, access: Access, found: Finding) -> ! {
         let Access {
@@ -174,7 +173,7 @@ impl BlockState {
         self.fail(lane, kind)
     }
 
-    /// What is wrong with a lane that returns while a copy of its own is under way.
+    /// Returns the fault of a lane that returns while its copy is under way.
     pub fn not_awaited(&self, copy: AsyncCopy) -> FaultKind {
         let to = copy.to.addr();
         FaultKind::NotAwaited {
@@ -183,7 +182,7 @@ impl BlockState {
         }
     }
 
-    /// Names bytes of memory that are reached through the view that starts at `view`.
+    /// Describes bytes of memory that are accessed through the view that starts at `view`.
     fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
         let shared = || {
             let statics = self.statics.borrow();
@@ -226,7 +225,7 @@ impl BlockState {
         }
     }
 
-    /// Bytes of static shared arrays seen so far.
+    /// Returns the size of the static shared arrays seen so far, in bytes.
     pub fn static_bytes(&self) -> usize {
         self.statics.borrow().iter().map(|array| array.bytes).sum()
     }

@@ -1,31 +1,30 @@
-//! Lanes that wait for memory to change: they give way, to lanes of their block and of others, and nobody waits for
-//! ever.
+//! Lanes that wait for memory to change. They let lanes of their block and of other blocks run, and no lane waits forever.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::*;
 use crate::cpu::{Order, order};
 
-/// What is known of how long the lanes of a thread's blocks have only waited.
+/// How long the lanes of a thread's blocks have only waited.
 #[derive(Default)]
 pub(in crate::cpu) struct Waiting {
-    /// Times that lanes have given way since one of them last changed anything.
+    /// The number of times that lanes have given way since one of them last changed memory.
     turns: Cell<u32>,
-    /// Times that something has changed behind such turns.
+    /// The number of changes after such turns.
     changes: Cell<u64>,
-    /// The launch's epoch in which the last round of turns began, and whether it was told that the blocks are
-    /// idle since. None: they are not idle.
+    /// The launch's epoch in which the last round of turns began, and whether it was reported that the blocks are idle
+    /// since. `None` if they are not idle.
     epoch: Cell<Option<(u64, bool)>>,
-    /// Writes are looked for, though the launch is not followed.
+    /// Watches for plain writes, although the launch is not followed.
     watch: RefCell<Option<shadow::Watch>>,
-    /// Turns in which each of the lanes that wait has looked several times.
+    /// The number of turns in which each waiting lane has looked several times.
     round: u32,
-    /// Whether blocks let others run at atomic operations, as the order's seed says.
+    /// Whether blocks let others run at atomic operations, as the order's seed decides.
     pub switches_at_atomics: bool,
 }
 
 impl Waiting {
-    /// For a thread whose blocks have so many lanes at most.
+    /// Makes the state for a thread whose blocks have at most `lanes` lanes.
     pub fn new(lanes: usize, switches_at_atomics: bool) -> Self {
         Self {
             round: (LOOKS * lanes as u32).next_power_of_two().max(256),
@@ -34,14 +33,14 @@ impl Waiting {
         }
     }
 
-    /// A block waits: gives a number that is another one as soon as a lane changes anything.
+    /// Notes that a block waits. Returns a number that differs as soon as a lane changes memory.
     pub fn begins(&self) -> u64 {
         self.turns.set(self.turns.get().max(1));
         self.changes.get()
     }
 
-    /// All of the thread's blocks have waited for another round. Tells whether nobody in the launch does anything, and
-    /// has not for long enough or time does not count (`at_once`).
+    /// Notes that all of the thread's blocks have waited for another round. Returns whether no block of the launch makes
+    /// progress, and has not for long enough. If `at_once` is true, time does not count.
     pub fn still(&self, progress: &Progress, at_once: bool) -> bool {
         let Some((mut epoch, mut told)) = self.epoch.get() else {
             self.epoch.set(Some((progress.block_changes(), false)));
@@ -52,18 +51,18 @@ impl Waiting {
         over
     }
 
-    /// What [`begins`](Self::begins) gave, if nothing has changed since.
+    /// Returns what [`begins`](Self::begins) returned, if nothing has changed since.
     pub fn changes(&self) -> u64 {
         self.changes.get()
     }
 }
 
-/// Why a block lets another one run.
+/// The reason why a block lets another one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum GivesUp {
-    /// Its lanes have all looked at what they wait for.
+    /// All its lanes have looked at what they wait for.
     Looks,
-    /// The order's seed says so.
+    /// The order's seed decides so.
     Seed,
 }
 
@@ -76,7 +75,7 @@ pub(in crate::cpu) enum Word {
 
 impl Word {
     /// # Safety
-    /// The word is there, and aligned.
+    /// The word must exist and be aligned.
     unsafe fn read(self) -> u64 {
         // SAFETY: by the contract.
         unsafe {
@@ -95,15 +94,15 @@ pub(in crate::cpu) struct WaitsFor {
     seen: u64,
 }
 
-/// Turns without any change after which blocks are idle, if their launch is followed. Otherwise time counts, and two rounds
-/// are enough; behind the first of them plain writes are looked for too.
+/// The number of turns without any change after which blocks are idle, if their launch is followed. Otherwise time counts,
+/// and two rounds are enough; after the first round plain writes are watched for too.
 const IDLE_FOLLOWED: u32 = 1 << 18;
-/// Times that each lane which could run has given way before the block lets another one run.
+/// The number of times that each runnable lane has given way before the block lets another one run.
 const LOOKS: u32 = 4;
 
 impl BlockState {
-    /// Lets others run: the lanes that are ready, or else other blocks and threads. `name` is what the lane waits by,
-    /// at the line `at`.
+    /// Lets others run: the lanes that are ready, or else other blocks and threads. `name` is the operation by which the
+    /// lane waits, at the line `at`.
     pub fn take_turns(&self, lane: &Lane, name: &'static str, at: &'static Location<'static>) {
         if !self.may_wait(lane) {
             return;
@@ -136,7 +135,8 @@ impl BlockState {
         }
     }
 
-    /// Waits until a word is no more what the lane has seen in it, or until it may be; false: the lane must not wait.
+    /// Waits until a word differs from the value that the lane has seen, or until it may differ. Returns false if the lane
+    /// must not wait.
     pub fn wait_for_change(
         &self,
         lane: &Lane,
@@ -158,7 +158,7 @@ impl BlockState {
         true
     }
 
-    /// Makes those lanes ready whose words have changed; tells whether there are any.
+    /// Makes those lanes ready whose words have changed. Returns whether there are any.
     pub fn wake(&self) -> bool {
         let mut parked = self.parked.borrow_mut();
         let before = parked.len();
@@ -167,7 +167,7 @@ impl BlockState {
         }
         let mut released = self.released.borrow_mut();
         parked.retain(|waits| {
-            // SAFETY: the lane has read it, in memory that stays as long as the launch.
+            // SAFETY: the lane has read the word, in memory that lives as long as the launch.
             let stays = unsafe { waits.word.read() } == waits.seen;
             if !stays {
                 released.push(waits.lane);
@@ -183,17 +183,17 @@ impl BlockState {
         some
     }
 
-    /// Whether lanes wait for words to change.
+    /// Returns whether lanes wait for words to change.
     pub fn has_parked(&self) -> bool {
         !self.parked.borrow().is_empty()
     }
 
-    /// The block runs again, behind others.
+    /// Notes that the block runs again, after others.
     pub fn comes_back(&self) {
         self.looks.set(0);
     }
 
-    /// A lane has done an atomic operation that other blocks see, and may let them run.
+    /// Notes that a lane has executed an atomic operation that other blocks see. It may let them run.
     #[inline]
     pub fn at_atomic(&self, lane: &Lane) {
         if let Some(count) = self.atomics.get() {
@@ -203,14 +203,14 @@ impl BlockState {
 
     #[cold]
     fn draw_at_atomic(&self, lane: &Lane, count: u32) {
-        /// Of a block's first operations one in four lets others run: those take its number and tell of its results.
-        /// Of later ones few do, so that a kernel that counts by atomic operations takes no longer for it.
-        const FIRST: u32 = 64;
+        /// One in four of a block's first operations lets others run: these take the block's number and publish its
+        /// results. Few of the later ones do, so that a kernel that counts by atomic operations is not slowed down.
+        const FIRST: u32 = 16;
         let Order::Seeded(seed) = self.options.order else {
             return;
         };
         self.atomics.set(Some(count.wrapping_add(1)));
-        let one_in = if count < FIRST { 4 } else { 256 };
+        let one_in = if count < FIRST { 4 } else { 64 };
         let drawn = order::draw(seed, self.block_idx.get(), lane.linear, count);
         if !drawn.is_multiple_of(one_in) || !self.may_wait(lane) {
             return;
@@ -220,7 +220,7 @@ impl BlockState {
         lane.suspend();
     }
 
-    /// A lane has changed memory.
+    /// Notes that a lane has changed memory.
     #[inline]
     pub fn changed(&self) {
         if self.waiting.turns.get() != 0 {
@@ -239,7 +239,7 @@ impl BlockState {
         self.waiting.watch.take();
     }
 
-    /// The block is over, or begins.
+    /// Notes that the block ends or begins.
     pub fn waits_no_more(&self) {
         self.changed();
     }
@@ -265,7 +265,7 @@ impl BlockState {
         if turns < idle {
             return;
         }
-        // Turns are counted from here again, so that they do not overflow.
+        // Counting continues from this number, so that it does not overflow.
         self.waiting.turns.set(idle);
         let over = self.waiting.still(progress, followed);
         if over {
@@ -275,7 +275,7 @@ impl BlockState {
         }
     }
 
-    /// Its lanes that look at memory, those that wait for them, and which of them is the first.
+    /// Returns the lanes that look at memory, those that wait for them, and which of them is the first.
     pub fn waiting_lanes(&self) -> (Option<u32>, Vec<WaitingLanes>) {
         let mut waiting = self.waiting_groups();
         let mut at_rest = vec![false; self.lanes as usize];
@@ -300,7 +300,7 @@ impl BlockState {
         (first.copied(), loops)
     }
 
-    /// What is wrong where lanes wait for what nobody does, and the first of them.
+    /// Returns the fault of lanes that wait for something that no lane does, and the first of them.
     pub fn idle(&self) -> (Option<u32>, FaultKind) {
         let (first, waiting) = self.waiting_lanes();
         let kind = FaultKind::Idle {

@@ -2,24 +2,24 @@
 
 use super::*;
 
-/// What a lane brings to a warp operation.
+/// The input of a lane to a warp operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::cpu) struct Offer {
     pub value: u64,
     pub argument: u32,
 }
 
-/// A warp operation that some lanes have come to and others not yet.
+/// A warp operation at which some lanes have arrived and others have not.
 pub(super) struct Pending {
     pub operation: &'static str,
     pub at: &'static Location<'static>,
     mask: u32,
-    /// The lanes that have come; none: the record is free.
+    /// The lanes that have arrived. None: the record is free.
     pub arrived: u32,
     offers: [Offer; 32],
 }
 
-/// One warp: 32 lanes, fewer in a block's last one.
+/// A warp of 32 lanes, or fewer at a block's end.
 #[derive(Default)]
 pub(super) struct Warp {
     /// The lanes that have not returned from the kernel.
@@ -40,7 +40,7 @@ impl BlockState {
         source: u32,
         at: &'static Location<'static>,
     ) {
-        // A mask that leaves out the lane itself is told as such.
+        // A mask without the lane itself is reported as such.
         let wrong = mask >> source & 1 == 0 && mask >> (lane.linear % 32) & 1 != 0;
         if wrong && self.options.checks.contains(Checks::SYNC) && self.may_wait(lane) {
             self.fail(
@@ -55,8 +55,8 @@ impl BlockState {
         }
     }
 
-    /// A warp operation: waits until every lane that `mask` names has come, then `complete` turns the
-    /// offers (by lane of the warp) into results.
+    /// Executes a warp operation: waits until every lane that `mask` names has arrived, then `complete` turns the inputs
+    /// (by lane of the warp) into results.
     pub fn warp(
         &self,
         lane: &Lane,
@@ -89,8 +89,8 @@ impl BlockState {
         }
         let mut joined = None;
         for (index, pending) in warp.pending.iter().enumerate() {
-            // An operation that waits for this lane, while this one would wait for lanes in there: both
-            // have to be the same one, or they would wait forever.
+            // Another operation waits for this lane, and this one would wait for lanes in that operation. Both must be the
+            // same operation, or they would wait forever.
             if pending.arrived & mask == 0 || pending.mask & bit == 0 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Faults in words: each is one line.
+//! The messages of faults. Each is one line.
 
 use super::*;
 use crate::cpu::{

@@ -1,11 +1,11 @@
-//! Asynchronous copies as the CPU executor means them.
+//! Asynchronous copies on the CPU executor.
 
 use super::{
     super::{copies::AsyncCopy, fault::FaultKind, lane::Lane, mutate, shadow},
     Place, check_alignment, check_within,
 };
 
-/// Checks the source of a copy of `count` elements and zeros for the rest of `N`.
+/// Checks the source of a copy of `count` elements, which fills the rest of `N` with zeros.
 #[track_caller]
 pub fn check_part<T, const N: usize>(from: *const T, len: usize, j: usize, count: usize) {
     if count > N {
@@ -28,8 +28,8 @@ pub unsafe fn start<T, const N: usize>(to: *mut T, i: usize, from: *const T, j: 
 }
 
 /// # Safety
-/// `to + i` is to `N` elements of shared memory and `from + j` to `count`; zeros are elements unless `count`
-/// is `N`.
+/// `to + i` must be to `N` elements of shared memory, and `from + j` to `count` elements. Zeros must be valid elements
+/// unless `count` is `N`.
 pub unsafe fn start_part<T, const N: usize>(
     to: *mut T,
     i: usize,
@@ -54,8 +54,7 @@ pub unsafe fn start_part<T, const N: usize>(
     drop(copies);
     block.changed();
     shadow::copy_starts(lane, &copy);
-    // SAFETY: by the contract; shared memory is there as long as the block's lanes, and global memory as long
-    // as the launch.
+    // SAFETY: by the contract. Shared memory lives as long as the block's lanes, and global memory as long as the launch.
     unsafe { lane.copies.borrow_mut().start(copy) };
 }
 

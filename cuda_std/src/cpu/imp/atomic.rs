@@ -1,4 +1,4 @@
-//! Atomic operations as the CPU executor means them: those of the host, whatever the scope.
+//! Atomic operations on the CPU executor: those of the host, for every scope.
 
 use core::sync::atomic::{self, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -24,7 +24,7 @@ pub fn fence(order: Ordering, scope: Scope) {
     }
 }
 
-/// The kind of memory that an element is in.
+/// Returns the kind of memory that an element is in.
 #[inline]
 fn space<T>(lane: &Lane, ptr: *mut T, how: How) -> Space {
     match how.space {
@@ -58,10 +58,10 @@ fn follow<T>(ptr: *mut T, touch: Touch, how: How) {
     shadow::follow(ptr.addr(), access);
 }
 
-/// Follows a compare-and-exchange before it is done: one that fails only reads.
+/// Follows a compare-and-exchange before it is done. One that fails only reads.
 ///
-/// The lanes of a launch that is followed run one at a time on this thread, so what `matches` sees now is
-/// what the operation will see.
+/// The lanes of a followed launch run one at a time on this thread, so `matches` sees the value that the operation will
+/// see.
 #[inline]
 fn follow_exchange<T>(ptr: *mut T, how: How, matches: impl FnOnce() -> bool) {
     if !shadow::is_on() {
@@ -70,7 +70,7 @@ fn follow_exchange<T>(ptr: *mut T, how: How, matches: impl FnOnce() -> bool) {
     let Some(lane) = Lane::try_current() else {
         return;
     };
-    // What is not there is reported, and must not be looked at.
+    // Bytes of no allocation are reported, and must not be read.
     let gone = space(lane, ptr, how) != Space::Shared
         && shadow::with(|tracker| tracker.is_gone(ptr.addr(), size_of::<T>())) == Some(true);
     let touch = match !gone && matches() {
@@ -80,7 +80,7 @@ fn follow_exchange<T>(ptr: *mut T, how: How, matches: impl FnOnce() -> bool) {
     follow(ptr, touch, how);
 }
 
-/// Follows the order that an atomic operation has brought. Behind a write others may run.
+/// Follows the order that an atomic operation has established. After a write other lanes may run.
 #[inline]
 fn order<T>(ptr: *mut T, touch: Touch, how: How) {
     let Some(lane) = Lane::try_current() else {
@@ -95,23 +95,23 @@ fn order<T>(ptr: *mut T, touch: Touch, how: How) {
     }
 }
 
-/// Lets others run, so that a lane that waits in a loop for another one's write does not wait forever.
+/// Lets others run, so that a lane that waits in a loop for another lane's write does not wait forever.
 fn give_way(name: &'static str, how: How) {
     if let Some(lane) = Lane::try_current() {
         lane.block().take_turns(lane, name, how.place.0);
     }
 }
 
-/// Lets the lane sleep until a word is no more what it has seen in it; false: it must not wait.
+/// Suspends the lane until a word differs from the value that it has seen. Returns false if the lane must not wait.
 fn waits(word: Word, seen: u64, how: How) -> bool {
     Lane::try_current()
         .is_some_and(|lane| lane.block().wait_for_change(lane, word, seen, how.place.0))
 }
 
-/// An update by a plain read and a plain write, between which others may run.
+/// Updates an element by a plain read and a plain write, between which others may run.
 ///
 /// # Safety
-/// As for `Atomic::rmw`; and no other thread is at the element.
+/// As for `Atomic::rmw`. Also, no other thread may access the element.
 unsafe fn in_two_steps<T: Copy>(ptr: *mut T, how: How, new: impl FnOnce(T) -> T) -> T {
     let follow = |write| {
         let start = ptr.addr();
@@ -130,8 +130,8 @@ unsafe fn in_two_steps<T: Copy>(ptr: *mut T, how: How, new: impl FnOnce(T) -> T)
     old
 }
 
-/// Whether the lane's last operation that changes nothing was at this address too: then it may wait there. Sums of
-/// zero to one place after the other are no wait.
+/// Returns whether the lane's last operation that changed nothing was at this address too. Then it may be waiting there.
+/// Additions of zero to one element after the other are no waiting.
 fn looks_again(address: usize) -> bool {
     Lane::try_current().is_some_and(|lane| lane.looked_at.replace(address) == address)
 }
@@ -176,7 +176,7 @@ macro_rules! integer {
                 // SAFETY: by the contract.
                 let element = unsafe { $atomic::from_ptr(ptr) };
                 let old = update(op, element, value, how.order);
-                // Nothing has changed: it may be a lock that somebody else holds, or a load by other means.
+                // Nothing has changed: this may be a lock that another lane holds, or a load by other means.
                 let same = match op {
                     Rmw::Exchange => old == value,
                     Rmw::Add | Rmw::Or | Rmw::Xor => value == 0,

@@ -1,4 +1,4 @@
-//! What the GPU approximates, rounded from `f64`.
+//! Functions that the GPU approximates, rounded from `f64`.
 
 macro_rules! from_f64 {
     ($($name:ident: |$x:ident| $value:expr;)*) => { $(
@@ -20,7 +20,7 @@ from_f64! {
     recip: |x| 1.0 / x;
 }
 
-/// As on the GPU.
+/// Computes the correctly rounded square root, as on the GPU.
 pub fn sqrt_of_normal(x: f32) -> f32 {
     x.sqrt()
 }

@@ -1,22 +1,22 @@
-//! The heap of the CPU executor's kernels: the host's own.
+//! The heap of kernels on the CPU executor: the host's heap.
 
 use core::{ffi::c_void, ptr};
 use std::alloc::{self, Layout};
 
 use crate::mem::ALIGN;
 
-/// The memory and, before it, its size.
+/// Returns the layout of an allocation: its size, and then the memory.
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size.checked_add(ALIGN)?, ALIGN).ok()
 }
 
 /// # Safety
-/// None; the memory is one's own.
+/// This function has no requirements.
 pub unsafe fn allocate(size: usize) -> *mut c_void {
     let Some(layout) = layout(size) else {
         return ptr::null_mut();
     };
-    // SAFETY: of more than no bytes; the first of them, which are aligned, hold the size.
+    // SAFETY: the layout has a size above 0. Its first bytes, which are aligned, hold the size.
     unsafe {
         let start = alloc::alloc(layout);
         if start.is_null() {
@@ -28,12 +28,12 @@ pub unsafe fn allocate(size: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `ptr` is null or of [`allocate`], and given back once.
+/// `ptr` must be null or come from [`allocate`], and must be released only once.
 pub unsafe fn release(ptr: *mut c_void) {
     if ptr.is_null() {
         return;
     }
-    // SAFETY: by the contract there is an allocation with its size before it, of this layout.
+    // SAFETY: by the contract this is an allocation of this layout, with its size at the start.
     unsafe {
         let start = ptr.cast::<u8>().sub(ALIGN);
         if let Some(layout) = layout(start.cast::<usize>().read()) {

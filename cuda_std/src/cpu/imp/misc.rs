@@ -1,4 +1,4 @@
-//! Clocks and debugging as the CPU executor means them.
+//! Clocks and debugging functions on the CPU executor.
 
 use std::{sync::OnceLock, time::Instant};
 

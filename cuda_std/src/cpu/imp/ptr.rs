@@ -1,4 +1,4 @@
-//! Kinds of memory as the CPU executor means them.
+//! Address spaces on the CPU executor.
 
 use super::super::lane::Lane;
 use crate::ptr::AddressSpace;

@@ -1,4 +1,4 @@
-//! Warp operations as the CPU executor means them.
+//! Warp operations on the CPU executor.
 
 use super::{
     super::{
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::warp::{MatchBits, Mode, ReduxOp};
 
-/// What a lane reads from a lane that does not take part.
+/// The value that a lane reads from a lane that does not participate.
 const UNDEFINED: u32 = 0xA5A5_A5A5;
 
 pub fn lane_id() -> u32 {
@@ -24,7 +24,7 @@ pub fn active_mask() -> u32 {
     lane.block().live_lanes(lane)
 }
 
-/// The lanes that a mask names, as indices in the warp.
+/// Returns the lanes that a mask names, as indices in the warp.
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     core::iter::from_fn(move || {
@@ -46,7 +46,7 @@ fn operation(
         .warp(lane, name, mask, offer, place.0, complete)
 }
 
-/// The mask of an operation that gives a result, unless a mutation has another.
+/// Returns the mask of an operation with a result, as a mutation changes it.
 fn mutated(name: &'static str, mask: u32, place: Place) -> u32 {
     mutate::mask(Operation::Warp(name), mask, place.0).unwrap_or(mask)
 }
@@ -74,7 +74,7 @@ pub fn check_width(width: u32, place: Place) {
     }
 }
 
-/// The lane that lane `own` reads from: the rules of `shfl.sync` in the PTX ISA.
+/// Returns the lane that lane `own` reads from, by the rules of `shfl.sync` in the PTX ISA.
 pub(in crate::cpu) fn source_lane(mode: Mode, own: u32, argument: u32, width: u32) -> u32 {
     let argument = argument & 31;
     let segment = (32 - width) & 31;

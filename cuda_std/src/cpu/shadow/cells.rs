@@ -1,7 +1,7 @@
-//! Shadow memory: who touched which bytes last.
+//! Shadow memory: the last accesses to each byte.
 //!
-//! A page of memory has a cell per granule. A granule is as small as the smallest access that the page has
-//! seen in a launch, 16 bytes at most, so that every access covers whole ones.
+//! A page of memory has a cell per granule. A granule is as small as the smallest access that the page has seen in a
+//! launch, and at most 16 bytes, so that every access covers whole granules.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use super::{
     entry::{Entry, Lists, NONE},
 };
 
-/// What is known of a granule: the last plain write, and what came behind it. That write is after everything
-/// before it, and races with whatever that would race with. An atomic operation is no such write: it does
-/// not race with other atomic operations, so the plain write stays beside it.
+/// The known accesses of a granule: the last plain write, and the accesses after it. That write is ordered after everything
+/// before it, so it races with everything that an earlier access would race with. An atomic operation does not replace it
+/// in this way: it does not race with other atomic operations, so the plain write is kept beside it.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
-    /// The last write that is no atomic operation.
+    /// The last write that is not an atomic operation.
     write: Entry,
-    /// Reads and atomic operations since then by the block that came here last.
+    /// Reads and atomic operations since then, by the block that accessed the granule last.
     recent: Entry,
-    /// Those of other blocks, and the block's own before other blocks came.
+    /// Those of other blocks, and the block's own from before other blocks' accesses.
     foreign: Entry,
 }
 
@@ -30,8 +30,8 @@ const EMPTY: Cell = Cell {
 };
 
 impl Cell {
-    /// Notes an access of the granule at `address`; gives the earlier one that it races with. Entries of
-    /// blocks before `valid` are of no meaning any more, lists of blocks before `launch` are no more.
+    /// Notes an access of the granule at `address`. Returns the earlier access that it races with. Entries of blocks before
+    /// `valid` no longer count, and lists of blocks before `launch` no longer exist.
     #[inline]
     pub fn touch(
         &mut self,
@@ -42,7 +42,7 @@ impl Cell {
         valid: u32,
         launch: u32,
     ) -> Option<Entry> {
-        // The common case: nothing but accesses of this lane so far, or of nobody.
+        // The common case: only this lane has accessed the granule so far, or none has.
         if self.write.run < valid {
             self.write = NONE;
         }
@@ -81,7 +81,7 @@ impl Cell {
         None
     }
 
-    /// Another block comes: what is recent becomes foreign.
+    /// Makes the recent accesses foreign, because another block accesses the granule.
     #[inline]
     fn leave(&mut self, lists: &mut Lists, clocks: &Clocks) {
         if self.foreign.run == 0 {
@@ -92,25 +92,25 @@ impl Cell {
         {
             lists.merge(&mut self.foreign, self.recent, clocks.interleaves());
         } else {
-            // Their blocks are over, and nothing that is still to come has an order with one of them: each kind is
-            // there once, and that will do.
+            // Their blocks are over, and nothing that is still to come is ordered with one of them. One access of each kind
+            // is already there, which is enough.
             lists.give_back(self.recent);
         }
     }
 }
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub(super) const PAGE: usize = 4096;
 
 /// The shadow of a page.
 pub(super) struct Page {
-    /// The launch, by its first block's number, that the cells are of.
+    /// The launch that the cells belong to, by the number of its first block.
     launch: u32,
-    /// Bytes of a granule, as a power of two.
+    /// The size of a granule in bytes, as the exponent of 2.
     granule: u32,
     cells: Vec<Cell>,
-    /// By each 64 bytes of shared memory, which are one block's (`block::Line`): the block, and a bit per byte that
-    /// it has written.
+    /// For each 64 bytes of shared memory, which belong to one block (`block::Line`): the block, and a bit per byte that it
+    /// has written.
     written: [(u32, u64); PAGE / 64],
 }
 
@@ -124,7 +124,7 @@ impl Page {
         }
     }
 
-    /// The cells of the bytes from `start` on, both within the page.
+    /// Returns the cells of the bytes from `start` on. All bytes lie within the page.
     #[inline]
     pub fn cells(
         &mut self,
@@ -144,7 +144,7 @@ impl Page {
     fn refine(&mut self, lists: &mut Lists, launch: u32, needed: u32) {
         if self.launch != launch {
             self.launch = launch;
-            // Cells of the same size can stay: their blocks are of earlier launches.
+            // Cells of the same size can stay: their blocks belong to earlier launches.
             if self.granule != needed || self.cells.is_empty() {
                 self.granule = needed;
                 self.cells.clear();
@@ -179,8 +179,8 @@ impl Page {
         *self.written_by(run, start) |= mask(start, bytes);
     }
 
-    /// The first of these bytes of shared memory that nobody in block `run` has written; they do not
-    /// cross a multiple of 64.
+    /// Returns the first of these bytes of shared memory that block `run` has not written. The bytes must not cross a
+    /// multiple of 64.
     #[inline]
     pub fn first_unwritten(&mut self, run: u32, start: usize, bytes: usize) -> Option<usize> {
         let missing = mask(start, bytes) & !*self.written_by(run, start);
@@ -201,11 +201,11 @@ fn mask(start: usize, bytes: usize) -> u64 {
     (u64::MAX >> (64 - bytes)) << (start % 64)
 }
 
-/// The pages that have been touched.
+/// The pages that have been accessed.
 #[derive(Default)]
 pub(super) struct Pages {
     index: HashMap<usize, usize>,
-    // Pages are large: boxed, they stay where they are when the list grows.
+    // Pages are large. They are boxed, so they do not move when the list grows.
     #[allow(clippy::vec_box)]
     all: Vec<Box<Page>>,
     /// The pages used last, by the low bits of their number.
@@ -215,7 +215,7 @@ pub(super) struct Pages {
 const CACHED: usize = 256;
 
 impl Pages {
-    /// The page of `address`.
+    /// Returns the page of `address`.
     #[inline]
     pub fn page(&mut self, address: usize) -> &mut Page {
         let number = address / PAGE;
@@ -237,9 +237,9 @@ impl Pages {
         &mut self.all[position]
     }
 
-    /// Forgets everything where it has become much.
+    /// Drops all pages if they take much memory.
     pub fn trim(&mut self) {
-        /// Bytes of shadow that a thread keeps between launches.
+        /// The shadow memory that a thread keeps between launches, in bytes.
         const KEPT: usize = 64 << 20;
         let cells: usize = self.all.iter().map(|page| page.cells.capacity()).sum();
         if cells * size_of::<Cell>() > KEPT {

@@ -1,14 +1,14 @@
-//! What happens before what: who has synchronised with whom since when.
+//! The happens-before relation: which lanes have synchronized with which, and when.
 //!
-//! Every synchronisation of a block (a barrier, `sync_warp`, a fence) is an event with a number, and a lane's
-//! clock is the number of its latest. An access carries the clock of its lane; lane `l` is ordered after it
-//! if `l` knows of a later event of that lane. What lanes know comes in layers, the common ones cheap:
-//! a barrier is known to the whole block, a `sync_warp` of the full warp to the warp, one of a part of it
-//! lane by lane; and what a lane has acquired through an atomic variable is a graph of releases.
+//! Every synchronization of a block (a barrier, `sync_warp`, a fence) is an event with a number, and a lane's clock is the
+//! number of its latest event. An access carries the clock of its lane. Lane `l` is ordered after the access if `l` knows
+//! of a later event of that lane. What lanes know is stored in layers, the common ones cheap: a barrier is known to the
+//! whole block, a `sync_warp` of the full warp to the warp, and a `sync_warp` of a part of it lane by lane. What a lane has
+//! acquired through an atomic variable is a graph of releases.
 //!
-//! Shuffles and votes order no memory (CUDA C++ Programming Guide, on each of these functions), so they do
-//! not appear here. Fences are cumulative through barriers: a lane's fence covers what other lanes of its
-//! block released or acquired before a barrier between the two.
+//! Shuffles and votes order no memory (CUDA C++ Programming Guide, on each of these functions), so they do not appear here.
+//! Fences are cumulative through barriers: a lane's fence covers what other lanes of its block released or acquired before
+//! a barrier between the two.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::atomic::Scope;
 /// A lane's latest fence.
 #[derive(Clone, Default)]
 struct Fence {
-    /// The event; 0: none yet.
+    /// The event of the fence. 0 if there is none yet.
     event: u32,
     wide: bool,
     warp: u32,
@@ -31,7 +31,8 @@ struct Fence {
 #[derive(Clone, Copy, Default)]
 struct Variable {
     device: Node,
-    /// Times that a store has begun anew; until the next, what comes later includes what was before.
+    /// The number of times that a store has begun a new release sequence. Until the next store, later releases include
+    /// earlier ones.
     stores: u32,
 }
 
@@ -43,7 +44,7 @@ struct Latest {
     nodes: [Node; 2],
 }
 
-/// How an atomic operation touches its variable.
+/// The kind of an atomic operation's access to its variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum Touch {
     Load,
@@ -51,49 +52,49 @@ pub(in crate::cpu) enum Touch {
     Update,
 }
 
-/// The synchronisation of one block.
+/// The synchronization of one block.
 #[derive(Default)]
 struct BlockClocks {
-    /// The block: the first of a launch has a number that no earlier one of the thread had.
+    /// The number of the block. The first block of a launch has a number that no earlier block of the thread had.
     run: u32,
     event: u32,
     block: u32,
     warps: Vec<u32>,
     lanes: Vec<u32>,
-    /// By lane, what it knows of the lanes of its warp from `sync_warp`s that not all of them took part in.
+    /// For each lane, what it knows of the lanes of its warp from `sync_warp`s in which not all of them took part.
     known: Vec<[u32; 32]>,
     known_differs: bool,
-    /// Whether fences or atomic variables have had any part in this block.
+    /// Whether this block has used fences or atomic variables.
     fenced: bool,
     fences: Vec<Fence>,
     acquired: Vec<Node>,
     /// Releases that a lane has read, and that its next fence acquires.
     pending: Vec<[Node; 2]>,
-    /// The same of one variable, so that reading it again and again adds nothing.
+    /// The same for one variable, so that reading it repeatedly adds nothing.
     latest: Vec<Latest>,
     /// Releases of other lanes' fences before a barrier.
     handed_on: Vec<Node>,
-    /// What has been released to the block alone through an atomic variable, by its address, and the variable's
-    /// `stores` then: a later store begins anew.
+    /// What has been released only to the block through an atomic variable, by its address, with the variable's `stores` at
+    /// that time: a later store begins anew.
     local: HashMap<usize, (Node, u32)>,
 }
 
-/// The synchronisation of one launch.
+/// The synchronization of one launch.
 #[derive(Default)]
 pub(super) struct Clocks {
-    /// The block that runs, and the other ones that have started, by their slots.
+    /// The running block, and the other blocks that have started, by their slots.
     here: BlockClocks,
     others: Vec<BlockClocks>,
     slot: usize,
-    /// Whether the launch has gone from one block to another before the end of the first.
+    /// Whether the launch has switched from one block to another before the end of the first.
     interleaved: bool,
     releases: Releases,
     variables: HashMap<usize, Variable>,
-    /// Whether something has been released to other blocks.
+    /// Whether anything has been released to other blocks.
     orders_blocks: bool,
 }
 
-/// Makes what belongs to slot `to` the one at hand, where what belongs to slot `from` was.
+/// Moves the data of slot `to` into `here`, which held the data of slot `from`.
 pub(super) fn exchange<T: Default>(here: &mut T, others: &mut Vec<T>, from: usize, to: usize) {
     let slots = others.len().max(from.max(to) + 1);
     others.resize_with(slots, T::default);
@@ -136,7 +137,7 @@ impl BlockClocks {
 }
 
 impl Clocks {
-    /// Forgets the launch before.
+    /// Forgets the previous launch.
     pub fn start_launch(&mut self) {
         self.releases.clear();
         self.variables.clear();
@@ -144,12 +145,12 @@ impl Clocks {
         self.interleaved = false;
     }
 
-    /// Starts block `run` in the slot at hand.
+    /// Starts block `run` in the current slot.
     pub fn start_block(&mut self, run: u32, lanes: usize) {
         self.here.start(run, lanes);
     }
 
-    /// Goes on with the block of another slot; gives its number.
+    /// Switches to the block of another slot. Returns its number.
     pub fn switch_to(&mut self, slot: usize) -> u32 {
         if slot != self.slot {
             self.interleaved = true;
@@ -159,13 +160,13 @@ impl Clocks {
         self.here.run
     }
 
-    /// Whether a block may have gone on behind accesses of others that came later than its first ones.
+    /// Returns whether a block may have continued after accesses of others that came later than its first ones.
     #[inline]
     pub fn interleaves(&self) -> bool {
         self.interleaved
     }
 
-    /// A lane's clock.
+    /// Returns a lane's clock.
     #[inline]
     pub fn clock(&self, lane: u32) -> u32 {
         self.here.lanes[lane as usize]
@@ -173,14 +174,14 @@ impl Clocks {
             .max(self.here.block)
     }
 
-    /// Whether an access of this block at this clock is before everything that follows in the block.
+    /// Returns whether an access of this block at this clock is before everything that follows in the block.
     #[inline]
     pub fn before_barrier(&self, clock: u32) -> bool {
         clock < self.here.block
     }
 
-    /// Whether the access of block `run`, lane `other` at `clock` is before what `lane` does now, by what is
-    /// no matter of atomic variables.
+    /// Returns whether the access of block `run` by lane `other` at `clock` is before what `lane` does now, without regard
+    /// to atomic variables.
     #[inline]
     pub fn ordered_in_block(&self, lane: u32, (run, other, clock): (u32, u32, u32)) -> bool {
         if run == self.here.run {
@@ -198,8 +199,8 @@ impl Clocks {
         false
     }
 
-    /// Whether `lane` has acquired the access of a block, by a lane at a clock. `variable` is the address of the
-    /// element, if the access was an atomic operation.
+    /// Returns whether `lane` has acquired the access of a block by a lane at a clock. `variable` is the address of the
+    /// element if the access was an atomic operation.
     #[inline]
     pub fn has_acquired(
         &mut self,
@@ -214,13 +215,13 @@ impl Clocks {
         node != 0 && self.releases.reach(node, access, variable())
     }
 
-    /// Whether anything of the launch can be in order with another block.
+    /// Returns whether anything of the launch can be ordered with another block.
     #[inline]
     pub fn orders_blocks(&self) -> bool {
         self.orders_blocks
     }
 
-    /// All lanes of the block have met.
+    /// Notes that all lanes of the block have met at the barrier.
     pub fn barrier(&mut self) {
         self.here.event += 1;
         if self.here.fenced {
@@ -230,7 +231,7 @@ impl Clocks {
         self.here.block = self.here.event;
     }
 
-    /// The lanes of `mask` of the warp that begins with lane `first` have met in a `sync_warp`.
+    /// Notes that the lanes of `mask` have met in a `sync_warp`. The warp begins with lane `first`.
     pub fn sync_warp(&mut self, first: u32, mask: u32) {
         self.here.event += 1;
         let lanes: Vec<u32> = super::super::order::lanes_of(first, mask).collect();
@@ -258,7 +259,7 @@ impl Clocks {
         }
     }
 
-    /// What lanes that meet tell each other beside the order of their own accesses.
+    /// Shares what lanes that meet know, beside the order of their own accesses.
     #[cold]
     fn share(&mut self, lanes: &[u32]) {
         let (mut acquired, mut handed_on, mut pending) = (0, 0, [0; 2]);
@@ -272,7 +273,7 @@ impl Clocks {
                 self.releases.join(pending[0], device),
                 self.releases.join(pending[1], local),
             ];
-            // Earlier ones have been handed on by the barrier behind them.
+            // The barrier after an earlier fence has already handed it on.
             let fence = &self.here.fences[i];
             if fence.wide && fence.event > self.here.block {
                 events.push((*lane, fence.event));
@@ -281,7 +282,7 @@ impl Clocks {
             }
         }
         if !events.is_empty() {
-            // What was before the last barrier has been fenced by whoever fenced since.
+            // A fence since the last barrier also covers what was before that barrier.
             let block = self.here.block;
             let node = self.releases.add(Release {
                 run: self.here.run,
@@ -300,7 +301,7 @@ impl Clocks {
         }
     }
 
-    /// A fence of a lane.
+    /// Notes a fence of a lane.
     pub fn fence(&mut self, lane: u32, scope: Scope) {
         self.here.fenced = true;
         let i = lane as usize;
@@ -331,7 +332,7 @@ impl Clocks {
         }
     }
 
-    /// What a lane's next fence acquires, all in `pending`.
+    /// Moves everything that a lane's next fence acquires to `pending`, and returns it.
     fn pending_of(&mut self, lane: u32) -> [Node; 2] {
         let i = lane as usize;
         let [device, local] = std::mem::take(&mut self.here.latest[i]).nodes;
@@ -342,7 +343,7 @@ impl Clocks {
         self.here.pending[i]
     }
 
-    /// An atomic operation of a lane on the variable at `address`.
+    /// Notes an atomic operation of a lane on the variable at `address`.
     pub fn atomic(
         &mut self,
         lane: u32,
@@ -410,8 +411,7 @@ impl Clocks {
         self.variables.insert(address, variable);
     }
 
-    /// The release of `lane`'s `fence` through the variable at this address, behind what was released there
-    /// before.
+    /// Returns the release of `lane`'s `fence` through the variable at this address, after what was released there before.
     fn release(&mut self, lane: u32, fence: &Fence, variable: usize, before: Node) -> Node {
         let own = self.clock(lane) + 1;
         let latest = self.releases.get(before);

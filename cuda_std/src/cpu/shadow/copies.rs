@@ -1,8 +1,8 @@
-//! Asynchronous copies under way: from a lane's start of one to its wait for it.
+//! Asynchronous copies under way: from the start of a copy to its lane's wait for it.
 //!
-//! A copy's accesses come after what its lane did before, and have an order with nothing else until the lane
-//! has waited. So what touches its bytes meanwhile races with it, whoever does it and whatever barriers there
-//! were. From the wait on they count as accesses of the lane at that moment.
+//! A copy's accesses come after what its lane did before, and are ordered with nothing else until the lane has waited.
+//! Every access to its bytes meanwhile is therefore a race with it, by any lane and in spite of any barriers. From the wait
+//! on they count as accesses of the lane at that moment.
 
 use core::panic::Location;
 use std::collections::BTreeMap;
@@ -33,12 +33,12 @@ impl Side {
 /// The copies under way in the block that runs.
 #[derive(Default)]
 pub(super) struct UnderWay {
-    /// By their first byte and a number of their own.
+    /// The sides by their first byte and a unique number.
     sides: BTreeMap<(usize, u32), Side>,
     next: u32,
 }
 
-/// The most bytes of a copy.
+/// The size of the largest copy in bytes.
 const MOST: usize = 16;
 
 impl UnderWay {
@@ -51,7 +51,7 @@ impl UnderWay {
         self.sides.insert((side.start, self.next), side);
     }
 
-    /// Takes out the oldest side that starts there of the same lane and line.
+    /// Removes the oldest side that starts there, of the same lane and line.
     fn remove(&mut self, side: &Side) {
         let here = (side.start, 0)..=(side.start, u32::MAX);
         let same = |other: &Side| {
@@ -64,7 +64,7 @@ impl UnderWay {
         }
     }
 
-    /// A side that an access must not touch yet.
+    /// Returns a side that an access must not touch yet.
     #[inline]
     pub fn conflict(&self, access: &Access) -> Option<Side> {
         if self.sides.is_empty() {
@@ -83,7 +83,7 @@ impl UnderWay {
     }
 }
 
-/// The two sides of a copy; that of the source may be empty.
+/// Returns the two sides of a copy. That of the source may be empty.
 fn sides(copy: &AsyncCopy, lane: u32) -> [(Space, Side); 2] {
     let side = |start, bytes, touched| Side {
         start,
@@ -104,7 +104,8 @@ fn sides(copy: &AsyncCopy, lane: u32) -> [(Space, Side); 2] {
     ]
 }
 
-/// Follows the accesses of a copy. At its start it reads what has to be there, at its end it has written.
+/// Follows the accesses of a copy. At its start it reads bytes, which must be initialized. At its end it has written its
+/// destination.
 fn follow_sides(lane: &Lane, copy: &AsyncCopy, ends: bool) {
     for (space, side) in sides(copy, lane.linear) {
         if side.bytes == 0 {
@@ -133,14 +134,14 @@ fn follow_sides(lane: &Lane, copy: &AsyncCopy, ends: bool) {
     }
 }
 
-/// A lane starts a copy.
+/// Notes that a lane starts a copy.
 pub(in crate::cpu) fn copy_starts(lane: &Lane, copy: &AsyncCopy) {
     if is_on() {
         follow_sides(lane, copy, false);
     }
 }
 
-/// A lane has waited for copies.
+/// Notes that a lane has waited for copies.
 pub(in crate::cpu) fn copies_are_done(lane: &Lane, copies: &[AsyncCopy]) {
     if is_on() {
         for copy in copies {

@@ -1,4 +1,4 @@
-//! One access, and lists of several.
+//! Accesses, and lists of accesses.
 
 use core::panic::Location;
 
@@ -7,15 +7,15 @@ use super::{
     clocks::Clocks,
 };
 
-/// An access: by which lane of which block, when, how and where in the source. 0 as the block: none.
+/// An access: its lane and block, its time, its kind and its source line. Block 0 means no access.
 ///
-/// In a cell it may stand for a list instead, whose number is the clock.
+/// In a cell an entry may instead be a list, whose number is the clock.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry {
     pub run: u32,
     clock: u32,
-    /// The place in the low 48 bits (addresses of programs have no more), ten bits of the lane, four of the
-    /// kind's code. The highest bit stands for a list; the lowest 16 are then the set of the kinds in it.
+    /// The source line in the low 48 bits (addresses of programs have no more), ten bits of the lane, four bits of the
+    /// kind's code. The highest bit marks a list. The lowest 16 bits are then the set of the kinds in it.
     tag: u64,
 }
 
@@ -29,11 +29,11 @@ pub(super) const NONE: Entry = Entry {
     tag: 0,
 };
 
-/// A set of kinds, a bit by a kind's code.
+/// A set of kinds, with the bit of each kind's code.
 type Kinds = u16;
 
-/// By a kind's code, the kinds of accesses that race with it if nothing orders them: those of another block,
-/// and those of the same.
+/// For each kind's code, the kinds of accesses that race with it if nothing orders them: first those of another block, then
+/// those of the same block.
 static CONFLICTS: [[Kinds; CODES]; 2] = [conflicts(false), conflicts(true)];
 
 const fn conflicts(same_block: bool) -> [Kinds; CODES] {
@@ -50,7 +50,7 @@ const fn conflicts(same_block: bool) -> [Kinds; CODES] {
     all
 }
 
-/// By a kind's code, the kinds that it stands for: what would race with an earlier access of such a kind, by
+/// For each kind's code, the kinds that it stands for: everything that would race with an earlier access of such a kind, by
 /// a lane of the same block, would race with this one too.
 static STANDS_FOR: [Kinds; CODES] = {
     let mut all = [0; CODES];
@@ -94,13 +94,13 @@ impl Entry {
         (self.tag >> 58) as usize & (CODES - 1)
     }
 
-    /// How it touches memory.
+    /// Returns the kind of the access.
     pub fn touched(&self) -> AccessKind {
         AccessKind::from_code(self.code() as u8)
     }
 
     pub fn at(&self) -> &'static Location<'static> {
-        // SAFETY: made from such a reference, whose address has no more bits.
+        // SAFETY: the address was made from such a reference and has no more bits.
         unsafe { &*core::ptr::with_exposed_provenance((self.tag & PLACE) as usize) }
     }
 
@@ -109,7 +109,7 @@ impl Entry {
         self.tag & LIST != 0
     }
 
-    /// The kinds of its accesses.
+    /// Returns the kinds of the entry's accesses.
     #[inline]
     pub fn kinds(&self) -> Kinds {
         match self.is_list() {
@@ -124,7 +124,7 @@ impl Entry {
         PLAIN_WRITES >> self.code() & 1 != 0
     }
 
-    /// Whether an earlier access `other` of the same block need not be known any more, now that this one is.
+    /// Returns whether an earlier access `other` of the same block is no longer needed, now that this one is known.
     #[inline]
     pub fn replaces(&self, other: &Self, clocks: &Clocks) -> bool {
         !other.is_list()
@@ -137,7 +137,7 @@ impl Entry {
         STANDS_FOR[self.code()] >> other.code() & 1 != 0
     }
 
-    /// Whether it is of the same lanes' warp, moment and kind as `other`.
+    /// Returns whether it has the same warp, clock and kind as `other`.
     #[inline]
     fn is_like(&self, other: &Self) -> bool {
         const WARP: u64 = LANE & !(31 << 48);
@@ -145,7 +145,7 @@ impl Entry {
             && (self.tag ^ other.tag) & (WARP | KIND) == 0
     }
 
-    /// Whether it is before what `me` does now, both of the granule at `address`.
+    /// Returns whether it is before what `me` does now. Both access the granule at `address`.
     #[inline]
     fn is_before(&self, clocks: &mut Clocks, me: &Self, address: usize) -> bool {
         let (lane, other) = (me.lane(), (self.run, self.lane(), self.clock));
@@ -156,13 +156,13 @@ impl Entry {
             })
     }
 
-    /// The kinds of accesses of a block that race with this one.
+    /// Returns the kinds of accesses of a block that race with this one.
     #[inline]
     fn conflicts(&self, block: u32) -> Kinds {
         CONFLICTS[usize::from(block == self.run)][self.code()]
     }
 
-    /// The first of these accesses that `me` races with. They are of one block, or of several (`mixed`).
+    /// Returns the first of these accesses that `me` races with. They belong to one block, or to several (`mixed`).
     #[inline]
     pub fn race(
         &self,
@@ -172,7 +172,7 @@ impl Entry {
         address: usize,
         mixed: bool,
     ) -> Option<Self> {
-        // The common case. What races within a block does so between two as well.
+        // The common case. Accesses that race within a block also race between two blocks.
         let block = if mixed { 0 } else { self.run };
         if self.run == 0 || self.kinds() & me.conflicts(block) == 0 {
             return None;
@@ -185,10 +185,10 @@ impl Entry {
     }
 }
 
-/// Accesses of the lanes of a warp, alike but for the lane.
+/// Accesses of the lanes of a warp that differ only in the lane.
 #[derive(Clone, Copy)]
 struct Group {
-    /// That of the first lane.
+    /// The access of the first lane.
     entry: Entry,
     lanes: u32,
 }
@@ -199,8 +199,8 @@ impl Group {
         Self { entry, lanes }
     }
 
-    /// Whether an earlier group of a block need not be known any more, now that this one is: what is behind this one
-    /// is behind that one.
+    /// Returns whether an earlier group of a block is no longer needed, now that this one is known: everything after this
+    /// group is also after that one.
     fn stands_for(&self, old: &Self) -> bool {
         let (new, old_entry) = (&self.entry, &old.entry);
         new.run == old_entry.run
@@ -211,10 +211,10 @@ impl Group {
     }
 }
 
-/// Groups that a list has; beyond them some are forgotten.
+/// The most groups of a list. Beyond them some are forgotten.
 const MOST_GROUPS: usize = 64;
 
-/// Lists of accesses, for the granules where one entry is not enough.
+/// Lists of accesses, for granules for which one entry is not enough.
 #[derive(Default)]
 pub(super) struct Lists {
     all: Vec<Vec<Group>>,
@@ -222,9 +222,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Forgets the launch before.
+    /// Forgets the previous launch.
     pub fn clear(&mut self) {
-        /// Lists that are kept between launches.
+        /// The number of lists that are kept between launches.
         const KEPT: usize = 1 << 16;
         if self.all.len() > KEPT {
             *self = Self::default();
@@ -240,7 +240,7 @@ impl Lists {
         })
     }
 
-    /// Gives an entry up.
+    /// Frees an entry.
     #[inline]
     pub fn give_back(&mut self, entry: Entry) {
         if entry.is_list() {
@@ -249,7 +249,7 @@ impl Lists {
         }
     }
 
-    /// The same accesses, as another cell's own.
+    /// Returns a copy of the same accesses for another cell.
     pub fn duplicate(&mut self, entry: Entry) -> Entry {
         if !entry.is_list() {
             return entry;
@@ -262,7 +262,7 @@ impl Lists {
         }
     }
 
-    /// Makes an entry a list, if it is none.
+    /// Converts an entry to a list, if it is not one.
     fn list_of<'a>(&'a mut self, entry: &mut Entry) -> &'a mut Vec<Group> {
         if !entry.is_list() {
             let list = self.take();
@@ -276,7 +276,7 @@ impl Lists {
         &mut self.all[entry.clock as usize]
     }
 
-    /// Adds an access to a cell's recent ones, which are of the same block.
+    /// Adds an access to a cell's recent ones, which belong to the same block.
     pub fn add(&mut self, recent: &mut Entry, me: Entry, clocks: &Clocks) {
         let groups = self.list_of(recent);
         let bit = 1 << (me.lane() % 32);
@@ -292,7 +292,7 @@ impl Lists {
                 }
             }
         }
-        // What comes behind a barrier is ordered behind whatever came before it. The oldest are first.
+        // Everything after a barrier is ordered after everything before it. The oldest groups are first.
         let mut kinds = recent.kinds() | me.kinds();
         if clocks.before_barrier(groups[0].entry.clock) {
             groups.retain(|Group { entry, .. }| {
@@ -306,7 +306,7 @@ impl Lists {
         recent.tag = LIST | u64::from(kinds);
     }
 
-    /// Adds the accesses of one block to those of others; it may have been here before (`again`).
+    /// Adds the accesses of one block to those of others. With `again` the block may have been here before.
     pub fn merge(&mut self, foreign: &mut Entry, recent: Entry, again: bool) {
         let mut added = match recent.is_list() {
             true => std::mem::take(&mut self.all[recent.clock as usize]),

@@ -1,8 +1,8 @@
-//! The sanitizer: follows every access of a launch.
+//! The sanitizer, which follows every access of a launch.
 //!
-//! A launch that is followed runs on one thread, one block at a time, and goes from one block to another only where
-//! that waits or the order's seed says so; so nothing here is shared and a report is the same whenever the launch is
-//! repeated. That most blocks do not overlap hides nothing: what counts is whether an order between two accesses is
+//! A followed launch runs on one thread, one block at a time. It switches from one block to another only if that one waits
+//! or the order's seed decides so. Nothing here is therefore shared, and a report is the same whenever the launch is
+//! repeated. That most blocks do not overlap hides no race: what counts is whether an order between two accesses is
 //! enforced ([`clocks`]), not which came first.
 
 mod cells;
@@ -33,18 +33,18 @@ use super::{
 };
 use crate::atomic::{Scope, Space};
 
-/// What the sanitizer has found.
+/// A finding of the sanitizer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Finding {
-    /// Bytes that are in no allocation.
+    /// An access to bytes that are in no allocation.
     Unallocated,
-    /// A read of bytes of which this is the first that nobody wrote.
+    /// A read of unwritten bytes, of which this is the first.
     Unwritten { address: usize },
-    /// An earlier access of these bytes without an order to this one.
+    /// An earlier access to these bytes that is not ordered with this one.
     Race {
         address: usize,
         bytes: usize,
-        /// Position of the other block in the launch's order.
+        /// The position of the other block in the launch's order.
         block: u32,
         lane: u32,
         touched: AccessKind,
@@ -59,7 +59,7 @@ pub(super) struct Access {
     pub start: usize,
     pub bytes: usize,
     pub touched: AccessKind,
-    /// Whether it uses what was there, and whether it puts something there.
+    /// Whether it uses the old contents, and whether it writes new ones.
     pub reads: bool,
     pub writes: bool,
     pub at: &'static Location<'static>,
@@ -69,16 +69,16 @@ pub(super) struct Access {
 #[derive(Default)]
 pub(super) struct Tracker {
     checks: Checks,
-    /// The number of the launch's first block, of the one that started last, and of the one that runs. Numbers go on
-    /// from launch to launch, so that what is left of earlier ones is known as such.
+    /// The number of the launch's first block, of the block that started last, and of the running block. Numbers continue
+    /// from launch to launch, so that remains of earlier launches can be recognized.
     launch: u32,
     started: u32,
     run: u32,
-    /// Whether all of the launch's memory has been told of ([`memory::allocated`]).
+    /// Whether all of the launch's memory is registered ([`memory::allocated`]).
     all_known: bool,
     clocks: Clocks,
     lists: Lists,
-    /// The copies of the block that runs, and those of the other ones that have started, by their slots.
+    /// The copies of the running block, and those of the other blocks that have started, by their slots.
     under_way: UnderWay,
     others_under_way: Vec<UnderWay>,
     slot: usize,
@@ -86,37 +86,37 @@ pub(super) struct Tracker {
     allocations: Vec<Arc<Allocation>>,
 }
 
-/// How many launches of the process are followed. An access asks this first: at low levels of optimisation a
+/// The number of launches of the process that are followed. An access tests this first: at low optimization levels a
 /// thread-local variable takes two calls, which would be most of a loop's time.
 static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// The tracker of the launch that runs on this thread.
     static CURRENT: Cell<*mut Tracker> = const { Cell::new(core::ptr::null_mut()) };
-    /// The last launch's: its memory is of use to the next.
+    /// The tracker of the last launch, kept to reuse its memory.
     static KEPT: RefCell<Option<Box<Tracker>>> = const { RefCell::new(None) };
 }
 
-/// Calls `follow` with the tracker, where the launch is followed.
+/// Calls `follow` with the tracker, if the launch is followed.
 #[inline]
 pub(super) fn with<R>(follow: impl FnOnce(&mut Tracker) -> R) -> Option<R> {
     let tracker = CURRENT.get();
     if tracker.is_null() {
         return None;
     }
-    // SAFETY: set by `Following`, which outlives the lanes that come here; they run one at a time, on
-    // this thread, and nothing that is called from here comes back.
+    // SAFETY: the pointer is set by `Following`, which outlives the lanes that call this. They run one at a time, on this
+    // thread, and nothing that is called from here calls this again.
     Some(follow(unsafe { &mut *tracker }))
 }
 
-/// Whether some launch of the process is followed. A launch's own thread counts itself in before its lanes
-/// run, so no order with other threads is needed.
+/// Returns whether any launch of the process is followed. A launch's own thread counts itself before its lanes run, so no
+/// order with other threads is needed.
 #[inline(always)]
 fn any_is_on() -> bool {
     FOLLOWED.load(Ordering::Relaxed) != 0
 }
 
-/// Whether the launch on this thread is followed.
+/// Returns whether the launch on this thread is followed.
 #[inline]
 pub(super) fn is_on() -> bool {
     any_is_on() && !CURRENT.get().is_null()
@@ -129,7 +129,7 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// Starts to follow a launch of so many blocks, with views at these addresses.
+    /// Starts to follow a launch of `blocks` blocks, with views at these addresses.
     pub fn start(checks: Checks, blocks: u64, views: &[usize]) -> Self {
         let mut tracker = KEPT.take().unwrap_or_default();
         tracker.pages.trim();
@@ -167,7 +167,7 @@ impl Drop for Following {
     }
 }
 
-/// Takes note of the writes of lanes that are not followed while it lives, since their block may only wait.
+/// While it lives, notes the writes of lanes that are not followed, because their block may only be waiting.
 pub(super) struct Watch(());
 
 impl Watch {
@@ -183,7 +183,7 @@ impl Drop for Watch {
     }
 }
 
-/// Keeps a launch that is not followed apart from one that is, whose lane launches it.
+/// Separates a launch that is not followed from the followed launch whose lane launches it.
 pub(super) struct Pause(*mut Tracker);
 
 impl Pause {
@@ -198,7 +198,7 @@ impl Drop for Pause {
     }
 }
 
-/// Follows an access through a view; ends the launch if it must not be.
+/// Follows an access through a view. Ends the launch if the access is faulty.
 #[inline(always)]
 pub(super) fn access(
     space: Space,
@@ -246,15 +246,15 @@ fn follow_plain(
     follow(view, access);
 }
 
-/// Follows an access of the lane that runs; ends the launch if it must not be.
+/// Follows an access of the running lane. Ends the launch if the access is faulty.
 pub(super) fn follow(view: usize, access: Access) {
     let lane = Lane::current();
     let found = with(|tracker| tracker.access(lane.linear, access)).flatten();
     if access.writes && !access.touched.is_atomic() {
         lane.block().changed();
     }
-    // What a lane's destructors touch while it is unwound is in no order with what others do: only what would do
-    // harm counts.
+    // The accesses of a lane's destructors while it is unwound are not ordered with other lanes' accesses. Only invalid
+    // memory counts there.
     if let Some(found) = found
         && (matches!(found, Finding::Unallocated) || !std::thread::panicking())
     {
@@ -263,7 +263,7 @@ pub(super) fn follow(view: usize, access: Access) {
 }
 
 impl Tracker {
-    /// Goes on with the block of another slot, or makes it the one where the next block starts.
+    /// Switches to the block of another slot, or to the slot where the next block starts.
     pub fn switch_to(&mut self, slot: usize) {
         if slot != self.slot {
             let (here, others) = (&mut self.under_way, &mut self.others_under_way);
@@ -281,22 +281,22 @@ impl Tracker {
         self.under_way.clear();
     }
 
-    /// All lanes of the block have met at the barrier.
+    /// Notes that all lanes of the block have met at the barrier.
     pub fn barrier(&mut self) {
         self.clocks.barrier();
     }
 
-    /// Lanes of the warp that begins with lane `first` have met in a `sync_warp`.
+    /// Notes that lanes of a warp have met in a `sync_warp`. The warp begins with lane `first`.
     pub fn sync_warp(&mut self, first: u32, mask: u32) {
         self.clocks.sync_warp(first, mask);
     }
 
-    /// A fence of a lane.
+    /// Notes a fence of a lane.
     pub fn fence(&mut self, lane: u32, scope: Scope) {
         self.clocks.fence(lane, scope);
     }
 
-    /// The order that an atomic operation brings.
+    /// Notes the order that an atomic operation establishes.
     pub fn atomic(
         &mut self,
         lane: u32,
@@ -337,14 +337,14 @@ impl Tracker {
         }
         let clock = self.clocks.clock(lane);
         let me = Entry::new(self.run, lane, clock, touched, at);
-        // Nothing outlives its block in shared memory.
+        // In shared memory nothing outlives its block.
         let valid = match space {
             Space::Shared => self.run,
             _ => self.launch,
         };
         let (mut from, end) = (start, start + bytes);
         while from < end {
-            // A piece neither leaves its page nor a word of the page's bits.
+            // A piece crosses neither a page nor a word of the page's bits.
             let to = end.min(from / 64 * 64 + 64);
             let page = self.pages.page(from);
             let (offset, length) = (from % PAGE, to - from);
@@ -383,14 +383,14 @@ impl Tracker {
         None
     }
 
-    /// Whether these bytes of global memory are in no allocation, as far as that is checked.
+    /// Returns whether these bytes of global memory are in no allocation, as far as that is checked.
     pub fn is_gone(&mut self, start: usize, bytes: usize) -> bool {
         self.checks.contains(Checks::MEM)
             && self.allocation(start, bytes).is_none()
             && self.all_known
     }
 
-    /// Checks global memory against what is known of the allocations.
+    /// Checks an access to global memory against the known allocations.
     fn check_allocation(&mut self, access: &Access) -> Option<Finding> {
         let (mem, init) = (
             self.checks.contains(Checks::MEM),
@@ -416,7 +416,7 @@ impl Tracker {
         None
     }
 
-    /// The allocation that all of these bytes are in.
+    /// Returns the allocation that contains all of these bytes.
     #[inline]
     fn allocation(&mut self, start: usize, bytes: usize) -> Option<&Allocation> {
         let known = self

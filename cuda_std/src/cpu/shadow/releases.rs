@@ -1,42 +1,42 @@
-//! What has been released through atomic variables: a graph, in which a release knows those before it.
+//! Releases through atomic variables: a graph, in which a release knows the releases before it.
 
 use std::collections::{HashMap, HashSet};
 
-/// A release, by its position; 0 is none.
+/// A release, by its index. 0 is no release.
 pub(super) type Node = u32;
 
-/// One lane's release, or only a join of two.
+/// One lane's release, or a join of two releases.
 #[derive(Default)]
 pub(super) struct Release {
     pub run: u32,
     pub lane: u32,
     /// Accesses of the lane with an earlier clock are released;
     pub event: u32,
-    /// those of its warp with an earlier one than this, and of the block.
+    /// accesses of its warp with an earlier clock than `warp`, and of the block with an earlier one than `block`.
     pub warp: u32,
     pub block: u32,
-    /// What the lane knows of lanes of its warp, where it is not all the same.
+    /// What the lane knows of the lanes of its warp, if it differs between them.
     pub known: Option<Box<[u32; 32]>>,
     /// Events of several lanes.
     pub events: Box<[(u32, u32)]>,
-    /// The variable that it goes through, by its address. Whoever reads it there comes after the operation
-    /// itself too, which is behind the fence that releases: after the lane's atomic operations on this
-    /// variable with an earlier clock than `own`.
+    /// The variable of the release, by its address. A lane that reads the release there is also ordered after the operation
+    /// itself, which comes after the releasing fence: after the lane's atomic operations on this variable with an earlier
+    /// clock than `own`.
     pub variable: usize,
     pub own: u32,
     pub parents: [Node; 2],
 }
 
-/// What a node comes to: accesses with an earlier clock.
+/// Everything that a node has released: accesses with an earlier clock.
 #[derive(Default)]
 struct Table {
-    /// By run and lane, warp or block.
+    /// Clocks by block number and lane, warp or block.
     events: HashMap<(u32, u32), u32>,
-    /// By run, lane and the variable that is touched.
+    /// Clocks by block number, lane and variable.
     own: HashMap<(u32, u32, usize), u32>,
 }
 
-/// Keys of a table beside the lanes' own numbers.
+/// Keys of a table for warps and blocks, above the lanes' numbers.
 const WARPS: u32 = 1 << 16;
 const BLOCK: u32 = 1 << 17;
 
@@ -83,14 +83,14 @@ impl Table {
 /// The releases of a launch.
 #[derive(Default)]
 pub(super) struct Releases {
-    /// The first is none.
+    /// The first entry is no release.
     all: Vec<Release>,
-    /// What some nodes come to.
+    /// The tables of some nodes.
     tables: HashMap<Node, Table>,
 }
 
 impl Releases {
-    /// Forgets the launch before.
+    /// Forgets the previous launch.
     pub fn clear(&mut self) {
         self.all.clear();
         self.all.push(Release::default());
@@ -118,8 +118,8 @@ impl Releases {
         }
     }
 
-    /// Whether what was released up to `node` includes the access of a block, by a lane at a clock: an atomic
-    /// operation, if it has a variable.
+    /// Returns whether what was released up to `node` includes the access of a block by a lane at a clock. The access was
+    /// an atomic operation if it has a variable.
     #[cold]
     pub fn reach(
         &mut self,
@@ -127,7 +127,7 @@ impl Releases {
         (run, lane, clock): (u32, u32, u32),
         variable: Option<usize>,
     ) -> bool {
-        /// Tables that are kept at a time.
+        /// The most tables that are kept at a time.
         const TABLES: usize = 64;
         if !self.tables.contains_key(&node) {
             if self.tables.len() >= TABLES {

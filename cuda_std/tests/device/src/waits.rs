@@ -137,7 +137,10 @@ pub unsafe fn in_turn<T: Count>(output: GlobalMut<T>) {
     let of_block =
         |block: u32| T::of(u64::from(block) | u64::from(block) << 60 | u64::from(block) << 30);
     let mine = (blocks - 1 - block, lanes - 1 - lane);
-    let order = [Ordering::Acquire, Ordering::SeqCst][lane as usize % 2];
+    let (order, scope) = match lane % 2 {
+        0 => (Ordering::Acquire, Scope::Device),
+        _ => (Ordering::SeqCst, Scope::System),
+    };
     let by_lane = match lane % 3 {
         0 => turn.wait_until(0, order, Scope::Block, |n| n.number() == u64::from(mine.1)),
         1 => turn.wait_until_with(0, order, Scope::Device, Backoff::NONE, |n| {
@@ -153,7 +156,6 @@ pub unsafe fn in_turn<T: Count>(output: GlobalMut<T>) {
             })
         }
     };
-    let scope = [Scope::Device, Scope::System][lane as usize % 2];
     let by_block = output.wait_until(word, order, scope, |n| {
         n.number() == of_block(mine.0).number()
     });

@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         .zip(&y)
         .map(|(x, y)| 2.5_f32.mul_add(*x, *y))
         .collect();
-    // Both round once per element, so that they agree to the bit.
+    // Both round once per element, so they agree to the bit.
     assert_eq!(result, plain, "saxpy differs from plain Rust");
     println!(
         "saxpy: {n} elements as in plain Rust, the last is {}",
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     );
 
     let curve = Logistic { steepness: 0.05 };
-    // SAFETY: `build.rs` builds the module from the crate that has the curve.
+    // SAFETY: `build.rs` builds the module from the crate that contains the curve.
     let function = unsafe { module.map_function(curve) };
     let mapped = device.map(&device.upload(&x)?, function)?.to_vec()?;
     // The function is the same code on every device.
@@ -60,12 +60,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A launch with one thread per element.
+/// Returns a launch with one thread per element.
 fn one_thread_per_element(len: usize) -> LaunchConfig {
     LaunchConfig::linear(len.div_ceil(BLOCK) as u32, BLOCK as u32)
 }
 
-/// `a * x + y`.
+/// Computes `a * x + y`.
 fn saxpy(device: &Device, module: &Module, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     assert_eq!(x.len(), y.len(), "saxpy: as many x as y required");
     if y.is_empty() {
@@ -74,12 +74,12 @@ fn saxpy(device: &Device, module: &Module, a: f32, x: &[f32], y: &[f32]) -> Resu
     let x = device.upload(x)?;
     let mut y = device.upload(y)?;
     let config = one_thread_per_element(y.len());
-    // SAFETY: both have the same length.
+    // SAFETY: both arrays have the same length.
     unsafe { device.launch::<Saxpy<f32>>(module, config, (a, &x, &mut y))? };
     y.to_vec()
 }
 
-/// The sum of the elements up to and including each.
+/// Computes the inclusive scan: each element of the result is the sum of the elements up to and including its own.
 fn inclusive_scan(device: &Device, module: &Module, input: &Vector<u32>) -> Result<Vector<u32>> {
     let mut output = device.zeros(input.len())?;
     if input.is_empty() {
@@ -88,7 +88,7 @@ fn inclusive_scan(device: &Device, module: &Module, input: &Vector<u32>) -> Resu
     let config = one_thread_per_element(input.len());
     let blocks = config.grid[0] as usize;
     let mut totals = device.zeros(blocks)?;
-    // SAFETY: `output` is as long as `input`, `totals` has an element per block.
+    // SAFETY: `output` is as long as `input`, and `totals` has an element per block.
     unsafe { device.launch::<ScanBlocks>(module, config, (input, &mut output, &mut totals))? };
     if blocks > 1 {
         let sums = inclusive_scan(device, module, &totals)?;
@@ -133,7 +133,7 @@ mod tests {
         let x = device.upload(&[1.0, 2.0]).unwrap();
         let mut y = device.upload(&[10.0, 20.0]).unwrap();
         let config = one_thread_per_element(2);
-        // SAFETY: both have two elements.
+        // SAFETY: both arrays have two elements.
         unsafe {
             device
                 .launch::<Saxpy<f64>>(&module(), config, (0.5, &x, &mut y))
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(y.to_vec().unwrap(), [10.5, 21.0]);
     }
 
-    /// Lanes take turns in another order each time: a race would show as another result.
+    /// Runs lanes in different orders: a race would change the result.
     #[test]
     fn the_scan_does_not_depend_on_the_order_of_lanes() {
         for order in [
@@ -169,22 +169,22 @@ mod tests {
     fn the_curve_rises_through_a_half() {
         let device = Device::cpu();
         let x = device.upload(&[-1e9_f32, -1.0, 0.0, 1.0, 1e9]).unwrap();
-        // SAFETY: `build.rs` builds the module from the crate that has the curve.
+        // SAFETY: `build.rs` builds the module from the crate that contains the curve.
         let curve = unsafe { module().map_function(Logistic { steepness: 2.0 }) };
         let y = device.map(&x, curve).unwrap().to_vec().unwrap();
         assert_eq!((y[0], y[2], y[4]), (0.0, 0.5, 1.0));
         assert!((y[1] - 0.119_202_92).abs() < 1e-7 && (y[3] - 0.880_797_1).abs() < 1e-7);
     }
 
-    /// What would silently overwrite something on a GPU is an error with its place on the CPU executor.
+    /// An out-of-bounds write, which would silently overwrite memory on a GPU, is an error with its source line on the CPU
+    /// executor.
     #[test]
     fn a_write_out_of_bounds_is_found() {
         let device = Device::cpu();
         let input = device.upload(&[1_u32; 512]).unwrap();
         let (mut output, mut totals) = (device.zeros(512).unwrap(), device.zeros(1).unwrap());
         let config = one_thread_per_element(512);
-        // SAFETY: `totals` is one element short, which is the mistake to be found; the CPU executor
-        // stops before the access.
+        // SAFETY: `totals` is one element short, which is the planted error; the CPU executor stops before the access.
         let result = unsafe {
             device.launch::<ScanBlocks>(&module(), config, (&input, &mut output, &mut totals))
         };

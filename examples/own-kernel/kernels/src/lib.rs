@@ -1,27 +1,27 @@
-//! The kernels: compiled to PTX for the GPU, and for the host like any other crate.
+//! The kernels, which are compiled to PTX for the GPU, and for the host like any other crate.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
 use cuda_std::{GpuFloat, float::accurate, map::MapFn, prelude::*};
 
-/// Threads of a block of every kernel here.
+/// The number of threads per block of every kernel here.
 pub const BLOCK: usize = 256;
 
-/// A number that a kernel calculates with and takes as a parameter.
+/// A number type that a kernel computes with and takes as a parameter.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Real: GpuFloat + cuda_std::kernel::ByValue {}
 #[cfg(not(target_arch = "nvptx64"))]
 impl<T: GpuFloat + cuda_std::kernel::ByValue> Real for T {}
-// What a parameter may be is the host's question; the device has no launches.
+// The host decides which types can be parameters; the device has no launches.
 #[cfg(target_arch = "nvptx64")]
 pub use cuda_std::GpuFloat as Real;
 
-/// `y[i] = a * x[i] + y[i]`, rounded once, for every element of `y`.
+/// Computes `y[i] = a * x[i] + y[i]`, rounded once, for every element of `y`.
 ///
 /// Launch: one thread per element; spare threads do nothing.
 ///
 /// # Safety
-/// `x` has as many elements as `y`.
+/// `x` must have as many elements as `y`.
 #[kernel(launch_bounds(BLOCK as u32), instances(f32, f64))]
 pub unsafe fn saxpy<T: Real>(a: T, x: Global<T>, y: GlobalMut<T>) {
     let i = thread::index_1d_wide();
@@ -30,16 +30,15 @@ pub unsafe fn saxpy<T: Real>(a: T, x: Global<T>, y: GlobalMut<T>) {
     }
 }
 
-/// The sums of the elements up to and including each, within each block of 256 elements; `totals` gets
-/// the sum of every block. Sums wrap around.
+/// Computes the inclusive scan of each block of 256 elements, and writes each block's sum to `totals`. Sums wrap around.
 ///
 /// Launch: `ceil(n / 256)` blocks of 256 threads. Shared memory: 1 KiB, static.
 ///
-/// Method: Hillis and Steele, "Data parallel algorithms", 1986: in every round each element is added to
-/// the one `distance` further on, and the distance doubles.
+/// Method: Hillis and Steele, "Data parallel algorithms", 1986: in every round each element is added to the element
+/// `distance` further on, and the distance doubles.
 ///
 /// # Safety
-/// `output` has as many elements as `input`, `totals` one per block.
+/// `output` must have as many elements as `input`, and `totals` one per block.
 #[kernel(launch_bounds(BLOCK as u32))]
 pub unsafe fn scan_blocks(input: Global<u32>, output: GlobalMut<u32>, totals: GlobalMut<u32>) {
     let tile = shared![u32; BLOCK];
@@ -53,7 +52,7 @@ pub unsafe fn scan_blocks(input: Global<u32>, output: GlobalMut<u32>, totals: Gl
         if tid >= distance {
             sum = sum.wrapping_add(tile.get(tid - distance));
         }
-        // Nobody writes before everybody has read.
+        // No lane writes before every lane has read.
         thread::sync_threads();
         distance *= 2;
     }
@@ -65,12 +64,12 @@ pub unsafe fn scan_blocks(input: Global<u32>, output: GlobalMut<u32>, totals: Gl
     }
 }
 
-/// Adds to each element the sum of all blocks before its own: the second half of a scan of many blocks.
+/// Adds the sum of all previous blocks to each element: the second half of a scan over many blocks.
 ///
 /// Launch: as for [`scan_blocks`].
 ///
 /// # Safety
-/// `sums` has one element per block: the inclusive scan of the blocks' totals.
+/// `sums` must have one element per block: the inclusive scan of the blocks' totals.
 #[kernel(launch_bounds(BLOCK as u32))]
 pub unsafe fn add_block_sums(sums: Global<u32>, output: GlobalMut<u32>) {
     let i = thread::index_1d_wide();
@@ -80,11 +79,11 @@ pub unsafe fn add_block_sums(sums: Global<u32>, output: GlobalMut<u32>) {
     }
 }
 
-/// `1 / (1 + e^(-steepness x))`: a function to map over an array, with its parameter.
+/// The logistic function `1 / (1 + e^(-steepness x))`: a map function with a parameter.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic {
-    /// How fast it rises.
+    /// The steepness of the curve.
     pub steepness: f32,
 }
 

@@ -1,4 +1,4 @@
-//! Where the weights are.
+//! The memory that the weights are read from.
 
 use cuda_std::{Global, Shared, constant::ConstantReader, thread};
 
@@ -7,12 +7,12 @@ use crate::convolution::{
     sample::Weight,
 };
 
-/// Where the weights come from, in chunks from the aligned address before the mask's first weight on.
+/// A source of weights, in chunks from the aligned address at or before the mask's first weight.
 pub trait Mask<W, const CHUNK: usize>: Copy {
-    /// Where the first chunk starts.
+    /// Returns where the first chunk starts.
     fn start(self) -> usize;
 
-    /// The chunk that starts at `at`. What is no weight of the mask is some number or other.
+    /// Returns the chunk that starts at `at`. Elements that are not weights of the mask have unspecified values.
     fn chunk(self, at: usize) -> [W; CHUNK];
 }
 
@@ -36,7 +36,7 @@ impl<W: Weight, const CHUNK: usize> Mask<W, CHUNK> for InConstants<W> {
     }
 }
 
-/// The mask in global memory, of which a pass's part is in shared memory.
+/// The mask in global memory. A pass's part of it is in shared memory.
 #[derive(Clone, Copy)]
 pub struct InShared<W> {
     pub mask: Global<W>,
@@ -45,12 +45,12 @@ pub struct InShared<W> {
 }
 
 impl<W: Weight> InShared<W> {
-    /// Brings `count` elements from `first` on, counted from the aligned address.
+    /// Copies `count` elements to shared memory, from `first` on, counted from the aligned address.
     #[inline(always)]
     pub fn stage(self, first: usize, count: u32) {
         let mut i = thread::thread_idx_x();
         while i < count {
-            // Far past the end where it comes before the first weight.
+            // An element before the first weight wraps to far past the end.
             let j = (first + i as usize).wrapping_sub(self.skipped);
             let inside = j < self.mask.len();
             let weight = if inside { self.mask.get(j) } else { W::ZERO };

@@ -12,8 +12,8 @@
 //!         store the sums through shared memory, so that the stores coalesce
 //! ```
 //!
-//! A thread with one output would load an input element for each multiply-add. With twenty neighbouring outputs a loaded
-//! chunk serves 80 multiply-adds, so that arithmetic is the limit. A block is one warp, which needs no barrier of a block.
+//! A thread with one output would load an input element for each multiply-add. With twenty neighboring outputs, a loaded chunk
+//! serves 80 multiply-adds, so that arithmetic is the limit. A block is one warp, so it needs no block-wide barrier.
 
 mod mask;
 mod sums;
@@ -35,23 +35,23 @@ use super::{
 };
 use crate::{tuning::numbers, unrolled::unrolled};
 
-/// Chunks of outputs of a warp's tile.
+/// The chunks of outputs of a warp's tile.
 const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;
 
 /// Convolves each row of `width` elements of `input` with the mask in constant memory.
 ///
-/// Everything moves in chunks of 16 bytes. A block is one warp, which goes through `tiles` neighbouring tiles of a row:
-/// it waits for nobody, and whatever is not the lane's own is known to be the same in all lanes, so that weights are
-/// loaded to uniform registers. It brings a tile's part of the input into shared memory, with coalesced loads from the
-/// last aligned address at or before the tile's first window; what lies outside of the row takes its place there. The
-/// next tile's part is loaded into registers before this one's sums are made; what both tiles' windows reach is still in
-/// shared memory then. A thread computes five neighbouring chunks of outputs. For a chunk of the mask they need six
-/// chunks of input, of which five are those of the step before: one load from shared memory per 80 multiply-adds (of
-/// four-byte elements). The six are named in turn, so that nothing is moved between registers. The results go back
-/// through shared memory, so that the stores coalesce too.
+/// Everything moves in chunks of 16 bytes. A block is one warp, which processes `tiles` neighboring tiles of a row. No other
+/// warp is waited for. The compiler knows that all values but the lane's own are the same in all lanes, so it loads weights to
+/// uniform registers. The warp copies a tile's part of the input to shared memory, with coalesced loads from the last aligned
+/// address at or before the tile's first window; elements outside of the row are replaced there. The next tile's part is loaded
+/// into registers before this tile's sums are computed; the input that both tiles' windows use is still in shared memory then.
+/// A thread computes five neighboring chunks of outputs. For a chunk of the mask they need six chunks of input, five of which
+/// were loaded in the step before: one load from shared memory per 80 multiply-adds (of four-byte elements). The six are named
+/// in turn, so that nothing is moved between registers. The results go back through shared memory, so that the stores coalesce
+/// too.
 ///
-/// As windows start at aligned addresses, the mask starts up to a chunk later: the steps before its first
-/// weight are left out, and so are those behind its last.
+/// Windows start at aligned addresses, so the mask starts up to a chunk later. The steps before its first weight and after its
+/// last are skipped.
 ///
 /// Launch: blocks of 32 threads, one per `160 * CHUNK * tiles` outputs of a row, along x and row by row; dynamic shared
 /// memory of [`best_shared_bytes`](super::policy::best_shared_bytes). Reads `640 * tiles + mask_width` four-byte
@@ -87,7 +87,7 @@ pub unsafe fn convolution_best<
     let Windows {
         skipped, chunks, ..
     } = strip.windows;
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let tile = unsafe { DynamicShared::new() }.carve((TILE_CHUNKS + chunks) as usize * CHUNK);
     let mask = InConstants {
         table: T::Sum::table().reader(),
@@ -96,11 +96,11 @@ pub unsafe fn convolution_best<
     strip.convolve(tile, mask, output);
 }
 
-/// [`convolution_best`] for a mask that is not in constant memory, one tile per block, which brings the mask into shared
-/// memory, [`BEST_PASS`] chunks at a time together with the input that they meet.
+/// [`convolution_best`] for a mask that is not in constant memory, with one tile per block. The block copies the mask to shared
+/// memory, [`BEST_PASS`] chunks at a time, together with the input that those chunks need.
 ///
 /// # Safety
-/// As for [`convolution_best`], but for the table. The mask has fewer than `2^32` chunks.
+/// As for [`convolution_best`], except for the table. The mask has fewer than `2^32` chunks.
 #[kernel(
     launch_bounds(BEST_BLOCK as u32, numbers::<Policy, T>(ROW).long_resident),
     instances(u8: (u8, 4, 20), f32: (f32, 4, 20), f64: (f64, 2, 10)),
@@ -120,7 +120,7 @@ pub unsafe fn convolution_best_long<
 ) {
     let strip = Strip::<T, CHUNK, OUTPUTS>::of_this_block(input, width, mask.len(), 1, boundary);
     let pass = best_pass_chunks(mask.len(), CHUNK);
-    // SAFETY: the launch gives as much, and nothing else uses it.
+    // SAFETY: the launch provides this much dynamic shared memory, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
     let tile = memory.carve((TILE_CHUNKS as usize + pass) * CHUNK);
     let mask = InShared {
@@ -131,18 +131,18 @@ pub unsafe fn convolution_best_long<
     strip.convolve_long(tile, mask, output);
 }
 
-/// Waits for the block's other lanes, and for what they wrote.
+/// Waits for the other lanes of the block, and makes their writes visible.
 #[inline(always)]
 #[track_caller]
 fn sync() {
-    // SAFETY: a block is a full warp, whose lanes take the same way everywhere.
+    // SAFETY: a block is a full warp, whose lanes always take the same path.
     unsafe { warp::sync_warp(FULL_MASK) };
 }
 
-/// The chunks per lane that a tile has beyond the one before it.
+/// The chunks per lane that a tile needs beyond those of the tile before.
 type Ahead<T, const CHUNK: usize> = [[T; CHUNK]; BEST_CHUNKS];
 
-/// What a block computes: neighbouring tiles of a row, of `OUTPUTS` neighbouring elements per lane each.
+/// The work of a block: neighboring tiles of a row, with `OUTPUTS` neighboring elements per lane each.
 #[derive(Clone, Copy)]
 struct Strip<T, const CHUNK: usize, const OUTPUTS: usize> {
     row: Row<T>,
@@ -150,13 +150,13 @@ struct Strip<T, const CHUNK: usize, const OUTPUTS: usize> {
     first: usize,
     /// The column of the first tile's first element, whose address is aligned to a chunk.
     start: isize,
-    /// Outputs.
+    /// The number of outputs.
     len: u32,
     windows: Windows,
 }
 
 impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUTS> {
-    /// Outputs of a tile.
+    /// The outputs of a tile.
     const SPAN: usize = best_span(CHUNK);
 
     #[inline(always)]
@@ -171,7 +171,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         let span = tiles as usize * Self::SPAN;
         let (row, first) = block_origin(width, span);
         let start = row * width;
-        // Of an address in elements, as far as it matters: `CHUNK` is a power of two, and spans are multiples of it.
+        // An address in elements. Only its low bits matter: `CHUNK` is a power of two, and spans are multiples of it.
         let address = (input.as_ptr().addr() / size_of::<T>()).wrapping_add(start);
         let skipped = (address as u32).wrapping_sub((mask_width / 2) as u32) % CHUNK as u32;
         let reach = skipped as usize + mask_width;
@@ -204,14 +204,14 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             ..
         } = self.row;
         let count = self.windows.chunks;
-        // The tiles, from the first one on, whose last chunks lie within the row.
+        // The number of tiles, from the first one on, whose last chunks lie within the row.
         let past = (self.start + (count as usize * CHUNK) as isize) as usize;
         let room = width.saturating_sub(past).min(self.len as usize) as u32;
         let inside = room / Self::SPAN as u32;
         let whole = self.whole(output);
         let lane = thread::thread_idx_x() as usize;
 
-        // Where this lane's first chunk is: of what is new in a tile, and of the outputs.
+        // The positions of this lane's first chunk: in the new part of a tile, and in the outputs.
         let mut new = start + past + lane * CHUNK;
         let mut to = start + self.first + lane * CHUNK;
         let mut ahead = [[T::ZERO; CHUNK]; BEST_CHUNKS];
@@ -228,7 +228,8 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                     ahead = Self::load(input, new);
                 }
             } else {
-                // Together with this tile's part: what is read at a time should lie close together.
+                // The loads are issued together with this tile's part: addresses that are read at the same time should be
+                // close.
                 if follows {
                     ahead = Self::load(input, new);
                 }
@@ -238,7 +239,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
             sync();
             let mut sums = [T::Sum::ZERO; OUTPUTS];
             sums::add::<_, _, CHUNK, OUTPUTS>(&mut sums, tile, mask, self.windows);
-            // Before the tile takes something else.
+            // The barrier comes before the tile is overwritten.
             sync();
             Self::put(tile, sums);
             from += Self::SPAN as u32;
@@ -256,12 +257,12 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 return;
             }
             to += Self::SPAN;
-            // Before the next one takes its place.
+            // The barrier comes before the next tile replaces this one.
             sync();
         }
     }
 
-    /// Computes the only tile, in as many passes as it takes.
+    /// Computes the only tile, in as many passes as the mask needs.
     #[inline(always)]
     #[track_caller]
     fn convolve_long(self, tile: Shared<T::Sum>, mask: InShared<T::Sum>, output: GlobalMut<T>) {
@@ -284,7 +285,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 rest: if first + count == chunks { rest } else { 0 },
             };
             sums::add::<_, _, CHUNK, OUTPUTS>(&mut sums, tile, mask, pass);
-            // Before the tile takes something else.
+            // The barrier comes before the tile is overwritten.
             sync();
             first += count;
         }
@@ -292,7 +293,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         self.write_part(tile, output, 0);
     }
 
-    /// Puts a chunk of the row into the tile.
+    /// Writes a chunk of the row to the tile.
     #[inline(always)]
     #[track_caller]
     fn set(tile: Shared<T::Sum>, i: u32, chunk: [T; CHUNK]) {
@@ -300,7 +301,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         tile.set_chunk(i as usize * CHUNK, wide);
     }
 
-    /// Puts what [`load`](Self::load) has loaded into the tile, this lane's first chunk at chunk `first`.
+    /// Writes the chunks that [`load`](Self::load) loaded to the tile, this lane's first chunk at chunk `first`.
     #[inline(always)]
     #[track_caller]
     fn set_all(tile: Shared<T::Sum>, first: u32, loaded: Ahead<T, CHUNK>) {
@@ -311,7 +312,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         });
     }
 
-    /// Loads as much as a tile has outputs: `first` is where this lane's first chunk starts.
+    /// Loads as many elements as a tile has outputs. `first` is where this lane's first chunk starts.
     #[inline(always)]
     #[track_caller]
     fn load(input: Global<T>, first: usize) -> Ahead<T, CHUNK> {
@@ -320,12 +321,12 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         })
     }
 
-    /// Makes the tile the next one: its last `count` chunks come to the front, and `ahead` behind them.
+    /// Makes the tile the next one: moves its last `count` chunks to the front, and appends `ahead`.
     #[inline(always)]
     #[track_caller]
     fn follow(tile: Shared<T::Sum>, ahead: Ahead<T, CHUNK>, count: u32) {
         let lane = thread::thread_idx_x();
-        // A chunk moves by whole rounds: what a lane overwrites, it has read itself.
+        // Chunks move by whole rounds, so a lane overwrites only chunks that it has read itself.
         let front = |i: u32| {
             let chunk = tile.get_wide((TILE_CHUNKS + i) as usize * CHUNK);
             tile.set_chunk(i as usize * CHUNK, chunk.to_array::<CHUNK>());
@@ -344,7 +345,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         Self::set_all(tile, count + lane, ahead);
     }
 
-    /// Brings `count` chunks of the row, from column `left` on, into the tile.
+    /// Copies `count` chunks of the row, from column `left` on, to the tile.
     #[inline(always)]
     #[track_caller]
     fn stage(self, tile: Shared<T::Sum>, left: isize, count: u32) {
@@ -359,7 +360,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         if left >= 0 && left as usize + len <= width {
             let first = start + left as usize + lane as usize * CHUNK;
             let loaded = Self::load(input, first);
-            // What the last windows reach beyond the outputs: its first round is in flight with the others.
+            // The chunks that the last windows need beyond the outputs: their first round is in flight with the others.
             let mut behind = TILE_CHUNKS;
             let load = |behind: u32| {
                 if behind + lane < count {
@@ -381,7 +382,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
                 reached = load(behind);
             }
         } else {
-            // The chunks that lie within the row, from `low` to `high`, and then the elements around them.
+            // First the chunks within the row, from `low` to `high`, then the elements around them.
             let before = (-left).max(0) as usize;
             let low = before.div_ceil(CHUNK).min(count as usize) as u32;
             let past = (width as isize - left).max(0) as usize;
@@ -403,8 +404,8 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         }
     }
 
-    /// Outputs, from the first one on, that can be written by chunks: those of the tiles that lie within the row, if their
-    /// address is aligned.
+    /// Returns the number of outputs, from the first one on, that can be written by chunks: those of the tiles that lie within
+    /// the row, if their address is aligned.
     #[inline(always)]
     fn whole(self, output: GlobalMut<T>) -> u32 {
         // Strips and tiles start at multiples of a chunk in their row.
@@ -416,7 +417,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         }
     }
 
-    /// Puts this thread's sums into the tile, for the block to write.
+    /// Writes this thread's sums to the tile. The block writes them to the output.
     #[inline(always)]
     #[track_caller]
     fn put(tile: Shared<T::Sum>, sums: [T::Sum; OUTPUTS]) {
@@ -428,7 +429,7 @@ impl<T: Sample, const CHUNK: usize, const OUTPUTS: usize> Strip<T, CHUNK, OUTPUT
         sync();
     }
 
-    /// Writes what the row has of the tile whose first output is the strip's number `from`.
+    /// Writes the part of the tile that lies within the row. The tile's first output is number `from` of the strip.
     #[inline(always)]
     #[track_caller]
     fn write_part(self, tile: Shared<T::Sum>, output: GlobalMut<T>, from: u32) {

@@ -1,4 +1,4 @@
-//! The sums of a thread: its outputs' windows move through registers.
+//! The sums of a thread, whose windows move through registers.
 
 use cuda_std::{Shared, thread};
 
@@ -8,21 +8,21 @@ use crate::{
     unrolled::unrolled,
 };
 
-/// Chunks of input that a thread's outputs need for a chunk of weights.
+/// The chunks of input that a thread's outputs need for a chunk of weights.
 const WINDOW: usize = BEST_CHUNKS + 1;
 
-/// What windows reach over, from the aligned address at or before their start on; or a pass's part of that.
+/// The extent of the windows, from the aligned address at or before their start, or a pass's part of it.
 #[derive(Clone, Copy)]
 pub struct Windows {
-    /// Elements before the mask's first weight, less than a chunk.
+    /// The elements before the mask's first weight, less than a chunk.
     pub skipped: u32,
-    /// Chunks.
+    /// The number of chunks.
     pub chunks: u32,
-    /// The elements of the last of them that the mask reaches; 0 for all.
+    /// The number of elements of the last chunk that the mask uses; 0 for all.
     pub rest: u32,
 }
 
-/// Adds what the weights bring whose `windows` are in the tile.
+/// Adds the products of the weights whose `windows` are in the tile.
 #[inline(always)]
 #[track_caller]
 pub fn add<W: Weight, M: Mask<W, CHUNK>, const CHUNK: usize, const OUTPUTS: usize>(
@@ -39,7 +39,7 @@ pub fn add<W: Weight, M: Mask<W, CHUNK>, const CHUNK: usize, const OUTPUTS: usiz
     let input = |at: usize| -> [W; CHUNK] { tile.get_wide(at).to_array() };
     let mut at = thread::thread_idx_x() as usize * OUTPUTS;
     let mut weights = mask.start();
-    // The chunks but for one that the mask ends in.
+    // The number of chunks, without one that the mask ends in.
     let mut left = chunks - (rest > 0) as u32;
 
     let mut window = [[W::ZERO; CHUNK]; WINDOW];
@@ -62,7 +62,7 @@ pub fn add<W: Weight, M: Mask<W, CHUNK>, const CHUNK: usize, const OUTPUTS: usiz
     } else {
         unrolled!(i < BEST_CHUNKS => { window[i] = input(at + i * CHUNK); });
     }
-    // What follows the loop counts from here, so that the loop has nothing to step but what it needs.
+    // The code after the loop counts from here, so that the loop steps only what it needs.
     let mut rounds = left / WINDOW as u32;
     let behind = (rounds * WINDOW as u32) as usize * CHUNK;
     left -= rounds * WINDOW as u32;
@@ -98,7 +98,7 @@ pub fn add<W: Weight, M: Mask<W, CHUNK>, const CHUNK: usize, const OUTPUTS: usiz
     }
 }
 
-/// The window from its chunk number `by` on.
+/// Returns the window rotated by `by` chunks.
 #[inline(always)]
 fn rotated<W: Copy, const CHUNK: usize>(
     window: [[W; CHUNK]; WINDOW],
@@ -107,7 +107,7 @@ fn rotated<W: Copy, const CHUNK: usize>(
     core::array::from_fn(|i| window[(i + by) % WINDOW])
 }
 
-/// Adds what one weight, number `step` of a chunk, brings to every output.
+/// Adds the product of one weight, number `step` of a chunk, to every output.
 #[inline(always)]
 fn add_step<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
     sums: &mut [W; OUTPUTS],
@@ -121,7 +121,7 @@ fn add_step<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
     }
 }
 
-/// Adds what a chunk of weights brings to every output.
+/// Adds the products of a chunk of weights to every output.
 #[inline(always)]
 fn add_chunk<W: Weight, const CHUNK: usize, const OUTPUTS: usize>(
     sums: &mut [W; OUTPUTS],

@@ -1,15 +1,15 @@
-//! `best`: tiles that are moved by words of several elements and turned in registers.
+//! `best`: tiles that are moved by words of several elements, which are transposed in registers.
 //!
 //! ```text
 //! block (tile):
-//!     load K words of K elements each, one below the other           (coalesced: neighbouring lanes, neighbouring words)
+//!     load K words of K elements each, one below the other           (coalesced: neighboring lanes, neighboring words)
 //!     transpose the K x K elements in registers
 //!     put word j into plane j of shared memory                       (rows are padded by a word: no bank conflicts)
 //!     barrier
 //!     read words of the output's rows from the planes, store them    (coalesced again)
 //! ```
 //!
-//! One element at a time would take K times as many instructions, which is the limit for small elements. Where rows do not
+//! Moving one element at a time would take K times as many instructions, which is the limit for small elements. If rows do not
 //! begin at multiples of a word, `shifted` (1 and 2 bytes) and `single` (4 and 8 bytes) move the tile.
 
 mod packed;
@@ -23,15 +23,14 @@ use cuda_std::prelude::*;
 use super::policy::{Policy, SECTOR, word_elements};
 use crate::tuning::{ARCHITECTURE, Numbers, Tuned, chosen, numbers};
 
-/// Transposes a `height` x `width` row-major matrix through tiles. A tile is moved by words of `K`
-/// elements, 8 bytes for elements of 1 and 2 bytes and 16 bytes for larger ones. A thread takes `K` words, one below
-/// the other, exchanges their elements in registers, so that it has `K` words of the output, and puts
-/// these into `K` planes of shared memory, whose rows are one word longer than they need to be: no two lanes
-/// meet in a bank, neither there nor when a row of the output is read back.
+/// Transposes a `height` x `width` row-major matrix through tiles. A tile is moved by words of `K` elements: 8 bytes for
+/// elements of 1 and 2 bytes, and 16 bytes for larger ones. A thread takes `K` words, one below the other, and transposes their
+/// elements in registers, which gives `K` words of the output. It stores these in `K` planes of shared memory, whose rows are
+/// padded by one word: there are no bank conflicts, neither here nor when a row of the output is read back.
 ///
-/// Where the rows do not begin at multiples of a word, elements of 1 and 2 bytes are shifted into place from neighbouring
-/// words of 4 bytes, and elements of 4 and 8 bytes are moved singly. What a block writes of a row of the output begins at
-/// a sector all the same, so that only the ends of rows are parts of sectors.
+/// If the rows do not begin at multiples of a word, elements of 1 and 2 bytes are shifted into place from neighboring words of
+/// 4 bytes, and elements of 4 and 8 bytes are moved singly. The part of an output row that a block writes still begins at a
+/// sector, so that only the ends of rows are partial sectors.
 ///
 /// Launch: one block of [`Policy::threads`] threads per tile of [`Policy::tile_width`] by [`Policy::tile_height`] elements,
 /// in bands of [`Policy::band`]; static shared memory of up to 37376 bytes. Moves `2 * width * height * size_of::<T>()` bytes.
@@ -53,7 +52,7 @@ pub unsafe fn transpose_best<T: Copy + 'static, const K: usize, const ROW: usize
     by_tiles::<T, Numbers<T, ROW>, K>(input, output, width, height);
 }
 
-/// The body of [`transpose_best`], made by the policy row `N`.
+/// The body of [`transpose_best`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
 fn by_tiles<T: Copy + 'static, N: Tuned<Policy>, const K: usize>(
@@ -104,13 +103,13 @@ pub(super) struct Tile<T> {
     height: usize,
     left: usize,
     top: usize,
-    /// Whether all of it is within the matrix.
+    /// Whether the whole tile is within the matrix.
     whole: bool,
 }
 
 impl<T: Copy> Tile<T> {
-    /// Whether its rows of the output, begun at sectors, are all of one length: it is neither at the top, where they begin
-    /// with the matrix, nor at another end.
+    /// Returns whether all output rows of the tile, which begin at sectors, have the same length: the tile is neither at the
+    /// top, where output rows begin with the matrix, nor at another edge.
     #[inline(always)]
     fn inner<N: Tuned<Policy>>(self) -> bool {
         let down = tile_height::<T, N>();
@@ -118,25 +117,25 @@ impl<T: Copy> Tile<T> {
     }
 }
 
-/// Elements of a tile's row.
+/// Returns the elements of a tile's row.
 const fn tile_width<T, N: Tuned<Policy>>() -> usize {
     N::POLICY.tile_width(size_of::<T>())
 }
 
-/// Elements of a tile's column.
+/// Returns the elements of a tile's column.
 const fn tile_height<T, N: Tuned<Policy>>() -> usize {
     N::POLICY.tile_height(size_of::<T>())
 }
 
-/// Elements from element `i` to the first one that begins a sector.
+/// Returns the number of elements from element `i` to the first one that begins a sector.
 #[inline(always)]
 fn to_sector<T: Copy>(output: GlobalMut<T>, i: usize) -> usize {
-    // The low bits are all that counts.
+    // Only the low bits matter.
     let address = (output.as_ptr().addr() as u32).wrapping_add(i as u32 * size_of::<T>() as u32);
     (address.wrapping_neg() % SECTOR as u32) as usize / size_of::<T>()
 }
 
-/// The shared memory of a tile: as much as the row that ships takes.
+/// Returns the shared memory of a tile, of the size that the shipped row needs.
 #[inline(always)]
 fn tile_memory<T, N: Tuned<Policy>>() -> Shared<u128> {
     const fn units(element_bytes: usize) -> usize {
@@ -144,7 +143,7 @@ fn tile_memory<T, N: Tuned<Policy>>() -> Shared<u128> {
         shipped.shared_bytes(element_bytes).div_ceil(16)
     }
     const { assert!(N::POLICY.shared_bytes(size_of::<T>()) <= 16 * units(size_of::<T>())) };
-    // Of these each instance has its own alone.
+    // Each instance has only one of these arrays.
     match size_of::<T>() {
         1 => shared![u128; units(1)],
         2 => shared![u128; units(2)],
@@ -154,16 +153,16 @@ fn tile_memory<T, N: Tuned<Policy>>() -> Shared<u128> {
     }
 }
 
-/// A view of the block's shared memory as words of another type.
+/// Returns a view of the block's shared memory as elements of another type.
 #[inline(always)]
 #[track_caller]
 fn shared_as<T: Copy>(memory: Shared<u128>) -> Shared<T> {
-    // SAFETY: the same memory, whose alignment is enough for every type that the family knows.
+    // SAFETY: the view covers the same memory, whose alignment is sufficient for every type of the family.
     unsafe { Shared::from_raw_parts(memory.as_ptr().cast(), memory.len() * 16 / size_of::<T>()) }
 }
 
-/// The tile of this block: its first column and row. Blocks go down [`Policy::band`] tiles, then on to the next
-/// tiles to the right.
+/// Returns the first column and row of this block's tile. Blocks go down [`Policy::band`] tiles, then continue with the tiles
+/// to the right.
 #[inline(always)]
 fn banded_origin<T, N: Tuned<Policy>>(width: usize, height: usize) -> (usize, usize) {
     let (tile_width, tile_height) = (tile_width::<T, N>(), tile_height::<T, N>());

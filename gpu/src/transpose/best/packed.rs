@@ -13,16 +13,16 @@ use crate::tuning::Tuned;
 #[inline(always)]
 #[track_caller]
 pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
-    // Words of a row of a tile, and groups of `K` rows, whose words become a row of the output.
+    // The words of a tile's row, and the groups of `K` rows, whose words become a row of the output.
     let (words, groups) = (N::POLICY.words, N::POLICY.words_down);
-    // Words from one row of a plane to the next, so that columns do not meet in a bank.
+    // The distance between rows of a plane in words. The padding prevents bank conflicts along columns.
     let pitch = groups + 1;
-    // Words from one plane to the next. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
+    // The distance between planes in words. Plane `j` has the rows of the output whose number in the tile is `j` modulo `K`.
     let plane = words * pitch;
-    // Groups that a block loads at once, and rows of a plane that it stores at once.
+    // The groups that a block loads at once, and the rows of a plane that it stores at once.
     let (at_once, stored_at_once) = (N::POLICY.threads / words, N::POLICY.threads / groups);
     let shared = shared_as::<u64>(memory);
-    // SAFETY: the whole matrices, which are aligned for words and have a whole number of them.
+    // SAFETY: the views cover the whole matrices, which are aligned for words and have a whole number of them.
     let (input, output): (Global<u64>, GlobalMut<u64>) = unsafe {
         (
             Global::from_raw_parts(tile.input.as_ptr().cast_mut().cast(), tile.input.len() / K),
@@ -36,7 +36,7 @@ pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memor
     for round in 0..groups / at_once {
         let group = group + round * at_once;
         let y = tile.top + group * K;
-        // The matrix's sides are multiples of K, so that these K x K elements are in it, or none of them.
+        // The matrix's sides are multiples of K, so either all of these K x K elements are in it, or none.
         if tile.whole || (x < width && y < tile.height) {
             let columns = turned::<K>(core::array::from_fn(|i| input.get((y + i) * width + x)));
             for j in 0..K {
@@ -59,7 +59,7 @@ pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memor
     }
 }
 
-/// The words of `K` columns from the words of `K` rows.
+/// Returns the words of `K` columns from the words of `K` rows.
 #[inline(always)]
 fn turned<const K: usize>(rows: [u64; K]) -> [u64; K] {
     let low = |i: usize| rows[i % K] as u32;

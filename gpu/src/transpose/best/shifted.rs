@@ -1,4 +1,4 @@
-//! Tiles of elements of 1 or 2 bytes whose rows begin anywhere: words of 4 bytes, shifted into place.
+//! Tiles of elements of 1 or 2 bytes whose rows begin anywhere. Words of 4 bytes are shifted into place.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tuning::Tuned;
 
-/// Warps of a block.
+/// Returns the warps of a block.
 const fn block_warps<N: Tuned<Policy>>() -> usize {
     N::POLICY.threads / WORDS
 }
@@ -31,14 +31,14 @@ pub fn transpose<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, memor
     }
 }
 
-/// This thread's lane and warp.
+/// Returns this thread's lane and warp.
 #[inline(always)]
 fn place() -> (usize, usize) {
     let tid = thread::thread_idx_x() as usize;
     (tid % WORDS, tid / WORDS)
 }
 
-/// The memory of `view` from its first multiple of 4 bytes on, as words that are wholly within it.
+/// Returns the memory of `view` from its first multiple of 4 bytes on, as words that are wholly within it.
 #[inline(always)]
 #[track_caller]
 fn words_of<T: Copy>(view: Global<T>) -> Global<u32> {
@@ -48,7 +48,7 @@ fn words_of<T: Copy>(view: Global<T>) -> Global<u32> {
     } else {
         (0, 0)
     };
-    // SAFETY: a part of the view, aligned, whose bytes are a word's as well as elements.
+    // SAFETY: the words are an aligned part of the view, and any bytes of elements are valid words.
     unsafe {
         Global::from_raw_parts(
             view.as_ptr().add(skipped).cast_mut().cast(),
@@ -57,20 +57,20 @@ fn words_of<T: Copy>(view: Global<T>) -> Global<u32> {
     }
 }
 
-/// Bytes from an address to the next multiple of a word.
+/// Returns the bytes from an address to the next multiple of a word.
 #[inline(always)]
 fn before_word(address: usize) -> usize {
     address.wrapping_neg() % 4
 }
 
-/// The word that lies `shift` elements behind the start of `low`, `high` being the word after it.
+/// Returns the word that lies `shift` elements after the start of `low`. `high` is the word after `low`.
 #[inline(always)]
 fn shifted<T>(low: u32, high: u32, shift: usize) -> u32 {
     let both = u64::from(high) << 32 | u64::from(low);
     (both >> (shift * size_of::<T>() * 8)) as u32
 }
 
-/// The words of `K` columns from the words of `K` rows.
+/// Returns the words of `K` columns from the words of `K` rows.
 #[inline(always)]
 fn turned<const K: usize>(rows: [u32; K]) -> [u32; K] {
     let [a, b, c, d] = core::array::from_fn(|i| rows[i % K]);
@@ -83,7 +83,7 @@ fn turned<const K: usize>(rows: [u32; K]) -> [u32; K] {
     core::array::from_fn(|i| columns[i])
 }
 
-/// Puts the words of the columns of `group`'s `K` rows into the planes.
+/// Stores the words of the columns of `group`'s `K` rows in the planes.
 #[inline(always)]
 #[track_caller]
 fn put<const K: usize>(shared: Shared<u32>, lane: usize, group: usize, rows: [u32; K]) {
@@ -93,15 +93,15 @@ fn put<const K: usize>(shared: Shared<u32>, lane: usize, group: usize, rows: [u3
     }
 }
 
-/// Loads a tile whose rows begin anywhere: each word from the two aligned ones that it lies in. What is beyond the
-/// matrix's sides is loaded from wherever it would be, and never stored; the words at the two ends of the
-/// memory, parts of which may be outside it, are for [`mend_ends`].
+/// Loads a tile whose rows begin anywhere. Each word comes from the two aligned words that it overlaps. Elements beyond the
+/// matrix's sides are loaded from whatever memory follows, and never stored. The words at the two ends of the memory, which may
+/// be partly outside, are left to [`mend_ends`].
 #[inline(always)]
 #[track_caller]
 fn load<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, shared: Shared<u32>) {
     let input = words_of(tile.input);
     if tile.top > 0 && tile.top + (LONG_WORDS + 1) * K < tile.height && tile.width > 2 * WORDS * K {
-        // Every word, also beyond the right side, is before the matrix's last row.
+        // Every word, even beyond the right side, is before the matrix's last row.
         load_words::<T, N, K, false>(tile, input, shared);
     } else if !input.is_empty() {
         load_words::<T, N, K, true>(tile, input, shared);
@@ -114,7 +114,7 @@ fn load<T: Copy, N: Tuned<Policy>, const K: usize>(tile: Tile<T>, shared: Shared
     }
 }
 
-/// [`load`]; `CLAMPED`: words outside `input` are asked for, and one of its own is taken instead.
+/// The body of [`load`]. With `CLAMPED`, a word of `input` is loaded in place of a word outside of it.
 #[inline(always)]
 #[track_caller]
 fn load_words<T: Copy, N: Tuned<Policy>, const K: usize, const CLAMPED: bool>(
@@ -123,13 +123,13 @@ fn load_words<T: Copy, N: Tuned<Policy>, const K: usize, const CLAMPED: bool>(
     shared: Shared<u32>,
 ) {
     let (lane, warp) = place();
-    // Elements before the first aligned word.
+    // The elements before the first aligned word.
     let start = before_word(tile.input.as_ptr().addr()) / size_of::<T>();
     let last = input.len() as i64 - 1;
     let rows = |group: usize| -> [u32; K] {
         core::array::from_fn(|i| {
             let y = tile.top + group * K + i;
-            // An arithmetic shift: the row of the first tile may begin before the first word.
+            // The shift is arithmetic: the row of the first tile may begin before the first word.
             let first = (y * tile.width + tile.left) as i64 - start as i64;
             let index = (first >> K.ilog2()) + lane as i64;
             let word = |index: i64| {
@@ -142,7 +142,7 @@ fn load_words<T: Copy, N: Tuned<Policy>, const K: usize, const CLAMPED: bool>(
     let warps = const { block_warps::<N>() };
     for round in 0..LONG_WORDS / warps / 3 {
         let group = warp + round * 3 * warps;
-        // The loads of all three before what is loaded is used.
+        // The loads of all three are issued before the first is used.
         let (a, b, c) = (rows(group), rows(group + warps), rows(group + 2 * warps));
         put::<K>(shared, lane, group, a);
         put::<K>(shared, lane, group + warps, b);
@@ -150,20 +150,20 @@ fn load_words<T: Copy, N: Tuned<Policy>, const K: usize, const CLAMPED: bool>(
     }
 }
 
-/// Puts those of the first and the last `K` elements of the matrix that are in this tile into their places.
+/// Stores the first and the last `K` elements of the matrix in their places, as far as they are in this tile.
 #[inline(always)]
 #[track_caller]
 fn mend_ends<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
     let (columns, rows) = (WORDS * K, LONG_WORDS * K);
     let first_tile = tile.left == 0 && tile.top == 0;
-    // With a matrix of fewer than K columns the last K elements are in several rows.
+    // In a matrix of fewer than K columns the last K elements are in several rows.
     if !first_tile && tile.top + rows + K <= tile.height {
         return;
     }
     thread::sync_threads();
     let tid = thread::thread_idx_x() as usize;
     let len = tile.input.len();
-    // The first K, and of the last K those that are not among them.
+    // The first K elements, then those of the last K that are not among them.
     let i = if tid < K {
         tid
     } else {
@@ -178,14 +178,14 @@ fn mend_ends<T: Copy, const K: usize>(tile: Tile<T>, memory: Shared<u128>) {
     }
 }
 
-/// Where the element of this column and row of the tile is, in elements from the start of the planes.
+/// Returns the place of the element in this column and row of the tile, in elements from the start of the planes.
 #[inline(always)]
 fn element_place<const K: usize>(column: usize, row: usize) -> usize {
     ((column % K) * PLANE + (column / K) * PITCH) * K + row
 }
 
-/// Stores 256 bytes of every row of the output, from a sector's first on, each word from the two that it lies in. Without
-/// `INNER` the pieces may end with the matrix, within a word, or begin with it.
+/// Stores 256 bytes of every row of the output, from a sector's start on. Each word comes from the two words that it overlaps.
+/// Without `INNER` the pieces may begin with the matrix, or end with it, within a word.
 #[inline(always)]
 #[track_caller]
 fn store<T: Copy, N: Tuned<Policy>, const K: usize, const INNER: bool>(
@@ -196,7 +196,7 @@ fn store<T: Copy, N: Tuned<Policy>, const K: usize, const INNER: bool>(
     let (lane, warp) = place();
     let (words, elements) = (shared_as::<u32>(memory), shared_as::<T>(memory));
     let side = WORDS * K;
-    // What changes from a row to the next: its place in the planes, in words, and its first element.
+    // The values that change from row to row: its place in the planes, in words, and its first element.
     let mut place = (warp % K) * PLANE + (warp / K) * PITCH;
     let mut first = (tile.left + warp) * tile.height + tile.top;
     for round in 0..side / warps {
@@ -204,10 +204,10 @@ fn store<T: Copy, N: Tuned<Policy>, const K: usize, const INNER: bool>(
         if INNER || tile.left + column < tile.width {
             let skipped = to_sector(tile.output, first);
             for part in 0..PARTS {
-                // The last word's second one is there: a row has as many more words as a sector.
+                // The last word has a second one too: a row has a sector's words more.
                 let at = place + skipped / K + part * WORDS + lane;
                 let word = shifted::<T>(words.get(at), words.get(at + 1), skipped % K);
-                // SAFETY: `K` elements of 4 bytes in all, as aligned as a word.
+                // SAFETY: the `K` elements take 4 bytes in all, with the alignment of a word.
                 let chunk: [T; K] = unsafe { core::mem::transmute_copy(&word) };
                 let row = skipped + (part * WORDS + lane) * K;
                 if INNER || tile.top + row + K <= tile.height {
@@ -220,7 +220,7 @@ fn store<T: Copy, N: Tuned<Policy>, const K: usize, const INNER: bool>(
                     }
                 }
             }
-            // What comes before the first sector is nobody else's.
+            // No other block writes the elements before the first sector.
             if !INNER && tile.top == 0 && lane < skipped && lane < tile.height {
                 tile.output
                     .set(first + lane, elements.get(place * K + lane));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tuning::Tuned;
 
-/// Lanes of a warp, which take neighbouring elements of a row.
+/// The lanes of a warp, which take neighboring elements of a row.
 const LANES: usize = 32;
 
 /// Moves a tile by single elements. See [`super::transpose_best`].
@@ -26,11 +26,11 @@ pub fn transpose<T: Copy, N: Tuned<Policy>>(tile: Tile<T>, memory: Shared<u128>)
 #[track_caller]
 fn moved<T: Copy, N: Tuned<Policy>, const INNER: bool>(tile: Tile<T>, memory: Shared<u128>) {
     let side = tile_width::<T, N>();
-    // Warps of a block, which take neighbouring rows.
+    // The warps of a block, which take neighboring rows.
     let warps = N::POLICY.threads / LANES;
-    // As many more rows as a row of the output may begin later than the tile.
+    // The additional rows allow for a row of the output that begins later than the tile.
     let rows = side + SECTOR / size_of::<T>();
-    // One element more than a row has, so that neither rows nor columns meet in a bank.
+    // One element of padding per row prevents bank conflicts along rows and columns.
     let pitch = side + 1;
     let shared = shared_as::<T>(memory);
     let tid = thread::thread_idx_x() as usize;
@@ -61,7 +61,7 @@ fn moved<T: Copy, N: Tuned<Policy>, const INNER: bool>(tile: Tile<T>, memory: Sh
                     .set(first + row, shared.get(row * pitch + column));
             }
         }
-        // What comes before the first sector is nobody else's.
+        // No other block writes the elements before the first sector.
         if !INNER && tile.top == 0 && lane < skipped && x < tile.width && lane < tile.height {
             tile.output
                 .set(first + lane, shared.get(lane * pitch + column));

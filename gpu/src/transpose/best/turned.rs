@@ -1,14 +1,14 @@
-//! Small matrices of bytes and of pairs of bytes, transposed in registers.
+//! Transposes of small matrices of bytes and of pairs of bytes in registers.
 
 use cuda_std::misc::byte_permute;
 
-/// The columns of two rows of two 2-byte elements.
+/// Returns the columns of two rows of two 2-byte elements.
 #[inline(always)]
 pub fn turned_2(a: u32, b: u32) -> [u32; 2] {
     [byte_permute(a, b, 0x5410), byte_permute(a, b, 0x7632)]
 }
 
-/// The columns of four rows of four bytes.
+/// Returns the columns of four rows of four bytes.
 #[inline(always)]
 pub fn turned_4([a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (low_ab, low_cd) = (byte_permute(a, b, 0x5140), byte_permute(c, d, 0x5140));

@@ -31,12 +31,12 @@ fn moved<T: Copy, N: Tuned<Policy>, const K: usize, const WHOLE: bool>(
     let tid = thread::thread_idx_x() as usize;
     let (lane, group) = (tid % words, tid / words);
 
-    // `lane` is the word's column, `group` the row of the first of its K words, in words.
+    // `lane` is the word's column, and `group` the row of the first of its K words, in words.
     let x = tile.left + lane * K;
     for round in 0..rounds {
         let group = group + round * per_round;
         let y = tile.top + group * K;
-        // The matrix's sides are multiples of K, so that these K x K elements are in it, or none of them.
+        // The matrix's sides are multiples of K, so either all of these K x K elements are in it, or none.
         if WHOLE || (x < tile.width && y < tile.height) {
             let first = y * tile.width + x;
             let rows: [[T; K]; K] =
@@ -48,8 +48,8 @@ fn moved<T: Copy, N: Tuned<Policy>, const K: usize, const WHOLE: bool>(
         }
     }
     thread::sync_threads();
-    // Now `lane` is the word's place in a row of the output, and `group` counts its rows in K's.
-    // SAFETY: the whole output, which is aligned for words and has a whole number of them.
+    // From here on `lane` is the word's place in a row of the output, and `group` counts its rows in units of K.
+    // SAFETY: the view covers the whole output, which is aligned for words and has a whole number of them.
     let output: GlobalMut<u128> =
         unsafe { GlobalMut::from_raw_parts(tile.output.as_ptr().cast(), tile.output.len() / K) };
     let (height, y) = (tile.height / K, tile.top / K + lane);

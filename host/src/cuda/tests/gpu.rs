@@ -1,5 +1,4 @@
-//! Tests on a device. Without one they are left out, and say so; `WARPWRIGHT_REQUIRE_CUDA=1` makes
-//! that a failure.
+//! Tests on a device. Without a device they are skipped, and say so; `WARPWRIGHT_REQUIRE_CUDA=1` makes that a failure.
 
 use crate::cuda::{
     self, CudaContext, CudaErrorKind, CudaEvent, CudaMemory, CudaModule, CudaStream, PinnedMemory,
@@ -8,8 +7,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::{env, thread};
 
-/// `fill_add(out: *mut u32, len: u32, value: u32)`: `out[i] = i + value`, one thread per element,
-/// by way of shared memory of any size.
+/// `fill_add(out: *mut u32, len: u32, value: u32)`: `out[i] = i + value`, one thread per element, through shared memory of
+/// any size.
 const PTX: &str = r#"
 .version 6.3
 .target sm_75
@@ -67,8 +66,7 @@ fn copies_there_and_back() {
     assert_eq!(first.pointer() % cuda::DEVICE_ALIGN as u64, 0);
     let mut pinned = PinnedMemory::allocate(&context, bytes).expect("pinned memory");
     let mut back = vec![0u8; bytes];
-    // SAFETY: all sizes are `bytes`, and the stream is synchronised before the host's memory is
-    // looked at.
+    // SAFETY: all sizes are `bytes`, and the stream is synchronized before the host memory is read.
     unsafe {
         stream
             .copy_to_device(first.pointer(), data.as_ptr(), bytes)
@@ -123,9 +121,9 @@ fn launches_from_several_threads() {
                     (&raw const value).cast(),
                 ];
                 let start = stream.record().expect("an event");
-                // More than 48 KiB of shared memory for some of the threads.
+                // Some launches use more than 48 KiB of shared memory.
                 let shared = if value % 2 == 0 { 0 } else { most };
-                // SAFETY: the kernel's parameters; `len` elements are in the memory.
+                // SAFETY: these are the kernel's parameters, and the memory has `len` elements.
                 unsafe {
                     function.launch(
                         [len.div_ceil(256), 1, 1],
@@ -138,8 +136,7 @@ fn launches_from_several_threads() {
                 .expect("a launch");
                 let end = stream.record().expect("an event");
                 let mut back = vec![0u32; len as usize];
-                // SAFETY: the sizes agree, and the stream is synchronised before the vector is
-                // looked at.
+                // SAFETY: the sizes agree, and the stream is synchronized before the vector is read.
                 unsafe { stream.copy_to_host(back.as_mut_ptr().cast(), pointer, len as usize * 4) }
                     .expect("back");
                 stream.synchronize().expect("no fault");
@@ -149,7 +146,7 @@ fn launches_from_several_threads() {
         }
     });
     let stream = CudaStream::new(&context).expect("a stream");
-    // SAFETY: refused before it runs.
+    // SAFETY: the launch is refused before the kernel runs.
     let error =
         unsafe { function.launch([1, 1, 1], [2048, 1, 1], 0, &stream, &[std::ptr::null(); 3]) }
             .expect_err("2048 threads are too many");

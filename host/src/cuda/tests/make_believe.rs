@@ -1,5 +1,5 @@
-//! Tests on the devices of `tests/fault-driver` of the workspace, which is compiled on the way and found by the dynamic
-//! linker before any other.
+//! Tests with the mock driver of the workspace's `tests/fault-driver`. They compile it, and the dynamic linker finds it
+//! before any other driver.
 
 use super::compile::compiled;
 use super::levers::{Driver, Plan};
@@ -17,9 +17,9 @@ use std::sync::{Arc, OnceLock};
 use std::{env, fs, ptr, thread};
 use warpwright_gpu::reduce;
 
-/// The name that the dynamic linker is asked for.
+/// The file name that the dynamic linker looks for.
 const DRIVER: &str = "libcuda.so.1";
-/// The names of the folders that the dynamic linker looks into first.
+/// The variable with the folders that the dynamic linker searches first.
 const FOLDERS: &str = "LD_LIBRARY_PATH";
 
 /// `CUDA_ERROR_UNKNOWN`.
@@ -27,7 +27,8 @@ const UNKNOWN: u32 = 999;
 
 const PTX: &str = ".version 6.3\n.target sm_75\n.entry kernel(.param .u64 x)\n{ ret; }\n";
 
-/// The folder of the driver, which `WARPWRIGHT_FAULT_DRIVER` has to call as the dynamic linker does.
+/// Returns the folder of the mock driver. If `WARPWRIGHT_FAULT_DRIVER` names the driver, its file name must be the one that
+/// the dynamic linker looks for.
 fn folder() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     let make = || {
@@ -44,7 +45,7 @@ fn folder() -> PathBuf {
     PATH.get_or_init(make).clone()
 }
 
-/// Runs `body` in a process of its own, with one device of 1 GiB.
+/// Runs `body` in its own process, with one device of 1 GiB.
 fn with_driver(test: &str, body: fn(&Driver)) {
     let folders = || {
         let given = env::var_os(FOLDERS).unwrap_or_default();
@@ -69,7 +70,7 @@ fn open() -> (Arc<CudaContext>, Arc<CudaStream>) {
 #[test]
 fn the_device_is_described() {
     with_driver("the_device_is_described", |driver| {
-        // What this driver does not know.
+        // An attribute that this driver does not know.
         driver.attribute(DeviceAttribute::L2CacheSize as i32, -1);
         let devices = cuda::devices();
         let [device] = devices.as_slice() else {
@@ -117,7 +118,7 @@ fn contexts_are_shared_and_current_everywhere() {
         let ours = current();
         // Another library sets its own context, on this thread or on a new one.
         for _ in 0..2 {
-            // SAFETY: this driver takes any number.
+            // SAFETY: the mock driver accepts any number.
             unsafe { sys::cuCtxSetCurrent(ptr::without_provenance_mut(64)) };
             context.make_current().expect("it can be set");
             assert_eq!(current(), ours);
@@ -141,7 +142,7 @@ fn nothing_is_asked_for_no_bytes() {
             let pinned = PinnedMemory::allocate(&context, 0).expect("no bytes are always there");
             assert_eq!(pinned.bytes(), 0);
             let (device, host) = (memory.pointer(), pinned.pointer().as_ptr());
-            // SAFETY: no bytes are touched.
+            // SAFETY: no bytes are accessed.
             unsafe {
                 stream.memset(device, 0, 0).expect("nothing to do");
                 stream
@@ -166,7 +167,7 @@ fn a_driver_that_lacks_a_function_is_too_old() {
         let (memory, calls) = driver.calls_of(|| CudaMemory::allocate(&stream, 8));
         let memory = memory.expect("there is room, if not in a pool");
         assert_eq!(calls, ["cuCtxGetCurrent", "cuMemAlloc_v2 8"]);
-        // SAFETY: the driver lacks the function, so that nothing is touched.
+        // SAFETY: the driver lacks the function, so no memory is accessed.
         let error = unsafe { stream.memset(memory.pointer(), 0, 1) }.expect_err("there is none");
         assert_eq!(
             error.to_string(),
@@ -207,8 +208,8 @@ fn too_much_memory() {
     });
 }
 
-/// What the driver reads later is waited for, unless it is the library's own pinned memory; waiting always fails here, which
-/// shows where it is done.
+/// A copy whose source the driver reads later is waited for, unless the source is the library's own pinned memory. Here
+/// waiting always fails, which shows where it is done.
 #[test]
 fn a_copy_from_pinned_memory_is_waited_for() {
     with_driver("a_copy_from_pinned_memory_is_waited_for", |driver| {
@@ -228,7 +229,7 @@ fn a_copy_from_pinned_memory_is_waited_for() {
         vector
             .upload_pinned(&mut pinned)
             .expect("it is not waited for");
-        // The memory stays out of reach until the copy is known to be done, and is not given back before.
+        // The memory stays inaccessible until the copy is known to be done, and is not freed before.
         for _ in 0..3 {
             let error = pinned.as_mut_slice().expect_err("the copy may go on");
             assert!(
@@ -244,7 +245,7 @@ fn a_copy_from_pinned_memory_is_waited_for() {
     });
 }
 
-/// Of a driver whose first call fails so.
+/// Opens `auto` with a driver whose first call fails with `code`.
 fn auto_after(driver: &Driver, code: u32) -> crate::Result<Device> {
     driver.answer(c"cuInit", code);
     Device::auto()
@@ -371,8 +372,8 @@ fn modules_and_launches() {
 
 const LOAD: &str = "cuModuleLoadDataEx";
 
-/// What `auto` launches for a sum, asked of a device of compute capability `major`.0 that refuses the first module with
-/// `refusal`; and the modules of PTX and of machine code that it took.
+/// Asks for the kernel that `auto` launches for a sum, on a device of compute capability `major`.0 that refuses the first
+/// module with `refusal`. Returns the result, and the numbers of modules of PTX and of machine code that were loaded.
 fn load_a_kernel(
     driver: &Driver,
     major: i32,
@@ -382,7 +383,7 @@ fn load_a_kernel(
     let backend = CudaBackend::open(0).expect("the device opens");
     let kernel = <reduce::Sum<f32> as reduce::Kernels>::BEST.descriptor();
     if let Some(code) = refusal {
-        // Behind the question whose the thread's context is.
+        // The call fails that follows the query of the thread's context.
         driver.arm(Plan::Once, 2, code);
     }
     let ask = || backend.resident_blocks("sum", (kernel, None), 256, 0);
@@ -390,13 +391,13 @@ fn load_a_kernel(
     if refusal.is_some() {
         assert_eq!(driver.disarm().1.as_deref(), Some(LOAD));
     }
-    // Loaded once, whatever of.
+    // A kernel is loaded once, from either source.
     if blocks.is_ok() {
         let (again, calls) = driver.calls_of(ask);
         assert_eq!((again.expect("as before"), calls), (8, Vec::new()));
     }
     let count = |given: &str| calls.iter().filter(|call| *call == given).count();
-    // A call that fails shows no options; those for PTX are about line information.
+    // A call that fails shows no options; the options for PTX are about line information.
     assert_eq!(count(LOAD), usize::from(refusal.is_some()));
     (
         blocks,
@@ -442,7 +443,7 @@ fn ptx_is_taken_where_it_is_asked_for() {
             crate::module::packed_kernel("reduce_best__sum_f32", (9, 0)).expect("it is packed");
         fs::create_dir_all(folder.join("sm_75")).expect("a folder");
         fs::write(folder.join("sm_75/reduce.ptx"), text).expect("a file");
-        // SAFETY: the process runs this one test, and no other thread looks at the environment.
+        // SAFETY: the process runs only this test, and no other thread reads the environment.
         unsafe { env::set_var("WARPWRIGHT_PTX_DIR", &folder) };
         let (blocks, loaded) = load_a_kernel(driver, 9, None);
         fs::remove_dir_all(folder).expect("it was there");
@@ -471,7 +472,7 @@ fn a_driver_too_old_for_the_ptx_is_told() {
         let text = error.to_string();
         let advice = "the driver compiles PTX of CUDA 13.1 at most: a newer driver is required";
         assert!(text.contains(advice) && text.lines().count() == 1, "{text}");
-        // Nothing is kept of the refusal.
+        // Nothing of the refusal is kept.
         driver.answer(c"cuModuleLoadDataEx", 0);
         device.sum(&vector).expect("the driver takes it");
     });
@@ -479,7 +480,7 @@ fn a_driver_too_old_for_the_ptx_is_told() {
 
 #[test]
 fn a_device_that_others_reset_is_told() {
-    // `CUDA_ERROR_CONTEXT_IS_DESTROYED`: what calls return once another library has reset the device.
+    // `CUDA_ERROR_CONTEXT_IS_DESTROYED`, which calls return after another library has reset the device.
     const DESTROYED: u32 = 709;
     with_driver("a_device_that_others_reset_is_told", |driver| {
         let device = Device::cuda(0).expect("the device opens");
@@ -497,7 +498,7 @@ fn a_device_that_others_reset_is_told() {
         let text = error.to_string();
         let told = "the context is lost, and with it the device for the rest of the process";
         assert!(text.contains(told) && text.lines().count() == 1, "{text}");
-        // What is given back now is left where it is: nothing panics and nothing waits.
+        // Objects that are dropped now are left as they are: nothing panics and nothing waits.
         drop(vector);
         drop(device);
     });

@@ -1,4 +1,4 @@
-//! Tests of the executor: without a driver, with a make-believe one, and on a device.
+//! Tests of the executor: without a driver, with a mock driver, and on a device.
 
 mod gpu;
 mod make_believe;
@@ -17,12 +17,11 @@ use std::env;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// The variable by which a library is named in the driver's place.
+/// The variable that names a library to open instead of the driver.
 const LIBRARY: &str = cust::driver::LIBRARY_VARIABLE;
 
-/// Runs `body` in a process of its own with an environment variable: which driver there is gets decided once per process.
-/// `test` is the path of the test that calls this, below this module; the process is this very test executable, told to
-/// run that test alone.
+/// Runs `body` in its own process with an environment variable, because a process chooses its driver once. `test` is the
+/// path of the calling test below this module. The process runs this same test executable, with this one test.
 fn with_variable(
     test: &str,
     variable: impl FnOnce() -> (&'static str, OsString),
@@ -44,7 +43,7 @@ fn with_variable(
         .output()
         .expect("the test executable starts");
     let shown = String::from_utf8_lossy(&output.stdout);
-    // A name that fits no test would pass as well, with "0 passed".
+    // A name that matches no test would pass as well, with "0 passed".
     assert!(
         output.status.success() && shown.contains("1 passed"),
         "{test}: {}\n{shown}\n{}",

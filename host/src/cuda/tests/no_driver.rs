@@ -1,4 +1,4 @@
-//! What happens where there is no driver, or something else in its place.
+//! Tests without a driver, or with another library in its place.
 
 use super::{LIBRARY, with_variable};
 use crate::cuda::{self, CudaContext, CudaErrorKind};
@@ -44,7 +44,7 @@ fn not_a_library() {
 fn another_library() {
     with_library("another_library", "libm.so.6", || {
         let error = cuda::init().expect_err("the C library's mathematics is no driver");
-        // The code of `cust` for the third of its functions.
+        // The code of `cust` for a missing function, the third that it calls.
         assert_eq!((error.call, error.code()), ("cuInit", 100_202));
         assert_eq!(error.kind(), CudaErrorKind::Other);
         assert!(!error.means_no_device());

@@ -32,8 +32,8 @@ pub use gpu_rows::Variant as RowsVariant;
 pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
     /// The type of sums: `u64` for unsigned and `i64` for signed integers; `f32` for `f32`, `f64` for `f64`.
     type Sum: Element + fmt::Debug + fmt::Display;
-    /// The most elements along the axis whose sum surely fits, whatever they are: more are refused. For
-    /// floats there is no such limit.
+    /// The most elements along the axis whose sum cannot overflow, whatever their values. More are refused. For floats
+    /// there is no such limit.
     const MOST_ADDENDS: usize;
 
     #[doc(hidden)]
@@ -45,7 +45,7 @@ pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
     ) -> Result<()>;
 }
 
-/// What is computed along an axis.
+/// The operator of a reduction along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AxisOperator {
     /// The sum.
@@ -66,7 +66,7 @@ named! {
     Max = "max",
 }
 
-/// What one result belongs to.
+/// The axis of a reduction: what each result belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// A column: the reduction runs along y.
@@ -82,7 +82,7 @@ named! {
 }
 
 impl Axis {
-    /// The family of kernels.
+    /// Returns the family of kernels.
     pub const fn family(self) -> &'static Family {
         match self {
             Self::Columns => &gpu_columns::FAMILY,
@@ -90,7 +90,7 @@ impl Axis {
         }
     }
 
-    /// The operation's name in errors.
+    /// Returns the operation's name for errors.
     const fn operation(self, operator: AxisOperator) -> &'static str {
         use AxisOperator::{Max, Mean, Min, Sum};
         match (self, operator) {
@@ -105,7 +105,7 @@ impl Axis {
         }
     }
 
-    /// What lies along the axis.
+    /// Returns the name of what lies along the axis.
     const fn along(self) -> &'static str {
         match self {
             Self::Columns => "row",
@@ -114,7 +114,7 @@ impl Axis {
     }
 }
 
-/// A matrix that has elements, and where they are.
+/// A matrix that has elements, as a place.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<T> {
@@ -163,7 +163,7 @@ macro_rules! reducible {
 reducible!(u8, u16, i32, u32, f32, f64);
 
 impl Device {
-    /// A reduction of each column of `matrix`, along y.
+    /// Makes a request to reduce each column of `matrix`, along y.
     pub fn reduce_columns<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -171,7 +171,7 @@ impl Device {
         self.reduce_axis(matrix, Axis::Columns)
     }
 
-    /// A reduction of each row of `matrix`, along x.
+    /// Makes a request to reduce each row of `matrix`, along x.
     pub fn reduce_rows<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -179,7 +179,7 @@ impl Device {
         self.reduce_axis(matrix, Axis::Rows)
     }
 
-    /// A reduction along an axis that is chosen at run time.
+    /// Makes a request to reduce `matrix` along an axis that is chosen at run time.
     pub fn reduce_axis<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -189,10 +189,10 @@ impl Device {
         Request::new(self, Along { input, axis })
     }
 
-    /// The sum of each column of `matrix`: see [`AxisRequest::sum`].
+    /// Computes the sum of each column of `matrix`: see [`AxisRequest::sum`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`AxisRequest::sum`].
     pub fn column_sums<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -200,10 +200,10 @@ impl Device {
         self.reduce_columns(matrix).sum()
     }
 
-    /// The sum of each row of `matrix`: see [`AxisRequest::sum`].
+    /// Computes the sum of each row of `matrix`: see [`AxisRequest::sum`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`AxisRequest::sum`].
     pub fn row_sums<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -211,10 +211,10 @@ impl Device {
         self.reduce_rows(matrix).sum()
     }
 
-    /// The mean of each column of `matrix`: see [`AxisRequest::mean`].
+    /// Computes the mean of each column of `matrix`: see [`AxisRequest::mean`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`AxisRequest::mean`].
     pub fn column_means<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -222,10 +222,10 @@ impl Device {
         self.reduce_columns(matrix).mean()
     }
 
-    /// The mean of each row of `matrix`: see [`AxisRequest::mean`].
+    /// Computes the mean of each row of `matrix`: see [`AxisRequest::mean`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`AxisRequest::mean`].
     pub fn row_means<'a, T: AxisReducible>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
@@ -234,18 +234,24 @@ impl Device {
     }
 }
 
-/// A matrix and an axis, of a reduction whose operator is yet to come.
+/// A matrix and an axis: a reduction whose operator is not yet chosen.
 #[derive(Debug, Clone)]
 pub struct Along<'a, T> {
     input: MatrixView<'a, T>,
     axis: Axis,
 }
 
-/// A reduction along an axis, whose results are of type `O`. Its workspace has the totals of blocks that share a column or a
-/// row. Columns, `best`: 8 bytes for each column of the 512 bytes that a block takes, of two blocks per multiprocessor or one
-/// per 4096 rows, whichever are more; and 8 for each element of the least multiple of a row that is one of 16 bytes. Rows,
-/// `best`: where blocks share rows of 32 KiB and more, 8 per block, which takes at least as much, and 4 per row;
-/// `chunk_atomic`: 8 per row. Otherwise none.
+/// A reduction along an axis, whose results are of type `O`.
+///
+/// Its workspace holds the totals of blocks that share a column or a row:
+///
+/// - Columns, `best`: 8 bytes for each column of the 512 bytes that a block takes, for each of two blocks per
+///   multiprocessor or of one block per 4096 rows, whichever are more. Also 8 bytes for each element of the least multiple
+///   of a row that is a multiple of 16 bytes.
+/// - Rows, `best`: if blocks share rows, which have 32 KiB or more, 8 bytes per block, which takes at least 32 KiB, and 4
+///   bytes per row.
+/// - Rows, `chunk_atomic`: 8 bytes per row.
+/// - Otherwise none.
 #[derive(Debug, Clone)]
 pub struct AxisReduction<'a, T, O> {
     along: Along<'a, T>,
@@ -253,32 +259,32 @@ pub struct AxisReduction<'a, T, O> {
     results: PhantomData<fn() -> O>,
 }
 
-/// A reduction along an axis that is to be done. Any shape; the result has an element per column or row.
+/// A request of a reduction along an axis. The matrix can have any shape. The result has an element per column or row.
 pub type AxisRequest<'a, T, D = New> = Request<Along<'a, T>, D>;
-/// A reduction along an axis whose variant is chosen and whose results have their place.
+/// A reduction along an axis whose variant is chosen and whose results have their memory.
 pub type PreparedAxis<'a, T, O, R = Vector<O>> = Prepared<AxisReduction<'a, T, O>, R>;
 
-/// What preparing a reduction of `T`s to `O`s gives.
+/// The result of preparing a reduction of `T`s to `O`s.
 type Ready<'a, T, O, D> = Result<PreparedAxis<'a, T, O, <D as Destination<Vector<O>>>::Claimed>>;
 
 impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
-    /// Overwrites `place` with the results, instead of making a new array: a [`Vector`], a `&mut Vector` or a
-    /// [`VectorViewMut`](crate::VectorViewMut) of an element per column or row.
+    /// Writes the results to `place` instead of a new array. `place` is a [`Vector`], a `&mut Vector` or a
+    /// [`VectorViewMut`](crate::VectorViewMut) with an element per column or row.
     pub fn output_to<E>(self, place: E) -> AxisRequest<'a, T, E> {
         self.with(|along, _| (along, place))
     }
 
-    /// The sums; 0 where there are no elements along the axis.
+    /// Computes the sums. A sum is 0 if there are no elements along the axis.
     ///
-    /// Integers are summed in 64 bits and exact. Floats are summed by [`CHUNK`](warpwright_gpu::axis::CHUNK)
-    /// elements in their own type, and those sums in `f64`: for `f32` the error is at most
-    /// `258 * 2^-24 * sum(|x|)` however long the axis, for `f64` `n * 2^-53 * sum(|x|)` for `n` elements.
-    /// The same input, alignment and device give the same bits, but for the float sums of `chunk_atomic`.
+    /// Integers are summed in 64 bits, exactly. Floats are summed by [`CHUNK`](warpwright_gpu::axis::CHUNK) elements in
+    /// their own type, and those sums in `f64`. The error for `f32` is at most `258 * 2^-24 * sum(|x|)`, however long the
+    /// axis is. The error for `f64` is at most `n * 2^-53 * sum(|x|)` for `n` elements. The same input, alignment and
+    /// device give the same bits, except for the float sums of `chunk_atomic`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are so many integers along the axis that a sum could overflow
-    /// ([`AxisReducible::MOST_ADDENDS`]); [`Error::UnknownVariant`], [`Error::NotEligible`],
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and what the device reports.
+    /// ([`AxisReducible::MOST_ADDENDS`]); [`Error::UnknownVariant`], [`Error::NotEligible`], [`Error::DeviceMismatch`],
+    /// [`Error::OutOfMemory`], and errors of the device.
     pub fn sum(self) -> Result<D::Claimed>
     where
         D: Destination<Vector<T::Sum>>,
@@ -286,12 +292,13 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.prepare_sum()?.made()
     }
 
-    /// The arithmetic means: the sums before they are rounded to their type, divided in `f64`. Of integers the exact sum
-    /// is rounded to `f64` and divided there, so that a mean is within two roundings, `2^-52` of its size. The same
-    /// bits run after run where the sums are.
+    /// Computes the arithmetic means: the sums before they are rounded to their type, divided in `f64`.
+    ///
+    /// For integers the exact sum is rounded to `f64` and then divided, so the relative error is at most two roundings,
+    /// `2^-52`. The means are the same bits in every run if the sums are.
     ///
     /// # Errors
-    /// As for [`sum`](Self::sum); [`Error::Invalid`] too if there are no elements along the axis.
+    /// As for [`sum`](Self::sum). Also [`Error::Invalid`] if there are no elements along the axis.
     pub fn mean(self) -> Result<D::Claimed>
     where
         D: Destination<Vector<f64>>,
@@ -299,8 +306,10 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.prepare_mean()?.made()
     }
 
-    /// The least elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from that
-    /// payload the same on every device, by every variant.
+    /// Computes the least elements.
+    ///
+    /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
+    /// payload the result is the same on every device, for every variant.
     ///
     /// # Errors
     /// As for [`mean`](Self::mean), but nothing overflows.
@@ -311,8 +320,10 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.prepare_min()?.made()
     }
 
-    /// The greatest elements. -0 lies below +0; one NaN makes the result a NaN, of whatever payload. Apart from
-    /// that payload the same on every device, by every variant.
+    /// Computes the greatest elements.
+    ///
+    /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
+    /// payload the result is the same on every device, for every variant.
     ///
     /// # Errors
     /// As for [`min`](Self::min).
@@ -323,7 +334,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.prepare_max()?.made()
     }
 
-    /// Chooses the variant for [`sum`](Self::sum) and makes room, so that the work can be queued repeatedly.
+    /// Prepares [`sum`](Self::sum): chooses the variant and allocates memory, so that the work can be queued repeatedly.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum).
@@ -334,7 +345,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.by(AxisOperator::Sum)
     }
 
-    /// As [`prepare_sum`](Self::prepare_sum), for [`mean`](Self::mean).
+    /// Like [`prepare_sum`](Self::prepare_sum), for [`mean`](Self::mean).
     ///
     /// # Errors
     /// As for [`mean`](Self::mean).
@@ -345,7 +356,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.by(AxisOperator::Mean)
     }
 
-    /// As [`prepare_sum`](Self::prepare_sum), for [`min`](Self::min).
+    /// Like [`prepare_sum`](Self::prepare_sum), for [`min`](Self::min).
     ///
     /// # Errors
     /// As for [`min`](Self::min).
@@ -356,7 +367,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.by(AxisOperator::Min)
     }
 
-    /// As [`prepare_sum`](Self::prepare_sum), for [`max`](Self::max).
+    /// Like [`prepare_sum`](Self::prepare_sum), for [`max`](Self::max).
     ///
     /// # Errors
     /// As for [`max`](Self::max).
@@ -367,7 +378,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
         self.by(AxisOperator::Max)
     }
 
-    /// `O` is the type that the operator gives.
+    /// Prepares the reduction. `O` is the operator's result type.
     fn by<O: Element>(self, operator: AxisOperator) -> Ready<'a, T, O, D>
     where
         D: Destination<Vector<O>>,

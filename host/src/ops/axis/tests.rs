@@ -1,9 +1,9 @@
-//! What is refused before anything is launched.
+//! Requests that are refused before anything is launched.
 
 use super::*;
 use crate::buffer::VectorView;
 
-/// A view of more memory than there is: nothing may touch it.
+/// Makes a view of more memory than exists. Nothing may access it.
 fn huge<T: AxisReducible>(device: &Device, height: usize, width: usize) -> MatrixView<'_, T> {
     let elements = VectorView::from_parts(1 << 40, height * width, device);
     MatrixView::from_vector(elements, height, width).unwrap()

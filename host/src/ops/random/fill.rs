@@ -28,7 +28,7 @@ impl RandomGenerator {
         self.fill_with(distribution, 0, output)
     }
 
-    /// Fills `output` by kernels that take so much dynamic shared memory.
+    /// Fills `output` with a distribution whose kernels take `shared_bytes` bytes of dynamic shared memory.
     pub(super) fn fill_with<D: Kernels + ByValue>(
         &mut self,
         distribution: D,
@@ -57,24 +57,26 @@ impl RandomGenerator {
                 format!("{} elements of {words} words", output.len()),
             ));
         }
-        // There are elements, so the first one's words are before the end.
+        // There are elements, so the first element's words lie before the end of the stream.
         let first = first as u64;
         let states = self.states_at(first / per_quad)?;
-        // Should a launch fail, the states are those of no place.
+        // If a launch fails, the states belong to no position.
         self.forget();
         match states {
             Some(states) => {
-                // A quad's sequence is its number modulo that of the sequences, and all of them are behind the words before.
+                // A quad's sequence is its number modulo the number of sequences, and every sequence is past the words
+                // before.
                 let round = policy::SEQUENCES as u64 * per_quad;
                 let kernel = D::XORWOW[choice.index];
                 let threads = self.numbers(choice, kernel, size_of::<D::Out>()).block;
                 let config = linear(policy::SEQUENCES / threads, threads).with_shared(shared_bytes);
                 let args = (output, distribution, states, first % round);
-                // SAFETY: the states are this generator's own and at the place that the kernel goes on from; a thread for each.
+                // SAFETY: this generator owns the states, which are at the position where the kernel continues, and there
+                // is a thread for each.
                 unsafe { self.device.queue(OPERATION, kernel, config, args)? };
             }
             None => {
-                // A launch takes quads whose numbers share their upper word.
+                // A launch takes only quads whose numbers have the same upper word.
                 let mut done = 0;
                 while done < output.len() {
                     let at = first + done as u64;
@@ -94,7 +96,7 @@ impl RandomGenerator {
         Ok(())
     }
 
-    /// Launches Philox's kernel for elements `first` and on.
+    /// Launches Philox's kernel for the elements from `first` on.
     fn philox<D: Kernels + ByValue>(
         &self,
         choice: Choice,
@@ -107,7 +109,8 @@ impl RandomGenerator {
         D::Out: Element,
     {
         let (per_quad, bytes) = (<D::Quad as Quad<D::Out>>::LEN, size_of::<D::Out>());
-        // The kernels count from the quad with this upper word, so that the stream's last element is not past 2^64 to them.
+        // The kernels count from the quad with this upper word, so that their numbers of elements stay below 2^64 up to the
+        // stream's end.
         let upper = (first / per_quad as u64) >> 32;
         let base = upper << 32;
         let first = first - base * per_quad as u64;
@@ -125,7 +128,7 @@ impl RandomGenerator {
             let key = Philox4x32::key(self.seed);
             let keys = Philox4x32::run_keys(key, [upper as u32, low, high]);
             let args = (output, distribution, keys, first);
-            // SAFETY: the stream's end was checked.
+            // SAFETY: the output was checked to end before the stream does.
             unsafe { self.device.queue(OPERATION, D::BEST, config, args) }
         } else {
             let config = config(self.numbers(choice, D::PER_THREAD, bytes));
@@ -136,7 +139,7 @@ impl RandomGenerator {
         }
     }
 
-    /// The numbers of the variant's kernel, for elements of `bytes` bytes.
+    /// Returns the policy of the variant's kernel, for elements of `bytes` bytes.
     fn numbers<P>(&self, choice: Choice, kernel: Entry<P>, bytes: usize) -> Policy {
         if Variant::ALL[choice.index] == Variant::Best {
             return self.device.policy(kernel.descriptor(), bytes);
@@ -144,7 +147,7 @@ impl RandomGenerator {
         policy::RUNG
     }
 
-    /// XORWOW's states, with the quads before `quad` used up; none for a generator without.
+    /// Returns XORWOW's states, advanced past the quads before `quad`. `None` for a generator without states.
     fn states_at(&self, quad: u64) -> Result<Option<Place<u32>>> {
         let Some(states) = &self.states else {
             return Ok(None);
@@ -154,14 +157,14 @@ impl RandomGenerator {
             let config = linear(policy::SEQUENCES / policy::BLOCK, policy::BLOCK);
             let first = self.sequence.wrapping_mul(policy::SEQUENCES as u64);
             let args = (words, self.seed, first, quad);
-            // SAFETY: the states are this generator's own; a thread for each.
+            // SAFETY: this generator owns the states, and there is a thread for each.
             unsafe { self.device.queue(OPERATION, SETUP, config, args)? };
         }
         Ok(Some(words))
     }
 }
 
-/// A launch of a grid that is small, whatever the problem.
+/// Returns a launch whose grid is small for every problem.
 fn linear(blocks: usize, threads: usize) -> LaunchConfig {
     LaunchConfig::linear(blocks as u32, threads as u32)
 }

@@ -1,4 +1,4 @@
-//! Random numbers: generators whose streams go on from call to call.
+//! Random numbers: generators whose streams continue from call to call.
 
 mod fill;
 
@@ -17,17 +17,17 @@ pub use warpwright_gpu::random::Variant;
 
 /// The name of the operations in errors.
 const OPERATION: &str = "random";
-/// The words of a stream.
+/// The number of words of a stream.
 const STREAM: u128 = 1 << 64;
 
 /// The kinds of generators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Generator {
-    /// Philox4x32-10: nothing to set up, and any place of the stream is as near as any other.
+    /// Philox4x32-10. It has no state to set up, and every position of the stream costs the same to reach.
     #[default]
     Philox,
-    /// XORWOW: 65536 sequences side by side, whose states are in device memory.
+    /// XORWOW: 65536 interleaved sequences, whose states are in device memory.
     Xorwow,
 }
 
@@ -37,7 +37,7 @@ named! {
     Xorwow = "xorwow",
 }
 
-/// A float that the distributions are made in: `f32`, `f64`.
+/// A float type in which the distributions are computed: `f32`, `f64`.
 pub trait RandomFloat: Element + Sealed {
     #[doc(hidden)]
     fn fill_uniform(random: &mut RandomGenerator, output: VectorViewMut<'_, Self>) -> Result<()>;
@@ -57,7 +57,7 @@ pub trait RandomFloat: Element + Sealed {
     ) -> Result<()>;
 }
 
-// Not generic, so that no crate but this one compiles the kernels' CPU bodies.
+// The functions are not generic, so that no other crate compiles the kernels' CPU bodies.
 macro_rules! floats {
     ($($float:ty),*) => { $(
         impl RandomFloat for $float {
@@ -94,7 +94,7 @@ macro_rules! floats {
 floats!(f32, f64);
 
 impl Device {
-    /// A generator of random numbers at the start of the stream that `seed` names.
+    /// Makes a generator of random numbers at the start of the stream of `seed`.
     ///
     /// ```
     /// use warpwright::{Device, ops::random::Generator};
@@ -112,8 +112,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has no room for the states of XORWOW (1.5 MiB), and what the
-    /// device reports.
+    /// [`Error::OutOfMemory`] if the device does not have enough memory for the states of XORWOW (1.5 MiB), and errors of
+    /// the device.
     pub fn generator(&self, generator: Generator, seed: u64) -> Result<RandomGenerator> {
         let states = match generator {
             Generator::Philox => None,
@@ -136,9 +136,9 @@ impl Device {
 
 /// A generator of random numbers.
 ///
-/// It makes one stream of 32-bit words, which depends on its kind, the seed and the sequence, and on nothing else:
-/// the same words come on every device and by every variant, and `n` elements and then `m` are the same as
-/// `n + m` at once. Each call goes on where the one before it stopped.
+/// A generator makes one stream of 32-bit words, which depends only on its kind, the seed and the sequence. The words are
+/// the same on every device and for every variant, and `n` elements followed by `m` elements are the same as `n + m`
+/// elements at once. Each call continues where the previous one stopped.
 ///
 /// | elements | words | from |
 /// | --- | --- | --- |
@@ -148,24 +148,22 @@ impl Device {
 /// | `normal` in `f32`, `f64` | 1, 2 | pairs: [`normal_pair_f32`](cuda_std::random::normal_pair_f32), [`normal_pair_f64`](cuda_std::random::normal_pair_f64) |
 /// | `log_normal` in `f32`, `f64` | 1, 2 | the exponential of `normal`'s |
 ///
-/// An element of 2 words starts at a multiple of 2 words: one is left out where a call of
-/// another kind stopped in between. The members of a normal pair are neighbours from an even element on; a call that starts
-/// at an odd one starts with the second member. All distributions are the same to the bit on
-/// every device.
+/// An element of 2 words starts at a multiple of 2 words. If a call of another kind stopped in between, one word is
+/// skipped. Elements `2i` and `2i + 1` of a stream's normal numbers are a pair; a call that starts at an odd element starts
+/// with the second member of a pair. All distributions are bitwise the same on every device.
 ///
-/// Philox: word `o` is word `o` of cuRAND's `curand_init(seed, sequence, 0)` for Philox4_32_10. XORWOW: words
-/// `4q` to `4q + 3` are the next four of sequence `65536 * sequence + q % 65536` of cuRAND's
-/// `curand_init(seed, …, 0)` for XORWOW.
+/// Philox: word `o` is word `o` of cuRAND's `curand_init(seed, sequence, 0)` for Philox4_32_10. XORWOW: words `4q` to
+/// `4q + 3` are the next four of sequence `65536 * sequence + q % 65536` of cuRAND's `curand_init(seed, …, 0)` for XORWOW.
 #[derive(Debug)]
 pub struct RandomGenerator {
     device: Device,
     seed: u64,
     sequence: u64,
-    /// The words of the stream that come before the next one: all of them at its end.
+    /// The number of words of the stream before the next one. At the stream's end it is the number of all words.
     position: u128,
-    /// For XORWOW.
+    /// The states of XORWOW. `None` for Philox.
     states: Option<States>,
-    /// The distribution of the Poisson numbers asked for last.
+    /// The distribution of the Poisson numbers requested last.
     poisson: Option<PoissonOnDevice>,
     variant: Option<String>,
 }
@@ -174,7 +172,7 @@ pub struct RandomGenerator {
 #[derive(Debug)]
 struct States {
     words: Vector<u32>,
-    /// The first quad of words that is not used up; none where they have yet to be made.
+    /// The first quad of words that is not used up. `None` if the states are yet to be computed.
     at: Option<u64>,
 }
 
@@ -186,8 +184,10 @@ struct PoissonOnDevice {
 }
 
 impl RandomGenerator {
-    /// Takes the sequence called `number`, from its start. Sequences of one seed do not overlap: for Philox each has
-    /// 2^64 words, for XORWOW each is 65536 sequences of cuRAND, of which there are 2^64, so that `number` counts modulo 2^48.
+    /// Selects the sequence `number`, and goes to its start.
+    ///
+    /// Sequences of one seed do not overlap. For Philox each has 2^64 words. For XORWOW each consists of 65536 sequences of
+    /// cuRAND, which has 2^64, so `number` is taken modulo 2^48.
     #[must_use]
     pub fn sequence(mut self, number: u64) -> Self {
         (self.sequence, self.position) = (number, 0);
@@ -203,15 +203,14 @@ impl RandomGenerator {
         self
     }
 
-    /// Uses the variant called `name`: `per_thread` or `best`. An unknown name is an error of the calls that
-    /// follow.
+    /// Uses the variant `name`: `per_thread` or `best`. An unknown name is an error of the calls that follow.
     #[must_use]
     pub fn variant(mut self, name: impl Into<String>) -> Self {
         self.variant = Some(name.into());
         self
     }
 
-    /// The kind of generator.
+    /// Returns the kind of generator.
     pub fn kind(&self) -> Generator {
         match self.states {
             None => Generator::Philox,
@@ -219,7 +218,7 @@ impl RandomGenerator {
         }
     }
 
-    /// The variant that runs, and who chose it.
+    /// Returns the variant that runs, and who chose it.
     ///
     /// # Errors
     /// [`Error::UnknownVariant`].
@@ -227,23 +226,23 @@ impl RandomGenerator {
         choose(&FAMILY, self.variant.as_deref())
     }
 
-    /// Bytes of device memory that it holds, from call to call: for XORWOW the states, 1.5 MiB, and the table of the Poisson
-    /// numbers asked for last. A call takes no more than its result.
+    /// Returns the device memory that the generator keeps from call to call, in bytes: for XORWOW the states, 1.5 MiB, and
+    /// the table of the Poisson numbers requested last. A call allocates only its result.
     pub fn workspace_bytes(&self) -> usize {
         let states = self.states.as_ref().map_or(0, |it| it.words.len());
         let table = self.poisson.as_ref().map_or(0, |it| it.entries.len());
         (states + table) * size_of::<u32>()
     }
 
-    /// The number of the word that comes next; none at the end of the stream, behind word 2^64 - 1.
+    /// Returns the number of the next word. `None` at the end of the stream, after word 2^64 - 1.
     pub fn position(&self) -> Option<u64> {
         u64::try_from(self.position).ok()
     }
 
-    /// Leaves out the next `words` words. XORWOW makes all its states anew at the next call.
+    /// Skips the next `words` words. XORWOW then computes all its states anew at the next call.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the stream, which has 2^64 words, ends before that.
+    /// [`Error::Invalid`] if the stream of 2^64 words ends before that.
     pub fn skip(&mut self, words: u64) -> Result<()> {
         let position = self.position + u128::from(words);
         if position > STREAM {
@@ -267,11 +266,11 @@ impl RandomGenerator {
         }
     }
 
-    /// `len` random words.
+    /// Generates `len` random words.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::UnknownVariant`], [`Error::Invalid`] at the end of the stream, and what the
-    /// device reports.
+    /// [`Error::OutOfMemory`], [`Error::UnknownVariant`], [`Error::Invalid`] at the end of the stream, and errors of the
+    /// device.
     pub fn bits(&mut self, len: usize) -> Result<Vector<u32>> {
         self.made(len, |random, output| random.fill_bits(output))
     }
@@ -279,12 +278,12 @@ impl RandomGenerator {
     /// Fills `output` with random words.
     ///
     /// # Errors
-    /// As for [`bits`](Self::bits); [`Error::DeviceMismatch`] too.
+    /// As for [`bits`](Self::bits). Also [`Error::DeviceMismatch`].
     pub fn fill_bits(&mut self, output: VectorViewMut<'_, u32>) -> Result<()> {
         self.fill(Bits::default(), output)
     }
 
-    /// `len` numbers that are uniform in (0, 1].
+    /// Generates `len` numbers that are uniform in (0, 1].
     ///
     /// # Errors
     /// As for [`bits`](Self::bits).
@@ -292,29 +291,29 @@ impl RandomGenerator {
         self.made(len, T::fill_uniform)
     }
 
-    /// Fills `output` as [`uniform`](Self::uniform).
+    /// Fills `output` like [`uniform`](Self::uniform).
     ///
     /// # Errors
-    /// As for [`bits`](Self::bits); [`Error::DeviceMismatch`] too.
+    /// As for [`bits`](Self::bits). Also [`Error::DeviceMismatch`].
     pub fn fill_uniform<T: RandomFloat>(&mut self, output: VectorViewMut<'_, T>) -> Result<()> {
         T::fill_uniform(self, output)
     }
 
-    /// `len` normal numbers with this mean and standard deviation.
+    /// Generates `len` normal numbers with this mean and standard deviation.
     ///
     /// # Errors
-    /// As for [`bits`](Self::bits); [`Error::Invalid`] if the mean is not finite, or the standard deviation is negative or not
-    /// finite.
+    /// As for [`bits`](Self::bits). Also [`Error::Invalid`] if the mean is not finite, or if the standard deviation is
+    /// negative or not finite.
     pub fn normal<T: RandomFloat>(&mut self, len: usize, mean: T, std_dev: T) -> Result<Vector<T>> {
         self.made(len, |random, output| {
             T::fill_normal(random, output, mean, std_dev)
         })
     }
 
-    /// Fills `output` as [`normal`](Self::normal).
+    /// Fills `output` like [`normal`](Self::normal).
     ///
     /// # Errors
-    /// As for [`normal`](Self::normal); [`Error::DeviceMismatch`] too.
+    /// As for [`normal`](Self::normal). Also [`Error::DeviceMismatch`].
     pub fn fill_normal<T: RandomFloat>(
         &mut self,
         output: VectorViewMut<'_, T>,
@@ -324,7 +323,7 @@ impl RandomGenerator {
         T::fill_normal(self, output, mean, std_dev)
     }
 
-    /// `len` log-normal numbers: `e` to the power of normal numbers with this mean and standard deviation.
+    /// Generates `len` log-normal numbers: `e` to the power of normal numbers with this mean and standard deviation.
     ///
     /// A power that is out of range is infinity or 0.
     ///
@@ -341,10 +340,10 @@ impl RandomGenerator {
         })
     }
 
-    /// Fills `output` as [`log_normal`](Self::log_normal).
+    /// Fills `output` like [`log_normal`](Self::log_normal).
     ///
     /// # Errors
-    /// As for [`normal`](Self::normal); [`Error::DeviceMismatch`] too.
+    /// As for [`normal`](Self::normal). Also [`Error::DeviceMismatch`].
     pub fn fill_log_normal<T: RandomFloat>(
         &mut self,
         output: VectorViewMut<'_, T>,
@@ -354,18 +353,18 @@ impl RandomGenerator {
         T::fill_log_normal(self, output, mean, std_dev)
     }
 
-    /// `len` Poisson numbers with mean `lambda`, from 0 to 10^6.
+    /// Generates `len` Poisson numbers with mean `lambda`, which must be from 0 to 10^6.
     ///
     /// # Errors
-    /// As for [`bits`](Self::bits); [`Error::Invalid`] for any other `lambda`.
+    /// As for [`bits`](Self::bits). Also [`Error::Invalid`] for any other `lambda`.
     pub fn poisson(&mut self, len: usize, lambda: f64) -> Result<Vector<u32>> {
         self.made(len, |random, output| random.fill_poisson(output, lambda))
     }
 
-    /// Fills `output` as [`poisson`](Self::poisson).
+    /// Fills `output` like [`poisson`](Self::poisson).
     ///
     /// # Errors
-    /// As for [`poisson`](Self::poisson); [`Error::DeviceMismatch`] too.
+    /// As for [`poisson`](Self::poisson). Also [`Error::DeviceMismatch`].
     pub fn fill_poisson(&mut self, output: VectorViewMut<'_, u32>, lambda: f64) -> Result<()> {
         let count = self.poisson_count(lambda)?;
         self.fill_with(count, count.shared_bytes(), output)
@@ -381,7 +380,8 @@ impl RandomGenerator {
         Ok(output)
     }
 
-    /// The distribution with the table of `lambda` on the device; made anew where the last one was another.
+    /// Returns the distribution, with the table of `lambda` on the device. The last table is reused if it is for the same
+    /// `lambda`.
     fn poisson_count(&mut self, lambda: f64) -> Result<PoissonCount> {
         let on_device = match self.poisson.take() {
             Some(last) if last.table.mean() == lambda => last,

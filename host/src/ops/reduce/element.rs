@@ -1,4 +1,4 @@
-//! The element types: which kernels a type has, and what its partial results come to.
+//! The element types: the kernels of each type, and how their partial results become results.
 
 use cuda_std::{bf16, f16};
 use warpwright_gpu::reduce::{
@@ -17,8 +17,8 @@ use crate::{buffer::Element, error::Result};
 
 /// An element that can be reduced: `u8 u16 u32 i32 u64 i64 f32 f64 f16 bf16`.
 pub trait Reducible: Element + GpuElement + Sealed {
-    /// The type of sums and products: `u64` for unsigned and `i64` for signed integers, which wrap modulo
-    /// 2^64; `f64` for `f64`, and `f32` for the other floats.
+    /// The type of sums and products: `u64` for unsigned and `i64` for signed integers, which wrap modulo 2^64; `f64` for
+    /// `f64`, and `f32` for the other floats.
     type Sum: Element + std::fmt::Debug + std::fmt::Display;
 
     #[doc(hidden)]
@@ -35,25 +35,25 @@ pub trait Reducible: Element + GpuElement + Sealed {
     fn mean_of(bits: Partial, len: usize) -> f64;
 }
 
-/// The bytes of a partial result, as the kernels leave them.
+/// The bytes of a partial result, as the kernels write them.
 #[doc(hidden)]
 pub type Partial = [u64; 2];
 
-/// The value of type `A` at the start of `bits`.
+/// Returns the value of type `A` at the start of `bits`.
 fn partial<A: Copy>(bits: Partial) -> A {
     const { assert!(size_of::<A>() <= size_of::<Partial>() && align_of::<A>() <= 8) };
     // SAFETY: the kernels wrote an `A` there, which is plain numbers.
     unsafe { (&raw const bits).cast::<A>().read() }
 }
 
-/// `sum / len`, rounded once. `len` is not 0.
+/// Returns `sum / len`, rounded once. `len` must not be 0.
 fn quotient(sum: i128, len: usize) -> f64 {
     let magnitude = sum.unsigned_abs();
-    // As far up as it goes, so that the quotient has 64 bits at least.
+    // The dividend is shifted up as far as possible, so that the quotient has at least 64 bits.
     let shift = magnitude.leading_zeros() % u128::BITS;
     let (dividend, divisor) = (magnitude << shift, len as u128);
-    // What is left over only says on which side of a tie the quotient lies: so does its lowest bit, which an `f64` has
-    // no room for.
+    // The remainder only decides on which side of a tie the quotient lies. The quotient's lowest bit, for which an `f64`
+    // has no room, says the same.
     let rest = u128::from(!dividend.is_multiple_of(divisor));
     let quotient = ((dividend / divisor) | rest) as f64;
     let mean = quotient * 2_f64.powi(-(shift as i32));
@@ -99,7 +99,7 @@ macro_rules! reducible {
         }
     )* };
 }
-// The sum of all bytes, or of all elements of 16 bits, that a memory can hold fits 64 bits.
+// 64 bits hold the sum of all bytes, or of all 16-bit elements, that a memory can hold.
 reducible! {
     u8: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
     u16: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(quotient(i128::from(i64::MAX) * 2, 2), i64::MAX as f64);
         assert_eq!(quotient(i128::from(i64::MIN) * 7, 7), i64::MIN as f64);
         assert_eq!(quotient(-1, 3), -1.0 / 3.0);
-        // One more than halfway between two floats, by less than any float near it tells.
+        // The quotient is above the tie between two floats by less than a neighboring float can show.
         let tie = (1_i128 << 53) + 1;
         assert_eq!(quotient(tie * 3, 3), (1_u64 << 53) as f64);
         assert_eq!(quotient(tie * 3 + 1, 3), ((1_u64 << 53) + 2) as f64);

@@ -14,7 +14,7 @@ use crate::{buffer::VectorView, device::Device, error::Result, named::named};
 pub use self::element::{Partial, Reducible};
 pub use warpwright_gpu::reduce::Variant;
 
-/// What is computed.
+/// The operator of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// The sum.
@@ -50,11 +50,11 @@ macro_rules! shorthands {
             $(
                 $(#[$doc])*
                 ///
-                /// Any length. Waits for the result.
+                /// The array can have any length. Waits for the result.
                 ///
                 /// # Errors
-                /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-                /// and what the device reports.
+                /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
+                /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and errors of the device.
                 pub fn $name<'a, T: Reducible>(
                     &self,
                     values: impl Into<VectorView<'a, T>>,
@@ -63,7 +63,7 @@ macro_rules! shorthands {
                 }
             )*
 
-            /// A reduction with options.
+            /// Makes a request of a reduction, with options.
             pub fn reduce<'a, T: Reducible>(
                 &self,
                 values: impl Into<VectorView<'a, T>>,
@@ -77,8 +77,9 @@ macro_rules! shorthands {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// As for the method of the same name of [`Device`]; [`Error::UnknownVariant`](crate::Error::UnknownVariant)
-                /// and [`Error::NotEligible`](crate::Error::NotEligible) too.
+                /// As for the method of the same name of [`Device`]. Also
+                /// [`Error::UnknownVariant`](crate::Error::UnknownVariant) and
+                /// [`Error::NotEligible`](crate::Error::NotEligible).
                 pub fn $name(self) -> Result<$result> {
                     requests::$name(self)
                 }
@@ -88,38 +89,49 @@ macro_rules! shorthands {
 }
 
 shorthands! {
-    /// The sum; 0 for no elements.
+    /// Computes the sum. The sum of no elements is 0.
     ///
-    /// Integers are summed in 64 bits, `u64` for unsigned and `i64` for signed ones, and the sum is modulo 2^64: it wraps
-    /// where it leaves that type's range, without an error ([`mean`](Self::mean) does not). That takes more than 2^32
-    /// elements of 32 bits, and two of 64. Floats are summed in the accumulator's type in
-    /// a fixed order: the same input, as far from an array's start, gives the same bits on the same device,
-    /// run after run. The error is at most `depth * epsilon / 2 * sum(|x|)`, where `depth` is the longest
-    /// chain of additions: for `best` and 2^28 elements on 132 multiprocessors about 2000. Subnormal numbers
-    /// are added like any others. A NaN, or infinities of both signs, make it NaN, infinities of one sign
-    /// that infinity.
+    /// Integers are summed in 64 bits, `u64` for unsigned and `i64` for signed ones, modulo 2^64: a sum that leaves the
+    /// type's range wraps without an error ([`mean`](Self::mean) does not wrap). This takes more than 2^32 elements of 32
+    /// bits, or two of 64 bits.
+    ///
+    /// Floats are summed in the accumulator's type in a fixed order: the same input at the same offset from an array's
+    /// start gives the same bits on the same device in every run. The error is at most `depth * epsilon / 2 * sum(|x|)`,
+    /// where `depth` is the longest chain of additions: about 2000 for `best` and 2^28 elements on 132 multiprocessors.
+    /// Subnormal numbers are added like any others. A NaN, or infinities of both signs, give NaN. Infinities of one sign
+    /// give that infinity.
     sum -> T::Sum;
-    /// The product; 1 for no elements. Types and order as for the sum: that of integers is modulo 2^64. The error of `n`
-    /// factors is at most `exp(n * epsilon / 2) - 1` of the product's magnitude, as long as no part of it leaves the range of
-    /// the normal numbers.
-    product -> T::Sum;
-    /// The least element; none for no elements. -0 lies below +0; one NaN makes the result a NaN, of whatever
-    /// payload. Apart from that payload the same on every device, by every variant.
-    min -> Option<T>;
-    /// The greatest element; none for no elements. -0 lies below +0; one NaN makes the result a NaN, of
-    /// whatever payload. Apart from that payload the same on every device, by every variant.
-    max -> Option<T>;
-    /// The position of the least element, the first of several; none for no elements. -0 lies below +0; where
-    /// there are NaNs, the position of the first of them. The same on every device, by every variant.
-    argmin -> Option<u64>;
-    /// The position of the greatest element, the first of several; none for no elements. -0 lies below +0;
-    /// where there are NaNs, the position of the first of them. The same on every device, by every variant.
-    argmax -> Option<u64>;
-    /// The arithmetic mean; none for no elements.
+    /// Computes the product. The product of no elements is 1.
     ///
-    /// Of integers, whatever they are, the exact sum divided by their number and rounded once, to the nearest `f64`:
-    /// the same on every device, by every variant. Of floats the sum, as [`sum`](Self::sum) gives it, divided in `f64`:
-    /// the same bits run after run as the sum, with its error and one rounding more, and infinite where the sum is.
+    /// Types and order are those of [`sum`](Self::sum); integer products are modulo 2^64. The relative error for `n`
+    /// factors is at most `exp(n * epsilon / 2) - 1`, as long as no partial product leaves the range of normal numbers.
+    product -> T::Sum;
+    /// Finds the least element. `None` if there are no elements.
+    ///
+    /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
+    /// payload the result is the same on every device, for every variant.
+    min -> Option<T>;
+    /// Finds the greatest element. `None` if there are no elements.
+    ///
+    /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
+    /// payload the result is the same on every device, for every variant.
+    max -> Option<T>;
+    /// Finds the position of the least element, the first of several. `None` if there are no elements.
+    ///
+    /// -0 is less than +0. If there are NaNs, the result is the position of the first of them. The result is the same on
+    /// every device, for every variant.
+    argmin -> Option<u64>;
+    /// Finds the position of the greatest element, the first of several. `None` if there are no elements.
+    ///
+    /// -0 is less than +0. If there are NaNs, the result is the position of the first of them. The result is the same on
+    /// every device, for every variant.
+    argmax -> Option<u64>;
+    /// Computes the arithmetic mean. `None` if there are no elements.
+    ///
+    /// For integers, whatever their values, this is the exact sum divided by the number of elements and rounded once, to
+    /// the nearest `f64`. The result is the same on every device, for every variant. For floats this is the
+    /// [`sum`](Self::sum) divided in `f64`. It is the same bits in every run, has the sum's error and one rounding more,
+    /// and is infinite if the sum is.
     mean -> Option<f64>;
 }
 
@@ -167,30 +179,32 @@ mod requests {
     }
 }
 
-/// The elements of a reduction whose operator is yet to come.
+/// The elements of a reduction whose operator is not yet chosen.
 #[derive(Debug, Clone)]
 pub struct Elements<'a, T> {
     input: VectorView<'a, T>,
 }
 
-/// A reduction. It takes memory for partial results and the result, which its workspace is: for `best` at most 16 bytes for
-/// each of two blocks per multiprocessor, and 32. The rungs take up to 16 per block; the folding ones as many elements as there
-/// are, or as a block's share leaves of them.
+/// A reduction.
+///
+/// Its workspace holds partial results and the result. For `best` it is at most 16 bytes for each of two blocks per
+/// multiprocessor, and 32 bytes more. For the rungs it is up to 16 bytes per block. For the folding rungs it is room for as
+/// many elements as there are, or as a block's share leaves of them.
 #[derive(Debug, Clone)]
 pub struct Reduction<'a, T> {
     input: VectorView<'a, T>,
     operator: Operator,
-    /// In the workspace; none for no elements.
+    /// The result, in the workspace. A place without elements if the input has none.
     result: Place<u8>,
 }
 
-/// A reduction that is to be done.
+/// A request of a reduction.
 pub type ReduceRequest<'a, T> = Request<Elements<'a, T>>;
-/// A reduction whose variant is chosen and whose results have their place.
+/// A reduction whose variant is chosen and whose results have their memory.
 pub type PreparedReduce<'a, T> = Prepared<Reduction<'a, T>>;
 
 impl<'a, T: Reducible> ReduceRequest<'a, T> {
-    /// Chooses the variant and makes room for the results, so that the work can be queued repeatedly.
+    /// Chooses the variant and allocates memory for the results, so that the work can be queued repeatedly.
     ///
     /// # Errors
     /// As for the operations.
@@ -227,7 +241,7 @@ impl<T: Reducible> Operation for Reduction<'_, T> {
 }
 
 impl<T: Reducible> PreparedReduce<'_, T> {
-    /// Waits for the work queued last, and gives what it left; none for no elements.
+    /// Waits for the work queued last and returns its bits. `None` if there are no elements.
     fn partial(&self) -> Result<Option<Partial>> {
         self.output()?;
         let result = self.op.result;
@@ -243,12 +257,13 @@ impl<T: Reducible> PreparedReduce<'_, T> {
         Ok(Some(bits))
     }
 
-    /// Waits for the work queued last and gives its result: a sum or product as [`Value::Sum`], an element
-    /// as [`Value::Element`], a position as [`Value::Index`], a mean as [`Value::Mean`]; none where no elements have none.
+    /// Waits for the work queued last and returns its result: a sum or product as [`Value::Sum`], an element as
+    /// [`Value::Element`], a position as [`Value::Index`], a mean as [`Value::Mean`]. `None` if there are no elements and
+    /// the operator has no result for none.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or the last could not be; and what the device
-    /// reports.
+    /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or if queueing the last work failed; and errors of
+    /// the device.
     pub fn finish(&self) -> Result<Option<Value<T>>> {
         let bits = self.partial()?;
         Ok(match self.op.operator {
@@ -272,7 +287,7 @@ pub enum Value<T: Reducible> {
     Sum(T::Sum),
     /// An element.
     Element(T),
-    /// An element's position.
+    /// The position of an element.
     Index(u64),
     /// A mean.
     Mean(f64),

@@ -1,4 +1,4 @@
-//! The launches of a reduction, and where their results lie.
+//! The launches of a reduction, and where their results are.
 
 use warpwright_gpu::reduce::{
     Kernels,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Plans the reduction `R` of `input`, and gives the place of its result; of no elements there is none.
+/// Plans the reduction `R` of `input`. Returns the place of its result, which is empty if there are no elements.
 pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {
     const { assert!(size_of::<R::Acc>() <= size_of::<Partial>()) };
     let len = input.len();
@@ -23,7 +23,7 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
     }
     let result = match CUTS[plan.choice.index] {
         Cut::Best => best::<R>(plan, input)?,
-        // `folding` halves the length per pass; `folding_shared` leaves one per block.
+        // `folding` halves the length per pass; `folding_shared` leaves one element per block.
         Cut::Folding { by } => {
             let shared = by > 2;
             let cut = |len: usize| {
@@ -40,7 +40,8 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
                 let to = plan.room(partials);
                 let config = plan.linear(blocks, RUNG_BLOCK)?;
                 let kernel = R::FOLD[usize::from(shared)];
-                // SAFETY: rooms apart, the second with an element for what a fold of the first leaves.
+                // SAFETY: the rooms do not overlap, and the second has an element for each one that a fold of the first
+                // leaves.
                 unsafe { plan.launch(kernel, config, (left, to)) };
                 left = to;
             }
@@ -67,7 +68,7 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
                 let blocks = left.len().div_ceil(FINISH_SPAN);
                 let to = plan.room(blocks);
                 let config = plan.linear(blocks, FINISH_BLOCK)?;
-                // SAFETY: rooms apart, the second with an element per block.
+                // SAFETY: the rooms do not overlap, and the second has an element per block.
                 unsafe { plan.launch(R::FINISH, config, (left, to)) };
                 left = to;
             }
@@ -75,13 +76,13 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
         }
     };
     if R::IS_POSITION {
-        // The result has padding, which nobody writes and the download reads.
+        // The result has padding, which no kernel writes and the download reads.
         plan.zero_workspace();
     }
     Ok(result)
 }
 
-/// The first pass of a rung, which leaves so many partial results by so many blocks.
+/// Plans the first pass of a rung, which leaves `partials` partial results, computed by `blocks` blocks.
 fn rung<R: Kernels>(
     plan: &mut Plan<'_>,
     input: Place<R::In>,
@@ -89,12 +90,12 @@ fn rung<R: Kernels>(
 ) -> Result<Place<R::Acc>> {
     let to = plan.room(partials);
     let config = plan.linear(blocks, RUNG_BLOCK)?;
-    // SAFETY: the room has an element for each partial result, and is this reduction's alone.
+    // SAFETY: the room has an element for each partial result, and belongs to this reduction alone.
     unsafe { plan.launch(R::RUNGS[plan.choice.index], config, (input, to)) };
     Ok(to)
 }
 
-/// One launch, whose last block folds the partial results.
+/// Plans one launch, whose last block folds the partial results.
 fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {
     let (len, size) = (input.len(), size_of::<R::In>());
     let policy: Policy = plan.policy(R::BEST, size);
@@ -102,7 +103,7 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R:
     let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
     let most = multiprocessors * policy.blocks_for(bytes) as usize;
     let least = policy.least_bytes(bytes) / size;
-    // All of one size, and each with what its threads have in flight at once.
+    // All blocks take the same number of elements, a multiple of what their threads have in flight at once.
     let per_block = len.div_ceil(most).next_multiple_of(least);
     let blocks = len.div_ceil(per_block);
     let partials = plan.room(blocks);
@@ -110,7 +111,7 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R:
     let ticket = plan.zeros::<u32>(1);
     let config = plan.linear(blocks, policy.threads_for(bytes))?;
     let args = (input, per_block, partials, ticket, result);
-    // SAFETY: rooms apart, with a partial result per block; the ticket is 0, and the kernel leaves it so.
+    // SAFETY: the rooms do not overlap and have a partial result per block. The ticket is 0, and the kernel leaves it 0.
     unsafe { plan.launch(R::BEST, config, args) };
     Ok(result)
 }

@@ -1,5 +1,5 @@
-//! The demo's work: every variant of every family on a picture, checked against plain Rust, timed, and
-//! shown.
+//! The demo's work: runs every variant of every family on a picture, checks it against plain Rust, times it, and shows the
+//! results.
 
 mod parts;
 mod picture;
@@ -17,7 +17,7 @@ use warpwright_bench::table::time;
 use parts::{Ground, PARTS};
 use picture::Picture;
 
-/// What every step gives: on failure, the text of the error goes to standard error.
+/// The result of every step. On failure, the text of the error goes to standard error.
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// What to work on.
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives the number of wrong results.
+/// Runs the demo, and returns the number of wrong results.
 fn run(arguments: &Arguments) -> Result<usize> {
     let device = Device::auto()?;
     println!("device   {}: {}", device.kind(), device.info().name);
@@ -79,7 +79,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
         out: &arguments.out,
     };
     for family in warpwright::families() {
-        // A family without a part here must not go unnoticed.
+        // A family without a part here must be reported.
         let part = PARTS.iter().find(|(name, _)| *name == family.name);
         let (_, part) =
             part.ok_or_else(|| format!("the family {} has no part in the demo", family.name))?;

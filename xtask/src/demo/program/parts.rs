@@ -1,4 +1,4 @@
-//! What the demo does of each family: a problem on the picture, by every variant, and some more by the best one.
+//! The demo's part for each family: one problem on the picture by every variant, and further ones by the best variant.
 
 use std::path::Path;
 
@@ -23,17 +23,17 @@ use warpwright_workloads::{Problem, Sets, Unit, within};
 use crate::table::{Outcome, Table};
 use crate::{Picture, Result, picture};
 
-/// What a part works on.
+/// The input of a part.
 pub struct Ground<'a> {
     /// The device.
     pub device: &'a Device,
     /// The picture.
     pub image: &'a Picture,
-    /// Where pictures go.
+    /// The folder for pictures.
     pub out: &'a Path,
 }
 
-/// Does a family's part.
+/// Runs a family's part.
 pub type Part = fn(&Ground<'_>) -> Result<Table>;
 
 /// The families' parts.
@@ -52,11 +52,11 @@ pub const PARTS: &[(&str, Part)] = &[
 /// The seed of all random numbers.
 const SEED: u64 = 2026;
 
-/// What is shown of a result, or what is wrong with it.
+/// The text of a result, or what is wrong with it.
 type Shown = Result<String, String>;
 
 impl Ground<'_> {
-    /// Every variant on the one set of a problem, and the answer of the last, `best`.
+    /// Runs every variant on the only set of a problem, and returns the answer of the last one, `best`.
     fn variants<P: Problem>(
         &self,
         title: String,
@@ -98,7 +98,7 @@ impl Ground<'_> {
         })
     }
 
-    /// The answer by the variant that the library chooses, and what is shown of it.
+    /// Returns the answer of the variant that the library chooses, and its text.
     fn best<P: Problem>(
         &self,
         sets: &Sets<P>,
@@ -111,7 +111,7 @@ impl Ground<'_> {
         Ok((answer, shown))
     }
 
-    /// The same, of which only what is shown is wanted.
+    /// Returns only the text of the answer.
     fn value<P: Problem>(
         &self,
         sets: &Sets<P>,
@@ -135,14 +135,14 @@ impl Ground<'_> {
 }
 
 impl Table {
-    /// The same, with a picture that was written to this file.
+    /// Returns the same table with a picture that was written to this file.
     fn showing(self, picture: &'static str) -> Self {
         let picture = Some(picture);
         Self { picture, ..self }
     }
 }
 
-/// The picture with rows and columns exchanged.
+/// Transposes the picture.
 fn transpose(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "transposed.png";
     let Picture { width, height, .. } = *ground.image;
@@ -154,7 +154,7 @@ fn transpose(ground: &Ground<'_>) -> Result<Table> {
     Ok(table.showing(FILE))
 }
 
-/// The sum of the pixels by every variant, and their other reductions.
+/// Computes the sum of the pixels by every variant, and other reductions.
 fn reduce(ground: &Ground<'_>) -> Result<Table> {
     let len = ground.image.pixels.len();
     let problem =
@@ -183,7 +183,7 @@ fn reduce(ground: &Ground<'_>) -> Result<Table> {
     Ok(table)
 }
 
-/// The sum of each column, or of each row, of the pixels by every variant, and their other reductions.
+/// Computes the sum of each column or row of the pixels by every variant, and other reductions.
 fn axis(ground: &Ground<'_>, axis: Axis) -> Result<Table> {
     let Picture { width, height, .. } = *ground.image;
     let problem = |operator| {
@@ -211,7 +211,7 @@ fn axis(ground: &Ground<'_>, axis: Axis) -> Result<Table> {
     Ok(table)
 }
 
-/// How often each grey value comes.
+/// Counts each gray value.
 fn histogram(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "histogram.svg";
     let len = ground.image.pixels.len();
@@ -233,8 +233,8 @@ fn histogram(ground: &Ground<'_>) -> Result<Table> {
     Ok(table.showing(FILE))
 }
 
-/// The picture's middle, smoothed by a matrix product: around the diagonal of the other matrix are 1, 2, 1, so that each
-/// pixel becomes four times a mean of its neighbours in the row. All of it is exact in `f32`.
+/// Smooths the picture's middle by a matrix product. The other matrix has 1, 2, 1 around its diagonal, so that each pixel
+/// becomes four times a mean of its neighbors in the row. All values are exact in `f32`.
 fn gemm(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "smoothed.png";
     // The CPU executor runs lane by lane, so its part is smaller.
@@ -265,7 +265,7 @@ fn gemm(ground: &Ground<'_>) -> Result<Table> {
     Ok(table.showing(FILE))
 }
 
-/// The picture blurred along its rows.
+/// Blurs the picture along its rows.
 fn convolution(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "blurred.png";
     let Picture { width, height, .. } = *ground.image;
@@ -283,7 +283,7 @@ fn convolution(ground: &Ground<'_>) -> Result<Table> {
     Ok(table.showing(FILE))
 }
 
-/// The sine of every pixel by every variant, and other functions.
+/// Computes the sine of every pixel by every variant, and other functions.
 fn map(ground: &Ground<'_>) -> Result<Table> {
     let (len, pixels) = (ground.image.pixels.len(), ground.image.pixels.clone());
     let angles = Make::by(move |at, _, _| f32::from(pixels[at]));
@@ -305,7 +305,7 @@ fn map(ground: &Ground<'_>) -> Result<Table> {
     Ok(table)
 }
 
-/// The largest error of a function against `f64` in units in the last place, of which there may be 1.
+/// Returns the largest error of a function against `f64` in units in the last place, which may be at most 1.
 fn ulps<F: Function + Send + Sync + 'static>(
     ground: &Ground<'_>,
     sets: &Sets<Map>,
@@ -328,7 +328,7 @@ where
     })
 }
 
-/// The largest error of some results.
+/// Returns the largest error of some results.
 fn largest(found: &[f32], unit: &str, error: impl Fn(usize, f32) -> f64) -> String {
     let errors = found
         .iter()
@@ -337,7 +337,7 @@ fn largest(found: &[f32], unit: &str, error: impl Fn(usize, f32) -> f64) -> Stri
     format!("at most {:.2e}{unit} off", errors.fold(0.0, f64::max))
 }
 
-/// As many random numbers as the picture has pixels by every variant, and means of the distributions.
+/// Makes as many random numbers as the picture has pixels by every variant, and checks means of the distributions.
 fn random(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "normal.svg";
     let (device, len) = (ground.device, ground.image.pixels.len());
@@ -355,7 +355,7 @@ fn random(ground: &Ground<'_>) -> Result<Table> {
         ("mean of log-normal", log_normal, 0.125_f64.exp(), spread),
         ("mean of Poisson", poisson, 7.5, 7.5_f64.sqrt()),
     ] {
-        // Within five standard deviations of what it should be.
+        // The bound is five standard deviations.
         let bound = 5.0 * deviation / (len as f64).sqrt();
         let found = found.unwrap_or(f64::NAN);
         let shown = || format!("{found:.6}, expected {mean:.6} within {bound:.6}");

@@ -1,4 +1,4 @@
-//! The picture that the demo works on.
+//! The demo's picture.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::Result;
 pub struct Picture {
     /// The pixels.
     pub pixels: Arc<[u8]>,
-    /// Pixels of a row.
+    /// The number of pixels of a row.
     pub width: usize,
-    /// Rows.
+    /// The number of rows.
     pub height: usize,
-    /// Where it came from.
+    /// The origin of the picture.
     pub origin: String,
 }
 
 impl Picture {
-    /// A synthetic picture, three quarters as high as wide. The CPU executor runs lane by lane, so its
+    /// Makes a synthetic picture whose height is three quarters of its width. The CPU executor runs lane by lane, so its
     /// picture is smaller.
     pub fn drawn(width: Option<u32>, device: DeviceKind) -> Self {
         let suitable = if device == DeviceKind::Cpu {
@@ -43,7 +43,7 @@ impl Picture {
         }
     }
 
-    /// A PNG or JPEG file in grey; of 16 bits, the higher 8.
+    /// Reads a PNG or JPEG file in gray. Of 16 bits, the upper 8 are used.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let (pixels, shape) = match input::read(path)?.array {
@@ -74,12 +74,12 @@ impl Picture {
         })
     }
 
-    /// The pixels as a problem's values.
+    /// Returns the pixels as the values of a problem.
     pub fn make(&self) -> Make<u8> {
         Make::given(self.pixels.clone())
     }
 
-    /// `3200 x 2400`.
+    /// Returns the size: `3200 x 2400`.
     pub fn size(&self) -> String {
         format!("{} x {}", self.width, self.height)
     }
@@ -90,7 +90,7 @@ impl Picture {
     }
 }
 
-/// Writes grey values as a PNG file.
+/// Writes gray values as a PNG file.
 pub fn save(path: &Path, pixels: Vec<u8>, width: usize, height: usize) -> Result<()> {
     let data = Data::new(Shape::Matrix { height, width }, pixels)
         .ok_or("a picture with as many pixels as its sides say required")?;

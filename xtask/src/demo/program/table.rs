@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use warpwright_bench::table::{significant, time};
 
-/// What came of one variant.
+/// The result of one variant.
 pub enum Outcome {
-    /// The right result, and how long the device took.
+    /// The result was right; this is the time that the device took.
     Timed(Duration),
-    /// A wrong result.
+    /// The result was wrong.
     Wrong(String),
-    /// No result: the variant cannot do the problem, for this reason.
+    /// There is no result: the variant does not support the problem, for this reason.
     Cannot(String),
 }
 
-/// A family's variants, and what else it computed.
+/// The results of a family's variants, and further results.
 pub struct Table {
-    /// What every variant computed.
+    /// The problem of every variant.
     pub title: String,
-    /// Bytes that the problem must read and write at least.
+    /// The minimum number of bytes that the problem must read and write.
     pub bytes: u64,
     /// The variants.
     pub rows: Vec<(&'static str, Outcome)>,
@@ -30,14 +30,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// The number of results that are right.
+    /// Returns the number of right results.
     pub fn right(&self) -> usize {
         let rows = self.rows.iter();
         let rows = rows.filter(|row| matches!(row.1, Outcome::Timed(_)));
         rows.count() + self.values.iter().filter(|value| value.1.is_ok()).count()
     }
 
-    /// The number of results that are wrong; a table without a right one is wrong itself.
+    /// Returns the number of wrong results. A table without a right result counts as wrong itself.
     pub fn wrong(&self) -> usize {
         let rows = self.rows.iter();
         let rows = rows.filter(|row| matches!(row.1, Outcome::Wrong(_)));

@@ -1,8 +1,8 @@
-//! Following paths: to the type that a block of methods is for, and to what is public.
+//! Follows paths: to the type of a block of methods, and to public items.
 
 use super::{FROM_ELSEWHERE, Named, Names, Reader};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy)]
 enum Found {
     Module(usize),
@@ -11,7 +11,7 @@ enum Found {
 }
 
 impl Reader {
-    /// Gives each type what its blocks add.
+    /// Adds the members of each block to its type.
     pub fn attach(&mut self) {
         for at in 0..self.modules.len() {
             for (name, members) in std::mem::take(&mut self.modules[at].impls) {
@@ -24,7 +24,7 @@ impl Reader {
 
     /// Follows a path from a module.
     fn resolve(&self, at: usize, path: &[String], depth: usize) -> Option<Found> {
-        // Two modules may take all of each other's names.
+        // Two modules may import all of each other's names.
         let (first, rest) = path.split_first().filter(|_| depth < 12)?;
         let module = &self.modules[at];
         let start = match first.as_str() {
@@ -57,7 +57,7 @@ impl Reader {
             .iter()
             .find(|used| used.name.as_deref() == Some(name));
         if let Some(used) = named {
-            // A name that is its own path's first part is another crate's.
+            // A name that is the only part of its own path belongs to another crate.
             let own = used.path.len() == 1 && used.path[0] == name;
             return match own {
                 true => Some(Found::Elsewhere),
@@ -76,7 +76,7 @@ impl Reader {
             })
     }
 
-    /// Writes down what is public in a module, under the path by which it was reached.
+    /// Lists the public items of a module, under the path by which it was reached.
     pub fn list(
         &self,
         at: usize,
@@ -133,7 +133,7 @@ fn note(path: &[String], name: &str, named: &Named, names: &mut Names) {
         full += "::";
     }
     full += name;
-    // What belongs to a name is written where it is at home.
+    // The members of a type are listed only where it is defined.
     if !of_prelude(path) {
         for (member, signature) in &named.members {
             let of = names.entry(format!("{full}::{member}")).or_default();

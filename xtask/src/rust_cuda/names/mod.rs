@@ -1,9 +1,9 @@
-//! The public names of a crate with their signatures, read from its sources: of Rust-CUDA's crates into a file of the
-//! workspace, and of this workspace's to be held against it.
+//! Reads the public names of a crate with their signatures from its sources. The names of Rust-CUDA's crates are written to a
+//! file of the workspace, and this workspace's are compared with them.
 //!
-//! Names are followed through `pub use` inside a crate. A signature is written without lifetimes, names of parameters and the
-//! modules in front of a type; bounds are in order. What a macro makes has no signature here: its name is taken to be there
-//! where the macro's text has it.
+//! Names are followed through `pub use` inside a crate. A signature is written without lifetimes, parameter names and the
+//! modules before a type, and with its bounds in order. Items made by macros have no signature here: a name counts as present
+//! if the macro's text contains it.
 
 mod follow;
 mod reader;
@@ -14,10 +14,10 @@ use std::path::Path;
 
 use crate::Result;
 
-/// The signatures of each public name; several where the crate has one for each of several targets.
+/// The signatures of each public name. There are several if the crate has one for each of several targets.
 pub type Names = BTreeMap<String, BTreeSet<String>>;
 
-/// What a name that comes from another crate has in the place of a signature.
+/// The text in place of a signature for a name from another crate.
 pub const FROM_ELSEWHERE: &str = "use";
 
 /// A crate's names, and the words in its macros.
@@ -46,10 +46,10 @@ pub fn read(root: &Path) -> Result<Crate> {
     Ok(found)
 }
 
-/// Names of what belongs to a type or trait, and their signatures.
+/// The names of the members of a type or trait, and their signatures.
 type Members = Vec<(String, String)>;
 
-/// A name in a module: what it is, and what belongs to it.
+/// A name in a module: its item, and the item's members.
 #[derive(Clone)]
 struct Named {
     signature: String,
@@ -59,7 +59,7 @@ struct Named {
 struct Use {
     public: bool,
     path: Vec<String>,
-    /// The name that it gets; none for `*`.
+    /// The new name; `None` for `*`.
     name: Option<String>,
 }
 
@@ -69,14 +69,14 @@ struct Module {
     items: Vec<(String, bool, Named)>,
     modules: Vec<(String, bool, usize)>,
     uses: Vec<Use>,
-    /// The type's name, and what the block adds.
+    /// The type's path, and the members that the block adds.
     impls: Vec<(Vec<String>, Members)>,
 }
 
 #[derive(Default)]
 struct Reader {
     modules: Vec<Module>,
-    /// Macros that are at the root, wherever they stand.
+    /// Macros that are at the root, wherever they are defined.
     exported: Vec<String>,
     in_macros: BTreeSet<String>,
 }

@@ -1,4 +1,4 @@
-//! The items of a crate's files, module by module.
+//! Reads the items of a crate's files, module by module.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -243,7 +243,7 @@ fn uses(tree: &UseTree, path: &mut Vec<String>, add: &mut impl FnMut(&[String], 
     }
 }
 
-/// The types and constants in an invocation of `bitflags!`.
+/// Returns the types and constants of an invocation of `bitflags!`.
 fn flags(tokens: TokenStream) -> Vec<(String, bool, Named)> {
     let mut found: Vec<(String, bool, Named)> = Vec::new();
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -291,7 +291,7 @@ fn public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Tests, and what is not documented.
+/// Returns whether an item is a test or undocumented.
 fn hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = flat(attribute);

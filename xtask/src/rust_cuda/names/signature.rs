@@ -1,4 +1,4 @@
-//! Signatures as text, written one way.
+//! Writes signatures as text in one uniform way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{FnArg, Generics, Signature};
 
-/// A function's signature; `of` is the type that it belongs to.
+/// Returns a function's signature. `of` is the type that it belongs to.
 pub fn signature(signature: &Signature, of: &str) -> String {
     let unsafety = signature.unsafety.map_or("", |_| "unsafe ");
     let inputs = signature.inputs.iter().map(|input| match input {
@@ -32,7 +32,7 @@ pub fn signature(signature: &Signature, of: &str) -> String {
     )
 }
 
-/// Parameters and their bounds, in order and wherever they stand.
+/// Returns parameters and their bounds, in order, wherever they are written.
 pub fn generics(generics: &Generics) -> String {
     let mut bounds: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let text = |bound: &syn::TypeParamBound| match bound {
@@ -69,7 +69,7 @@ pub fn generics(generics: &Generics) -> String {
     format!("<{}>", bounds.collect::<Vec<_>>().join(","))
 }
 
-/// `Self` as the type that it stands for.
+/// Replaces `Self` by the type that it stands for.
 pub fn own(text: String, of: &str) -> String {
     if of.is_empty() {
         text
@@ -78,11 +78,11 @@ pub fn own(text: String, of: &str) -> String {
     }
 }
 
-/// Tokens without lifetimes, spaces where none are needed, and modules in front of names.
+/// Returns tokens without lifetimes, unneeded spaces, and modules before names.
 pub fn flat(tokens: impl ToTokens) -> String {
     let mut text = String::new();
     write_flat(tokens.to_token_stream(), &mut text);
-    // What a lifetime leaves behind, and commas at an end.
+    // Remove what a lifetime leaves behind, and trailing commas.
     for (from, to) in [("<,", "<"), ("<>", ""), (",>", ">"), (",)", ")")] {
         text = text.replace(from, to);
     }

@@ -1,4 +1,4 @@
-//! Crates of a few lines, and what is read of them.
+//! Tests with crates of a few lines.
 
 use super::*;
 
