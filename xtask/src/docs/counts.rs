@@ -15,7 +15,7 @@ they count. All of it runs without a GPU, and `cargo test --workspace` holds all
   aligned, NaN and zeros of both signs: `warpwright verify`, on any device. On the CPU executor in several orders of
   blocks and lanes, every access followed: [SANITIZER.md](SANITIZER.md).
 - **That the sanitizer sees** is shown on planted defects: real kernels with a small change each, which the right check
-  has to report at the right line in every order, and which are clean without the change.
+  has to report at the right line in every order in which it shows, and which are clean without the change.
 - **That no failure of the driver is lost**: every driver call of every operation fails once; the operation has to give
   an error that names the call, leak nothing, and work again, or say that the context is lost.
 - **What the numbers are worth**: [NUMBERS.md](NUMBERS.md); [ULP.md](ULP.md) has the error of every function for every
