@@ -110,6 +110,10 @@ pub(crate) struct Launch<'a> {
     /// The raw parameters, as [`KernelDescriptor::params`] lists them.
     pub params: &'a [*const c_void],
     /// The module of the kernel. `None` for the library's own.
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(dead_code, reason = "the driver alone loads modules")
+    )]
     pub module: Option<&'a Module>,
     /// Constant tables that the kernel reads, with the values that this launch sees. There are never more values than a
     /// table has elements.
