@@ -23,6 +23,9 @@ mod ptx;
 const MODULES: &str = "ptx";
 const ARCHIVE: &str = "kernels.tar";
 
+/// The ending of the names of the modules that belong to the feature `ladder`.
+const LADDER: &str = "_ladder";
+
 /// Kernels are added to a group until its text has this many bytes. A group is much smaller than kernels packed one by
 /// one, because they are alike, and it is quick to unpack for one of them.
 const GROUP: usize = 64 * 1024;
@@ -57,6 +60,9 @@ fn module_table(root: &Path, out: &Path) -> String {
                 continue;
             };
             if module.extension().is_none_or(|it| it != "ptx") {
+                continue;
+            }
+            if family.ends_with(LADDER) && env::var_os("CARGO_FEATURE_LADDER").is_none() {
                 continue;
             }
             let text = fs::read_to_string(&module)

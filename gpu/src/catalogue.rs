@@ -23,46 +23,78 @@ pub struct Variant {
     pub kernels: &'static [&'static str],
 }
 
-/// Declares a family: its row in the catalogue, and an enum of its variants.
+/// Declares a family: its row in the catalogue, and an enum of its variants. The rungs below `best` exist with the feature
+/// `ladder` alone. A family whose host code needs one value per variant, such as how the work is divided, states it as `cut`.
 macro_rules! declare_family {
     (
         name: $family:literal,
         summary: $summary:literal,
-        variants: [$(
+        $(cut: $cut:ty,)?
+        ladder: [$(
             $variant:ident {
                 name: $name:literal,
                 idea: $idea:literal,
                 kernels: [$($kernel:literal),* $(,)?],
+                $(cut: $rung_cut:expr,)?
             }
         ),* $(,)?],
+        best: {
+            idea: $best_idea:literal,
+            kernels: [$($best_kernel:literal),* $(,)?],
+            $(cut: $best_cut:expr,)?
+        },
     ) => {
         /// The family's row in the catalogue.
         pub const FAMILY: $crate::Family = $crate::Family {
             name: $family,
             summary: $summary,
-            variants: &[$(
+            variants: &[
+                $(
+                    #[cfg(feature = "ladder")]
+                    $crate::Variant {
+                        name: $name,
+                        idea: $idea,
+                        kernels: &[$($kernel),*],
+                    },
+                )*
                 $crate::Variant {
-                    name: $name,
-                    idea: $idea,
-                    kernels: &[$($kernel),*],
-                }
-            ),*],
+                    name: "best",
+                    idea: $best_idea,
+                    kernels: &[$($best_kernel),*],
+                },
+            ],
         };
 
         /// A variant of the family. A request accepts it or its name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Variant {
-            $(#[doc = $idea] $variant),*
+            $(
+                #[cfg(feature = "ladder")]
+                #[doc = $idea]
+                $variant,
+            )*
+            #[doc = $best_idea]
+            Best,
         }
 
         impl Variant {
             /// All variants, in the catalogue's order.
-            pub const ALL: [Self; FAMILY.variants.len()] = [$(Self::$variant),*];
+            pub const ALL: [Self; FAMILY.variants.len()] = [
+                $(
+                    #[cfg(feature = "ladder")]
+                    Self::$variant,
+                )*
+                Self::Best,
+            ];
 
             /// Returns the variant's name.
             pub const fn name(self) -> &'static str {
                 FAMILY.variants[self as usize].name
+            }
+
+            $crate::catalogue::declare_cuts! {
+                [$($cut)?] [$($variant [$($rung_cut)?])*] [$($best_cut)?]
             }
         }
 
@@ -90,6 +122,24 @@ macro_rules! declare_family {
     };
 }
 pub(crate) use declare_family;
+
+/// Declares the function that returns each variant's `cut`, if the family states cuts.
+macro_rules! declare_cuts {
+    ([] $($none:tt)*) => {};
+    ([$cut:ty] [$($variant:ident [$rung:expr])*] [$best:expr]) => {
+        /// Returns how the variant divides the work.
+        pub const fn cut(self) -> $cut {
+            match self {
+                $(
+                    #[cfg(feature = "ladder")]
+                    Self::$variant => $rung,
+                )*
+                Self::Best => $best,
+            }
+        }
+    };
+}
+pub(crate) use declare_cuts;
 
 /// The error for a name that no variant of a family has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The kernels of warpwright.
 //!
 //! Each family has a folder: `mod.rs` is its page (the operation, and the ladder of variants), `policy.rs` has the tuning, and
-//! each variant has a file. Every kernel compiles for the GPU (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor
+//! each variant has a file. What the
+//! library launches by itself is always compiled; the slower variants, in the folder `ladder/`, with the feature `ladder`. Every kernel compiles for the GPU (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor
 //! runs the same function.
 //!
 //! This crate launches nothing: the library `warpwright` does.

@@ -45,7 +45,7 @@ pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) 
         operation,
         device: crate::DeviceKind::Cpu,
         requested,
-        available: "the host has not that much".to_owned(),
+        free: cpu::memory::free(),
     };
     // Some systems promise more memory than they have. Small requests skip the query.
     if requested >= 1 << 20 && cpu::memory::free().is_some_and(|free| requested > free) {

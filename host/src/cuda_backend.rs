@@ -251,22 +251,23 @@ impl CudaBackend {
                 operation,
                 device: self.info.kind,
                 requested: bytes as u64,
-                available: "the host has no more memory to pin".to_owned(),
+                free: None,
             },
             _ => driver_error(operation, self.info.kind, error),
         })
     }
 
     fn out_of_memory(&self, operation: &'static str, bytes: usize) -> Error {
-        let available = match self.context.mem_get_info() {
-            Ok((free, total)) => format!("{free} of {total} are free"),
-            Err(error) => format!("and the driver cannot tell what is free: {error}"),
-        };
+        let free = self
+            .context
+            .mem_get_info()
+            .ok()
+            .map(|(free, _)| free as u64);
         Error::OutOfMemory {
             operation,
             device: self.info.kind,
             requested: bytes as u64,
-            available,
+            free,
         }
     }
 

@@ -55,7 +55,7 @@ pub enum Error {
         reason: String,
     },
     /// Memory could not be allocated.
-    #[error("{operation}: {requested} bytes of memory on {device} required, {available}")]
+    #[error("{operation}: {requested} bytes of memory on {device} required, {}", free_bytes(*free))]
     OutOfMemory {
         /// The operation.
         operation: &'static str,
@@ -63,8 +63,8 @@ pub enum Error {
         device: DeviceKind,
         /// The requested size in bytes.
         requested: u64,
-        /// A description of the available memory.
-        available: String,
+        /// The size of the memory that is free, in bytes. `None` if the system or the driver does not say.
+        free: Option<u64>,
     },
     /// The CPU executor stopped a kernel, or refused to launch it.
     #[error("{0}")]
@@ -99,6 +99,13 @@ pub enum Error {
         /// The driver call, the code's name and the driver's message.
         message: String,
     },
+}
+
+fn free_bytes(free: Option<u64>) -> String {
+    match free {
+        Some(free) => format!("{free} are free"),
+        None => "how many are free is unknown".to_owned(),
+    }
 }
 
 /// A result whose error is the library's [`Error`].

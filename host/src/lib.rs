@@ -16,7 +16,8 @@
 //! ```
 //!
 //! Each operation chooses its best variant. A request of the operation has options: it selects a variant, and it can be
-//! prepared once and queued many times. The slower variants are the rungs of a ladder: see [`families`].
+//! prepared once and queued many times. The slower variants are the rungs of a ladder, which are compiled with the feature
+//! `ladder`: see [`families`].
 //!
 //! Your own kernels run in the same way, on a CUDA device and on the CPU: write them with `cuda_std`, build them with
 //! `cuda_builder`, and launch them with [`Device::launch`].

@@ -182,7 +182,8 @@ pub(crate) fn check_params(
 /// Returns the PTX of one of the library's kernels for a device of this compute capability: the kernel, and what it shares
 /// with the other kernels of its module. The driver then compiles one kernel, not a family.
 ///
-/// If `WARPWRIGHT_PTX_DIR` names a folder, PTX is taken from its files `<architecture>/<family>.ptx` instead of what is
+/// If `WARPWRIGHT_PTX_DIR` names a folder, PTX is taken from its files `<architecture>/<family>.ptx` and
+/// `<architecture>/<family>_ladder.ptx` instead of what is
 /// compiled in, machine code included. This serves profilers and sanitizers, which need source lines in the PTX, and
 /// experiments with kernels without a new build. The variable is read once, at the first launch. A kernel that is missing
 /// in the folder is not looked for elsewhere. With raised privileges the variable is ignored.
@@ -263,17 +264,19 @@ pub(crate) fn packed_names() -> impl Iterator<Item = &'static str> {
     OWN.iter().flat_map(|packed| packed.kernels.iter().copied())
 }
 
-/// Returns one kernel, from the newest of the modules of its family that the device runs.
+/// Returns one kernel, from the newest of the modules with it that the device runs. A family has one module for `best`, and
+/// one for its ladder, `<family>_ladder`.
 fn given_kernel(modules: &[Given], name: &str, capability: (u32, u32)) -> Option<String> {
-    let (_, text) = modules
+    let (_, kernel) = modules
         .iter()
-        .filter(|(_, family, _)| {
-            name.strip_prefix(&**family)
+        .filter(|(_, module, _)| {
+            let family = module.strip_suffix("_ladder").unwrap_or(module);
+            name.strip_prefix(family)
                 .is_some_and(|rest| rest.starts_with('_'))
         })
-        .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, text)))
+        .filter_map(|(arch, _, text)| Some((runs_on(arch, capability)?, ptx::slice(text, name)?)))
         .max_by_key(|(arch, _)| *arch)?;
-    ptx::slice(text, name)
+    Some(kernel)
 }
 
 /// Returns the modules in a folder, `<architecture>/<family>.ptx`, or none if it cannot be read.
@@ -375,16 +378,34 @@ mod tests {
     }
 
     /// The committed modules, as text.
-    const COMMITTED: [&str; 9] = [
+    const COMMITTED: &[&str] = &[
         include_str!("../ptx/sm_75/columns.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/columns_ladder.ptx"),
         include_str!("../ptx/sm_75/convolution.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/convolution_ladder.ptx"),
         include_str!("../ptx/sm_75/gemm.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/gemm_ladder.ptx"),
         include_str!("../ptx/sm_75/histogram.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/histogram_ladder.ptx"),
         include_str!("../ptx/sm_75/map.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/map_ladder.ptx"),
         include_str!("../ptx/sm_75/random.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/random_ladder.ptx"),
         include_str!("../ptx/sm_75/reduce.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/reduce_ladder.ptx"),
         include_str!("../ptx/sm_75/rows.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/rows_ladder.ptx"),
         include_str!("../ptx/sm_75/transpose.ptx"),
+        #[cfg(feature = "ladder")]
+        include_str!("../ptx/sm_75/transpose_ladder.ptx"),
     ];
 
     #[test]

@@ -74,7 +74,7 @@ pub fn lengths(executor: Executor, blocks: &[usize]) -> Vec<usize> {
 
 /// Returns the elements of a block of a reduction, for every variant.
 pub fn reduce_blocks() -> Vec<usize> {
-    let spans = reduce::CUTS.iter().map(|cut| match *cut {
+    let spans = warpwright_gpu::reduce::Variant::ALL.map(|variant| match variant.cut() {
         Cut::PerBlock(elements) => elements,
         Cut::Strided {
             least_per_block, ..
@@ -83,8 +83,7 @@ pub fn reduce_blocks() -> Vec<usize> {
         Cut::Best => shipped::<reduce::Policy, f32>().least_bytes(0) / 4,
         Cut::Folding { by } => by,
     });
-    spans
-        .collect::<BTreeSet<_>>()
+    BTreeSet::from(spans)
         .into_iter()
         .filter(|span| *span > 2)
         .collect()
@@ -92,12 +91,12 @@ pub fn reduce_blocks() -> Vec<usize> {
 
 /// Returns the maximum number of additions that an element passes through when `variant` reduces `len` elements on `device`.
 pub fn reduce_chain(variant: &Variant, len: usize, device: &Device) -> usize {
-    let position = family("reduce").position(variant.name);
-    let cut = reduce::CUTS[position.expect("a variant of this family")];
+    let variant: warpwright_gpu::reduce::Variant =
+        (variant.name.parse()).expect("a variant of this family");
     let log2 = |n: usize| n.max(1).next_power_of_two().ilog2() as usize;
     // Within a block: a tree over its threads, and one step to round up to full warps.
     let block = log2(reduce::RUNG_BLOCK) + 1;
-    match cut {
+    match variant.cut() {
         Cut::PerBlock(elements) => {
             let (mut partials, mut chain) = (len.div_ceil(elements), block + elements / 256);
             while partials > 1 {

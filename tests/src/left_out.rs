@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn cases_of_one_reason_are_counted_together() {
         // This test program prints the note at its end, too, so the text identifies it.
-        const WHAT: &str = "make-believe";
+        const WHAT: &str = "mock";
         for (cases, why) in [
             (2, "a test of this note"),
             (3, "a test of this note"),
@@ -65,9 +65,6 @@ mod tests {
             .filter(|note| note.1 == WHAT)
             .map(line)
             .collect();
-        assert_eq!(
-            lines,
-            ["make-believe cases left out: 5 (a test of this note)\n"]
-        );
+        assert_eq!(lines, ["mock cases left out: 5 (a test of this note)\n"]);
     }
 }

@@ -166,7 +166,7 @@ fn buffers() -> Vec<Operation> {
 /// Loads the library's own PTX as a user's module.
 fn ptx(family: &str) -> Result<Module> {
     Module::from_ptx(match family {
-        "transpose" => include_str!("../../host/ptx/sm_75/transpose.ptx"),
+        "transpose" => include_str!("../../host/ptx/sm_75/transpose_ladder.ptx"),
         _ => include_str!("../../host/ptx/sm_75/map.ptx"),
     })
 }

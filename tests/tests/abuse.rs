@@ -215,7 +215,7 @@ fn operations_that_mix_devices_are_refused() {
     let cpu = devices::cpu();
     let cuda = Executor::Cuda.devices();
     if cuda.is_empty() {
-        // `faults.rs` mixes two make-believe devices.
+        // `faults.rs` mixes two mock devices.
         devices::leave_out(1);
     }
     for device in cuda {

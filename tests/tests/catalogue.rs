@@ -46,7 +46,7 @@ fn tested() -> BTreeSet<String> {
         names.extend(kernels.iter().map(|kernel| kernel.name.to_owned()));
     };
     fn words<W: transpose::Word>() -> [&'static KernelDescriptor; 4] {
-        W::KERNELS.map(Entry::descriptor)
+        transpose::Variant::ALL.map(|variant| W::kernel(variant).descriptor())
     }
     // The words of `tests/transpose.rs`, by their size.
     add(&words::<u8>());
@@ -61,10 +61,12 @@ fn tested() -> BTreeSet<String> {
         };
         ($ty:ident: $($operator:ident)*) => { $({
             type Reduction = reduce::$operator<$ty>;
-            add(&<Reduction as reduce::Kernels>::RUNGS.map(Entry::descriptor));
             add(&[<Reduction as reduce::Kernels>::BEST.descriptor()]);
-            add(&<Reduction as reduce::Kernels>::FOLD.map(Entry::descriptor));
-            add(&[<Reduction as reduce::Kernels>::FINISH.descriptor()]);
+            for variant in reduce::Variant::ALL {
+                if let Some((first, later)) = <Reduction as reduce::Kernels>::rung(variant) {
+                    add(&[first.descriptor(), later.descriptor()]);
+                }
+            }
         })* };
     }
     for_each_number!(operators);
@@ -74,9 +76,8 @@ fn tested() -> BTreeSet<String> {
     operators!(i64: Mean);
 
     fn along<A: columns::Kernels + rows::Kernels>() -> Vec<&'static KernelDescriptor> {
-        let mut all = <A as columns::Kernels>::RUNGS
-            .map(Entry::descriptor)
-            .to_vec();
+        let rungs = columns::Variant::ALL.into_iter().filter_map(A::rung);
+        let mut all: Vec<_> = rungs.map(Entry::descriptor).collect();
         all.extend([
             <A as columns::Kernels>::BEST.descriptor(),
             A::FOLD.descriptor(),
@@ -99,8 +100,12 @@ fn tested() -> BTreeSet<String> {
     for_each_axis_number!(along_an_axis);
 
     fn binning<B: histogram::Kernels>() -> Vec<&'static KernelDescriptor> {
-        let rungs = B::RUNGS.into_iter().map(Entry::descriptor);
-        rungs.chain([B::BEST.descriptor()]).collect()
+        vec![
+            B::GLOBAL_ATOMIC.descriptor(),
+            B::PRIVATIZED.descriptor(),
+            B::PRIVATIZED_COARSENED.descriptor(),
+            B::BEST.descriptor(),
+        ]
     }
     // The values of `tests/histogram.rs`.
     add(&binning::<histogram::BinNumber<u8>>());
@@ -110,7 +115,10 @@ fn tested() -> BTreeSet<String> {
     add(&binning::<histogram::EvenRange<f64>>());
 
     fn products<T: gemm::Kernels>() -> Vec<&'static KernelDescriptor> {
-        let all = T::KERNELS.into_iter().chain([T::SMALL]);
+        let all = gemm::Variant::ALL
+            .map(T::kernels)
+            .into_iter()
+            .chain([T::SMALL]);
         all.flatten().flatten().map(Entry::descriptor).collect()
     }
     // The types of `tests/gemm.rs`.
@@ -133,7 +141,7 @@ fn tested() -> BTreeSet<String> {
     map::kernels().iter().for_each(|kernels| add(kernels));
 
     fn distribution<D: random::Kernels>() -> [&'static KernelDescriptor; 4] {
-        let [a, b] = D::XORWOW.map(Entry::descriptor);
+        let [a, b] = random::Variant::ALL.map(|variant| D::xorwow(variant).descriptor());
         [D::PER_THREAD.descriptor(), D::BEST.descriptor(), a, b]
     }
     // The distributions of `tests/random`.
@@ -164,17 +172,22 @@ fn every_shipped_kernel_is_tested_and_every_tested_kernel_is_shipped() {
     let shipped = shipped();
     assert!(!shipped.is_empty());
     let mut all = BTreeSet::new();
-    for (family, entries) in shipped {
-        assert!(!entries.is_empty(), "{family}");
+    for (module, entries) in shipped {
+        assert!(!entries.is_empty(), "{module}");
+        let family = module.strip_suffix("_ladder").unwrap_or(&module);
+        let best = cases::variants(family).last().unwrap().kernels;
         for entry in entries {
             assert!(
                 tested.contains(&entry),
                 "{entry} is in the PTX and in no test"
             );
             assert!(
-                entry.starts_with(&family),
-                "{entry} is in the module of {family}"
+                entry.starts_with(family),
+                "{entry} is in the module {module}"
             );
+            // What `auto` launches is apart from the rest of the ladder.
+            let kernel = entry.split("__").next().unwrap();
+            assert_eq!(best.contains(&kernel), module == family, "{entry}");
             all.insert(entry);
         }
     }

@@ -1,6 +1,6 @@
 //! What the library asks of the CUDA driver once it is warm: which calls, with which arguments, and how much memory.
 //!
-//! Make-believe devices list the calls. Each operation on one element is held to the calls that it needs, which the benchmark
+//! Mock devices list the calls. Each operation on one element is held to the calls that it needs, which the benchmark
 //! times beside it (`warpwright_bench::run::overhead`): so those are the library's own, and nothing is called beside them.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -93,7 +93,7 @@ fn child() {
 fn calls_and_memory_are_as_stated() {
     let mut program = Command::new(env::current_exe().expect("a path"));
     program.args([CHILD, "--exact", "--nocapture"]);
-    match faults::in_child(&mut program, Behind::MakeBelieve) {
+    match faults::in_child(&mut program, Behind::Mock) {
         // A name that fits no test would pass as well.
         Ok(output) if output.contains("all calls are as stated") => println!("{output}"),
         Ok(output) => panic!("no call was looked at: {output}"),
@@ -263,7 +263,7 @@ fn check<P: Problem>(
     }
 }
 
-/// The multiprocessors of the make-believe device.
+/// The multiprocessors of the mock device.
 const MULTIPROCESSORS: usize = 4;
 
 fn memory(driver: &Driver, device: &Device) {

@@ -33,8 +33,8 @@ fn child() {
 }
 
 #[test]
-fn every_call_of_a_make_believe_driver() {
-    inject(Behind::MakeBelieve);
+fn every_call_of_a_mock_driver() {
+    inject(Behind::Mock);
 }
 
 #[test]

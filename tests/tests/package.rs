@@ -22,6 +22,15 @@ fn main() -> warpwright::Result<()> {
     assert_eq!(device.transpose(&image)?.to_vec()?, [1, 4, 2, 5, 3, 6]);
     let histogram = device.histogram(image.as_vector(), 4)?;
     assert_eq!((histogram.counts, histogram.outside), (vec![0, 1, 1, 1], 3));
+    // Without the feature `ladder` there is one variant of each family, and only its kernels.
+    for family in warpwright::families() {
+        let names: Vec<_> = family.variants.iter().map(|variant| variant.name).collect();
+        assert_eq!(names, ["best"], "{}", family.name);
+    }
+    let error = device.reduce(&vector).variant("sequential").sum().unwrap_err().to_string();
+    assert!(error.contains("the feature `ladder`"), "{error}");
+    assert!(warpwright::kernel_ptx("reduce_best__sum_f32", (9, 0)).is_some());
+    assert!(warpwright::kernel_ptx("reduce_sequential__sum_f32", (9, 0)).is_none());
     println!("right on {}", device.kind());
     Ok(())
 }

@@ -7,8 +7,8 @@ use rand::Rng;
 use warpwright::{Error, Matrix};
 use warpwright_gpu::{
     transpose::{
-        FAMILY,
-        policy::{Cut, cuts},
+        FAMILY, Variant,
+        policy::{Cut, cut},
     },
     tuning::{ARCHITECTURE, chosen},
 };
@@ -36,7 +36,8 @@ impl Problem for Shape {
 
 /// How the variants cut matrices of elements of so many bytes.
 fn shipped_cuts(element_bytes: usize) -> [Cut; FAMILY.variants.len()] {
-    cuts(chosen(ARCHITECTURE, element_bytes), element_bytes)
+    let best = chosen(ARCHITECTURE, element_bytes);
+    Variant::ALL.map(|variant| cut(variant, best, element_bytes))
 }
 
 /// Shapes for elements of so many bytes.

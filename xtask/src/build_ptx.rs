@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// The modules that a call selects.
 struct Selection {
     archs: Vec<NvvmArch>,
-    families: Vec<&'static str>,
+    modules: Vec<String>,
     /// Whether these are all shipped modules.
     complete: bool,
 }
@@ -139,15 +139,17 @@ impl Selection {
                 .collect::<BTreeSet<_>>()
                 .into_iter()
                 .collect(),
-            families: known.into_iter().filter(chosen).collect(),
+            modules: (known.into_iter().filter(chosen))
+                .flat_map(project::modules_of)
+                .collect(),
             complete,
         })
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (NvvmArch, &'static str)> {
+    fn pairs(&self) -> impl Iterator<Item = (NvvmArch, &str)> {
         self.archs
             .iter()
-            .flat_map(|&arch| self.families.iter().map(move |&family| (arch, family)))
+            .flat_map(|&arch| self.modules.iter().map(move |module| (arch, &**module)))
     }
 
     fn inputs(&self, folder: &Path) -> Vec<usage::Input> {
@@ -195,7 +197,8 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .panic_messages(PanicMessages::None)
             .release(settings.release)
             .modules(project::modules())
-            .only(selection.families.iter().copied())
+            .only(&selection.modules)
+            .build_args(&["--features", "ladder"])
             .build_modules()?;
         for module in modules {
             let text = fs::read_to_string(&module.path)?;
@@ -212,7 +215,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
         }
         eprintln!(
             "built {} for {arch} in {:.1} s",
-            selection.families.join(", "),
+            selection.modules.join(", "),
             start.elapsed().as_secs_f64()
         );
     }
@@ -438,7 +441,7 @@ fn committed_problems(
             let is_shipped = project::assembled()
                 .iter()
                 .any(|(it, _)| it.sm() == code.arch);
-            if !is_shipped || !selection.families.contains(&code.family.as_str()) {
+            if !is_shipped || !selection.modules.contains(&code.family) {
                 let (arch, family) = (&code.arch, &code.family);
                 problems.push(format!(
                     "{arch}, {family}: machine code that is shipped no longer"

@@ -66,11 +66,17 @@ pub struct Assembled {
 pub fn assemble(ptxas: &Ptxas, folder: &Path, records: &[&Record]) -> Result<Vec<Assembled>> {
     let mut done = Vec::new();
     for &(arch, from) in &project::assembled() {
-        for record in records.iter().filter(|record| record.arch == from.sm()) {
+        for record in of(records, from) {
             done.push(assemble_family(ptxas, folder, record, arch)?);
         }
     }
     Ok(done)
+}
+
+/// Returns the records of an architecture whose modules have kernels that are shipped as machine code.
+fn of<'a>(records: &'a [&Record], arch: NvvmArch) -> impl Iterator<Item = &'a Record> {
+    let wanted = move |record: &&Record| record.arch == arch.sm() && !kernels(record).is_empty();
+    records.iter().copied().filter(wanted)
 }
 
 fn assemble_family(
@@ -130,7 +136,7 @@ pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record
         if !bytes.is_empty() && pack(&images).is_ok_and(|packed| packed != bytes) {
             problems.push(format!("{arch}/{ARCHIVE}: it is packed in another way"));
         }
-        for record in records.iter().filter(|record| record.arch == from.sm()) {
+        for record in of(records, from) {
             let family = format!("{arch}, {}", record.family);
             let Some(code) = manifest.code(arch.sm(), &record.family) else {
                 problems.push(format!("{family}: the manifest has no machine code"));

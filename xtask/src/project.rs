@@ -33,6 +33,27 @@ pub fn best_kernels(family: &str) -> &'static [&'static str] {
         .map_or(&[], |best| best.kernels)
 }
 
+/// The ending of the name of a module with the kernels that `auto` never launches.
+const LADDER: &str = "_ladder";
+
+/// Returns the family whose kernels a module has.
+pub fn family_of(module: &str) -> &str {
+    module.strip_suffix(LADDER).unwrap_or(module)
+}
+
+/// Returns the names of a family's modules: that of the kernels that `auto` launches, and that of its ladder.
+pub fn modules_of(family: &str) -> [String; 2] {
+    [family.to_owned(), format!("{family}{LADDER}")]
+}
+
+/// Returns the kernels of a family that `auto` never launches, without the suffix of the instance.
+fn ladder_kernels(family: &str) -> impl Iterator<Item = &'static str> {
+    let best = best_kernels(family);
+    let variants = warpwright_gpu::family(family).map_or(&[][..], |family| family.variants);
+    let kernels = variants.iter().flat_map(|variant| variant.kernels);
+    kernels.copied().filter(|kernel| !best.contains(kernel))
+}
+
 /// Returns the PTX version for an architecture: the lowest with the instructions in use.
 pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
     arch.default_ptx_version()
@@ -59,9 +80,20 @@ pub fn require_family(operation: &str, name: &str) -> Result<()> {
     Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
 }
 
-/// Returns one PTX module per family.
+/// Returns the PTX modules, two per family.
 pub fn modules() -> Vec<Module> {
-    families().into_iter().map(Module::family).collect()
+    let of = |family| {
+        let [best, ladder] = modules_of(family);
+        let mut kernels: Vec<&str> = ladder_kernels(family).collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        let ladder = Module::new(ladder);
+        let ladder = kernels.iter().fold(ladder, |module, kernel| {
+            module.prefix(format!("{kernel}__"))
+        });
+        [Module::new(best).prefix(format!("{family}_")), ladder]
+    };
+    families().into_iter().flat_map(of).collect()
 }
 
 /// Returns the root of the workspace.

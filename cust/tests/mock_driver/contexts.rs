@@ -25,7 +25,7 @@ fn devices_are_described() {
     assert_eq!(devices.len(), 2);
     let device = devices[1].expect("the second");
     assert_eq!(device, Device::get_device(1).expect("the same"));
-    assert_eq!(device.name().as_deref(), Ok("Make-believe GPU"));
+    assert_eq!(device.name().as_deref(), Ok("Mock GPU"));
     assert_eq!(device.total_memory(), Ok(1 << 30));
     assert_eq!(device.uuid(), Ok([0xf1; 16]));
     assert_eq!(device.get_attribute(DeviceAttribute::WarpSize), Ok(32));

@@ -15,22 +15,22 @@
 //! so a fourth of the loads are in flight, and each takes as long.
 
 mod best;
-mod column_per_thread;
 mod fold;
-mod four_columns_per_thread;
+#[cfg(feature = "ladder")]
+mod ladder;
 pub mod policy;
 
 pub use best::{ColumnsBest, columns_best};
-pub use column_per_thread::{ColumnsColumnPerThread, columns_column_per_thread};
 pub use fold::{ColumnsFold, columns_fold};
-pub use four_columns_per_thread::{ColumnsFourColumnsPerThread, columns_four_columns_per_thread};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 
 use crate::catalogue::declare_family;
 
 declare_family! {
     name: "columns",
     summary: "sum, mean, min and max of each column of a matrix",
-    variants: [
+    ladder: [
         ColumnPerThread {
             name: "column_per_thread",
             idea: "one thread walks down one column, one element per load",
@@ -41,12 +41,11 @@ declare_family! {
             idea: "one load of four neighbouring columns, split into four sums",
             kernels: ["columns_four_columns_per_thread"],
         },
-        Best {
-            name: "best",
-            idea: "16-byte loads, four rows in flight, rows split over warps and blocks, the last block finishes",
-            kernels: ["columns_best", "columns_fold"],
-        },
     ],
+    best: {
+        idea: "16-byte loads, four rows in flight, rows split over warps and blocks, the last block finishes",
+        kernels: ["columns_best", "columns_fold"],
+    },
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -63,24 +62,31 @@ mod launch {
     /// # Safety
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
-        /// The kernels of every variant except `best`, in the catalogue's order.
-        const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1];
         /// The kernel of `best`.
         const BEST: EntryOf<ColumnsBest<Self>>;
         /// The kernel of the last pass of `best`.
         const FOLD: EntryOf<ColumnsFold<Self>>;
+        /// Returns the kernel of a variant below `best`.
+        #[cfg(feature = "ladder")]
+        fn rung(variant: Variant) -> Option<EntryOf<ColumnsColumnPerThread<Self>>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($along:ty),)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
-                const RUNGS: [EntryOf<ColumnsColumnPerThread<Self>>; FAMILY.variants.len() - 1] = [
-                    Entry::of::<ColumnsColumnPerThread<$along>>(),
-                    Entry::of::<ColumnsFourColumnsPerThread<$along>>(),
-                ];
                 const BEST: EntryOf<ColumnsBest<Self>> = Entry::of::<ColumnsBest<$along>>();
                 const FOLD: EntryOf<ColumnsFold<Self>> = Entry::of::<ColumnsFold<$along>>();
+                #[cfg(feature = "ladder")]
+                fn rung(variant: Variant) -> Option<EntryOf<ColumnsColumnPerThread<Self>>> {
+                    match variant {
+                        Variant::ColumnPerThread => Some(Entry::of::<ColumnsColumnPerThread<$along>>()),
+                        Variant::FourColumnsPerThread => {
+                            Some(Entry::of::<ColumnsFourColumnsPerThread<$along>>())
+                        }
+                        Variant::Best => None,
+                    }
+                }
             }
         )* };
     }

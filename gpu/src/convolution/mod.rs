@@ -24,28 +24,26 @@
 //! Blocks form a one-dimensional grid, row by row, so that the number of rows is not limited to the 65535 blocks that a grid
 //! has along y.
 
-mod basic;
 mod best;
 mod boundary;
-mod constant_mask;
+#[cfg(feature = "ladder")]
+mod ladder;
 pub mod policy;
 mod sample;
-mod tiled;
 mod window;
 
-pub use basic::{ConvolutionBasic, convolution_basic};
 pub use best::{ConvolutionBest, ConvolutionBestLong, convolution_best, convolution_best_long};
 pub use boundary::Boundary;
-pub use constant_mask::{ConvolutionConstantMask, convolution_constant_mask};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 pub use sample::{Sample, Weight};
-pub use tiled::{ConvolutionTiled, convolution_tiled};
 
 use crate::catalogue::declare_family;
 
 declare_family! {
     name: "convolution",
     summary: "one-dimensional convolution of a vector or of a matrix's rows, with any mask",
-    variants: [
+    ladder: [
         Basic {
             name: "basic",
             idea: "one thread per output, both ends checked for every element",
@@ -61,12 +59,11 @@ declare_family! {
             idea: "the input's part and its halo in shared memory: nothing to check in the loop",
             kernels: ["convolution_tiled"],
         },
-        Best {
-            name: "best",
-            idea: "twenty outputs per thread, whose window moves through registers",
-            kernels: ["convolution_best", "convolution_best_long"],
-        },
     ],
+    best: {
+        idea: "twenty outputs per thread, whose window moves through registers",
+        kernels: ["convolution_best", "convolution_best_long"],
+    },
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -82,15 +79,18 @@ mod launch {
         /// The number of elements that take 16 bytes when they are as wide as a sum.
         const CHUNK: usize;
         /// The kernel of `basic`.
+        #[cfg(feature = "ladder")]
         const BASIC: EntryOf<ConvolutionBasic<Self>>;
         /// The kernel of `constant_mask`.
+        #[cfg(feature = "ladder")]
         const CONSTANT_MASK: EntryOf<ConvolutionTiled<Self>>;
         /// The kernel of `tiled`.
+        #[cfg(feature = "ladder")]
         const TILED: EntryOf<ConvolutionTiled<Self>>;
         /// The kernel of `best`.
         const BEST: EntryOf<ConvolutionBest<Self, 1, 1>>;
         /// The kernel of `best` for a mask that is not in constant memory.
-        const LONG: EntryOf<ConvolutionBasic<Self>>;
+        const LONG: EntryOf<ConvolutionBestLong<Self, 1, 1>>;
     }
 
     macro_rules! kernels {
@@ -98,13 +98,16 @@ mod launch {
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const CHUNK: usize = $chunk;
+                #[cfg(feature = "ladder")]
                 const BASIC: EntryOf<ConvolutionBasic<Self>> = Entry::of::<ConvolutionBasic<$ty>>();
+                #[cfg(feature = "ladder")]
                 const CONSTANT_MASK: EntryOf<ConvolutionTiled<Self>> =
                     Entry::of::<ConvolutionConstantMask<$ty>>();
+                #[cfg(feature = "ladder")]
                 const TILED: EntryOf<ConvolutionTiled<Self>> = Entry::of::<ConvolutionTiled<$ty>>();
                 const BEST: EntryOf<ConvolutionBest<Self, 1, 1>> =
                     Entry::of::<ConvolutionBest<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>>();
-                const LONG: EntryOf<ConvolutionBasic<Self>> =
+                const LONG: EntryOf<ConvolutionBestLong<Self, 1, 1>> =
                     Entry::of::<ConvolutionBestLong<$ty, $chunk, { $chunk * policy::BEST_CHUNKS }>>();
             }
         )* };

@@ -1,8 +1,6 @@
-//! The parts that the rungs share: the origin of a block, and the sum over a window.
+//! The parts that the variants share: the origin of a block, and the start of a window.
 
 use cuda_std::thread;
-
-use super::sample::Weight;
 
 /// Returns the row of this block, counted from the top, and its first output in that row. Each block takes `span` neighboring
 /// outputs. Blocks are numbered along the rows, which are `width` long.
@@ -22,18 +20,4 @@ pub fn block_origin(width: usize, span: usize) -> (usize, usize) {
 #[inline(always)]
 pub fn window_start(column: usize, mask_width: usize) -> isize {
     column as isize - (mask_width / 2) as isize
-}
-
-/// Returns the sum of `weight(j) * value(j)` for `j` from 0 to `width`, in this order, with one rounding for each product and
-/// addition together.
-#[inline(always)]
-#[track_caller]
-pub fn sum<W: Weight>(width: usize, weight: impl Fn(usize) -> W, value: impl Fn(usize) -> W) -> W {
-    let mut sum = W::ZERO;
-    let mut j = 0;
-    while j < width {
-        sum = weight(j).mul_add(value(j), sum);
-        j += 1;
-    }
-    sum
 }

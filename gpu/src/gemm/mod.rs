@@ -16,82 +16,98 @@
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
-mod naive;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod operand;
 pub mod policy;
 mod problem;
-mod tiled;
 
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
     gemm_best_small, gemm_best_small_double,
 };
-pub use naive::{GemmNaive, gemm_naive};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 pub use problem::{Problem, Real, Strides};
-pub use tiled::{GemmTiled, gemm_tiled};
 
 use crate::catalogue::declare_family;
+use policy::Cut;
 
 declare_family! {
     name: "gemm",
     summary: "matrix product: alpha * op(A) * op(B) + beta * C",
-    variants: [
+    cut: Cut,
+    ladder: [
         Naive {
             name: "naive",
             idea: "one thread per element of C: every operand comes from global memory",
             kernels: ["gemm_naive"],
+            cut: policy::NAIVE,
         },
         Tiled {
             name: "tiled",
             idea: "32 x 32 tiles of A and B in shared memory: each is loaded once per tile of C",
             kernels: ["gemm_tiled"],
-        },
-        Best {
-            name: "best",
-            idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
-            kernels: [
-                "gemm_best",
-                "gemm_best_double",
-                "gemm_best_small",
-                "gemm_best_small_double",
-            ],
+            cut: policy::TILED,
         },
     ],
+    best: {
+        idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
+        kernels: [
+            "gemm_best",
+            "gemm_best_double",
+            "gemm_best_small",
+            "gemm_best_small_double",
+        ],
+        cut: policy::best_cut(policy::LARGE),
+    },
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use cuda_std::kernel::{ByValue, Entry, EntryOf};
+    use cuda_std::{
+        Global, GlobalMut,
+        kernel::{ByValue, Entry},
+    };
+
+    /// The kernels of products: one for each way in which A and B are stored, indexed by whether A is transposed and whether B
+    /// is.
+    pub type Products<T> = [[Entry<(Global<T>, Global<T>, GlobalMut<T>, Problem, T, T)>; 2]; 2];
 
     /// An element type, with its kernels.
     ///
     /// # Safety
-    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
+    /// The kernels must be those of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Real + ByValue {
-        /// The kernels in the catalogue's order, indexed by whether A is transposed and whether B is.
-        const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()];
         /// The kernels of `best` for small tiles.
-        const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2];
+        const SMALL: Products<Self>;
+        /// Returns the kernels of a variant.
+        fn kernels(variant: Variant) -> Products<Self>;
     }
 
     macro_rules! kernels {
         ($($ty:ident: $best:ident, $small:ident;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
-                const KERNELS: [[[EntryOf<GemmNaive<Self>>; 2]; 2]; FAMILY.variants.len()] = [
-                    [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
-                    [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                    // A lies along k as it is, B if it is transposed.
-                    [
-                        [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
-                        [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],
-                    ],
-                ];
-                const SMALL: [[EntryOf<GemmNaive<Self>>; 2]; 2] = [
+                const SMALL: Products<Self> = [
                     [Entry::of::<$small<true, false>>(), Entry::of::<$small<true, true>>()],
                     [Entry::of::<$small<false, false>>(), Entry::of::<$small<false, true>>()],
                 ];
+
+                fn kernels(variant: Variant) -> Products<Self> {
+                    match variant {
+                        #[cfg(feature = "ladder")]
+                        Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
+                        #[cfg(feature = "ladder")]
+                        Variant::Tiled => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
+                        // A lies along k as it is, B if it is transposed.
+                        Variant::Best => [
+                            [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
+                            [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],
+                        ],
+                    }
+                }
             }
         )* };
     }
@@ -101,4 +117,4 @@ mod launch {
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::Kernels;
+pub use launch::{Kernels, Products};

@@ -93,18 +93,16 @@ pub struct Cut {
     pub block: [u32; 2],
 }
 
-/// The divisions in the catalogue's order.
-pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
-    Cut {
-        tile: [NAIVE_ROWS, RUNG_TILE],
-        block: [RUNG_TILE as u32, NAIVE_ROWS as u32],
-    },
-    Cut {
-        tile: [RUNG_TILE, RUNG_TILE],
-        block: [RUNG_TILE as u32, RUNG_TILE as u32],
-    },
-    best_cut(LARGE),
-];
+/// The division of `naive`.
+pub const NAIVE: Cut = Cut {
+    tile: [NAIVE_ROWS, RUNG_TILE],
+    block: [RUNG_TILE as u32, NAIVE_ROWS as u32],
+};
+/// The division of `tiled`.
+pub const TILED: Cut = Cut {
+    tile: [RUNG_TILE, RUNG_TILE],
+    block: [RUNG_TILE as u32, RUNG_TILE as u32],
+};
 
 /// Returns how `best` divides C, into [`LARGE`] or [`SMALL`] tiles.
 pub const fn best_cut(size: usize) -> Cut {

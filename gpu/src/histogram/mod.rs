@@ -15,22 +15,22 @@
 mod best;
 mod binning;
 mod global_atomic;
+#[cfg(feature = "ladder")]
+mod ladder;
 pub mod policy;
-mod privatized;
-mod privatized_coarsened;
 
 pub use best::{HistogramBest, histogram_best};
 pub use binning::{BinNumber, Binning, BinningCopy, EvenRange};
 pub use global_atomic::{HistogramGlobalAtomic, histogram_global_atomic};
-pub use privatized::{HistogramPrivatized, histogram_privatized};
-pub use privatized_coarsened::{HistogramPrivatizedCoarsened, histogram_privatized_coarsened};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 
 use crate::catalogue::declare_family;
 
 declare_family! {
     name: "histogram",
     summary: "counts per bin: values as bin numbers, or evenly divided ranges",
-    variants: [
+    ladder: [
         Serial {
             name: "serial",
             idea: "one pass on the host: the reference",
@@ -51,12 +51,11 @@ declare_family! {
             idea: "the same with many chunks per block: fewer merges",
             kernels: ["histogram_privatized_coarsened"],
         },
-        Best {
-            name: "best",
-            idea: "16-byte loads, one sub-histogram per lane of a warp: no two lanes share a bank",
-            kernels: ["histogram_best"],
-        },
     ],
+    best: {
+        idea: "16-byte loads, one sub-histogram per lane of a warp: no two lanes share a bank",
+        kernels: ["histogram_best", "histogram_global_atomic"],
+    },
 }
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
@@ -83,8 +82,14 @@ mod launch {
     /// # Safety
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Binning {
-        /// The kernels of `global_atomic`, `privatized` and `privatized_coarsened`.
-        const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3];
+        /// The kernel of `global_atomic`, which `best` also launches where there are very many bins.
+        const GLOBAL_ATOMIC: EntryOf<HistogramGlobalAtomic<Self>>;
+        /// The kernel of `privatized`.
+        #[cfg(feature = "ladder")]
+        const PRIVATIZED: EntryOf<HistogramPrivatized<Self>>;
+        /// The kernel of `privatized_coarsened`.
+        #[cfg(feature = "ladder")]
+        const PRIVATIZED_COARSENED: EntryOf<HistogramPrivatizedCoarsened<Self>>;
         /// The kernel of `best`.
         const BEST: EntryOf<HistogramBest<Self>>;
     }
@@ -93,11 +98,14 @@ mod launch {
         ($($suffix:ident: ($binning:ty),)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $binning {
-                const RUNGS: [EntryOf<HistogramGlobalAtomic<Self>>; 3] = [
-                    Entry::of::<HistogramGlobalAtomic<$binning>>(),
-                    Entry::of::<HistogramPrivatized<$binning>>(),
-                    Entry::of::<HistogramPrivatizedCoarsened<$binning>>(),
-                ];
+                const GLOBAL_ATOMIC: EntryOf<HistogramGlobalAtomic<Self>> =
+                    Entry::of::<HistogramGlobalAtomic<$binning>>();
+                #[cfg(feature = "ladder")]
+                const PRIVATIZED: EntryOf<HistogramPrivatized<Self>> =
+                    Entry::of::<HistogramPrivatized<$binning>>();
+                #[cfg(feature = "ladder")]
+                const PRIVATIZED_COARSENED: EntryOf<HistogramPrivatizedCoarsened<Self>> =
+                    Entry::of::<HistogramPrivatizedCoarsened<$binning>>();
                 const BEST: EntryOf<HistogramBest<Self>> = Entry::of::<HistogramBest<$binning>>();
             }
         )* };

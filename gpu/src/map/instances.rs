@@ -43,21 +43,22 @@ mod launch {
         map::{MapFn, Parameters},
     };
 
-    use crate::map::{
-        FAMILY, MAP_COUNT, MAP_PI, MapBest, MapDirect, MapRolled, Wave, functions::*,
-    };
+    use crate::map::{FAMILY, MAP_COUNT, MAP_PI, MapBest, Variant, Wave, functions::*};
 
     /// A function of the library, and its kernels.
     ///
     /// # Safety
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait LibraryFn: MapFn {
-        /// The kernels, in the catalogue's order.
-        const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()];
+        /// Returns the kernel of a variant.
+        fn kernel(variant: Variant) -> Entry<Parameters<Self>>;
 
         /// Calls `launch` with the values that a launch for `len` elements needs in constant memory.
         fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R;
     }
+
+    #[cfg(feature = "ladder")]
+    use crate::map::{MapDirect, MapRolled};
 
     macro_rules! constants {
         (wave, $len:ident, $launch:ident) => {{
@@ -74,11 +75,15 @@ mod launch {
         ($($suffix:ident: ($function:ty),)*) => {
             // SAFETY: the kernels are those of this family.
             $(unsafe impl LibraryFn for $function {
-                const KERNELS: [Entry<Parameters<Self>>; FAMILY.variants.len()] = [
-                    Entry::of::<MapDirect<$function>>(),
-                    Entry::of::<MapRolled<$function>>(),
-                    Entry::of::<MapBest<$function>>(),
-                ];
+                fn kernel(variant: Variant) -> Entry<Parameters<Self>> {
+                    match variant {
+                        #[cfg(feature = "ladder")]
+                        Variant::Direct => Entry::of::<MapDirect<$function>>(),
+                        #[cfg(feature = "ladder")]
+                        Variant::Rolled => Entry::of::<MapRolled<$function>>(),
+                        Variant::Best => Entry::of::<MapBest<$function>>(),
+                    }
+                }
 
                 fn with_constants<R>(len: usize, launch: impl FnOnce(&[ConstantValues<'_>]) -> R) -> R {
                     constants!($suffix, len, launch)
@@ -87,7 +92,7 @@ mod launch {
 
             /// Returns the kernels of every function.
             pub fn all() -> Vec<[&'static KernelDescriptor; FAMILY.variants.len()]> {
-                vec![$(<$function as LibraryFn>::KERNELS.map(Entry::descriptor)),*]
+                vec![$(Variant::ALL.map(|variant| <$function as LibraryFn>::kernel(variant).descriptor())),*]
             }
         };
     }

@@ -14,40 +14,44 @@
 //! [`Wave`] is the family's original function: it has no input, and takes two numbers from constant memory.
 
 mod best;
-mod direct;
 pub mod functions;
 mod instances;
+#[cfg(feature = "ladder")]
+mod ladder;
 pub mod policy;
-mod rolled;
 mod wave;
 
 pub use best::{MapBest, map_best};
-pub use direct::{MapDirect, map_direct};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instances::{LibraryFn, all as kernels};
-pub use rolled::{MapRolled, map_rolled};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 pub use wave::{MAP_COUNT, MAP_PI, Wave};
 
 use crate::catalogue::declare_family;
+use policy::Cut;
 
 declare_family! {
     name: "map",
     summary: "a function of every element: sin cos exp ln tanh pow and others, and a user's own",
-    variants: [
+    cut: Cut,
+    ladder: [
         Direct {
             name: "direct",
             idea: "one thread per element: wrong as soon as the launch is smaller than the work",
             kernels: ["map_direct"],
+            cut: Cut::PerThread,
         },
         Rolled {
             name: "rolled",
             idea: "a loop whose stride is the whole grid: any launch shape gives the same result",
             kernels: ["map_rolled"],
-        },
-        Best {
-            name: "best",
-            idea: "16-byte loads and stores, a thread for each",
-            kernels: ["map_best"],
+            cut: Cut::Strided,
         },
     ],
+    best: {
+        idea: "16-byte loads and stores, a thread for each",
+        kernels: ["map_best"],
+        cut: Cut::Tiled,
+    },
 }

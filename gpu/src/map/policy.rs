@@ -18,9 +18,6 @@ pub const BLOCK: usize = cuda_std::map::BLOCK;
 /// The maximum number of blocks per multiprocessor: enough for all its threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// The divisions in the catalogue's order.
-pub const CUTS: [Cut; super::FAMILY.variants.len()] = [Cut::PerThread, Cut::Strided, Cut::Tiled];
-
 /// The policy of `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {

@@ -27,7 +27,8 @@
 
 mod best;
 mod distribution;
-mod per_thread;
+#[cfg(feature = "ladder")]
+mod ladder;
 pub mod policy;
 mod setup;
 mod source;
@@ -36,10 +37,8 @@ pub use best::{RandomBestPhilox, RandomBestXorwow, random_best_philox, random_be
 pub use distribution::{
     Bits, Distribution, DistributionCopy, LogNormal, Normal, PoissonCount, Quad, Uniform,
 };
-pub use per_thread::{
-    RandomPerThreadPhilox, RandomPerThreadXorwow, random_per_thread_philox,
-    random_per_thread_xorwow,
-};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 pub use setup::{RandomSetup, random_setup};
 
 use crate::catalogue::declare_family;
@@ -47,7 +46,7 @@ use crate::catalogue::declare_family;
 declare_family! {
     name: "random",
     summary: "random words and uniform, normal, log-normal and Poisson numbers, by Philox4x32-10 or XORWOW",
-    variants: [
+    ladder: [
         PerThread {
             name: "per_thread",
             idea: "a generator per thread, one element stored at a time: a warp's store meets every fourth element",
@@ -57,12 +56,11 @@ declare_family! {
                 "random_per_thread_xorwow",
             ],
         },
-        Best {
-            name: "best",
-            idea: "four words at a time and one 16-byte store: a warp's store is one stretch of memory",
-            kernels: ["random_setup", "random_best_philox", "random_best_xorwow"],
-        },
     ],
+    best: {
+        idea: "four words at a time and one 16-byte store: a warp's store is one stretch of memory",
+        kernels: ["random_setup", "random_best_philox", "random_best_xorwow"],
+    },
 }
 
 /// Calls `$callback!` with one row per instance: its suffix and its generic argument.
@@ -96,25 +94,31 @@ mod launch {
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Distribution {
         /// The kernel of `per_thread` with Philox4x32-10.
+        #[cfg(feature = "ladder")]
         const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>>;
         /// The kernel of `best` with Philox4x32-10.
         const BEST: EntryOf<RandomBestPhilox<Self>>;
-        /// The kernels with XORWOW, one per variant, in the catalogue's order.
-        const XORWOW: [EntryOf<RandomBestXorwow<Self>>; FAMILY.variants.len()];
+        /// Returns the kernel of a variant with XORWOW.
+        fn xorwow(variant: Variant) -> EntryOf<RandomBestXorwow<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($distribution:ty),)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $distribution {
+                #[cfg(feature = "ladder")]
                 const PER_THREAD: EntryOf<RandomPerThreadPhilox<Self>> =
                     Entry::of::<RandomPerThreadPhilox<$distribution>>();
                 const BEST: EntryOf<RandomBestPhilox<Self>> =
                     Entry::of::<RandomBestPhilox<$distribution>>();
-                const XORWOW: [EntryOf<RandomBestXorwow<Self>>; FAMILY.variants.len()] = [
-                    Entry::of::<RandomPerThreadXorwow<$distribution>>(),
-                    Entry::of::<RandomBestXorwow<$distribution>>(),
-                ];
+
+                fn xorwow(variant: Variant) -> EntryOf<RandomBestXorwow<Self>> {
+                    match variant {
+                        #[cfg(feature = "ladder")]
+                        Variant::PerThread => Entry::of::<RandomPerThreadXorwow<$distribution>>(),
+                        Variant::Best => Entry::of::<RandomBestXorwow<$distribution>>(),
+                    }
+                }
             }
         )* };
     }

@@ -83,44 +83,51 @@ mod launch {
 
     use crate::reduce::*;
 
+    /// The kernels of a rung: that of its first pass, and that of the later ones.
+    #[cfg(feature = "ladder")]
+    pub type Rung<R> = (EntryOf<ReduceSequential<R>>, EntryOf<ReduceFinish<R>>);
+
     /// The kernels of one reduction.
     ///
     /// # Safety
-    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
+    /// The kernels must be those of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Reduction + Sized {
-        /// The first pass of every variant but `best`, in the catalogue's order.
-        const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1];
         /// The kernel of `best`.
         const BEST: EntryOf<ReduceBest<Self>>;
-        /// The later passes of `folding` and `folding_shared`.
-        const FOLD: [EntryOf<ReduceFolding<Self>>; 2];
-        /// The last pass of the other variants.
-        const FINISH: EntryOf<ReduceFinish<Self>>;
+        /// Returns the kernels of a variant below `best`.
+        #[cfg(feature = "ladder")]
+        fn rung(variant: Variant) -> Option<Rung<Self>>;
     }
 
     macro_rules! kernels {
         ($($suffix:ident: ($reduction:ty),)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $reduction {
-                const RUNGS: [EntryOf<ReduceSequential<Self>>; FAMILY.variants.len() - 1] = [
-                    Entry::of::<ReduceInterleavedDivergent<$reduction>>(),
-                    Entry::of::<ReduceInterleavedStrided<$reduction>>(),
-                    Entry::of::<ReduceSequential<$reduction>>(),
-                    Entry::of::<ReduceAddOnLoad<$reduction>>(),
-                    Entry::of::<ReduceLastWarpUnrolled<$reduction>>(),
-                    Entry::of::<ReduceFullyUnrolled<$reduction>>(),
-                    Entry::of::<ReduceCascaded<$reduction>>(),
-                    Entry::of::<ReduceWarpShuffle<$reduction>>(),
-                    Entry::of::<ReduceCoarsened<$reduction>>(),
-                    Entry::of::<ReduceFoldingFirst<$reduction>>(),
-                    Entry::of::<ReduceFoldingSharedFirst<$reduction>>(),
-                ];
                 const BEST: EntryOf<ReduceBest<Self>> = Entry::of::<ReduceBest<$reduction>>();
-                const FOLD: [EntryOf<ReduceFolding<Self>>; 2] = [
-                    Entry::of::<ReduceFolding<$reduction>>(),
-                    Entry::of::<ReduceFoldingShared<$reduction>>(),
-                ];
-                const FINISH: EntryOf<ReduceFinish<Self>> = Entry::of::<ReduceFinish<$reduction>>();
+                #[cfg(feature = "ladder")]
+                fn rung(variant: Variant) -> Option<Rung<Self>> {
+                    let finish = Entry::of::<ReduceFinish<$reduction>>();
+                    Some(match variant {
+                        Variant::InterleavedDivergent => (Entry::of::<ReduceInterleavedDivergent<$reduction>>(), finish),
+                        Variant::InterleavedStrided => (Entry::of::<ReduceInterleavedStrided<$reduction>>(), finish),
+                        Variant::Sequential => (Entry::of::<ReduceSequential<$reduction>>(), finish),
+                        Variant::AddOnLoad => (Entry::of::<ReduceAddOnLoad<$reduction>>(), finish),
+                        Variant::LastWarpUnrolled => (Entry::of::<ReduceLastWarpUnrolled<$reduction>>(), finish),
+                        Variant::FullyUnrolled => (Entry::of::<ReduceFullyUnrolled<$reduction>>(), finish),
+                        Variant::Cascaded => (Entry::of::<ReduceCascaded<$reduction>>(), finish),
+                        Variant::WarpShuffle => (Entry::of::<ReduceWarpShuffle<$reduction>>(), finish),
+                        Variant::Coarsened => (Entry::of::<ReduceCoarsened<$reduction>>(), finish),
+                        Variant::Folding => (
+                            Entry::of::<ReduceFoldingFirst<$reduction>>(),
+                            Entry::of::<ReduceFolding<$reduction>>(),
+                        ),
+                        Variant::FoldingShared => (
+                            Entry::of::<ReduceFoldingSharedFirst<$reduction>>(),
+                            Entry::of::<ReduceFoldingShared<$reduction>>(),
+                        ),
+                        Variant::Best => return None,
+                    })
+                }
             }
         )* };
     }

@@ -23,114 +23,105 @@
 //! `interleaved_strided` is slower than `interleaved_divergent` on current cards: its strides put several lanes on one bank of
 //! shared memory, which costs more than idle lanes.
 
-mod add_on_load;
 mod best;
-mod cascaded;
-mod coarsened;
-mod finish;
-mod folding;
-mod folding_shared;
-mod fully_unrolled;
 mod instances;
-mod interleaved_divergent;
-mod interleaved_strided;
-mod last_warp_unrolled;
-mod load;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod mean;
 mod narrow;
 mod ops;
 pub mod policy;
-mod sequential;
-mod warp_shuffle;
 
-pub use add_on_load::{ReduceAddOnLoad, reduce_add_on_load};
 pub use best::{ReduceBest, reduce_best};
-pub use cascaded::{ReduceCascaded, reduce_cascaded};
-pub use coarsened::{ReduceCoarsened, reduce_coarsened};
-pub use finish::{ReduceFinish, reduce_finish};
-pub use folding::{ReduceFolding, ReduceFoldingFirst, reduce_folding, reduce_folding_first};
-pub use folding_shared::{
-    ReduceFoldingShared, ReduceFoldingSharedFirst, reduce_folding_shared,
-    reduce_folding_shared_first,
-};
-pub use fully_unrolled::{ReduceFullyUnrolled, reduce_fully_unrolled};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instances::Kernels;
-pub use interleaved_divergent::{ReduceInterleavedDivergent, reduce_interleaved_divergent};
-pub use interleaved_strided::{ReduceInterleavedStrided, reduce_interleaved_strided};
-pub use last_warp_unrolled::{ReduceLastWarpUnrolled, reduce_last_warp_unrolled};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 pub use ops::{
     Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Mean, Min, Product, Reduction, Sum,
     Total, Widened,
 };
-pub use sequential::{ReduceSequential, reduce_sequential};
-pub use warp_shuffle::{ReduceWarpShuffle, reduce_warp_shuffle};
 
 use crate::catalogue::declare_family;
+use policy::Cut;
+#[cfg(feature = "ladder")]
+use policy::{FOLD_SPAN, RUNG_BLOCK, STRIDED};
 
 declare_family! {
     name: "reduce",
     summary: "sum, product, min, max, argmin, argmax and mean of an array",
-    variants: [
+    cut: Cut,
+    ladder: [
         InterleavedDivergent {
             name: "interleaved_divergent",
             idea: "stride doubles, thread % (2 * stride): lanes of every warp diverge",
             kernels: ["reduce_interleaved_divergent", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK),
         },
         InterleavedStrided {
             name: "interleaved_strided",
             idea: "no modulo, neighbouring threads: strided shared index, banks conflict",
             kernels: ["reduce_interleaved_strided", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK),
         },
         Sequential {
             name: "sequential",
             idea: "stride halves, neighbours add: no conflicts, half the threads idle from the start",
             kernels: ["reduce_sequential", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK),
         },
         AddOnLoad {
             name: "add_on_load",
             idea: "two elements per thread, added while loading",
             kernels: ["reduce_add_on_load", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK * 2),
         },
         LastWarpUnrolled {
             name: "last_warp_unrolled",
             idea: "the last 32 lanes synchronise their warp, not the block",
             kernels: ["reduce_last_warp_unrolled", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK * 2),
         },
         FullyUnrolled {
             name: "fully_unrolled",
             idea: "constant block size, every step unrolled",
             kernels: ["reduce_fully_unrolled", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK * 2),
         },
         Cascaded {
             name: "cascaded",
             idea: "a grid-stride loop adds many elements per thread before the unrolled tree",
             kernels: ["reduce_cascaded", "reduce_finish"],
+            cut: STRIDED,
         },
         WarpShuffle {
             name: "warp_shuffle",
             idea: "shared-memory tree down to one warp, then shuffles",
             kernels: ["reduce_warp_shuffle", "reduce_finish"],
+            cut: Cut::PerBlock(RUNG_BLOCK * 2),
         },
         Coarsened {
             name: "coarsened",
             idea: "grid-stride accumulation in a register, then the tree",
             kernels: ["reduce_coarsened", "reduce_finish"],
+            cut: STRIDED,
         },
         Folding {
             name: "folding",
             idea: "two buffers in turn: the back half is added onto the front half until one is left",
             kernels: ["reduce_folding_first", "reduce_folding"],
+            cut: Cut::Folding { by: 2 },
         },
         FoldingShared {
             name: "folding_shared",
             idea: "folding with the inner folds in shared memory",
             kernels: ["reduce_folding_shared_first", "reduce_folding_shared"],
-        },
-        Best {
-            name: "best",
-            idea: "16-byte loads, several in flight per thread, shuffles, the last block finishes",
-            kernels: ["reduce_best"],
+            cut: Cut::Folding { by: FOLD_SPAN },
         },
     ],
+    best: {
+        idea: "16-byte loads, several in flight per thread, shuffles, the last block finishes",
+        kernels: ["reduce_best"],
+        cut: Cut::Best,
+    },
 }

@@ -155,26 +155,11 @@ pub enum Cut {
     },
 }
 
-const STRIDED: Cut = Cut::Strided {
+/// The division of the rungs with a grid-stride loop.
+pub const STRIDED: Cut = Cut::Strided {
     blocks_per_multiprocessor: RUNG_BLOCKS_PER_MULTIPROCESSOR,
     least_per_block: RUNG_BLOCK * 2,
 };
-
-/// The divisions in the catalogue's order.
-pub const CUTS: [Cut; super::FAMILY.variants.len()] = [
-    Cut::PerBlock(RUNG_BLOCK),
-    Cut::PerBlock(RUNG_BLOCK),
-    Cut::PerBlock(RUNG_BLOCK),
-    Cut::PerBlock(RUNG_BLOCK * 2),
-    Cut::PerBlock(RUNG_BLOCK * 2),
-    Cut::PerBlock(RUNG_BLOCK * 2),
-    STRIDED,
-    Cut::PerBlock(RUNG_BLOCK * 2),
-    STRIDED,
-    Cut::Folding { by: 2 },
-    Cut::Folding { by: FOLD_SPAN },
-    Cut::Best,
-];
 
 /// The elements that a block of `folding_shared` folds to one.
 pub const FOLD_SPAN: usize = RUNG_BLOCK * 2;

@@ -13,23 +13,21 @@
 //! input on the same card gives the same bits.
 
 mod best;
-mod block_per_row;
-mod chunk_atomic;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod load;
 pub mod policy;
 
 pub use best::{RowsBest, RowsBestLong, rows_best, rows_best_long};
-pub use block_per_row::{RowsBlockPerRow, rows_block_per_row};
-pub use chunk_atomic::{
-    RowsChunkAtomic, RowsChunkAtomicFinish, rows_chunk_atomic, rows_chunk_atomic_finish,
-};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 
 use crate::catalogue::declare_family;
 
 declare_family! {
     name: "rows",
     summary: "sum, mean, min and max of each row of a matrix",
-    variants: [
+    ladder: [
         ChunkAtomic {
             name: "chunk_atomic",
             idea: "one thread adds 128 neighbouring elements, then one atomic addition per chunk",
@@ -40,12 +38,11 @@ declare_family! {
             idea: "512 threads stride along one row, then a tree in shared memory",
             kernels: ["rows_block_per_row"],
         },
-        Best {
-            name: "best",
-            idea: "16-byte loads, four in flight, shuffles; short rows share a warp, long ones have several blocks",
-            kernels: ["rows_best", "rows_best_long"],
-        },
     ],
+    best: {
+        idea: "16-byte loads, four in flight, shuffles; short rows share a warp, long ones have several blocks",
+        kernels: ["rows_best", "rows_best_long"],
+    },
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -63,10 +60,13 @@ mod launch {
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Along + Sized {
         /// The kernel of `chunk_atomic`.
+        #[cfg(feature = "ladder")]
         const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>>;
         /// The kernel of the last pass of `chunk_atomic`.
+        #[cfg(feature = "ladder")]
         const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>>;
         /// The kernel of `block_per_row`.
+        #[cfg(feature = "ladder")]
         const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>>;
         /// The kernel of `best`.
         const BEST: EntryOf<RowsBest<Self>>;
@@ -78,8 +78,11 @@ mod launch {
         ($($suffix:ident: ($along:ty),)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $along {
+                #[cfg(feature = "ladder")]
                 const CHUNK_ATOMIC: EntryOf<RowsChunkAtomic<Self>> = Entry::of::<RowsChunkAtomic<$along>>();
+                #[cfg(feature = "ladder")]
                 const CHUNK_ATOMIC_FINISH: EntryOf<RowsChunkAtomicFinish<Self>> = Entry::of::<RowsChunkAtomicFinish<$along>>();
+                #[cfg(feature = "ladder")]
                 const BLOCK_PER_ROW: EntryOf<RowsBlockPerRow<Self>> = Entry::of::<RowsBlockPerRow<$along>>();
                 const BEST: EntryOf<RowsBest<Self>> = Entry::of::<RowsBest<$along>>();
                 const LONG: EntryOf<RowsBestLong<Self>> = Entry::of::<RowsBestLong<$along>>();

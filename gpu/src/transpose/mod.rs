@@ -14,24 +14,21 @@
 //! that a grid has along y.
 
 mod best;
-mod naive;
-mod padded;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod pieces;
 pub mod policy;
-mod tiled;
 
 pub use best::{TransposeBest, transpose_best};
-pub use naive::{TransposeNaive, transpose_naive};
-pub use padded::{TransposePadded, transpose_padded};
-pub use tiled::{TransposeTiled, transpose_tiled};
+#[cfg(feature = "ladder")]
+pub use ladder::*;
 
 use crate::catalogue::declare_family;
-use cuda_std::thread;
 
 declare_family! {
     name: "transpose",
     summary: "transpose of a row-major matrix with elements of 1, 2, 4, 8 or 16 bytes",
-    variants: [
+    ladder: [
         Naive {
             name: "naive",
             idea: "one thread per element: reads coalesce, writes do not",
@@ -47,25 +44,11 @@ declare_family! {
             idea: "tile rows one bank longer: no bank conflicts",
             kernels: ["transpose_padded"],
         },
-        Best {
-            name: "best",
-            idea: "words of several elements, turned in registers, through padded tiles",
-            kernels: ["transpose_best"],
-        },
     ],
-}
-
-/// Returns the first column and row of this block's tile.
-///
-/// `tile_width` and `tile_height` are the sides of the tile, and `width` is that of the matrix.
-#[inline(always)]
-fn tile_origin(width: usize, tile_width: usize, tile_height: usize) -> (usize, usize) {
-    let across = width.div_ceil(tile_width) as u32;
-    let tile = thread::block_idx_x();
-    (
-        (tile % across) as usize * tile_width,
-        (tile / across) as usize * tile_height,
-    )
+    best: {
+        idea: "words of several elements, turned in registers, through padded tiles",
+        kernels: ["transpose_best"],
+    },
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -73,15 +56,16 @@ mod launch {
     use super::{policy::word_elements, *};
     use cuda_std::kernel::{Entry, EntryOf};
 
-    /// A word that the kernels move, and its kernels: one per variant, in the catalogue's order.
+    /// A word that the kernels move, and its kernels.
     ///
     /// # Safety
-    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
+    /// The function must return kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Word: Copy + 'static {
-        /// The kernels, one per variant.
-        const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()];
+        /// Returns the kernel of a variant.
+        fn kernel(variant: Variant) -> EntryOf<TransposeBest<Self, 1>>;
     }
 
+    #[cfg(feature = "ladder")]
     /// Returns the padding of a tile row of `padded` in elements: one bank, or one element if that is larger.
     const fn padding(size: usize) -> usize {
         if size < 4 { 4 / size } else { 1 }
@@ -91,12 +75,21 @@ mod launch {
         ($($word:ty),*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Word for $word {
-                const KERNELS: [EntryOf<TransposeNaive<Self>>; FAMILY.variants.len()] = [
-                    Entry::of::<TransposeNaive<$word>>(),
-                    Entry::of::<TransposeTiled<$word>>(),
-                    Entry::of::<TransposePadded<$word, { 16 + padding(size_of::<$word>()) }>>(),
-                    Entry::of::<TransposeBest<$word, { word_elements(size_of::<$word>()) }>>(),
-                ];
+                fn kernel(variant: Variant) -> EntryOf<TransposeBest<Self, 1>> {
+                    match variant {
+                        #[cfg(feature = "ladder")]
+                        Variant::Naive => Entry::of::<TransposeNaive<$word>>(),
+                        #[cfg(feature = "ladder")]
+                        Variant::Tiled => Entry::of::<TransposeTiled<$word>>(),
+                        #[cfg(feature = "ladder")]
+                        Variant::Padded => {
+                            Entry::of::<TransposePadded<$word, { 16 + padding(size_of::<$word>()) }>>()
+                        }
+                        Variant::Best => {
+                            Entry::of::<TransposeBest<$word, { word_elements(size_of::<$word>()) }>>()
+                        }
+                    }
+                }
             }
         )* };
     }

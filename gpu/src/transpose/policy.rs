@@ -1,5 +1,6 @@
 //! The tuning of the transpose.
 
+use super::Variant;
 use super::pieces;
 pub use super::pieces::SECTOR;
 use crate::tuning::{self, Choice};
@@ -189,7 +190,11 @@ impl tuning::Policy for Policy {
         &[super::best::TRANSPOSE_BEST_ROWS];
 }
 
-/// Returns the divisions of the variants in the catalogue's order, for elements of `element_bytes` bytes, with `best` by a row.
-pub const fn cuts(best: Policy, element_bytes: usize) -> [Cut; super::FAMILY.variants.len()] {
-    [RUNG, RUNG, RUNG, best.cut(element_bytes)]
+/// Returns the division of a variant for elements of `element_bytes` bytes, where `best` has this policy.
+pub const fn cut(variant: Variant, best: Policy, element_bytes: usize) -> Cut {
+    match variant {
+        Variant::Best => best.cut(element_bytes),
+        #[cfg(feature = "ladder")]
+        _ => RUNG,
+    }
 }

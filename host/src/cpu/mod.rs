@@ -97,7 +97,7 @@ impl CpuBackend {
             operation,
             device: DeviceKind::Cpu,
             requested: bytes as u64,
-            available: format!("{available} bytes are available"),
+            free: Some(available),
         };
         if bytes as u64 > available {
             return Err(refuse());

@@ -1,8 +1,15 @@
 //! Plans reductions of columns.
 
+#[cfg(feature = "ladder")]
+use cuda_std::kernel::EntryOf;
+#[cfg(feature = "ladder")]
 use warpwright_gpu::columns::{
-    Kernels, Variant,
-    policy::{BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, FOUR_BLOCK, Policy, RUNG_BLOCK, Tiling, view},
+    ColumnsColumnPerThread, Variant,
+    policy::{FOUR_BLOCK, RUNG_BLOCK},
+};
+use warpwright_gpu::columns::{
+    Kernels,
+    policy::{BEST_BLOCK, FOLD_COLUMNS, FOLD_ROWS, Policy, Tiling, view},
 };
 
 use super::{
@@ -14,18 +21,30 @@ use crate::error::Result;
 
 /// Plans the launches of the chosen variant.
 pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {
-    // 64 threads with four columns each, or 256 with one.
-    let threads = match Variant::ALL[plan.choice.index] {
-        Variant::ColumnPerThread => RUNG_BLOCK,
-        Variant::FourColumnsPerThread => FOUR_BLOCK,
-        _ => return best::<A>(plan, matrix),
-    };
+    #[cfg(feature = "ladder")]
+    if let Some(kernel) = A::rung(Variant::ALL[plan.choice.index]) {
+        return rung::<A>(plan, kernel, matrix);
+    }
+    best::<A>(plan, matrix)
+}
+
+/// Plans a variant below `best`.
+#[cfg(feature = "ladder")]
+fn rung<A: Kernels>(
+    plan: &mut Plan<'_>,
+    kernel: EntryOf<ColumnsColumnPerThread<A>>,
+    matrix: Rows<A::In>,
+) -> Result<()> {
     let Rows {
         elements,
         height,
         width,
     } = matrix;
-    let kernel = A::RUNGS[plan.choice.index];
+    // 64 threads with four columns each, or 256 with one.
+    let threads = match Variant::ALL[plan.choice.index] {
+        Variant::FourColumnsPerThread => FOUR_BLOCK,
+        _ => RUNG_BLOCK,
+    };
     let config = plan.linear(width.div_ceil(RUNG_BLOCK), threads)?;
     let args = (elements, Place::output(width), width, height);
     // SAFETY: there is an output per column, and there are blocks for all columns.

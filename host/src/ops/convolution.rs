@@ -242,29 +242,23 @@ pub struct Problem<'a, T, W> {
     boundary: Boundary,
 }
 
+#[cfg(feature = "ladder")]
 impl<T: Kernels> Problem<'_, T, T::Sum>
 where
     T::Sum: Element,
 {
-    fn plan(&self, plan: &mut Plan<'_>) -> Result<()> {
+    fn rung(&self, plan: &mut Plan<'_>, variant: Variant) -> Result<()> {
         let len = self.mask.len();
-        let variant = Variant::ALL[plan.choice.index];
-        match variant {
-            Variant::Basic => self.basic(plan),
-            Variant::Best => match self.copies() {
-                _ if len / T::CHUNK >= u32::MAX as usize => Err(plan.not_eligible(format!(
-                    "it takes masks of fewer than {} weights, given {len}; basic takes any",
-                    u32::MAX as usize * T::CHUNK,
-                ))),
-                Some((values, apart)) => self.best(plan, values, apart),
-                None => self.long(plan),
-            },
-            _ if len > policy::MOST_CONSTANTS => Err(plan.not_eligible(format!(
+        if variant == Variant::Basic {
+            return self.basic(plan);
+        }
+        if len > policy::MOST_CONSTANTS {
+            return Err(plan.not_eligible(format!(
                 "it takes masks of {} weights at most, given {len}; basic and best take any",
                 policy::MOST_CONSTANTS,
-            ))),
-            _ => self.constant(plan, variant == Variant::Tiled),
+            )));
         }
+        self.constant(plan, variant == Variant::Tiled)
     }
 
     fn basic(&self, plan: &mut Plan<'_>) -> Result<()> {
@@ -295,6 +289,27 @@ where
         let launch = unsafe { plan.launch(kernel, config, args) };
         launch.constants = Some(in_table::<T::Sum>(self.mask.to_vec()));
         Ok(())
+    }
+}
+
+impl<T: Kernels> Problem<'_, T, T::Sum>
+where
+    T::Sum: Element,
+{
+    fn plan(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let len = self.mask.len();
+        #[cfg(feature = "ladder")]
+        if Variant::ALL[plan.choice.index] != Variant::Best {
+            return self.rung(plan, Variant::ALL[plan.choice.index]);
+        }
+        match self.copies() {
+            _ if len / T::CHUNK >= u32::MAX as usize => Err(plan.not_eligible(format!(
+                "it takes masks of fewer than {} weights, given {len}",
+                u32::MAX as usize * T::CHUNK,
+            ))),
+            Some((values, apart)) => self.best(plan, values, apart),
+            None => self.long(plan),
+        }
     }
 
     fn best(&self, plan: &mut Plan<'_>, values: Vec<T::Sum>, apart: usize) -> Result<()> {

@@ -4,7 +4,7 @@ use warpwright_gpu::{
     Family,
     gemm::{
         FAMILY, Kernels, Problem, Strides,
-        policy::{self, BEST_MOST_K, CUTS, Cut},
+        policy::{self, BEST_MOST_K, Cut},
     },
 };
 
@@ -195,7 +195,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
-        let best = Variant::ALL[plan.choice.index] == Variant::Best;
+        let variant = Variant::ALL[plan.choice.index];
+        let best = variant == Variant::Best;
         if best && k > BEST_MOST_K {
             return Err(plan.not_eligible(format!(
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
@@ -205,7 +206,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             let [height, width] = cut.tile;
             m.div_ceil(height).saturating_mul(n.div_ceil(width))
         };
-        let (mut cut, mut kernels) = (CUTS[plan.choice.index], T::KERNELS[plan.choice.index]);
+        let (mut cut, mut kernels) = (variant.cut(), T::kernels(variant));
         let multiprocessors = plan.device.info().multiprocessors as usize;
         if best && policy::is_small(tiles(&cut), multiprocessors) {
             (cut, kernels) = (policy::best_cut(policy::SMALL), T::SMALL);

@@ -11,14 +11,18 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::histogram::Variant;
 
+#[cfg(feature = "ladder")]
+use super::plan::Bytes;
 use super::{
     Strided,
-    plan::{Bytes, Place, Plan},
+    plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
     sealed::Sealed,
 };
+#[cfg(feature = "ladder")]
+use crate::buffer::host_vec;
 use crate::{
-    buffer::{Element, Vector, VectorView, host_vec},
+    buffer::{Element, Vector, VectorView},
     device::Device,
     error::{Error, Result},
 };
@@ -214,35 +218,17 @@ impl<B: Rule> Operation for Counts<'_, B> {
         let rule = self.rule.clone()?;
         let input = plan.input(self.input)?;
         let counting = Counting { input, bins, rule };
-        match Variant::ALL[plan.choice.index] {
-            Variant::Serial => {
-                let (device, values) = (self.input.device().clone(), self.input);
-                let (address, len) = (values.address(), values.len());
-                let make: Bytes = Box::new(move |upload| {
-                    let values = VectorView::from_parts(address, len, &device).to_vec()?;
-                    upload(bytemuck::cast_slice(&serial(rule, &values, bins)?))
-                });
-                plan.upload(Place::<u64>::output(bins), make);
-            }
-            Variant::GlobalAtomic => counting.global(plan)?,
-            Variant::Privatized => {
-                let blocks = input.len().div_ceil(policy::CHUNK).max(1);
-                counting.privatized(plan, B::RUNGS[1], blocks)?;
-            }
-            Variant::PrivatizedCoarsened => {
-                let kernel = B::RUNGS[2];
-                let bytes = counting.rung_bytes();
-                let blocks = counting.strided_rung(plan, kernel, bytes)?;
-                counting.privatized(plan, kernel, blocks)?;
-            }
-            _ => counting.best(plan)?,
+        #[cfg(feature = "ladder")]
+        if counting.rung(plan, self.input)? {
+            return Ok(Shape::Vector(bins));
         }
+        counting.best(plan)?;
         Ok(Shape::Vector(bins))
     }
 }
 
-/// A kernel of a rung.
-type Rung<B> = EntryOf<HistogramGlobalAtomic<B>>;
+/// A kernel that counts without a policy.
+type Plain<B> = EntryOf<HistogramGlobalAtomic<B>>;
 
 /// The inputs of a histogram.
 struct Counting<B: Binning> {
@@ -251,25 +237,63 @@ struct Counting<B: Binning> {
     rule: B,
 }
 
+#[cfg(feature = "ladder")]
 impl<B: Rule> Counting<B> {
-    /// Plans counting in global memory.
-    fn global(&self, plan: &mut Plan<'_>) -> Result<()> {
-        let kernel = B::RUNGS[0];
-        let config = plan.linear(self.strided_rung(plan, kernel, 0)?, policy::RUNG_BLOCK)?;
-        self.rung(plan, kernel, config);
-        Ok(())
+    /// Plans a variant below `best`, if that was chosen, and returns whether it was.
+    fn rung(&self, plan: &mut Plan<'_>, values: VectorView<'_, B::In>) -> Result<bool>
+    where
+        B::In: Element,
+    {
+        match Variant::ALL[plan.choice.index] {
+            Variant::Serial => {
+                let (rule, bins, device) = (self.rule, self.bins, values.device().clone());
+                let (address, len) = (values.address(), values.len());
+                let make: Bytes = Box::new(move |upload| {
+                    let values = VectorView::from_parts(address, len, &device).to_vec()?;
+                    upload(bytemuck::cast_slice(&serial(rule, &values, bins)?))
+                });
+                plan.upload(Place::<u64>::output(bins), make);
+            }
+            Variant::GlobalAtomic => self.global(plan)?,
+            Variant::Privatized => {
+                let blocks = self.input.len().div_ceil(policy::CHUNK).max(1);
+                self.privatized(plan, B::PRIVATIZED, blocks)?;
+            }
+            Variant::PrivatizedCoarsened => {
+                let kernel = B::PRIVATIZED_COARSENED;
+                let blocks = self.strided(plan, kernel, self.slice_bytes())?;
+                self.privatized(plan, kernel, blocks)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Plans counting in shared memory of each block, for one slice of the bins at a time.
-    fn privatized(&self, plan: &mut Plan<'_>, kernel: Rung<B>, blocks: usize) -> Result<()> {
+    fn privatized(&self, plan: &mut Plan<'_>, kernel: Plain<B>, blocks: usize) -> Result<()> {
         let slices = self.slices(plan, policy::RUNG_SLICE, policy::MOST_SLICES)?;
         let config = plan.linear(blocks, policy::RUNG_BLOCK)?;
-        let config = config.with_shared(self.rung_bytes());
-        self.rung(plan, kernel, sliced(config, slices));
+        let config = config.with_shared(self.slice_bytes());
+        self.plain(plan, kernel, sliced(config, slices));
         Ok(())
     }
 
-    fn rung(&self, plan: &mut Plan<'_>, kernel: Rung<B>, config: LaunchConfig) {
+    /// Returns the size of a slice of `privatized` in bytes.
+    fn slice_bytes(&self) -> u32 {
+        (self.bins.min(policy::RUNG_SLICE) * size_of::<u32>()) as u32
+    }
+}
+
+impl<B: Rule> Counting<B> {
+    /// Plans counting in global memory.
+    fn global(&self, plan: &mut Plan<'_>) -> Result<()> {
+        let kernel = B::GLOBAL_ATOMIC;
+        let config = plan.linear(self.strided(plan, kernel, 0)?, policy::RUNG_BLOCK)?;
+        self.plain(plan, kernel, config);
+        Ok(())
+    }
+
+    fn plain(&self, plan: &mut Plan<'_>, kernel: Plain<B>, config: LaunchConfig) {
         let counts = self.cleared(plan);
         // SAFETY: there is a count per bin, and all are 0. A slice's counts fit the shared memory, and a block counts at
         // most 2^32 values.
@@ -308,11 +332,6 @@ impl<B: Rule> Counting<B> {
         counts
     }
 
-    /// Returns the size of a rung's slice in bytes.
-    fn rung_bytes(&self) -> u32 {
-        (self.bins.min(policy::RUNG_SLICE) * size_of::<u32>()) as u32
-    }
-
     /// Returns the number of slices of `slice` bins each, if there are at most `most`.
     fn slices(&self, plan: &Plan<'_>, slice: usize, most: usize) -> Result<u32> {
         match self.bins.div_ceil(slice) {
@@ -325,8 +344,8 @@ impl<B: Rule> Counting<B> {
         }
     }
 
-    /// Returns the number of blocks of a rung with a grid-stride loop.
-    fn strided_rung(&self, plan: &Plan<'_>, kernel: Rung<B>, shared_bytes: u32) -> Result<usize> {
+    /// Returns the number of blocks of a kernel with a grid-stride loop and no policy.
+    fn strided(&self, plan: &Plan<'_>, kernel: Plain<B>, shared_bytes: u32) -> Result<usize> {
         let strided = Strided {
             kernel: kernel.descriptor(),
             threads: policy::RUNG_BLOCK as u32,
@@ -355,6 +374,7 @@ fn sliced(config: LaunchConfig, slices: u32) -> LaunchConfig {
 }
 
 /// Counts in one pass on the host, as the reference.
+#[cfg(feature = "ladder")]
 fn serial<B: Binning>(rule: B, values: &[B::In], bins: usize) -> Result<Vec<u64>> {
     let mut counts = host_vec("histogram", bins, 0)?;
     for value in values {

@@ -8,7 +8,7 @@ use warpwright_gpu::{
     Family,
     map::{
         FAMILY,
-        policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, CUTS, Cut, Policy},
+        policy::{BLOCK, BLOCKS_PER_MULTIPROCESSOR, Cut, Policy},
     },
 };
 
@@ -36,9 +36,9 @@ pub trait Function: Clone + sealed::Sealed {
 
     #[doc(hidden)]
     fn map(&self) -> Self::Map;
-    /// Returns the kernel of the catalogue's variant number `variant`, or `None` if it was not compiled.
+    /// Returns the kernel of a variant, or `None` if it was not compiled.
     #[doc(hidden)]
-    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<Self::Map>>>;
+    fn kernel(&self, variant: Variant) -> Option<Entry<Parameters<Self::Map>>>;
     #[doc(hidden)]
     fn module(&self) -> Option<&Module>;
     /// Returns the constants that a launch for `len` elements needs.
@@ -60,8 +60,8 @@ impl<F: LibraryFn> Function for F {
         *self
     }
 
-    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<F>>> {
-        F::KERNELS.get(variant).copied()
+    fn kernel(&self, variant: Variant) -> Option<Entry<Parameters<F>>> {
+        Some(<F as LibraryFn>::kernel(variant))
     }
 
     fn module(&self) -> Option<&Module> {
@@ -108,8 +108,8 @@ impl<F: MapKernel> Function for ModuleFunction<F> {
         self.function
     }
 
-    fn kernel(&self, variant: usize) -> Option<Entry<Parameters<F>>> {
-        (variant == FAMILY.variants.len() - 1).then_some(F::KERNEL)
+    fn kernel(&self, variant: Variant) -> Option<Entry<Parameters<F>>> {
+        (variant == Variant::Best).then_some(F::KERNEL)
     }
 
     fn module(&self) -> Option<&Module> {
@@ -323,7 +323,8 @@ where
         let len = self.len;
         let first = planned(self.first, plan, len)?;
         let second = planned(self.second, plan, len)?;
-        let kernel = self.function.kernel(plan.choice.index).ok_or_else(|| {
+        let variant = Variant::ALL[plan.choice.index];
+        let kernel = self.function.kernel(variant).ok_or_else(|| {
             plan.not_eligible(
                 "a function of a user's module has a kernel for `best` alone".to_owned(),
             )
@@ -368,7 +369,7 @@ fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result
         ));
     }
     let there = blocks as usize * threads as usize;
-    if CUTS[plan.choice.index] == Cut::PerThread && there < len {
+    if Variant::ALL[plan.choice.index].cut() == Cut::PerThread && there < len {
         return Err(plan.not_eligible(format!(
             "it needs a thread for each of {len} elements, and this gives {there}"
         )));
@@ -391,7 +392,7 @@ fn own_shape<P>(
         blocks_per_multiprocessor: BLOCKS_PER_MULTIPROCESSOR,
         least_per_block: BLOCK,
     };
-    match CUTS[plan.choice.index] {
+    match Variant::ALL[plan.choice.index].cut() {
         Cut::PerThread => plan.linear(len.div_ceil(BLOCK), BLOCK),
         Cut::Strided => plan.linear(strided.blocks(plan.device, plan.operation, len)?, BLOCK),
         Cut::Tiled => plan.linear(len.div_ceil(threads * per_thread), threads),

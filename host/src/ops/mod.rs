@@ -106,14 +106,19 @@ fn choose(family: &'static Family, wanted: Option<&str>) -> Result<Choice> {
         None => Err(Error::UnknownVariant {
             family: family.name,
             given: name.to_owned(),
-            known: family
-                .variants
-                .iter()
-                .map(|v| v.name)
-                .collect::<Vec<_>>()
-                .join(", "),
+            known: known(family),
         }),
     }
+}
+
+/// Returns the names of the family's variants, as a list.
+fn known(family: &Family) -> String {
+    let names: Vec<&str> = family.variants.iter().map(|it| it.name).collect();
+    let hint = match cfg!(feature = "ladder") {
+        true => "",
+        false => " (the others need the feature `ladder`)",
+    };
+    format!("{}{hint}", names.join(", "))
 }
 
 /// The most blocks that a grid can have along x.

@@ -1,12 +1,16 @@
 //! Plans reductions of rows.
 
+use warpwright_gpu::rows::{Kernels, policy::Policy};
+#[cfg(feature = "ladder")]
 use warpwright_gpu::rows::{
-    Kernels, Variant,
-    policy::{CHUNK, Policy, ROW_BLOCK, RUNG_BLOCK},
+    Variant,
+    policy::{CHUNK, ROW_BLOCK, RUNG_BLOCK},
 };
 
+#[cfg(feature = "ladder")]
+use super::MOST_BLOCKS;
 use super::{
-    MOST_BLOCKS, Strided,
+    Strided,
     axis::Rows,
     plan::{Place, Plan},
 };
@@ -14,6 +18,19 @@ use crate::{buffer::Element, error::Result};
 
 /// Plans the launches of the chosen variant.
 pub(super) fn plan<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()>
+where
+    A::Acc: Element,
+{
+    #[cfg(feature = "ladder")]
+    if rung::<A>(plan, matrix)? {
+        return Ok(());
+    }
+    best::<A>(plan, matrix)
+}
+
+/// Plans a variant below `best`, if that was chosen, and returns whether it was.
+#[cfg(feature = "ladder")]
+fn rung<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<bool>
 where
     A::Acc: Element,
 {
@@ -39,9 +56,9 @@ where
             // SAFETY: there is an output per row.
             unsafe { plan.launch(A::BLOCK_PER_ROW, config, (elements, output, width)) };
         }
-        _ => best::<A>(plan, matrix)?,
+        _ => return Ok(false),
     }
-    Ok(())
+    Ok(true)
 }
 
 fn best<A: Kernels>(plan: &mut Plan<'_>, matrix: Rows<A::In>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use warpwright_gpu::{
     Family,
-    transpose::{FAMILY, Word, policy::cuts},
+    transpose::{FAMILY, Word, policy::cut},
 };
 
 pub use warpwright_gpu::transpose::Variant;
@@ -105,9 +105,10 @@ fn words<W: Word>(plan: &mut Plan<'_>, input: Place<W>, height: usize, width: us
         plan.copy(input);
         return Ok(());
     }
-    let kernel = W::KERNELS[plan.choice.index];
+    let variant = Variant::ALL[plan.choice.index];
+    let kernel = W::kernel(variant);
     let policy = plan.policy(kernel, size_of::<W>());
-    let cut = cuts(policy, size_of::<W>())[plan.choice.index];
+    let cut = cut(variant, policy, size_of::<W>());
     let tiles = width
         .div_ceil(cut.tile_width)
         .saturating_mul(height.div_ceil(cut.tile_height));

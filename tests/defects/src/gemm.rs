@@ -1,4 +1,4 @@
-//! Defects planted in the tiled product of matrices (`gpu/src/gemm/tiled.rs`): `output` is the product of
+//! Defects planted in the tiled product of matrices (`gpu/src/gemm/ladder/tiled.rs`): `output` is the product of
 //! two square matrices of `n` rows, which follow each other in `input`.
 
 use cuda_std::prelude::*;

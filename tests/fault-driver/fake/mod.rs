@@ -1,4 +1,4 @@
-//! A driver of make-believe devices whose memory is the host's. Copies and fills are done, in the order in
+//! A driver of mock devices whose memory is the host's. Copies and fills are done, in the order in
 //! which they were queued; kernels are not run. What no driver allows is noted.
 //!
 //! Copies from and to pinned memory wait until somebody synchronises, as late as a device may do them.
@@ -358,7 +358,7 @@ pub unsafe fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> u32 {
 }
 
 pub unsafe fn cuDeviceGetName(name: *mut c_char, length: c_int, _: c_int) -> u32 {
-    let text = c"Make-believe GPU".to_bytes_with_nul();
+    let text = c"Mock GPU".to_bytes_with_nul();
     if (length as usize) < text.len() {
         return invalid("a name does not fit", INVALID_VALUE);
     }

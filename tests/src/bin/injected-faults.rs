@@ -16,7 +16,7 @@ fn main() -> std::process::ExitCode {
         }
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let behind = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            [] => Behind::MakeBelieve,
+            [] => Behind::Mock,
             ["real"] => Behind::RealDriver,
             _ => return Err("`real` or nothing required".to_owned()),
         };

@@ -109,7 +109,7 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
         injector.in_use(&device, operation);
     }
     drop(device);
-    if behind == Behind::MakeBelieve {
+    if behind == Behind::Mock {
         driver.devices(2, 1 << 30);
         injector.two_devices()?;
         driver.devices(DEVICES, 1 << 30);

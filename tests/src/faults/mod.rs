@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behind {
     /// No driver. The mock devices do everything except running kernels.
-    MakeBelieve,
+    Mock,
     /// The driver of this machine.
     RealDriver,
 }
@@ -41,7 +41,7 @@ pub enum Behind {
 impl Behind {
     fn word(self) -> &'static str {
         match self {
-            Self::MakeBelieve => "make-believe",
+            Self::Mock => "mock",
             Self::RealDriver => "real",
         }
     }
@@ -50,7 +50,7 @@ impl Behind {
 /// Returns the driver behind the mock driver if this process is the child.
 pub fn is_child() -> Option<Behind> {
     let word = std::env::var(CHILD).ok()?;
-    [Behind::MakeBelieve, Behind::RealDriver]
+    [Behind::Mock, Behind::RealDriver]
         .into_iter()
         .find(|behind| behind.word() == word)
 }
@@ -99,7 +99,7 @@ pub fn driver(behind: Behind) -> Result<Driver, String> {
     let path = std::env::var_os(LIBRARY).ok_or_else(|| format!("{LIBRARY} is not set"))?;
     let driver = Driver::open(Path::new(&path))?;
     match behind {
-        Behind::MakeBelieve => driver.devices(1, 1 << 30),
+        Behind::Mock => driver.devices(1, 1 << 30),
         Behind::RealDriver => {
             let real = std::env::var(REAL).map_err(|error| error.to_string())?;
             let real = CString::new(real).map_err(|error| error.to_string())?;

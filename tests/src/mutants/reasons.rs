@@ -31,34 +31,40 @@ pub const REASONS: &[Reason] = &[
     },
     Reason {
         lines: &[
-            ("gpu/src/reduce/add_on_load.rs", "block::tree"),
-            ("gpu/src/reduce/coarsened.rs", "block::tree"),
-            ("gpu/src/reduce/folding_shared.rs", "FOLD_SPAN.min"),
-            ("gpu/src/reduce/interleaved_strided.rs", "sync_threads"),
-            ("gpu/src/reduce/sequential.rs", "block::tree"),
-            ("gpu/src/reduce/warp_shuffle.rs", "block::tree"),
-            ("gpu/src/rows/block_per_row.rs", "block::tree"),
+            ("gpu/src/reduce/ladder/add_on_load.rs", "block::tree"),
+            ("gpu/src/reduce/ladder/coarsened.rs", "block::tree"),
+            ("gpu/src/reduce/ladder/folding_shared.rs", "FOLD_SPAN.min"),
+            (
+                "gpu/src/reduce/ladder/interleaved_strided.rs",
+                "sync_threads",
+            ),
+            ("gpu/src/reduce/ladder/sequential.rs", "block::tree"),
+            ("gpu/src/reduce/ladder/warp_shuffle.rs", "block::tree"),
+            ("gpu/src/rows/ladder/block_per_row.rs", "block::tree"),
         ],
         operation: "barrier",
         changes: WEAKER,
         why: "the later steps are of one warp, and behind the last one each thread reads what it wrote itself",
     },
     Reason {
-        lines: &[("gpu/src/reduce/folding_shared.rs", "tile, len")],
+        lines: &[("gpu/src/reduce/ladder/folding_shared.rs", "tile, len")],
         operation: "barrier",
         changes: WEAKER,
         why: "few elements are left for a later fold: its steps are of one warp, and what the last ones read is ordered \
               by an earlier barrier",
     },
     Reason {
-        lines: &[("gpu/src/reduce/interleaved_divergent.rs", "sync_threads")],
+        lines: &[(
+            "gpu/src/reduce/ladder/interleaved_divergent.rs",
+            "sync_threads",
+        )],
         operation: "barrier",
         changes: WEAKER,
         why: "below a stride of 32 both elements are of one warp, and behind the last step thread 0 reads what it wrote \
               itself",
     },
     Reason {
-        lines: &[("gpu/src/reduce/finish.rs", "block::reduce_shuffle")],
+        lines: &[("gpu/src/reduce/ladder/finish.rs", "block::reduce_shuffle")],
         operation: "barrier",
         changes: WEAKER,
         why: "the barrier at the end of `reduce_shuffle` is for a caller that calls it again, which this one does not",
@@ -77,14 +83,14 @@ pub const REASONS: &[Reason] = &[
     Reason {
         lines: &[
             ("gpu/src/gemm/best.rs", "product"),
-            ("gpu/src/gemm/tiled.rs", "sync_threads"),
+            ("gpu/src/gemm/ladder/tiled.rs", "sync_threads"),
         ],
         operation: "barrier",
         changes: WEAKER,
         why: "nothing writes to the tiles behind the last step",
     },
     Reason {
-        lines: &[("gpu/src/rows/block_per_row.rs", "sync_threads")],
+        lines: &[("gpu/src/rows/ladder/block_per_row.rs", "sync_threads")],
         operation: "barrier",
         changes: WEAKER,
         why: "thread 0 alone writes the element that it reads, and the other elements' readers have met in the tree: \

@@ -14,7 +14,11 @@ impl RandomFloat for Forged {}
 impl warpwright::ops::gemm::GemmElement for Forged {}
 
 impl warpwright_gpu::transpose::Word for Forged {
-    const KERNELS: [cuda_std::kernel::EntryOf<warpwright_gpu::transpose::TransposeNaive<Self>>; 4] = loop {};
+    fn kernel(
+        _: warpwright_gpu::transpose::Variant,
+    ) -> cuda_std::kernel::EntryOf<warpwright_gpu::transpose::TransposeBest<Self, 1>> {
+        loop {}
+    }
 }
 
 fn main() {}

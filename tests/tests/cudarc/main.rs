@@ -1,4 +1,4 @@
-//! One program with `warpwright` and the crate `cudarc`, which opens the driver by itself: on make-believe devices, and on a
+//! One program with `warpwright` and the crate `cudarc`, which opens the driver by itself: on mock devices, and on a
 //! card. One in which `cudarc` links the driver is in `package.rs`.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -5,7 +5,10 @@ mod problem;
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
 use warpwright::Error;
-use warpwright_gpu::gemm::policy::{BEST_MOST_K, BEST_STEP, CUTS, LARGE, SMALL, best_cut};
+use warpwright_gpu::gemm::{
+    Variant,
+    policy::{BEST_MOST_K, BEST_STEP, SMALL, best_cut},
+};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -13,8 +16,8 @@ use warpwright_tests::{
 
 fn problems() -> Vec<Gemm> {
     let mut sides = vec![0, 1, 33];
-    sides.extend(CUTS.iter().flat_map(|cut| cut.tile));
-    let best = CUTS[CUTS.len() - 1].tile[0];
+    sides.extend(Variant::ALL.into_iter().flat_map(|it| it.cut().tile));
+    let best = Variant::Best.cut().tile[0];
     let small = best_cut(SMALL).tile[0];
     sides.extend([small - 1, small, small + 1, best - 1, best + 1]);
     sides.sort_unstable();
@@ -122,7 +125,7 @@ fn f64_products() {
 /// As many large tiles as there are multiprocessors, which are taken, and one less, which are cut smaller: whole and
 /// aligned ones, and ones that are neither.
 fn tiles_of_both_sizes<T: Real>() {
-    let tile = best_cut(LARGE).tile[0];
+    let tile = Variant::Best.cut().tile[0];
     for executor in Executor::ALL {
         for device in executor.devices() {
             let fill = device.info().multiprocessors as usize;

@@ -7,7 +7,7 @@ const PTX: &str = ".visible .entry sum_a__f32()\n";
 fn selection(complete: bool) -> Selection {
     Selection {
         archs: vec![NvvmArch::Compute75, NvvmArch::Compute80],
-        families: vec!["sum"],
+        modules: vec!["sum".to_owned()],
         complete,
     }
 }

@@ -6,7 +6,7 @@ use super::Found;
 use super::code::lines;
 use super::tree::Tree;
 use crate::manifest::Manifest;
-use crate::sources;
+use crate::{project, sources};
 use warpwright_gpu::Family;
 
 const MANIFEST: &str = "host/ptx/manifest.json";
@@ -27,12 +27,15 @@ pub fn every_variant_has_ptx(tree: &Tree) -> Found {
     }
     for arch in archs {
         for family in tree.families {
-            let Some(text) = tree.text(&format!("host/ptx/{arch}/{}.ptx", family.name)) else {
-                let what = format!("there is no PTX of the family for {arch}");
-                found.push((page(family), 1, what));
-                continue;
-            };
-            let stems: BTreeSet<&str> = entries(text).map(|(_, entry)| stem(entry)).collect();
+            let mut stems = BTreeSet::new();
+            for module in project::modules_of(family.name) {
+                let Some(text) = tree.text(&format!("host/ptx/{arch}/{module}.ptx")) else {
+                    let what = format!("there is no PTX `{module}` of the family for {arch}");
+                    found.push((page(family), 1, what));
+                    continue;
+                };
+                stems.extend(entries(text).map(|(_, entry)| stem(entry)));
+            }
             for variant in family.variants {
                 for kernel in variant
                     .kernels
@@ -57,7 +60,8 @@ pub fn all_ptx_is_in_the_catalogue(tree: &Tree) -> Found {
     let mut found = Found::new();
     for (arch, name, text) in ptx_files(tree) {
         let path = format!("host/ptx/{arch}/{name}.ptx");
-        let Some(family) = tree.families.iter().find(|family| family.name == name) else {
+        let family = project::family_of(name);
+        let Some(family) = tree.families.iter().find(|it| it.name == family) else {
             found.push((path, 1, format!("the catalogue has no family `{name}`")));
             continue;
         };
@@ -154,7 +158,11 @@ pub fn every_family_has_its_files(tree: &Tree) -> Found {
             .iter()
             .filter(|variant| !variant.kernels.is_empty())
         {
-            let stem = format!("gpu/src/{name}/{}", variant.name);
+            // Kernels that `auto` launches too are no part of the ladder.
+            let best = family.variants.last().map_or(&[][..], |best| best.kernels);
+            let in_product = variant.kernels.iter().all(|kernel| best.contains(kernel));
+            let folder = if in_product { "" } else { "ladder/" };
+            let stem = format!("gpu/src/{name}/{folder}{}", variant.name);
             needed.push((stem, "mod", format!("its variant `{}`", variant.name)));
         }
         for (stem, main, what) in needed {

@@ -1,7 +1,7 @@
 //! Tests of the executor: without a driver, with a mock driver, and on a device.
 
 mod gpu;
-mod make_believe;
+mod mock;
 mod no_driver;
 
 #[path = "../../../../tests/src/faults/compile.rs"]

@@ -67,7 +67,7 @@ impl RandomGenerator {
                 // A quad's sequence is its number modulo the number of sequences, and every sequence is past the words
                 // before.
                 let round = policy::SEQUENCES as u64 * per_quad;
-                let kernel = D::XORWOW[choice.index];
+                let kernel = D::xorwow(Variant::ALL[choice.index]);
                 let threads = self.numbers(choice, kernel, size_of::<D::Out>()).block;
                 let config = linear(policy::SEQUENCES / threads, threads).with_shared(shared_bytes);
                 let args = (output, distribution, states, first % round);
@@ -122,21 +122,21 @@ impl RandomGenerator {
             let blocks = quads.div_ceil(least_per_block).min(most);
             linear(blocks, tuned.block).with_shared(shared_bytes)
         };
-        if Variant::ALL[choice.index] == Variant::Best {
-            let config = config(self.numbers(choice, D::BEST, bytes));
-            let [low, high] = Philox4x32::key(self.sequence);
-            let key = Philox4x32::key(self.seed);
-            let keys = Philox4x32::run_keys(key, [upper as u32, low, high]);
-            let args = (output, distribution, keys, first);
-            // SAFETY: the output was checked to end before the stream does.
-            unsafe { self.device.queue(OPERATION, D::BEST, config, args) }
-        } else {
+        #[cfg(feature = "ladder")]
+        if Variant::ALL[choice.index] != Variant::Best {
             let config = config(self.numbers(choice, D::PER_THREAD, bytes));
             let (seed, sequence) = (self.seed, self.sequence);
             let args = (output, distribution, seed, sequence, base, first);
-            // SAFETY: as above.
-            unsafe { self.device.queue(OPERATION, D::PER_THREAD, config, args) }
+            // SAFETY: the output was checked to end before the stream does.
+            return unsafe { self.device.queue(OPERATION, D::PER_THREAD, config, args) };
         }
+        let config = config(self.numbers(choice, D::BEST, bytes));
+        let [low, high] = Philox4x32::key(self.sequence);
+        let key = Philox4x32::key(self.seed);
+        let keys = Philox4x32::run_keys(key, [upper as u32, low, high]);
+        let args = (output, distribution, keys, first);
+        // SAFETY: the output was checked to end before the stream does.
+        unsafe { self.device.queue(OPERATION, D::BEST, config, args) }
     }
 
     /// Returns the policy of the variant's kernel, for elements of `bytes` bytes.

@@ -1,17 +1,18 @@
 //! The launches of a reduction, and where their results are.
 
+use warpwright_gpu::reduce::{Kernels, policy::Policy};
+#[cfg(feature = "ladder")]
 use warpwright_gpu::reduce::{
-    Kernels,
-    policy::{CUTS, Cut, FINISH_BLOCK, FINISH_SPAN, Policy, RUNG_BLOCK},
+    Variant,
+    policy::{Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
 };
 
 use super::element::Partial;
+#[cfg(feature = "ladder")]
+use crate::ops::Strided;
 use crate::{
     error::Result,
-    ops::{
-        Strided,
-        plan::{Place, Plan},
-    },
+    ops::plan::{Place, Plan},
 };
 
 /// Plans the reduction `R` of `input`. Returns the place of its result, which is empty if there are no elements.
@@ -21,59 +22,9 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
     if len == 0 {
         return Ok(Place::none());
     }
-    let result = match CUTS[plan.choice.index] {
-        Cut::Best => best::<R>(plan, input)?,
-        // `folding` halves the length per pass; `folding_shared` leaves one element per block.
-        Cut::Folding { by } => {
-            let shared = by > 2;
-            let cut = |len: usize| {
-                if shared {
-                    (len.div_ceil(by), len.div_ceil(by))
-                } else {
-                    let left = len - len / 2;
-                    (left, left.div_ceil(RUNG_BLOCK))
-                }
-            };
-            let mut left = rung::<R>(plan, input, cut(len))?;
-            while left.len() > 1 {
-                let (partials, blocks) = cut(left.len());
-                let to = plan.room(partials);
-                let config = plan.linear(blocks, RUNG_BLOCK)?;
-                let kernel = R::FOLD[usize::from(shared)];
-                // SAFETY: the rooms do not overlap, and the second has an element for each one that a fold of the first
-                // leaves.
-                unsafe { plan.launch(kernel, config, (left, to)) };
-                left = to;
-            }
-            left
-        }
-        cut => {
-            let blocks = match cut {
-                Cut::PerBlock(elements) => len.div_ceil(elements),
-                Cut::Strided {
-                    blocks_per_multiprocessor,
-                    least_per_block,
-                } => Strided {
-                    kernel: R::RUNGS[plan.choice.index].descriptor(),
-                    threads: RUNG_BLOCK as u32,
-                    shared_bytes: 0,
-                    blocks_per_multiprocessor,
-                    least_per_block,
-                }
-                .blocks(plan.device, plan.family.name, len)?,
-                Cut::Folding { .. } | Cut::Best => unreachable!("handled above"),
-            };
-            let mut left = rung::<R>(plan, input, (blocks, blocks))?;
-            while left.len() > 1 {
-                let blocks = left.len().div_ceil(FINISH_SPAN);
-                let to = plan.room(blocks);
-                let config = plan.linear(blocks, FINISH_BLOCK)?;
-                // SAFETY: the rooms do not overlap, and the second has an element per block.
-                unsafe { plan.launch(R::FINISH, config, (left, to)) };
-                left = to;
-            }
-            left
-        }
+    let result = match rung::<R>(plan, input)? {
+        Some(result) => result,
+        None => best::<R>(plan, input)?,
     };
     if R::IS_POSITION {
         // The result has padding, which no kernel writes and the download reads.
@@ -82,17 +33,66 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
     Ok(result)
 }
 
-/// Plans the first pass of a rung, which leaves `partials` partial results, computed by `blocks` blocks.
-fn rung<R: Kernels>(
-    plan: &mut Plan<'_>,
-    input: Place<R::In>,
-    (partials, blocks): (usize, usize),
-) -> Result<Place<R::Acc>> {
-    let to = plan.room(partials);
-    let config = plan.linear(blocks, RUNG_BLOCK)?;
+/// Plans a variant below `best`, if that was chosen: a first pass over the input, and later ones until one partial result is
+/// left.
+#[cfg(feature = "ladder")]
+fn rung<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Option<Place<R::Acc>>> {
+    let variant = Variant::ALL[plan.choice.index];
+    let Some((first, later)) = R::rung(variant) else {
+        return Ok(None);
+    };
+    // Returns the number of partial results of a pass over so many elements, and its blocks and their threads.
+    let pass = |len: usize, is_first: bool| -> Result<(usize, usize, usize)> {
+        match variant.cut() {
+            Cut::Folding { by: 2 } => {
+                let left = len - len / 2;
+                Ok((left, left.div_ceil(RUNG_BLOCK), RUNG_BLOCK))
+            }
+            // `folding_shared` leaves one partial result per block.
+            Cut::Folding { by } => Ok((len.div_ceil(by), len.div_ceil(by), RUNG_BLOCK)),
+            _ if !is_first => {
+                let blocks = len.div_ceil(FINISH_SPAN);
+                Ok((blocks, blocks, FINISH_BLOCK))
+            }
+            cut => {
+                let blocks = match cut {
+                    Cut::PerBlock(elements) => len.div_ceil(elements),
+                    Cut::Strided {
+                        blocks_per_multiprocessor,
+                        least_per_block,
+                    } => Strided {
+                        kernel: first.descriptor(),
+                        threads: RUNG_BLOCK as u32,
+                        shared_bytes: 0,
+                        blocks_per_multiprocessor,
+                        least_per_block,
+                    }
+                    .blocks(plan.device, plan.family.name, len)?,
+                    Cut::Folding { .. } | Cut::Best => unreachable!("handled above"),
+                };
+                Ok((blocks, blocks, RUNG_BLOCK))
+            }
+        }
+    };
+    let (partials, blocks, threads) = pass(input.len(), true)?;
+    let mut left = plan.room(partials);
+    let config = plan.linear(blocks, threads)?;
     // SAFETY: the room has an element for each partial result, and belongs to this reduction alone.
-    unsafe { plan.launch(R::RUNGS[plan.choice.index], config, (input, to)) };
-    Ok(to)
+    unsafe { plan.launch(first, config, (input, left)) };
+    while left.len() > 1 {
+        let (partials, blocks, threads) = pass(left.len(), false)?;
+        let to = plan.room(partials);
+        let config = plan.linear(blocks, threads)?;
+        // SAFETY: the rooms do not overlap, and the second has an element for each partial result of the pass.
+        unsafe { plan.launch(later, config, (left, to)) };
+        left = to;
+    }
+    Ok(Some(left))
+}
+
+#[cfg(not(feature = "ladder"))]
+fn rung<R: Kernels>(_: &mut Plan<'_>, _: Place<R::In>) -> Result<Option<Place<R::Acc>>> {
+    Ok(None)
 }
 
 /// Plans one launch, whose last block folds the partial results.

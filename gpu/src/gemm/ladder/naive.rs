@@ -1,0 +1,43 @@
+//! `naive`: one thread per element of C.
+
+use cuda_std::prelude::*;
+
+use crate::gemm::{
+    policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
+    problem::*,
+};
+
+/// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A thread reads a row of op(A) and a column of
+/// op(B) from global memory, and shares only the caches with the others.
+///
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
+///
+/// Launch: one block of 32 x 8 threads per 8 x 32 tile of C; no shared memory. Reads `2 * m * n * k` elements, and C unless
+/// `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on every device.
+///
+/// # Safety
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
+#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64))]
+pub unsafe fn gemm_naive<T: Real>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: T,
+    beta: T,
+) {
+    let (top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
+    let row = top + thread::thread_idx_y() as usize;
+    let column = left + thread::thread_idx_x() as usize;
+    if row < problem.m && column < problem.n {
+        let mut sum = T::ZERO;
+        let mut k = 0;
+        while k < problem.k {
+            let (x, y) = (a.get(problem.a.at(row, k)), b.get(problem.b.at(k, column)));
+            sum = x.mul_add(y, sum);
+            k += 1;
+        }
+        let i = row * problem.ldc + column;
+        c.set(i, finished(alpha, sum, beta, || c.get(i)));
+    }
+}

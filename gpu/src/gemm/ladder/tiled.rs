@@ -1,0 +1,88 @@
+//! `tiled`: square tiles of A and B in shared memory.
+
+use cuda_std::prelude::*;
+
+use crate::gemm::{
+    policy::{RUNG_GROUP, RUNG_TILE},
+    problem::*,
+};
+
+/// The length of a tile's row with padding, so that an operand that is read along its columns has no bank conflicts.
+const PITCH: usize = RUNG_TILE + 1;
+
+/// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A block loads a 32 x 32 tile of op(A) and one
+/// of op(B) into shared memory, adds their products, and continues along k.
+///
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
+///
+/// Launch: one block of 32 x 32 threads per tile of C; static shared memory of 2 x 32 x 33 elements. Reads `2 * m * n * k / 32`
+/// elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on
+/// every device.
+///
+/// # Safety
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
+#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64))]
+pub unsafe fn gemm_tiled<T: Real>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: T,
+    beta: T,
+) {
+    let tile_a = shared![T; RUNG_TILE * PITCH];
+    let tile_b = shared![T; RUNG_TILE * PITCH];
+    let (top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let mut sum = T::ZERO;
+    let mut from = 0;
+    while from < problem.k {
+        load(tile_a, a, problem.a, [top, from], [problem.m, problem.k]);
+        load(tile_b, b, problem.b, [from, left], [problem.k, problem.n]);
+        thread::sync_threads();
+        let count = (problem.k - from).min(RUNG_TILE);
+        let mut k = 0;
+        while k < count {
+            sum = tile_a
+                .get(y * PITCH + k)
+                .mul_add(tile_b.get(k * PITCH + x), sum);
+            k += 1;
+        }
+        thread::sync_threads();
+        from += RUNG_TILE;
+    }
+    let (row, column) = (top + y, left + x);
+    if row < problem.m && column < problem.n {
+        let i = row * problem.ldc + column;
+        c.set(i, finished(alpha, sum, beta, || c.get(i)));
+    }
+}
+
+/// Loads the tile at `origin` of an operand of `size` rows and columns. Neighboring lanes load elements that are adjacent in
+/// memory.
+#[inline(always)]
+#[track_caller]
+fn load<T: Real>(
+    tile: Shared<T>,
+    from: Global<T>,
+    strides: Strides,
+    origin: [usize; 2],
+    size: [usize; 2],
+) {
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let (row, column) = if strides.column == 1 { (y, x) } else { (x, y) };
+    // Elements outside of the operand are needed too: lanes without an element of C add them like the others.
+    let inside = origin[0] + row < size[0] && origin[1] + column < size[1];
+    let value = if inside {
+        from.get(strides.at(origin[0] + row, origin[1] + column))
+    } else {
+        T::ZERO
+    };
+    tile.set(row * PITCH + column, value);
+}

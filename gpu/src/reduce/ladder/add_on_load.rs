@@ -1,0 +1,27 @@
+//! `add_on_load`: two elements per thread, added while loading.
+
+use cuda_std::{bf16, f16, prelude::*};
+
+use super::load::load_pair;
+use crate::block;
+use crate::reduce::{instances::with_reductions, ops::*, policy::RUNG_BLOCK};
+
+/// Reduces neighboring elements, two per thread, to one partial result per block. Every thread has work in the first step.
+///
+/// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
+/// Reads every element once, writes one partial result per block.
+///
+/// Determinism: the same input gives the same bits.
+///
+/// # Safety
+/// `partials` has one element per block of the launch.
+#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_reductions)]
+pub unsafe fn reduce_add_on_load<R: Reduction>(input: Global<R::In>, partials: GlobalMut<R::Acc>) {
+    let tile = shared![R::Acc; RUNG_BLOCK];
+    let tid = thread::thread_idx_x() as usize;
+    tile.set(tid, load_pair::<R>(input));
+    block::tree::<R>(tile, RUNG_BLOCK / 2, 1);
+    if tid == 0 {
+        partials.set(thread::block_idx_x() as usize, tile.get(0));
+    }
+}

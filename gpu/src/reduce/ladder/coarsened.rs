@@ -1,0 +1,27 @@
+//! `coarsened`: accumulation in a register, then the tree.
+
+use cuda_std::{bf16, f16, prelude::*};
+
+use super::load::load_strided;
+use crate::block;
+use crate::reduce::{instances::with_reductions, ops::*, policy::RUNG_BLOCK};
+
+/// Reduces the elements in a grid-stride loop, in a register, then by the plain tree.
+///
+/// Launch: as many blocks as fill the device of 256 threads; static shared memory of 256 partial results.
+/// Reads every element once, writes one partial result per block.
+///
+/// Determinism: the same input gives the same bits.
+///
+/// # Safety
+/// `partials` has one element per block of the launch.
+#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_reductions)]
+pub unsafe fn reduce_coarsened<R: Reduction>(input: Global<R::In>, partials: GlobalMut<R::Acc>) {
+    let tile = shared![R::Acc; RUNG_BLOCK];
+    let tid = thread::thread_idx_x() as usize;
+    tile.set(tid, load_strided::<R>(input));
+    block::tree::<R>(tile, RUNG_BLOCK / 2, 1);
+    if tid == 0 {
+        partials.set(thread::block_idx_x() as usize, tile.get(0));
+    }
+}

@@ -1,0 +1,32 @@
+//! `warp_shuffle`: the tree down to one warp, then shuffles.
+
+use cuda_std::{bf16, f16, prelude::*};
+
+use super::load::load_pair;
+use crate::block;
+use crate::reduce::{instances::with_reductions, ops::*, policy::RUNG_BLOCK};
+
+/// Reduces neighboring elements, two per thread, to one partial result per block. The tree in shared memory stops at 32 partial
+/// results, which shuffles combine in registers.
+///
+/// Launch: `ceil(n / 512)` blocks of 256 threads; static shared memory of 256 partial results.
+/// Reads every element once, writes one partial result per block.
+///
+/// Determinism: the same input gives the same bits.
+///
+/// # Safety
+/// `partials` has one element per block of the launch.
+#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_reductions)]
+pub unsafe fn reduce_warp_shuffle<R: Reduction>(input: Global<R::In>, partials: GlobalMut<R::Acc>) {
+    let tile = shared![R::Acc; RUNG_BLOCK];
+    let tid = thread::thread_idx_x() as usize;
+    tile.set(tid, load_pair::<R>(input));
+    block::tree::<R>(tile, RUNG_BLOCK / 2, 32);
+    let mut value = R::IDENTITY;
+    if tid < 32 {
+        value = block::reduce_warp::<R>(tile.get(tid));
+    }
+    if tid == 0 {
+        partials.set(thread::block_idx_x() as usize, value);
+    }
+}
