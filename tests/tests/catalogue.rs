@@ -9,7 +9,7 @@ use cuda_std::{
 use warpwright_gpu::{
     axis, columns, convolution, gemm, histogram, map, random, reduce, rows, transpose,
 };
-use warpwright_tests::{for_each_axis_number, for_each_number};
+use warpwright_tests::{cases, for_each_axis_number, for_each_number};
 
 /// The families that have a file of tests of their own, `tests/<family>.rs`.
 const TESTED: &[&str] = &[
