@@ -1,5 +1,5 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM) -DELEMENT=<a type below>. Not a part of the product.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN) -DELEMENT=<a type below>. Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
 // nothing else. It gives the code of the CUDA runtime, 0 for success.
@@ -74,6 +74,14 @@ extern "C" int bench_histogram(void *temp, std::size_t *temp_bytes, const T *in,
                                                static_cast<Level>(high), n, stream);
 }
 
+#elif defined(PART_SCAN)
+
+// The cumulative sums, in the type of the elements. The length has 64 bits, as warpwright's has.
+extern "C" int bench_scan(void *temp, std::size_t *temp_bytes, const T *in, T *out, std::size_t n,
+                          cudaStream_t stream) {
+    return cub::DeviceScan::InclusiveSum(temp, *temp_bytes, in, out, n, stream);
+}
+
 #else
-#error "PART_REDUCE, PART_ROWS or PART_HISTOGRAM required"
+#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM or PART_SCAN required"
 #endif

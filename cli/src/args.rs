@@ -66,6 +66,8 @@ pub enum Command {
     Map(Map),
     /// Make an array of random numbers
     Random(Random),
+    /// Compute the running sums, products, minima or maxima of an array
+    Scan(Scan),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -228,6 +230,39 @@ pub struct Map {
     /// Where to write the result: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
+}
+
+/// `scan IN --op OP [--exclusive] -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Scan {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// What the elements up to each one combine to
+    ///
+    /// The results have the type and the shape of the data, whose elements are taken in C order. Sums and products of
+    /// integers wrap, without an error; from the first NaN on everything is NaN.
+    #[arg(long, value_enum)]
+    pub op: ScanOp,
+    /// Leave each element out of its own result: the first one is 0 for sums
+    #[arg(long)]
+    pub exclusive: bool,
+    /// Where to write the results: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+}
+
+/// The operator of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScanOp {
+    /// The sum
+    Sum,
+    /// The product
+    Product,
+    /// The smallest value
+    Min,
+    /// The largest value
+    Max,
 }
 
 /// `ulp [--full]`

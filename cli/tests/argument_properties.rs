@@ -17,6 +17,7 @@ fn word() -> impl Strategy<Value = String> {
         "convolve",
         "map",
         "random",
+        "scan",
         "devices",
         "--op",
         "sum",

@@ -168,6 +168,7 @@ pub static FAMILIES: &[Family] = &[
     crate::convolution::FAMILY,
     crate::map::FAMILY,
     crate::random::FAMILY,
+    crate::scan::FAMILY,
 ];
 
 /// Returns the family called `name`.

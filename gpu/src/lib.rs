@@ -22,6 +22,7 @@ pub mod map;
 pub mod random;
 pub mod reduce;
 pub mod rows;
+pub mod scan;
 pub mod transpose;
 pub mod tuning;
 mod unrolled;

@@ -377,36 +377,19 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (u32::MAX, 0)), None);
     }
 
-    /// The committed modules, as text.
-    const COMMITTED: &[&str] = &[
-        include_str!("../ptx/sm_75/columns.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/columns_ladder.ptx"),
-        include_str!("../ptx/sm_75/convolution.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/convolution_ladder.ptx"),
-        include_str!("../ptx/sm_75/gemm.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/gemm_ladder.ptx"),
-        include_str!("../ptx/sm_75/histogram.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/histogram_ladder.ptx"),
-        include_str!("../ptx/sm_75/map.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/map_ladder.ptx"),
-        include_str!("../ptx/sm_75/random.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/random_ladder.ptx"),
-        include_str!("../ptx/sm_75/reduce.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/reduce_ladder.ptx"),
-        include_str!("../ptx/sm_75/rows.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/rows_ladder.ptx"),
-        include_str!("../ptx/sm_75/transpose.ptx"),
-        #[cfg(feature = "ladder")]
-        include_str!("../ptx/sm_75/transpose_ladder.ptx"),
-    ];
+    /// Makes the list of the committed modules, as text.
+    macro_rules! committed {
+        ($($arch:literal: $($family:literal)*;)*) => { &[$($(
+            include_str!(concat!("../ptx/", $arch, "/", $family, ".ptx")),
+            #[cfg(feature = "ladder")]
+            include_str!(concat!("../ptx/", $arch, "/", $family, "_ladder.ptx")),
+        )*)*] };
+    }
+
+    const COMMITTED: &[&str] = committed! {
+        "sm_75": "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "transpose";
+        "sm_80": "scan";
+    };
 
     #[test]
     fn every_committed_kernel_is_unpacked_as_it_is() {

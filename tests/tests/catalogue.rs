@@ -7,7 +7,7 @@ use cuda_std::{
     kernel::{Entry, KernelDescriptor},
 };
 use warpwright_gpu::{
-    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, transpose,
+    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, transpose,
 };
 use warpwright_tests::{cases, for_each_axis_number, for_each_number};
 
@@ -22,6 +22,7 @@ const TESTED: &[&str] = &[
     "convolution",
     "map",
     "random",
+    "scan",
 ];
 
 /// What the shipped PTX holds, by module.
@@ -154,6 +155,38 @@ fn tested() -> BTreeSet<String> {
     add(&distribution::<random::LogNormal<f32>>());
     add(&distribution::<random::LogNormal<f64>>());
     add(&distribution::<random::PoissonCount>());
+
+    fn scans<R: scan::Kernels>() -> [&'static KernelDescriptor; 9] {
+        let (first, step, last) = R::NAIVE;
+        let (totals, prefixes, tiles) = R::REDUCE_THEN_SCAN;
+        [
+            first.descriptor(),
+            step.descriptor(),
+            last.descriptor(),
+            totals.descriptor(),
+            prefixes.descriptor(),
+            tiles.descriptor(),
+            R::LOOK_BACK.descriptor(),
+            R::BEST.descriptor(),
+            R::PERSISTENT.descriptor(),
+        ]
+    }
+    macro_rules! scanned {
+        ($ty:ident) => {
+            add(&scans::<reduce::Min<$ty>>());
+            add(&scans::<reduce::Max<$ty>>());
+        };
+        ($($operator:ident: $($ty:ident)*;)*) => { $($(
+            add(&scans::<scan::$operator<$ty>>());
+        )*)* };
+    }
+    // The types of `tests/scan.rs`. The sums of signed integers are those of unsigned ones.
+    for_each_number!(scanned);
+    scanned! {
+        Sum: u16 u32 u64 f32 f64 f16 bf16;
+        Product: u8 u16 u32 u64 f32 f64 f16 bf16;
+    }
+    add(&scans::<scan::SumOfBytes>());
     names
 }
 

@@ -72,6 +72,7 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
     ("convolution", &[LAUNCH, WAIT], ONE_LAUNCH),
     ("map", &[LAUNCH, WAIT], ONE_LAUNCH),
     ("random", &[LAUNCH, WAIT], ONE_LAUNCH),
+    ("scan", &[LAUNCH, WAIT], ONE_LAUNCH),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

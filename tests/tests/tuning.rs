@@ -8,6 +8,7 @@ use warpwright::{
         axis::{Axis, AxisOperator, AxisReducible},
         map::{Sin, Sqrt},
         reduce::{Operator, Reducible},
+        scan::{Operator as ScanOperator, Scannable},
     },
 };
 use warpwright_gpu::tuning::{self, ARCHITECTURE, Choice, SHIPPED, chosen, row};
@@ -22,6 +23,7 @@ use warpwright_workloads::{
     random::{Distribution, Draw},
     reduce::{self, Reduction},
     sample::Make,
+    scan::{Data as ScanData, Scan},
     transpose::Transpose,
 };
 
@@ -202,6 +204,25 @@ fn reductions() {
         // The last one's elements of eight bytes are a large input for the rows whose limit is not beyond all others'.
         let lengths = [1, 5, 1023, 4099, 70_001, (1 << 20) + 7];
         lengths.map(of).into()
+    });
+}
+
+#[test]
+fn scans() {
+    fn of<T: Number + Scannable>(len: usize) -> [Workload; 2] {
+        [0, 1].map(|offset| {
+            // Whole numbers, whose sums are exact in any order.
+            let problem = Scan::<T>::new(ScanOperator::Sum, len, ScanData::Exact);
+            Workload::new(problem.behind(offset))
+        })
+    }
+    each("scan", "reduce_then_scan", |key| {
+        let of = |len| match key {
+            "sum_u8" => of::<u8>(len),
+            "sum_f32" => of::<f32>(len),
+            _ => of::<f64>(len),
+        };
+        [1, 5, 8193, 70_001].into_iter().flat_map(of).collect()
     });
 }
 

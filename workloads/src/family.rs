@@ -1,5 +1,5 @@
 use crate::{Scale, Workload};
-use crate::{axis, convolution, gemm, histogram, map, random, reduce, transpose};
+use crate::{axis, convolution, gemm, histogram, map, random, reduce, scan, transpose};
 
 /// The workloads of one family.
 pub struct Family {
@@ -31,6 +31,7 @@ pub const FAMILIES: &[Family] = &[
     convolution::FAMILY,
     map::FAMILY,
     random::FAMILY,
+    scan::FAMILY,
 ];
 
 impl Family {

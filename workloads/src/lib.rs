@@ -22,6 +22,7 @@ pub mod histogram;
 pub mod map;
 pub mod random;
 pub mod reduce;
+pub mod scan;
 pub mod transpose;
 
 pub use compare::{Verdict, equal, within};

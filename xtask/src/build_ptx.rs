@@ -112,8 +112,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// The modules that a call selects.
 struct Selection {
-    archs: Vec<NvvmArch>,
-    modules: Vec<String>,
+    /// The architectures, each with the names of its modules.
+    modules: Vec<(NvvmArch, Vec<String>)>,
     /// Whether these are all shipped modules.
     complete: bool,
 }
@@ -125,31 +125,31 @@ impl Selection {
         for name in families {
             project::require_family("build-ptx", name)?;
         }
-        let chosen =
-            |family: &&str| families.is_empty() || families.iter().any(|name| name == family);
-        let complete = archs.is_empty() && families.is_empty();
-        let archs = match archs {
-            [] => project::SHIPPED,
-            archs => archs,
+        let chosen: Vec<String> = (known.into_iter())
+            .filter(|family| families.is_empty() || families.iter().any(|name| name == family))
+            .flat_map(project::modules_of)
+            .collect();
+        let shipped = |arch: NvvmArch| {
+            let is_shipped = |module: &&String| project::shipped(module).any(|it| it == arch);
+            (arch, chosen.iter().filter(is_shipped).cloned().collect())
+        };
+        let modules = match archs {
+            [] => (project::SHIPPED.iter())
+                .map(|(arch, _)| shipped(*arch))
+                .collect(),
+            archs => (archs.iter().collect::<BTreeSet<_>>().into_iter())
+                .map(|arch| (*arch, chosen.clone()))
+                .collect(),
         };
         Ok(Self {
-            archs: archs
-                .iter()
-                .copied()
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .collect(),
-            modules: (known.into_iter().filter(chosen))
-                .flat_map(project::modules_of)
-                .collect(),
-            complete,
+            modules,
+            complete: archs.is_empty() && families.is_empty(),
         })
     }
 
     fn pairs(&self) -> impl Iterator<Item = (NvvmArch, &str)> {
-        self.archs
-            .iter()
-            .flat_map(|&arch| self.modules.iter().map(move |module| (arch, &**module)))
+        (self.modules.iter())
+            .flat_map(|(arch, modules)| modules.iter().map(move |module| (*arch, &**module)))
     }
 
     fn inputs(&self, folder: &Path) -> Vec<usage::Input> {
@@ -184,7 +184,12 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
     let sources = sources::hash()?;
     let tools = Tools::of(toolchain);
     let mut built = Vec::new();
-    for &arch in &selection.archs {
+    for (arch, names) in selection
+        .modules
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+    {
+        let arch = *arch;
         let start = Instant::now();
         let modules = CudaBuilder::new(project::gpu_crate())
             .toolchain(toolchain)
@@ -197,7 +202,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .panic_messages(PanicMessages::None)
             .release(settings.release)
             .modules(project::modules())
-            .only(&selection.modules)
+            .only(names)
             .build_args(&["--features", "ladder"])
             .build_modules()?;
         for module in modules {
@@ -215,7 +220,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
         }
         eprintln!(
             "built {} for {arch} in {:.1} s",
-            selection.modules.join(", "),
+            names.join(", "),
             start.elapsed().as_secs_f64()
         );
     }
@@ -290,7 +295,7 @@ fn merged(old: Option<Manifest>, records: Vec<Record>, complete: bool) -> Manife
         manifest.modules.clear();
     }
     manifest.replace(records);
-    let is_shipped = |arch: &str| project::assembled().iter().any(|(it, _)| it.sm() == arch);
+    let is_shipped = |arch: &str| project::ASSEMBLED.iter().any(|it| it.sm() == arch);
     manifest.code.retain(|code| is_shipped(&code.arch));
     manifest
 }
@@ -438,10 +443,9 @@ fn committed_problems(
             }
         }
         for code in &manifest.code {
-            let is_shipped = project::assembled()
-                .iter()
-                .any(|(it, _)| it.sm() == code.arch);
-            if !is_shipped || !selection.modules.contains(&code.family) {
+            let is_shipped = project::ASSEMBLED.iter().any(|it| it.sm() == code.arch)
+                && selection.pairs().any(|(_, module)| module == code.family);
+            if !is_shipped {
                 let (arch, family) = (&code.arch, &code.family);
                 problems.push(format!(
                     "{arch}, {family}: machine code that is shipped no longer"

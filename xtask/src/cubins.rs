@@ -65,17 +65,20 @@ pub struct Assembled {
 /// Assembles the kernels of these records' modules that are shipped as machine code.
 pub fn assemble(ptxas: &Ptxas, folder: &Path, records: &[&Record]) -> Result<Vec<Assembled>> {
     let mut done = Vec::new();
-    for &(arch, from) in &project::assembled() {
-        for record in of(records, from) {
+    for &arch in project::ASSEMBLED {
+        for record in of(records, arch) {
             done.push(assemble_family(ptxas, folder, record, arch)?);
         }
     }
     Ok(done)
 }
 
-/// Returns the records of an architecture whose modules have kernels that are shipped as machine code.
+/// Returns the records of the modules that are assembled for an architecture: those with kernels that `auto` launches.
 fn of<'a>(records: &'a [&Record], arch: NvvmArch) -> impl Iterator<Item = &'a Record> {
-    let wanted = move |record: &&Record| record.arch == arch.sm() && !kernels(record).is_empty();
+    let wanted = move |record: &&Record| {
+        let from = project::assembled_from(arch, &record.family);
+        from.is_some_and(|from| record.arch == from.sm()) && !kernels(record).is_empty()
+    };
     records.iter().copied().filter(wanted)
 }
 
@@ -125,7 +128,7 @@ fn kernels(record: &Record) -> Vec<String> {
 /// Returns the problems of the committed machine code of these records' modules, without assembling it again.
 pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record]) -> Vec<String> {
     let mut problems = Vec::new();
-    for &(arch, from) in &project::assembled() {
+    for &arch in project::ASSEMBLED {
         let (bytes, images) = match committed(folder, arch.sm()) {
             Ok(read) => read,
             Err(error) => {
@@ -136,7 +139,7 @@ pub fn committed_problems(folder: &Path, manifest: &Manifest, records: &[&Record
         if !bytes.is_empty() && pack(&images).is_ok_and(|packed| packed != bytes) {
             problems.push(format!("{arch}/{ARCHIVE}: it is packed in another way"));
         }
-        for record in of(records, from) {
+        for record in of(records, arch) {
             let family = format!("{arch}, {}", record.family);
             let Some(code) = manifest.code(arch.sm(), &record.family) else {
                 problems.push(format!("{family}: the manifest has no machine code"));
@@ -277,7 +280,7 @@ mod tests {
     fn record(entries: &[&str]) -> Record {
         Record {
             entries: entries.iter().map(|&entry| entry.to_owned()).collect(),
-            ..tests::record(project::assembled()[0].1.sm(), "reduce")
+            ..tests::record(project::SHIPPED[0].0.sm(), "reduce")
         }
     }
 
@@ -285,7 +288,7 @@ mod tests {
     const KERNEL: &str = "reduce_best__sum_f32";
 
     fn arch() -> String {
-        project::assembled()[0].0.to_string()
+        project::ASSEMBLED[0].to_string()
     }
 
     /// Returns the machine code of one kernel.

@@ -7,10 +7,19 @@ use fs_err as fs;
 
 use crate::Result;
 
-/// The architectures for which PTX is shipped. The driver compiles the oldest for every later device. A later one is added with
-/// the first kernel that uses its instructions. (Built for sm_80, all current kernels have the same text except for the line
-/// that names the architecture.)
-pub const SHIPPED: &[NvvmArch] = &[NvvmArch::Compute75];
+/// The architectures for which PTX is shipped, the oldest first, and the families that are; an empty list has all. The driver
+/// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions.
+pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
+    (NvvmArch::Compute75, &[]),
+    // Asynchronous copies.
+    (NvvmArch::Compute80, &["scan"]),
+];
+
+/// Returns the architectures for which a module is shipped.
+pub fn shipped(module: &str) -> impl Iterator<Item = NvvmArch> {
+    let has = move |families: &[&str]| families.is_empty() || families.contains(&family_of(module));
+    (SHIPPED.iter()).filter_map(move |(arch, families)| has(families).then_some(*arch))
+}
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
 /// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
@@ -18,12 +27,9 @@ pub const SHIPPED: &[NvvmArch] = &[NvvmArch::Compute75];
 /// published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90];
 
-/// Returns these architectures, each with the architecture whose PTX is assembled for it: the newest, as the driver would get
-/// it.
-pub fn assembled() -> Vec<(NvvmArch, NvvmArch)> {
-    let newest = |arch| SHIPPED.iter().copied().filter(|from| *from <= arch).max();
-    let pair = |&arch: &NvvmArch| Some((arch, newest(arch)?));
-    ASSEMBLED.iter().filter_map(pair).collect()
+/// Returns the architecture whose PTX of a module is assembled for `arch`: the newest, as the driver would get it.
+pub fn assembled_from(arch: NvvmArch, module: &str) -> Option<NvvmArch> {
+    shipped(module).filter(|from| *from <= arch).max()
 }
 
 /// Returns the kernels of a family that `auto` launches, without the suffix of the instance.

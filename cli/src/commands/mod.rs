@@ -28,6 +28,7 @@ mod matmul;
 mod random;
 mod reduce;
 mod reduce_axis;
+mod scan;
 mod transpose;
 mod ulp;
 mod verify;
@@ -57,6 +58,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Convolve(options) => convolve::run(&global, &options),
         Command::Map(options) => map::run(&global, &options),
         Command::Random(options) => random::run(&global, &options),
+        Command::Scan(options) => scan::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
         Command::Ulp(options) => ulp::run(&global, &options),

@@ -5,7 +5,7 @@ use std::any::Any;
 use cuda_std::kernel::KernelDescriptor;
 
 use super::{Policy, row};
-use crate::{columns, convolution, gemm, histogram, map, random, reduce, rows, transpose};
+use crate::{columns, convolution, gemm, histogram, map, random, reduce, rows, scan, transpose};
 
 /// A row of a family's table, with its kernels for one element type.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ pub fn candidates() -> Vec<Candidate> {
         of::<reduce::policy::Policy>(),
         of::<transpose::policy::Policy>(),
         of::<columns::policy::Policy>(),
+        of::<scan::policy::Policy>(),
     ];
     families.into_iter().flatten().collect()
 }
@@ -139,6 +140,7 @@ mod tests {
         check::<reduce::policy::Policy>();
         check::<transpose::policy::Policy>();
         check::<columns::policy::Policy>();
+        check::<scan::policy::Policy>();
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod random;
 pub mod reduce;
 mod request;
 mod rows;
+pub mod scan;
 pub mod transpose;
 
 pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};

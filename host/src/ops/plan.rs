@@ -11,7 +11,7 @@ use warpwright_gpu::{Family, tuning::Policy};
 
 use super::{Choice, MOST_BLOCKS};
 use crate::{
-    buffer::{Element, VectorView},
+    buffer::{Element, VectorView, VectorViewMut},
     device::Device,
     error::{Error, Result},
     executor::{Executor, Launch, ordered},
@@ -73,6 +73,14 @@ impl<T> Place<T> {
 
     /// Returns the place of a view's elements.
     pub fn of(view: VectorView<'_, T>) -> Self
+    where
+        T: Element,
+    {
+        Self::new(Base::Memory, view.address(), view.len())
+    }
+
+    /// Returns the place of a view's elements, which the steps write.
+    pub fn of_mut(view: &VectorViewMut<'_, T>) -> Self
     where
         T: Element,
     {
@@ -173,6 +181,8 @@ pub struct Plan<'a> {
     pub choice: Choice,
     /// The row stride of the output in elements, if the caller's place sets it.
     pub stride: Option<usize>,
+    /// The address of the output, if it is the caller's place. A new array starts at a multiple of 16 bytes.
+    pub target: Option<u64>,
     work: Work,
 }
 
@@ -182,7 +192,7 @@ impl<'a> Plan<'a> {
         operation: &'static str,
         family: &'static Family,
         choice: Choice,
-        stride: Option<usize>,
+        (stride, target): (Option<usize>, Option<u64>),
     ) -> Self {
         Self {
             device,
@@ -190,6 +200,7 @@ impl<'a> Plan<'a> {
             family,
             choice,
             stride,
+            target,
             work: Work::default(),
         }
     }

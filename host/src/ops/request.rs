@@ -106,6 +106,9 @@ pub trait Destination<O> {
     /// Returns the row stride in elements, if the destination has rows.
     #[doc(hidden)]
     fn row_stride(&self) -> Option<usize>;
+    /// Returns the address of the first element. `None` for an array that is still to be allocated.
+    #[doc(hidden)]
+    fn address(&self) -> Option<u64>;
     /// Returns the place and its address, if it has this shape.
     #[doc(hidden)]
     fn claim(
@@ -121,6 +124,10 @@ impl<O: Make> Destination<O> for New {
     type Claimed = O;
 
     fn row_stride(&self) -> Option<usize> {
+        None
+    }
+
+    fn address(&self) -> Option<u64> {
         None
     }
 
@@ -221,6 +228,10 @@ macro_rules! writable {
                 self.target().stride
             }
 
+            fn address(&self) -> Option<u64> {
+                Some(self.target().address)
+            }
+
             fn claim(
                 self,
                 operation: &'static str,
@@ -308,7 +319,13 @@ impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
         } = self;
         let operation = op.name();
         let choice = choose(op.family(), variant.as_deref())?;
-        let mut plan = Plan::new(&device, operation, op.family(), choice, to.row_stride());
+        let mut plan = Plan::new(
+            &device,
+            operation,
+            op.family(),
+            choice,
+            (to.row_stride(), to.address()),
+        );
         let shape = op.plan(&mut plan)?;
         let mut work = plan.into_work();
         let (output, address) = to.claim(operation, &device, shape, &mut work)?;

@@ -6,8 +6,9 @@ const PTX: &str = ".visible .entry sum_a__f32()\n";
 
 fn selection(complete: bool) -> Selection {
     Selection {
-        archs: vec![NvvmArch::Compute75, NvvmArch::Compute80],
-        modules: vec!["sum".to_owned()],
+        modules: [NvvmArch::Compute75, NvvmArch::Compute80]
+            .map(|arch| (arch, vec!["sum".to_owned()]))
+            .to_vec(),
         complete,
     }
 }
@@ -125,7 +126,7 @@ fn machine_code_of_the_same_ptx_is_kept_and_no_other() {
         kernels: [].into(),
     };
     let same = || record("sm_75", "sum");
-    let (shipped, _) = project::assembled()[0];
+    let shipped = project::ASSEMBLED[0];
     let mut old = Manifest::new(vec![same(), record("sm_75", "gone")]);
     old.code = vec![
         code(shipped.sm(), &same().sha256),

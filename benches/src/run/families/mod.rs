@@ -7,6 +7,7 @@ mod histogram;
 mod map;
 mod random;
 mod reduce;
+mod scan;
 mod transpose;
 
 use std::cell::OnceCell;
@@ -31,6 +32,7 @@ pub const FAMILIES: &[Family] = &[
     ("convolution", convolution::run),
     ("map", map::run),
     ("random", random::run),
+    ("scan", scan::run),
     ("gemm", gemm::run),
 ];
 

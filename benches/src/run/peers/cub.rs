@@ -16,7 +16,7 @@ use super::{Absent, Result, Room, toolkit};
 const SOURCE: &str = include_str!("../../../peers/cub.cu");
 
 /// The parts, and the element types for which each is compiled.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 13] = [
     ("reduce", "f32"),
     ("reduce", "i32"),
     ("reduce", "f64"),
@@ -26,6 +26,10 @@ const PARTS: [(&str, &str); 9] = [
     ("rows", "f32"),
     ("histogram", "u8"),
     ("histogram", "f32"),
+    ("scan", "f32"),
+    ("scan", "i32"),
+    ("scan", "f64"),
+    ("scan", "u8"),
 ];
 
 type Reduce = unsafe extern "C" fn(
@@ -44,6 +48,14 @@ type Rows = unsafe extern "C" fn(
     *mut c_void,
     c_int,
     c_int,
+    *mut c_void,
+) -> c_int;
+type Scan = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *mut c_void,
+    usize,
     *mut c_void,
 ) -> c_int;
 type Histogram = unsafe extern "C" fn(
@@ -209,6 +221,30 @@ impl Cub {
                 to as *mut c_void,
                 height,
                 width,
+                stream,
+            )
+        };
+        self.with_room(call)
+    }
+
+    /// Returns the cumulative sums of `len` elements. It takes the addresses of input and results.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn scan(
+        &self,
+        element: &'static str,
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let (function, stream) = (self.function::<Scan>("scan", element)?, self.stream);
+        // SAFETY: as above; there are as many results as elements.
+        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
+            function(
+                room,
+                bytes,
+                from as *const c_void,
+                to as *mut c_void,
+                len,
                 stream,
             )
         };

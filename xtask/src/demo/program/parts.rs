@@ -5,6 +5,7 @@ use std::path::Path;
 use warpwright::ops::axis::{Axis, AxisOperator};
 use warpwright::ops::map::{Function, Sin, Sqrt, Tanh};
 use warpwright::ops::reduce::{Operator, Value};
+use warpwright::ops::scan::Operator as ScanOperator;
 use warpwright::{Boundary, Device, DeviceKind, Error, Generator, cuda_std::map::MapFn};
 use warpwright_cli::output::Target;
 use warpwright_cli::plot::HistogramPlot;
@@ -17,6 +18,7 @@ use warpwright_workloads::map::{Map, to_ulps, wave};
 use warpwright_workloads::random::{Distribution, Draw};
 use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
+use warpwright_workloads::scan::{Data as ScanData, Scan};
 use warpwright_workloads::transpose::Transpose;
 use warpwright_workloads::{Problem, Sets, Unit, within};
 
@@ -47,6 +49,7 @@ pub const PARTS: &[(&str, Part)] = &[
     ("convolution", convolution),
     ("map", map),
     ("random", random),
+    ("scan", scan),
 ];
 
 /// The seed of all random numbers.
@@ -302,6 +305,25 @@ fn map(ground: &Ground<'_>) -> Result<Table> {
             })?,
         ),
     ];
+    Ok(table)
+}
+
+/// Computes the cumulative sums of the pixels by every variant.
+fn scan(ground: &Ground<'_>) -> Result<Table> {
+    let (len, pixels) = (ground.image.pixels.len(), ground.image.pixels.clone());
+    let values = Make::by(move |at, _, _| u32::from(pixels[at]));
+    let problem = Scan::<u32>::new(ScanOperator::Sum, len, ScanData::Exact);
+    let sets = ground.sets(problem.of(values))?;
+    let title = format!("cumulative sums of {len} pixels as u32");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let half = ground.value(&sets, |sums| {
+        let whole = sums.last().copied().unwrap_or_default();
+        let before = sums.partition_point(|sum| *sum < whole / 2);
+        format!("{} % of the pixels", 100 * before / len.max(1))
+    })?;
+    table
+        .values
+        .push(("half of the light lies in the first", half));
     Ok(table)
 }
 

@@ -1,0 +1,73 @@
+//! Cumulative sums, compared with CUB's `DeviceScan::InclusiveSum`, which adds in the type of the elements.
+
+use warpwright::Vector;
+use warpwright::ops::scan::{Operator, Scannable};
+use warpwright_workloads::scan::{Data, Scan};
+use warpwright_workloads::{Number, Problem, Sets};
+
+use super::super::peers::rival;
+use super::super::{Bench, Contender, Result, Spec, local, pointer, power};
+use super::{Place, case};
+use crate::record::{Aim, Bound};
+
+/// A bound of the longest chain of additions. Both libraries add in trees and batches, whose chains are much shorter.
+const CHAIN: usize = 4096;
+
+pub(super) fn run(bench: &mut Bench) {
+    of::<f32>(bench);
+    of::<i32>(bench);
+    of::<f64>(bench);
+    of::<u8>(bench);
+}
+
+fn of<T: Number + Scannable>(bench: &mut Bench) {
+    // A sweep times every policy row at each size.
+    let full: &[u32] = if bench.is_sweep() {
+        &[16, 20, 22, 24, 28]
+    } else {
+        &[12, 14, 16, 18, 20, 22, 24, 26, 28]
+    };
+    let sizes = bench.scale().pick(full, &[16, 20, 28], &[13]);
+    for &size in sizes {
+        let len = 1 << size;
+        let problem = Scan::<T>::new(Operator::Sum, len, Data::Fractions(CHAIN));
+        let spec = Spec {
+            family: "scan",
+            work: format!("sum {}", T::NAME),
+            size: power(len),
+            elements: len,
+            bytes: problem.bytes(),
+            operations: len as u64,
+            bound: Bound::Copy,
+            aim: Aim {
+                share: (size == 28).then_some(0.9),
+                ratio: Some(1.0),
+            },
+        };
+        let sets = |place: &Place| place.sets(problem);
+        case(bench, spec, sets, |sets, Place { device, peers, .. }| {
+            if !peers.wanted() {
+                return Ok(Vec::new());
+            }
+            let cub = peers.cub().and_then(|cub| cub.scan(T::NAME, len));
+            let result = device.zeros(len)?;
+            let cub = cub.map(|cub| cub_in(cub, result, sets));
+            Ok(vec![rival("CUB", cub)])
+        });
+    }
+}
+
+fn cub_in<'a, T: Number + Scannable>(
+    cub: impl FnMut(u64, u64) -> Result<()> + 'a,
+    result: Vector<T>,
+    sets: &'a Sets<Scan<T>>,
+) -> Box<dyn Contender + 'a> {
+    local(
+        (cub, result),
+        |(cub, result), set| {
+            let input = sets.inputs()[set].view().device_pointer();
+            cub(input, pointer(result))
+        },
+        move |(_, result), set| Ok(sets.check(set, &result.to_vec()?)),
+    )
+}

@@ -1,0 +1,77 @@
+//! Scans: the prefix sums, products, minima and maxima of an array.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `naive` | log2(n) passes, the step doubles |
+//! | `reduce_then_scan` | the tiles' totals, their prefixes, then the tiles: three passes |
+//! | `look_back` | one pass with decoupled look-back |
+//! | `best` | one pass, totals published ahead and added in fixed batches |
+//!
+//! An inclusive scan gives for each element what an initial value and the elements up to it combine to; an exclusive one leaves
+//! the element itself out. The results have the type of the elements; [`ops`] lists the accumulators. A scan reads every element
+//! once and writes every result once: `2 * n * size` bytes (`reduce_then_scan` reads twice, `naive` reads and writes accumulators
+//! in every pass).
+//!
+//! Float sums and products depend on the order of combinations. That of `naive`, `reduce_then_scan` and `best` depends on the
+//! variant, the operator, the type and the position of an element in the array, and on nothing else: the same input gives the
+//! same bits in every run, for every alignment, on every device. That of `look_back` differs from run to run.
+//!
+//! `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with persistent blocks that
+//! copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
+
+mod best;
+mod instances;
+#[cfg(feature = "ladder")]
+mod ladder;
+pub mod ops;
+mod persistent;
+pub mod policy;
+mod start;
+mod status;
+mod tile;
+
+pub use best::{ScanBest, scan_best};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use instances::Kernels;
+#[cfg(feature = "ladder")]
+pub use ladder::{
+    look_back::{ScanLookBack, scan_look_back},
+    naive::{
+        ScanNaive, ScanNaiveFirst, ScanNaiveLast, scan_naive, scan_naive_first, scan_naive_last,
+    },
+    reduce_then_scan::{
+        ScanPrefixes, ScanReduceThenScan, ScanTotals, scan_prefixes, scan_reduce_then_scan,
+        scan_totals,
+    },
+};
+pub use ops::{Element, Product, Scan, Sum, SumOfBytes};
+pub use persistent::{ScanBestPersistent, scan_best_persistent};
+pub use start::Start;
+
+use crate::catalogue::declare_family;
+
+declare_family! {
+    name: "scan",
+    summary: "inclusive and exclusive prefix sums, products, minima and maxima of an array",
+    ladder: [
+        Naive {
+            name: "naive",
+            idea: "log2(n) passes: every prefix takes in the one a step before it, and the step doubles",
+            kernels: ["scan_naive_first", "scan_naive", "scan_naive_last"],
+        },
+        ReduceThenScan {
+            name: "reduce_then_scan",
+            idea: "three passes: the tiles' totals, the prefixes of the totals, the tiles from their prefixes",
+            kernels: ["scan_totals", "scan_prefixes", "scan_reduce_then_scan"],
+        },
+        LookBack {
+            name: "look_back",
+            idea: "one pass: a block adds the totals of the tiles before it back to a published prefix",
+            kernels: ["scan_look_back"],
+        },
+    ],
+    best: {
+        idea: "one pass: totals published ahead of their use, added in batches of a fixed size",
+        kernels: ["scan_best", "scan_best_persistent"],
+    },
+}

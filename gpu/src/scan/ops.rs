@@ -1,0 +1,287 @@
+//! The operators: an operator and an element type make a [`Scan`].
+//!
+//! | elements | accumulator of `Sum` and `Product` |
+//! | --- | --- |
+//! | `u8 u16 u32 i32` | `u32` |
+//! | `u64 i64` | `u64` |
+//! | `f32 f16 bf16` | `f32` |
+//! | `f64` | `f64` |
+//!
+//! Integers wrap modulo 2 to the width of the element. A prefix of `f16` or `bf16` is rounded once, when it is written: the
+//! accumulator is never rounded to the element's type. `Min` and `Max` are those of the family `reduce`: -0 is less than +0,
+//! and from the first NaN on every prefix is NaN.
+
+// The last of an unrolled loop's assignments has no reader.
+#![allow(unused_assignments)]
+
+use core::marker::PhantomData;
+
+use cuda_std::{Plain, bf16, f16, warp::Shuffle};
+
+use crate::{
+    reduce::{self, Accumulator, Max, Min, Reduction},
+    unrolled::unrolled,
+};
+
+/// A chunk of 16 bytes, in registers: what a thread loads and stores at once.
+pub type Chunk = [u32; 4];
+
+/// Returns the number of elements of a chunk.
+pub const fn chunk_len<T>() -> usize {
+    assert!(matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 16));
+    16 / size_of::<T>()
+}
+
+/// An operator of a scan and its element type.
+///
+/// `combine` is associative, apart from the rounding of floats.
+pub trait Scan: 'static {
+    /// The type of the elements and of the results.
+    type In: Plain;
+    /// The type of prefixes.
+    type Acc: Plain + Shuffle;
+    /// The identity: combining it with a prefix, on either side, changes nothing.
+    const IDENTITY: Self::Acc;
+    /// Whether `combine(a, b)` is `combine(b, a)`. Totals then take fewer shuffles.
+    const COMMUTATIVE: bool;
+
+    /// Returns the prefix of one element.
+    fn load(value: Self::In) -> Self::Acc;
+
+    /// Returns the prefix of the elements of `a` and then those of `b`.
+    fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+
+    /// Returns the result for a prefix.
+    fn store(prefix: Self::Acc) -> Self::In;
+
+    /// Returns the prefix of all elements of a chunk.
+    #[inline(always)]
+    fn total(chunk: Chunk) -> Self::Acc {
+        let len = const { chunk_len::<Self::In>() };
+        let mut total = Self::load(element(chunk, 0));
+        unrolled!(i < len of 16 => {
+            if i > 0 {
+                total = Self::combine(total, Self::load(element(chunk, i)));
+            }
+        });
+        total
+    }
+
+    /// Returns the results of a chunk's elements, whose first one comes after `before`.
+    #[inline(always)]
+    fn scan(chunk: Chunk, before: Self::Acc, exclusive: bool) -> Chunk {
+        let len = const { chunk_len::<Self::In>() };
+        let mut prefix = before;
+        let mut results = [0; 4];
+        unrolled!(i < len of 16 => {
+            let next = Self::combine(prefix, Self::load(element(chunk, i)));
+            results = with_element(results, i, Self::store(if exclusive { prefix } else { next }));
+            prefix = next;
+        });
+        results
+    }
+}
+
+/// Returns element `i` of a chunk.
+#[inline(always)]
+pub(super) fn element<T: Plain>(chunk: Chunk, i: usize) -> T {
+    let bit = i * size_of::<T>() * 8;
+    let word = chunk[(bit / 32) % 4] >> (bit % 32);
+    // SAFETY: the bytes are as many as a `T` has, and any bytes are a `T`, which is plain; both targets are little-endian.
+    unsafe {
+        match size_of::<T>() {
+            1 => core::mem::transmute_copy(&(word as u8)),
+            2 => core::mem::transmute_copy(&(word as u16)),
+            4 => core::mem::transmute_copy(&word),
+            8 => core::mem::transmute_copy(&[word, chunk[(bit / 32 + 1) % 4]]),
+            _ => core::mem::transmute_copy(&chunk),
+        }
+    }
+}
+
+/// Returns a chunk with the bits of an element added at place `i`, where it has zeros.
+#[inline(always)]
+pub(super) fn with_element<T: Plain>(mut chunk: Chunk, i: usize, value: T) -> Chunk {
+    let bit = i * size_of::<T>() * 8;
+    let at = (bit / 32) % 4;
+    // SAFETY: the types have the same size, and any bytes are a number.
+    unsafe {
+        match size_of::<T>() {
+            1 => chunk[at] |= u32::from(core::mem::transmute_copy::<T, u8>(&value)) << (bit % 32),
+            2 => chunk[at] |= u32::from(core::mem::transmute_copy::<T, u16>(&value)) << (bit % 32),
+            4 => chunk[at] = core::mem::transmute_copy::<T, u32>(&value),
+            8 => {
+                let words: [u32; 2] = core::mem::transmute_copy(&value);
+                chunk[at] = words[0];
+                chunk[(at + 1) % 4] = words[1];
+            }
+            _ => chunk = core::mem::transmute_copy::<T, Chunk>(&value),
+        }
+    }
+    chunk
+}
+
+/// The sums of elements of type `T`.
+pub struct Sum<T>(PhantomData<T>);
+/// The products of elements of type `T`.
+pub struct Product<T>(PhantomData<T>);
+
+/// An element type of a scan.
+pub trait Element: reduce::Element + Plain {
+    /// The accumulator of sums and products.
+    type Total: Accumulator;
+    /// Returns the element as an accumulator.
+    fn total(self) -> Self::Total;
+    /// Returns the element of an accumulator: its lowest bits, or the nearest number.
+    fn of_total(total: Self::Total) -> Self;
+}
+
+macro_rules! elements {
+    ($($ty:ty: $total:ty, |$value:ident| $load:expr, |$sum:ident| $store:expr;)*) => { $(
+        impl Element for $ty {
+            type Total = $total;
+            #[inline(always)]
+            fn total(self) -> $total {
+                let $value = self;
+                $load
+            }
+            #[inline(always)]
+            fn of_total($sum: $total) -> $ty {
+                $store
+            }
+        }
+    )* };
+}
+elements! {
+    u8: u32, |value| value.into(), |sum| sum as u8;
+    u16: u32, |value| value.into(), |sum| sum as u16;
+    u32: u32, |value| value, |sum| sum;
+    i32: u32, |value| value as u32, |sum| sum as i32;
+    u64: u64, |value| value, |sum| sum;
+    i64: u64, |value| value as u64, |sum| sum as i64;
+    f32: f32, |value| value, |sum| sum;
+    f64: f64, |value| value, |sum| sum;
+    f16: f32, |value| reduce::Element::widen(value), |sum| f16::from_f32(sum);
+    bf16: f32, |value| reduce::Element::widen(value), |sum| bf16::from_f32(sum);
+}
+
+impl<T: Element> Scan for Sum<T> {
+    type In = T;
+    type Acc = T::Total;
+    const IDENTITY: T::Total = T::Total::ZERO;
+    const COMMUTATIVE: bool = true;
+    #[inline(always)]
+    fn load(value: T) -> T::Total {
+        value.total()
+    }
+    #[inline(always)]
+    fn combine(a: T::Total, b: T::Total) -> T::Total {
+        a.add(b)
+    }
+    #[inline(always)]
+    fn store(prefix: T::Total) -> T {
+        T::of_total(prefix)
+    }
+}
+
+impl<T: Element> Scan for Product<T> {
+    type In = T;
+    type Acc = T::Total;
+    const IDENTITY: T::Total = T::Total::ONE;
+    const COMMUTATIVE: bool = true;
+    #[inline(always)]
+    fn load(value: T) -> T::Total {
+        value.total()
+    }
+    #[inline(always)]
+    fn combine(a: T::Total, b: T::Total) -> T::Total {
+        a.mul(b)
+    }
+    #[inline(always)]
+    fn store(prefix: T::Total) -> T {
+        T::of_total(prefix)
+    }
+}
+
+macro_rules! extremes {
+    ($($name:ident: $least:literal;)*) => { $(
+        impl<T: Element> Scan for $name<T> {
+            type In = T;
+            type Acc = T::Key;
+            const IDENTITY: T::Key = <Self as Reduction>::IDENTITY;
+            const COMMUTATIVE: bool = true;
+            #[inline(always)]
+            fn load(value: T) -> T::Key {
+                value.key::<$least>()
+            }
+            #[inline(always)]
+            fn combine(a: T::Key, b: T::Key) -> T::Key {
+                <Self as Reduction>::combine(a, b)
+            }
+            #[inline(always)]
+            fn store(prefix: T::Key) -> T {
+                T::from_key::<$least>(prefix)
+            }
+        }
+    )* };
+}
+extremes! {
+    Min: true;
+    Max: false;
+}
+
+/// The wrapping sums of bytes, four in a word at a time.
+pub struct SumOfBytes;
+
+/// The bytes at even places of a word.
+const EVEN: u32 = 0x00ff_00ff;
+/// Copies the lower half of a word to the upper one, by a multiplication.
+const BOTH: u32 = 0x0001_0001;
+
+impl Scan for SumOfBytes {
+    type In = u8;
+    type Acc = u32;
+    const IDENTITY: u32 = 0;
+    const COMMUTATIVE: bool = true;
+    #[inline(always)]
+    fn load(value: u8) -> u32 {
+        value.into()
+    }
+    #[inline(always)]
+    fn combine(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
+    fn store(prefix: u32) -> u8 {
+        prefix as u8
+    }
+
+    #[inline(always)]
+    fn total(chunk: Chunk) -> u32 {
+        let mut pairs = 0;
+        unrolled!(k < 4 => {
+            pairs += (chunk[k] & EVEN) + (chunk[k] >> 8 & EVEN);
+        });
+        (pairs & 0xffff) + (pairs >> 16)
+    }
+
+    #[inline(always)]
+    fn scan(chunk: Chunk, before: u32, exclusive: bool) -> Chunk {
+        // The prefix in both halves of a word; below 2^16 after all additions.
+        let mut prefix = (before & 0xff) * BOTH;
+        let mut last = before;
+        let mut results = [0; 4];
+        unrolled!(k < 4 => {
+            let odd = chunk[k] >> 8 & EVEN;
+            let pairs = (chunk[k] & EVEN) + odd;
+            // In each half, the sum up to the half's odd byte, and that up to its even byte.
+            let upper = pairs.wrapping_mul(BOTH).wrapping_add(prefix);
+            let lower = upper.wrapping_sub(odd);
+            let word = (lower & EVEN) | (upper & EVEN) << 8;
+            results[k] = if exclusive { word << 8 | (last & 0xff) } else { word };
+            last = upper >> 16;
+            prefix = (upper >> 16) | (upper & 0xffff_0000);
+        });
+        results
+    }
+}

@@ -1,0 +1,310 @@
+//! `best` for large inputs: as many blocks as are resident, each with a ring of tiles in shared memory.
+//!
+//! ```text
+//! block:
+//!     take a ticket for each slot of the ring, and start to copy those tiles to shared memory   (cp.async)
+//!     publish the totals of the first `ahead` tiles
+//!     for each tile of this block, in order:
+//!         take a ticket
+//!         load the statuses of the tiles since the last one of this block
+//!         publish the total of the tile that is `ahead` tiles further on in the ring
+//!         before += the totals of the tiles since the last one, in batches of a fixed size
+//!         write before + the tile's own prefixes
+//!         start to copy the tile of the ticket to the slot that is free
+//! ```
+//!
+//! A tile's total is published while its block still works on earlier tiles, so that a wait for totals rarely finds one missing.
+//! Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The limit is
+//! the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
+
+use cuda_std::{async_copy, bf16, f16, prelude::*, shared::DynamicShared};
+
+use super::{
+    instances::with_scans,
+    ops::*,
+    policy::{CHUNKS, Policy},
+    start::{Start, words_of},
+    status::{Read, Statuses, tag_of, take_tickets},
+    tile::{Tile, chunk_prefixes, first_chunk, rows_total, tile_len, total_of_first, words},
+};
+use crate::{
+    reduce::{Max, Min},
+    tuning::{Numbers, Tuned, numbers},
+    unrolled::unrolled,
+};
+
+/// The most slots of a ring.
+const MOST_SLOTS: usize = 4;
+
+/// Scans the elements like [`scan_best`](super::scan_best), with blocks that take one tile after the other.
+///
+/// Launch: any number of blocks of [`Policy::threads`] threads, as many as are resident; dynamic shared memory of
+/// [`Policy::ring_bytes`], static shared memory of 129 accumulators. Reads and writes every element once, and reads the status
+/// of every tile once in every block.
+///
+/// Determinism: the same input gives the same bits as [`scan_best`](super::scan_best), on every device and for every grid.
+///
+/// # Safety
+/// `output` has as many elements as `input`, and is either the same array or does not overlap it. Both start at a multiple of
+/// 16 bytes. `control` has one element, and `statuses` has a word for each 4 bytes of an accumulator and each tile; all are 0
+/// before the first launch. Launches that may run at the same time
+/// do not share them.
+///
+/// Source: ours; the idea that every block adds up the tiles since its last one is that of CUB's `lookahead` scan.
+#[kernel(
+    launch_bounds(
+        numbers::<Policy, R::In>(ROW).threads as u32,
+        numbers::<Policy, R::In>(ROW).resident[1]
+    ),
+    dynamic_shared(numbers::<Policy, R::In>(ROW).ring_bytes()),
+    instances = with_scans,
+    tuned(sum_u8: 0..9, sum_f32: 0..9, sum_f64: 0..9)
+)]
+pub unsafe fn scan_best_persistent<R: Scan, const ROW: usize>(
+    input: Global<R::In>,
+    output: GlobalMut<R::In>,
+    control: GlobalMut<u64>,
+    statuses: GlobalMut<u64>,
+    start: Start,
+) {
+    told_ahead::<R, Numbers<R::In, ROW>>(input, output, control, statuses, start);
+}
+
+/// The prefix of a block's tiles, which goes on from its last one.
+struct Prefix<A> {
+    /// The number of whole batches that are added.
+    batches: usize,
+    /// Their prefix.
+    before: A,
+}
+
+/// Two batches of statuses, whose loads overlap.
+struct Trip {
+    first: Read,
+    second: Read,
+}
+
+impl<A: Copy> Prefix<A> {
+    /// Starts to load the statuses of the tiles before `tile` that are not added yet.
+    #[inline(always)]
+    #[track_caller]
+    fn begin<R: Scan<Acc = A>>(&self, windows: usize, statuses: Statuses<R>, tile: usize) -> Trip {
+        let batch = 32 * windows;
+        let from = self.batches * batch;
+        let count = (tile - from).min(batch);
+        let more = (tile - from - count).min(batch);
+        Trip {
+            first: statuses.begin(windows, from, count),
+            second: statuses.begin(windows, from + batch, more),
+        }
+    }
+
+    /// Waits for the statuses, and returns the prefix of `tile`.
+    #[inline(always)]
+    #[track_caller]
+    fn finish<R: Scan<Acc = A>>(
+        &mut self,
+        windows: usize,
+        mut trip: Trip,
+        statuses: Statuses<R>,
+        tile: usize,
+    ) -> A {
+        let batch = 32 * windows;
+        loop {
+            let from = self.batches * batch;
+            let left = tile - from;
+            statuses.finish(windows, &mut trip.first, from);
+            let total = Statuses::<R>::sum(windows, &trip.first, left, None);
+            let before = R::combine(self.before, total);
+            if left < batch {
+                return before;
+            }
+            self.before = before;
+            self.batches += 1;
+            let left = left - batch;
+            statuses.finish(windows, &mut trip.second, from + batch);
+            let total = Statuses::<R>::sum(windows, &trip.second, left, None);
+            let before = R::combine(self.before, total);
+            if left < batch {
+                return before;
+            }
+            self.before = before;
+            self.batches += 1;
+            trip = self.begin(windows, statuses, tile);
+        }
+    }
+}
+
+/// Waits until the first `count` of the `slots` copies under way are done.
+#[inline(always)]
+#[track_caller]
+fn wait_for(slots: usize, count: usize) {
+    match slots - count {
+        0 => async_copy::wait_group::<0>(),
+        1 => async_copy::wait_group::<1>(),
+        2 => async_copy::wait_group::<2>(),
+        _ => async_copy::wait_group::<3>(),
+    }
+}
+
+/// The body of [`scan_best_persistent`], with the values of the policy row `N`.
+#[inline(always)]
+#[track_caller]
+fn told_ahead<R: Scan, N: Tuned<Policy>>(
+    input: Global<R::In>,
+    output: GlobalMut<R::In>,
+    control: GlobalMut<u64>,
+    statuses: GlobalMut<u64>,
+    start: Start,
+) {
+    let threads = const { N::POLICY.threads };
+    let windows = const { N::POLICY.windows };
+    let slots = const {
+        assert!(N::POLICY.slots <= MOST_SLOTS && N::POLICY.ahead < N::POLICY.slots);
+        N::POLICY.slots
+    };
+    let ahead = const { N::POLICY.ahead };
+    // The warps' totals of the tiles that are published and not yet written, 32 for each; then the tile's prefix.
+    let totals = shared![R::Acc; 32 * MOST_SLOTS + 1];
+    let prefix_at = 32 * MOST_SLOTS;
+    let tickets = shared![u64; 2];
+    let warps = threads / 32;
+    let len = tile_len::<R::In>(threads);
+    let tile_words = threads * CHUNKS * 4;
+    // SAFETY: the launch gives as much, and nothing else uses it.
+    let ring: Shared<u32> = unsafe { DynamicShared::new() }.carve(slots * tile_words);
+    // SAFETY: the same memory as bytes.
+    let ring_bytes: Shared<u8> =
+        unsafe { Shared::from_raw_parts(ring.as_ptr().cast(), 4 * slots * tile_words) };
+    let bytes = size_of::<R::In>() * input.len();
+    // SAFETY: the same memory as bytes; the elements are plain.
+    let input_bytes: Global<u8> =
+        unsafe { Global::from_raw_parts(input.as_ptr().cast_mut().cast(), bytes) };
+    let input_words = words(input);
+    let tid = thread::thread_idx_x() as usize;
+    let (lane, warp) = (tid % 32, tid / 32);
+    let tiles = input.len().div_ceil(len);
+    let all_tickets = tiles + thread::grid_dim_x() as usize * slots;
+    let mine = |slot: usize, r: usize| slot * tile_words + 4 * (first_chunk() + r * 32);
+
+    // Starts to copy a tile to a slot. A lane copies the chunks that it reads later.
+    let copy = |slot: usize, tile: usize| {
+        if (tile + 1) * len <= input.len() {
+            let from = tile * tile_words + 4 * first_chunk();
+            unrolled!(r < CHUNKS => {
+                ring.copy_async_chunk::<4>(mine(slot, r), input_words, from + r * 128);
+            });
+        } else if tile < tiles {
+            let from = 4 * (tile * tile_words + 4 * first_chunk());
+            unrolled!(r < CHUNKS => {
+                let at = (from + r * 512).min(bytes / 16 * 16);
+                let count = (bytes - at).min(16);
+                ring_bytes.copy_async_chunk_or_zeros::<16>(4 * mine(slot, r), input_bytes, at, count);
+            });
+        }
+        async_copy::commit_group();
+    };
+    let chunk_totals = |slot: usize| {
+        let mut totals = [R::IDENTITY; CHUNKS];
+        unrolled!(r < CHUNKS => { totals[r] = R::total(ring.get_chunk(mine(slot, r))); });
+        totals
+    };
+
+    if tid == 0 {
+        tickets.set(1, take_tickets(control, slots, all_tickets));
+    }
+    thread::sync_threads();
+    let ticket = tickets.get(1);
+    let statuses = Statuses::<R>::new(statuses, const { words_of::<R::Acc>() }, tag_of(ticket));
+    // The tiles of the slots, from the one that is worked on.
+    let mut queue = [0; MOST_SLOTS];
+    unrolled!(s < slots of 4 => {
+        queue[s] = ticket as u32 + s as u32;
+        copy(s, queue[s] as usize);
+    });
+    unrolled!(s < ahead of 4 => {
+        if (queue[s] as usize) < tiles {
+            wait_for(slots, s + 1);
+            let total = rows_total::<R>(chunk_totals(s));
+            if lane == 0 { totals.set(32 * s + warp, total); }
+            thread::sync_threads();
+            if warp == 0 {
+                let total = total_of_first::<R>(totals, 32 * s, warps);
+                if lane == 0 { statuses.publish(queue[s] as usize, 0, total); }
+            }
+        }
+    });
+    let mut prefix = Prefix {
+        batches: 0,
+        before: start.initial(R::IDENTITY),
+    };
+    let mut slot = 0;
+    // The place of the tile's warps in `totals`; `ahead + 1` places are in use.
+    let mut place = 0;
+    while (queue[0] as usize) < tiles {
+        let tile = queue[0] as usize;
+        let next = queue[ahead] as usize;
+        let next_slot = if slot + ahead >= slots {
+            slot + ahead - slots
+        } else {
+            slot + ahead
+        };
+        let next_place = if place == 0 { 32 * ahead } else { place - 32 };
+        let ticket = if tid == 0 {
+            take_tickets(control, 1, all_tickets)
+        } else {
+            0
+        };
+        let trip = if warp == 0 {
+            Some(prefix.begin::<R>(windows, statuses, tile))
+        } else {
+            None
+        };
+        wait_for(slots, ahead + 1);
+        if next < tiles {
+            let total = rows_total::<R>(chunk_totals(next_slot));
+            if lane == 0 {
+                totals.set(next_place + warp, total);
+            }
+        }
+        thread::sync_threads();
+        if let Some(trip) = trip {
+            if next < tiles {
+                let total = total_of_first::<R>(totals, next_place, warps);
+                if lane == 0 {
+                    statuses.publish(next, 0, total);
+                }
+            }
+            let before = prefix.finish::<R>(windows, trip, statuses, tile);
+            if lane == 0 {
+                totals.set(prefix_at, before);
+                tickets.set(1, ticket);
+            }
+        }
+        let before = total_of_first::<R>(totals, place, warp);
+        let at = chunk_prefixes::<R>(before, chunk_totals(slot));
+        thread::sync_threads();
+        // The chunks are read again behind the barrier: they would take registers until here.
+        let mut chunks = [[0; 4]; CHUNKS];
+        unrolled!(r < CHUNKS => { chunks[r] = ring.get_chunk(mine(slot, r)); });
+        unrolled!(s < slots of 4 => { if s + 1 < slots { queue[s] = queue[(s + 1) % MOST_SLOTS]; } });
+        queue[slots - 1] = tickets.get(1) as u32;
+        copy(slot, queue[slots - 1] as usize);
+        let before = totals.get(prefix_at);
+        unrolled!(r < CHUNKS => {
+            chunks[r] = R::scan(chunks[r], R::combine(before, at[r]), start.is_exclusive());
+        });
+        let tile = Tile::<R> {
+            input,
+            output,
+            first: tile * len,
+            len,
+            aligned: true,
+            streaming: false,
+        };
+        tile.store(chunks);
+        slot = if slot + 1 == slots { 0 } else { slot + 1 };
+        place = if place == 32 * ahead { 0 } else { place + 32 };
+    }
+    async_copy::wait_all();
+}

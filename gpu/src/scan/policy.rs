@@ -1,0 +1,101 @@
+//! The tuning of the scans.
+
+use crate::tuning::{self, Choice};
+
+/// The 16-byte chunks that a thread takes of a tile.
+pub const CHUNKS: usize = 8;
+/// The threads of a block of every rung except `best`.
+pub const RUNG_BLOCK: usize = 256;
+/// The bytes of a tile of the rungs.
+pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * CHUNKS * 16;
+/// The number of 64-bit words from one tile's status to the next one's in `scan_best` and `look_back`: statuses that several
+/// blocks poll lie in different cache lines.
+pub const STATUS_STRIDE: usize = 16;
+
+/// The policy of `best`. The order of additions depends on `threads` and `windows`: rows that differ in one of them may differ
+/// in the last bits of float sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// The threads of a block.
+    pub threads: usize,
+    /// The windows of 32 tiles in a batch, whose totals one warp adds at once: 2, 4 or 8.
+    pub windows: usize,
+    /// The tiles of a block that are in shared memory or on their way there: 3 or 4.
+    pub slots: usize,
+    /// The number of tiles that a block publishes before it needs the prefix of the first of them: less than `slots`.
+    pub ahead: usize,
+    /// The resident blocks per multiprocessor: of the kernel with a tile per block, and of the persistent one.
+    pub resident: [u32; 2],
+    /// The number of bytes from which on the blocks are persistent.
+    pub persistent_bytes: usize,
+}
+
+impl Policy {
+    /// Returns the number of bytes of a tile.
+    pub const fn tile_bytes(&self) -> usize {
+        self.threads * CHUNKS * 16
+    }
+
+    /// Returns the dynamic shared memory of a persistent block, in bytes.
+    pub const fn ring_bytes(&self) -> usize {
+        self.slots * self.tile_bytes()
+    }
+}
+
+const WORDS: Policy = Policy {
+    threads: 256,
+    windows: 8,
+    slots: 3,
+    ahead: 2,
+    resident: [2, 2],
+    persistent_bytes: 16 << 20,
+};
+
+/// Elements of one and two bytes take more registers, which the statuses of fewer windows leave.
+const NARROW: Policy = Policy {
+    windows: 4,
+    ..WORDS
+};
+
+/// A status of 8 bytes is two words.
+const WIDE: Policy = Policy {
+    windows: 2,
+    ..WORDS
+};
+
+impl tuning::Policy for Policy {
+    const FAMILY: &'static str = super::FAMILY.name;
+    const CANDIDATES: &'static [Self] = &[
+        WORDS,
+        NARROW,
+        WIDE,
+        Policy { ahead: 1, ..WORDS },
+        Policy { ahead: 1, ..WIDE },
+        Policy {
+            threads: 512,
+            resident: [1, 1],
+            ..NARROW
+        },
+        Policy {
+            threads: 128,
+            slots: 4,
+            resident: [4, 3],
+            ..NARROW
+        },
+        Policy {
+            persistent_bytes: 8 << 20,
+            ..NARROW
+        },
+        Policy {
+            persistent_bytes: 64 << 20,
+            ..NARROW
+        },
+    ];
+    const CHOICES: &'static [Choice] =
+        &[Choice::up_to(2, 1), Choice::up_to(4, 0), Choice::always(2)];
+    #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
+    const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
+        super::best::SCAN_BEST_ROWS,
+        super::persistent::SCAN_BEST_PERSISTENT_ROWS,
+    ];
+}

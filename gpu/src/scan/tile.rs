@@ -1,0 +1,350 @@
+//! A block's tile: how it is loaded, scanned and written.
+//!
+//! A warp takes neighbouring elements of the tile in [`CHUNKS`] rows, and a lane one chunk of 16 bytes of each row. So the
+//! order of operations within a tile depends on the number of threads alone, not on addresses.
+
+use cuda_std::{
+    Global, GlobalMut, Shared, shared,
+    shared::DynamicShared,
+    thread,
+    warp::{self, FULL_MASK},
+};
+
+use super::{
+    ops::{Chunk, Scan, chunk_len, element, with_element},
+    policy::CHUNKS,
+    status::warp_total,
+};
+use crate::unrolled::unrolled;
+
+/// A thread's chunks of a tile, one of each row.
+pub(super) type Chunks = [Chunk; CHUNKS];
+
+/// Returns the number of elements of a tile of `threads` threads.
+#[inline(always)]
+pub(super) const fn tile_len<T>(threads: usize) -> usize {
+    threads * CHUNKS * chunk_len::<T>()
+}
+
+/// Returns the place of the thread's first chunk in a tile, in chunks. The chunk of the next row is 32 further on.
+#[inline(always)]
+pub(super) fn first_chunk() -> usize {
+    let tid = thread::thread_idx_x() as usize;
+    tid / 32 * (32 * CHUNKS) + tid % 32
+}
+
+/// Returns whether both arrays start at a multiple of 16 bytes.
+#[inline(always)]
+pub(super) fn is_aligned<T: Copy>(input: Global<T>, output: GlobalMut<T>) -> bool {
+    (input.as_ptr().addr() | output.as_ptr().addr()).is_multiple_of(16)
+}
+
+/// Returns a view of the same memory as 32-bit words. The array starts at a multiple of 16 bytes.
+#[inline(always)]
+pub(super) fn words<T: Copy>(view: Global<T>) -> Global<u32> {
+    let len = view.len() * size_of::<T>() / 4;
+    // SAFETY: the words lie within the view, whose elements are plain.
+    unsafe { Global::from_raw_parts(view.as_ptr().cast_mut().cast(), len) }
+}
+
+/// Returns a view of the same memory as 32-bit words. The array starts at a multiple of 16 bytes.
+#[inline(always)]
+pub(super) fn words_mut<T: Copy>(view: GlobalMut<T>) -> GlobalMut<u32> {
+    let len = view.len() * size_of::<T>() / 4;
+    // SAFETY: the words lie within the view, whose elements are plain.
+    unsafe { GlobalMut::from_raw_parts(view.as_ptr().cast(), len) }
+}
+
+/// The elements of a tile.
+pub(super) struct Tile<R: Scan> {
+    pub input: Global<R::In>,
+    pub output: GlobalMut<R::In>,
+    /// The position of the first element.
+    pub first: usize,
+    /// The number of elements of a whole tile.
+    pub len: usize,
+    /// Whether both arrays start at a multiple of 16 bytes.
+    pub aligned: bool,
+    /// Whether the results are written once and not read again soon.
+    pub streaming: bool,
+}
+
+impl<R: Scan> Clone for Tile<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Scan> Copy for Tile<R> {}
+
+impl<R: Scan> Tile<R> {
+    const LEN: usize = chunk_len::<R::In>();
+    /// The bits of an element.
+    const BITS: u32 = 8 * size_of::<R::In>() as u32;
+
+    /// Returns tile number `tile` of a block of `threads` threads.
+    #[inline(always)]
+    pub fn of(input: Global<R::In>, output: GlobalMut<R::In>, threads: usize, tile: usize) -> Self {
+        let len = tile_len::<R::In>(threads);
+        Self {
+            input,
+            output,
+            first: tile * len,
+            len,
+            aligned: is_aligned(input, output),
+            streaming: true,
+        }
+    }
+
+    /// Returns whether the array has all elements of the tile.
+    #[inline(always)]
+    fn is_whole(self) -> bool {
+        self.first + self.len <= self.input.len()
+    }
+
+    /// Returns the position of the first element of the thread's chunk of row 0.
+    #[inline(always)]
+    fn mine(self) -> usize {
+        self.first + first_chunk() * Self::LEN
+    }
+
+    /// Loads the thread's chunks, with zeros past the end of the array. Arrays that are not aligned go through dynamic shared
+    /// memory of the size of a tile; the whole block must call this.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load(self) -> Chunks {
+        let mut chunks = [[0; 4]; CHUNKS];
+        if !self.aligned {
+            let stage = self.stage();
+            let tid = thread::thread_idx_x() as usize;
+            let mut i = tid;
+            while i < self.len {
+                let at = self.first + i;
+                let value = if at < self.input.len() {
+                    self.input.get_streaming(at)
+                } else {
+                    element([0; 4], 0)
+                };
+                stage.set(i, value);
+                i += thread::block_dim_x() as usize;
+            }
+            thread::sync_threads();
+            let words = shared_words(stage);
+            unrolled!(r < CHUNKS => {
+                chunks[r] = words.get_chunk(4 * (first_chunk() + r * 32));
+            });
+            return chunks;
+        }
+        let words = words(self.input);
+        let at = |r: usize| self.mine() + r * 32 * Self::LEN;
+        let word = |r: usize| at(r) / Self::LEN * 4;
+        if self.is_whole() {
+            unrolled!(r < CHUNKS => { chunks[r] = words.get_chunk_streaming(word(r)); });
+            return chunks;
+        }
+        let end = self.input.len();
+        // The row of the chunk that the array ends in.
+        let mut last = CHUNKS;
+        unrolled!(r < CHUNKS => {
+            if at(r) + Self::LEN <= end {
+                chunks[r] = words.get_chunk_streaming(word(r));
+            } else if at(r) < end {
+                last = r;
+            }
+        });
+        if last < CHUNKS {
+            // From the last element on, each one before the others.
+            let mut chunk = 0_u128;
+            let mut i = end - at(last);
+            while i > 0 {
+                i -= 1;
+                let value = with_element([0; 4], 0, self.input.get_streaming(at(last) + i));
+                chunk = chunk.unbounded_shl(Self::BITS) | from_chunk(value);
+            }
+            let chunk = to_chunk(chunk);
+            unrolled!(r < CHUNKS => { if r == last { chunks[r] = chunk; } });
+        }
+        chunks
+    }
+
+    /// Writes the thread's chunks, as far as the array has elements for them. The counterpart of [`load`](Self::load).
+    #[inline(always)]
+    #[track_caller]
+    pub fn store(self, chunks: Chunks) {
+        if !self.aligned {
+            let stage = self.stage();
+            let words = shared_words(stage);
+            unrolled!(r < CHUNKS => { words.set_chunk(4 * (first_chunk() + r * 32), chunks[r]); });
+            thread::sync_threads();
+            let mut i = thread::thread_idx_x() as usize;
+            while i < self.len && self.first + i < self.output.len() {
+                self.output.set_streaming(self.first + i, stage.get(i));
+                i += thread::block_dim_x() as usize;
+            }
+            return;
+        }
+        let words = words_mut(self.output);
+        let at = |r: usize| self.mine() + r * 32 * Self::LEN;
+        let set = |r: usize, chunk: Chunk| {
+            let word = at(r) / Self::LEN * 4;
+            if self.streaming {
+                words.set_chunk_streaming(word, chunk);
+            } else {
+                words.set_chunk(word, chunk);
+            }
+        };
+        if self.is_whole() {
+            unrolled!(r < CHUNKS => { set(r, chunks[r]); });
+            return;
+        }
+        let end = self.output.len();
+        let (mut last, mut chunk) = (CHUNKS, [0; 4]);
+        unrolled!(r < CHUNKS => {
+            if at(r) + Self::LEN <= end {
+                set(r, chunks[r]);
+            } else if at(r) < end {
+                (last, chunk) = (r, chunks[r]);
+            }
+        });
+        if last < CHUNKS {
+            let mut left = from_chunk(chunk);
+            let mut i = at(last);
+            while i < end {
+                self.output.set(i, element(to_chunk(left), 0));
+                left = left.unbounded_shr(Self::BITS);
+                i += 1;
+            }
+        }
+    }
+
+    /// Returns the dynamic shared memory, as a tile.
+    #[inline(always)]
+    #[track_caller]
+    fn stage(self) -> Shared<R::In> {
+        // SAFETY: the launch of arrays that are not aligned gives a tile, and nothing else uses it.
+        unsafe { DynamicShared::new() }.carve(self.len)
+    }
+}
+
+/// Returns a chunk as one number.
+#[inline(always)]
+fn from_chunk(chunk: Chunk) -> u128 {
+    let [a, b, c, d] = chunk.map(u128::from);
+    a | b << 32 | c << 64 | d << 96
+}
+
+/// Returns the chunk that a number is.
+#[inline(always)]
+fn to_chunk(bits: u128) -> Chunk {
+    [bits, bits >> 32, bits >> 64, bits >> 96].map(|word| word as u32)
+}
+
+/// Returns a view of the same shared memory as 32-bit words.
+#[inline(always)]
+#[track_caller]
+fn shared_words<T: Copy>(view: Shared<T>) -> Shared<u32> {
+    let len = view.len() * size_of::<T>() / 4;
+    // SAFETY: the words lie within the view, which starts at a multiple of 16 bytes.
+    unsafe { Shared::from_raw_parts(view.as_ptr().cast(), len) }
+}
+
+/// Returns the total of the warp's rows, in every lane.
+#[inline(always)]
+#[track_caller]
+pub(super) fn rows_total<R: Scan>(totals: [R::Acc; CHUNKS]) -> R::Acc {
+    let mut all = R::IDENTITY;
+    unrolled!(r < CHUNKS => {
+        let total = if R::COMMUTATIVE { totals[r] } else { warp_total::<R>(totals[r]) };
+        all = if r == 0 { total } else { R::combine(all, total) };
+    });
+    if R::COMMUTATIVE {
+        all = warp_total::<R>(all);
+    }
+    all
+}
+
+/// Returns the prefix of each of the thread's chunks, relative to the tile: `before` is that of the warp, and `totals` has the
+/// totals of the thread's chunks.
+#[inline(always)]
+#[track_caller]
+pub(super) fn chunk_prefixes<R: Scan>(
+    before: R::Acc,
+    totals: [R::Acc; CHUNKS],
+) -> [R::Acc; CHUNKS] {
+    let lane = warp::lane_id();
+    let mut row = before;
+    let mut at = [R::IDENTITY; CHUNKS];
+    unrolled!(r < CHUNKS => {
+        let mut value = totals[r];
+        unrolled!(k < 5 => {
+            let below = warp::shuffle_up(FULL_MASK, value, 1 << k);
+            if lane >= 1 << k { value = R::combine(below, value); }
+        });
+        let below = warp::shuffle_up(FULL_MASK, value, 1);
+        at[r] = if lane == 0 { row } else { R::combine(row, below) };
+        if r + 1 < CHUNKS {
+            row = R::combine(row, warp::shuffle(FULL_MASK, value, 31));
+        }
+    });
+    // The last row's total has no reader.
+    let _ = row;
+    at
+}
+
+/// Returns the total of the first `count` values in shared memory, at most 32, from element `from` on; in every lane of a warp.
+#[inline(always)]
+#[track_caller]
+pub(super) fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count: usize) -> R::Acc {
+    let lane = warp::lane_id() as usize;
+    warp_total::<R>(if lane < count {
+        values.get(from + lane)
+    } else {
+        R::IDENTITY
+    })
+}
+
+/// Scans a tile in registers. `prefix` returns the prefix of the tile for the tile's total; warp 0 alone calls it. The whole
+/// block must call this.
+#[inline(always)]
+#[track_caller]
+pub(super) fn scan_tile<R: Scan>(
+    chunks: &mut Chunks,
+    exclusive: bool,
+    prefix: impl FnOnce(R::Acc) -> R::Acc,
+) {
+    let totals = shared![R::Acc; 33];
+    let zero = shared![u32; 2];
+    let tid = thread::thread_idx_x() as usize;
+    let (lane, warp) = (tid % 32, tid / 32);
+    if tid == 0 {
+        zero.set(1, 0);
+    }
+    let mut sums = [R::IDENTITY; CHUNKS];
+    unrolled!(r < CHUNKS => { sums[r] = R::total(chunks[r]); });
+    let all = rows_total::<R>(sums);
+    if lane == 0 {
+        totals.set(warp, all);
+    }
+    thread::sync_threads();
+    if warp == 0 {
+        let warps = thread::block_dim_x() as usize / 32;
+        let before = prefix(total_of_first::<R>(totals, 0, warps));
+        if lane == 0 {
+            totals.set(32, before);
+        }
+    }
+    let at = chunk_prefixes::<R>(total_of_first::<R>(totals, 0, warp), sums);
+    thread::sync_threads();
+    let before = totals.get(32);
+    // The compiler does not know that this is 0. It would keep the elements apart in registers from the totals on, more than
+    // there are, if the chunk here were the same.
+    let zero = if chunk_len::<R::In>() > 4 {
+        zero.get(1)
+    } else {
+        0
+    };
+    unrolled!(r < CHUNKS => {
+        chunks[r] = chunks[r].map(|word| word ^ zero);
+        chunks[r] = R::scan(chunks[r], R::combine(before, at[r]), exclusive);
+    });
+}

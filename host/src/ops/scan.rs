@@ -1,0 +1,523 @@
+//! Scans of an array: the prefix sums, products, minima and maxima.
+
+use cuda_std::{bf16, f16};
+use warpwright_gpu::{
+    Family,
+    scan::{
+        Element as GpuElement, FAMILY, Kernels, Product, Start, Sum, SumOfBytes,
+        policy::{Policy, STATUS_STRIDE},
+    },
+};
+
+#[cfg(feature = "ladder")]
+use warpwright_gpu::scan::policy::{RUNG_BLOCK, RUNG_TILE_BYTES};
+
+pub use warpwright_gpu::scan::Variant;
+
+use super::{
+    plan::{Place, Plan},
+    request::{Destination, New, Operation, Prepared, Request, Shape},
+    sealed::Sealed,
+};
+use crate::{
+    buffer::{Element, Vector, VectorView, VectorViewMut},
+    device::Device,
+    error::Result,
+    named::named,
+};
+
+/// The operator of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// The sum.
+    Sum,
+    /// The product.
+    Product,
+    /// The least element.
+    Min,
+    /// The greatest element.
+    Max,
+}
+
+named! {
+    Operator, "operator of a scan":
+    Sum = "sum",
+    Product = "product",
+    Min = "min",
+    Max = "max",
+}
+
+impl Device {
+    /// Computes the inclusive scan: element `i` of the result combines elements `0` to `i`.
+    ///
+    /// The array can have any length, and can be part of an array. The results have the type of the elements:
+    /// - Integers wrap modulo 2 to the width of their type, without an error.
+    /// - `f16` and `bf16` are combined in `f32`, and each result is rounded once. Floats are combined in an order that
+    ///   depends on the operator, the type and the position alone: the same elements give the same bits in every run, on
+    ///   every device, wherever they start. For a sum, the error of result `i` is at most
+    ///   `depth * epsilon / 2 * sum(|x|)` over its elements, where `depth` is the longest chain of additions: below 70 plus
+    ///   one for each 2^21 elements of 4 bytes.
+    /// - For `Min` and `Max`, -0 is less than +0, and from the first NaN on every result is a NaN with an unspecified
+    ///   payload.
+    ///
+    /// ```
+    /// use warpwright::{Device, ops::scan::Operator};
+    ///
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::auto()?;
+    /// let x = device.upload(&[3, 1, 4, 1, 5])?;
+    /// assert_eq!(device.inclusive_scan(&x, Operator::Sum)?.to_vec()?, [3, 4, 8, 9, 14]);
+    /// assert_eq!(device.inclusive_scan(&x, Operator::Max)?.to_vec()?, [3, 3, 4, 4, 5]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and
+    /// errors of the device.
+    pub fn inclusive_scan<'a, T: Scannable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        operator: Operator,
+    ) -> Result<Vector<T>> {
+        self.scan_request(values, operator).run()
+    }
+
+    /// Computes the exclusive scan: element `i` of the result combines the elements before `i`. The first one is the
+    /// operator's identity: 0, 1, or for `Min` and `Max` the greatest and the least value of the type, for floats an
+    /// infinity. Otherwise as [`inclusive_scan`](Self::inclusive_scan).
+    ///
+    /// # Errors
+    /// As for [`inclusive_scan`](Self::inclusive_scan).
+    pub fn exclusive_scan<'a, T: Scannable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        operator: Operator,
+    ) -> Result<Vector<T>> {
+        self.scan_request(values, operator).exclusive().run()
+    }
+
+    /// Computes the cumulative sums: short for the [`inclusive_scan`](Self::inclusive_scan) with [`Operator::Sum`].
+    ///
+    /// # Errors
+    /// As for [`inclusive_scan`](Self::inclusive_scan).
+    pub fn cumulative_sum<'a, T: Scannable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+    ) -> Result<Vector<T>> {
+        self.inclusive_scan(values, Operator::Sum)
+    }
+
+    /// Makes a request of an [`inclusive_scan`](Self::inclusive_scan), with options.
+    pub fn scan_request<'a, T: Scannable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        operator: Operator,
+    ) -> ScanRequest<'a, T> {
+        let scan = Scan {
+            input: values.into(),
+            options: Options::new(operator),
+        };
+        Request::new(self, scan)
+    }
+
+    /// Makes a request of an [`inclusive_scan`](Self::inclusive_scan) that replaces the elements by the results, with
+    /// options.
+    ///
+    /// ```
+    /// use warpwright::{Device, ops::scan::Operator};
+    ///
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::auto()?;
+    /// let mut x = device.upload(&[2.0_f32, 0.5, 3.0])?;
+    /// device.scan_in_place_request(&mut x, Operator::Product).exclusive().run()?;
+    /// assert_eq!(x.to_vec()?, [1.0, 2.0, 1.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn scan_in_place_request<'a, T: Scannable>(
+        &self,
+        values: impl Into<VectorViewMut<'a, T>>,
+        operator: Operator,
+    ) -> ScanInPlaceRequest<'a, T> {
+        let scan = ScanInPlace {
+            values: values.into(),
+            options: Options::new(operator),
+        };
+        Request::new(self, scan)
+    }
+}
+
+/// The options of a scan.
+#[derive(Debug, Clone, Copy)]
+struct Options<T> {
+    operator: Operator,
+    exclusive: bool,
+    initial: Option<T>,
+}
+
+impl<T> Options<T> {
+    fn new(operator: Operator) -> Self {
+        Self {
+            operator,
+            exclusive: false,
+            initial: None,
+        }
+    }
+}
+
+/// A scan.
+///
+/// The workspace of `best` and `look_back` has at most 128 bytes for each 32 KiB of elements, and 512 bytes more; that of
+/// `reduce_then_scan` has an accumulator for each 32 KiB; that of `naive` has two accumulators for each element.
+#[derive(Debug, Clone)]
+pub struct Scan<'a, T> {
+    input: VectorView<'a, T>,
+    options: Options<T>,
+}
+
+/// A scan that replaces the elements by the results. Its workspace is that of a [`Scan`].
+#[derive(Debug)]
+pub struct ScanInPlace<'a, T> {
+    values: VectorViewMut<'a, T>,
+    options: Options<T>,
+}
+
+/// A request of a scan.
+pub type ScanRequest<'a, T, D = New> = Request<Scan<'a, T>, D>;
+/// A scan whose variant is chosen and whose result has its memory.
+pub type PreparedScan<'a, T, R = Vector<T>> = Prepared<Scan<'a, T>, R>;
+/// A request of a scan in place.
+pub type ScanInPlaceRequest<'a, T> = Request<ScanInPlace<'a, T>>;
+/// A scan in place whose variant is chosen and which has its workspace. Each time it is queued, it scans what the array
+/// has then.
+pub type PreparedScanInPlace<'a, T> = Prepared<ScanInPlace<'a, T>, ()>;
+
+macro_rules! options {
+    ($([$($generics:tt)*] $request:ty;)*) => { $(
+        impl<$($generics)*> $request {
+            /// Leaves element `i` out of result `i`.
+            pub fn exclusive(mut self) -> Self {
+                self.op.options.exclusive = true;
+                self
+            }
+
+            /// Combines `value` with every result, before the first element.
+            pub fn initial(mut self, value: T) -> Self {
+                self.op.options.initial = Some(value);
+                self
+            }
+        }
+    )* };
+}
+options! {
+    ['a, T: Scannable, D] ScanRequest<'a, T, D>;
+    ['a, T: Scannable] ScanInPlaceRequest<'a, T>;
+}
+
+impl<T: Scannable, D: Destination<Vector<T>>> ScanRequest<'_, T, D> {
+    /// Computes the scan and returns its result.
+    ///
+    /// # Errors
+    /// As for [`Device::inclusive_scan`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<D::Claimed> {
+        self.prepare()?.made()
+    }
+}
+
+impl<T: Scannable> ScanInPlaceRequest<'_, T> {
+    /// Computes the scan.
+    ///
+    /// # Errors
+    /// As for [`Device::inclusive_scan`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<()> {
+        self.prepare()?.made()
+    }
+}
+
+impl<T: Scannable> Operation for Scan<'_, T> {
+    type Output = Vector<T>;
+
+    fn name(&self) -> &'static str {
+        FAMILY.name
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let input = plan.input(self.input)?;
+        let arrays = Arrays {
+            input,
+            output: Place::output(input.len()),
+            aligned: is_aligned(input.offset()) && plan.target.is_none_or(is_aligned),
+        };
+        T::plan(plan, arrays, self.options)?;
+        Ok(Shape::Vector(input.len()))
+    }
+}
+
+impl<T: Scannable> Operation for ScanInPlace<'_, T> {
+    type Output = ();
+
+    fn name(&self) -> &'static str {
+        FAMILY.name
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        plan.uses(self.values.device())?;
+        let values = Place::of_mut(&self.values);
+        let arrays = Arrays {
+            input: values,
+            output: values,
+            aligned: is_aligned(values.offset()),
+        };
+        T::plan(plan, arrays, self.options)?;
+        Ok(Shape::Nothing)
+    }
+}
+
+fn is_aligned(address: u64) -> bool {
+    address.is_multiple_of(16)
+}
+
+/// The arrays of a scan.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Arrays<T> {
+    input: Place<T>,
+    output: Place<T>,
+    /// Whether both start at a multiple of 16 bytes.
+    aligned: bool,
+}
+
+/// An element that can be scanned: `u8 u16 u32 i32 u64 i64 f32 f64 f16 bf16`.
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+pub trait Scannable: Element + GpuElement + Sealed {
+    #[doc(hidden)]
+    fn plan(plan: &mut Plan<'_>, arrays: Arrays<Self>, options: Options<Self>) -> Result<()>;
+}
+
+macro_rules! scannable {
+    ($($ty:ty: $kernels:ty, $sum:ty, $least:expr, $greatest:expr;)*) => { $(
+        #[expect(private_interfaces, reason = "hidden, and of this module alone")]
+        impl Scannable for $ty {
+            fn plan(
+                to: &mut Plan<'_>,
+                arrays: Arrays<Self>,
+                options: Options<Self>,
+            ) -> Result<()> {
+                use warpwright_gpu::reduce::{Max, Min};
+                let Options { operator, exclusive, initial } = options;
+                let Arrays { input, output, aligned } = arrays;
+                let sums = Arrays::<$kernels> {
+                    input: input.cast(),
+                    output: output.cast(),
+                    aligned,
+                };
+                // The bits of a signed integer are those of the unsigned one.
+                let bits = |value: $ty| bytemuck::cast::<$ty, $kernels>(value);
+                match operator {
+                    Operator::Sum => plan::<$sum>(to, sums, initial.map(bits), exclusive),
+                    Operator::Product => {
+                        plan::<Product<$kernels>>(to, sums, initial.map(bits), exclusive)
+                    }
+                    Operator::Min => {
+                        let initial = initial.unwrap_or($greatest);
+                        plan::<Min<$ty>>(to, arrays, Some(initial), exclusive)
+                    }
+                    Operator::Max => {
+                        let initial = initial.unwrap_or($least);
+                        plan::<Max<$ty>>(to, arrays, Some(initial), exclusive)
+                    }
+                }
+            }
+        }
+    )* };
+}
+scannable! {
+    u8: u8, SumOfBytes, u8::MIN, u8::MAX;
+    u16: u16, Sum<u16>, u16::MIN, u16::MAX;
+    u32: u32, Sum<u32>, u32::MIN, u32::MAX;
+    i32: u32, Sum<u32>, i32::MIN, i32::MAX;
+    u64: u64, Sum<u64>, u64::MIN, u64::MAX;
+    i64: u64, Sum<u64>, i64::MIN, i64::MAX;
+    f32: f32, Sum<f32>, f32::NEG_INFINITY, f32::INFINITY;
+    f64: f64, Sum<f64>, f64::NEG_INFINITY, f64::INFINITY;
+    f16: f16, Sum<f16>, f16::NEG_INFINITY, f16::INFINITY;
+    bf16: bf16, Sum<bf16>, bf16::NEG_INFINITY, bf16::INFINITY;
+}
+
+/// Plans the scan `R`.
+fn plan<R: Kernels>(
+    plan: &mut Plan<'_>,
+    arrays: Arrays<R::In>,
+    initial: Option<R::In>,
+    exclusive: bool,
+) -> Result<()> {
+    let start = Start::new(initial.map_or(R::IDENTITY, R::load), exclusive);
+    if arrays.input.len() == 0 {
+        return Ok(());
+    }
+    #[cfg(feature = "ladder")]
+    match Variant::ALL[plan.choice.index] {
+        Variant::Naive => return naive::<R>(plan, arrays, start),
+        Variant::ReduceThenScan => return reduce_then_scan::<R>(plan, arrays, start),
+        Variant::LookBack => return look_back::<R>(plan, arrays, start),
+        _ => {}
+    }
+    best::<R>(plan, arrays, start)
+}
+
+/// Plans a pass for each doubling of the step, back and forth between two arrays.
+#[cfg(feature = "ladder")]
+fn naive<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
+    let Arrays { input, output, .. } = arrays;
+    let len = input.len();
+    let (first, step_kernel, last) = R::NAIVE;
+    let config = plan.linear(len.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
+    let (mut from, mut to) = (plan.room::<R::Acc>(len), plan.room::<R::Acc>(len));
+    // SAFETY: the input and the room have `len` elements.
+    unsafe { plan.launch(first, config, (input, from, start)) };
+    let mut step = 1;
+    while step < len {
+        // SAFETY: both rooms have `len` elements, and they do not overlap.
+        unsafe { plan.launch(step_kernel, config, (from, to, step)) };
+        (from, to) = (to, from);
+        step *= 2;
+    }
+    // SAFETY: the room and the output have `len` elements.
+    unsafe { plan.launch(last, config, (from, output)) };
+    Ok(())
+}
+
+/// The dynamic shared memory of a block with one tile: arrays that are not aligned go through it.
+fn stage_bytes<T>(arrays: Arrays<T>, tile_bytes: usize) -> u32 {
+    if arrays.aligned { 0 } else { tile_bytes as u32 }
+}
+
+#[cfg(feature = "ladder")]
+fn reduce_then_scan<R: Kernels>(
+    plan: &mut Plan<'_>,
+    arrays: Arrays<R::In>,
+    start: Start,
+) -> Result<()> {
+    let Arrays { input, output, .. } = arrays;
+    let tiles = input.len().div_ceil(RUNG_TILE_BYTES / size_of::<R::In>());
+    let (first, second, third) = R::REDUCE_THEN_SCAN;
+    let totals = plan.room::<R::Acc>(tiles);
+    let mut config = plan.linear(tiles, RUNG_BLOCK)?;
+    config.shared_bytes = stage_bytes(arrays, RUNG_TILE_BYTES);
+    let one = plan.linear(1, RUNG_BLOCK)?;
+    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The room has an
+    // element for each block, and nothing else uses it.
+    unsafe {
+        plan.launch(first, config, (input, output, totals));
+        plan.launch(second, one, (totals, start));
+        plan.launch(third, config, (input, output, totals, start));
+    }
+    Ok(())
+}
+
+#[cfg(feature = "ladder")]
+fn look_back<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
+    let Arrays { input, output, .. } = arrays;
+    let tiles = input.len().div_ceil(RUNG_TILE_BYTES / size_of::<R::In>());
+    let mut config = plan.linear(tiles, RUNG_BLOCK)?;
+    config.shared_bytes = stage_bytes(arrays, RUNG_TILE_BYTES);
+    let shared = usize::from(tiles > 1);
+    let control = plan.zeros(shared);
+    let statuses = plan.zeros(shared * tiles * STATUS_STRIDE);
+    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms have a
+    // status for each block and are 0 at first; nothing but this launch uses them.
+    unsafe {
+        plan.launch(
+            R::LOOK_BACK,
+            config,
+            (input, output, control, statuses, start),
+        )
+    };
+    Ok(())
+}
+
+fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
+    let Arrays { input, output, .. } = arrays;
+    let size = size_of::<R::In>();
+    let policy: Policy = plan.policy(R::BEST, size);
+    let tiles = input.len().div_ceil(policy.tile_bytes() / size);
+    let blocks = persistent_blocks::<R>(plan, policy, arrays, tiles)?;
+    let shared = usize::from(tiles > 1);
+    let control = plan.zeros(shared);
+    if blocks > 0 {
+        let words = size_of::<R::Acc>().div_ceil(4);
+        let statuses = plan.zeros(tiles * words);
+        let mut config = plan.linear(blocks, policy.threads)?;
+        config.shared_bytes = policy.ring_bytes() as u32;
+        // SAFETY: the output has as many elements as the input and is the same array or does not overlap it; both are
+        // aligned. The rooms have a status for each tile and are 0 at first; nothing but this launch uses them.
+        unsafe {
+            plan.launch(
+                R::PERSISTENT,
+                config,
+                (input, output, control, statuses, start),
+            )
+        };
+        return Ok(());
+    }
+    let mut config = plan.linear(tiles, policy.threads)?;
+    config.shared_bytes = stage_bytes(arrays, policy.tile_bytes());
+    let statuses = plan.zeros(shared * tiles * STATUS_STRIDE);
+    let batches = plan.zeros(shared * tiles / (32 * policy.windows) * STATUS_STRIDE);
+    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms have a
+    // status for each tile and for each whole batch and are 0 at first; nothing but this launch uses them.
+    unsafe {
+        plan.launch(
+            R::BEST,
+            config,
+            (input, output, control, statuses, batches, start),
+        )
+    };
+    Ok(())
+}
+
+/// Returns the number of persistent blocks, or 0 if a block for each tile is better or the only way.
+fn persistent_blocks<R: Kernels>(
+    plan: &Plan<'_>,
+    policy: Policy,
+    arrays: Arrays<R::In>,
+    tiles: usize,
+) -> Result<usize> {
+    /// The architecture from which on copies are asynchronous.
+    const ASYNCHRONOUS: u32 = 80;
+    /// The most static shared memory of the kernel.
+    const STATIC_BYTES: usize = 2 << 10;
+    let info = plan.device.info();
+    let is_small = tiles * policy.tile_bytes() < policy.persistent_bytes;
+    let is_new = info.compute_capability.is_none()
+        || plan.device.executor.architecture(FAMILY.name) >= ASYNCHRONOUS;
+    let has_room = policy.ring_bytes() + STATIC_BYTES <= info.shared_bytes_per_block;
+    if is_small || !arrays.aligned || !is_new || !has_room {
+        return Ok(0);
+    }
+    let wanted = policy.resident[1];
+    let resident = plan
+        .device
+        .resident_blocks(
+            plan.operation,
+            R::PERSISTENT.descriptor(),
+            policy.threads as u32,
+            policy.ring_bytes() as u32,
+        )?
+        .unwrap_or(wanted);
+    let blocks = info.multiprocessors.max(1) as usize * resident as usize;
+    // Fewer copies in flight than planned hide less. Tickets are counted in 32 bits.
+    if resident < wanted || tiles + blocks * policy.slots > u32::MAX as usize {
+        return Ok(0);
+    }
+    Ok(blocks.min(tiles))
+}
