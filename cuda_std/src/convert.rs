@@ -12,3 +12,17 @@ pub fn f16_to_f32(bits: u16) -> f32 {
         half::f16::from_bits(bits).to_f32()
     }
 }
+
+/// Converts to the nearest IEEE binary16 number, ties to even, and returns its bits (`cvt.rn.f16.f32`). The payload of a NaN
+/// is not specified.
+#[inline(always)]
+pub fn f32_to_f16(value: f32) -> u16 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        crate::imp::f32_to_f16(value)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        half::f16::from_f32(value).to_bits()
+    }
+}

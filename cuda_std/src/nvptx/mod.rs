@@ -422,3 +422,18 @@ pub fn f16_to_f32(bits: u16) -> f32 {
     }
     value
 }
+
+#[inline(always)]
+pub fn f32_to_f16(value: f32) -> u16 {
+    let bits: u16;
+    // SAFETY: the instruction converts between registers.
+    unsafe {
+        asm!(
+            "cvt.rn.f16.f32 {0}, {1};",
+            out(reg16) bits,
+            in(reg32) value,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    bits
+}

@@ -20,7 +20,7 @@ use cuda_std::{bf16, f16, prelude::*};
 use super::{
     instances::with_scans,
     ops::*,
-    policy::{Policy, STATUS_STRIDE},
+    policy::{CHUNKS, Policy, STATUS_STRIDE},
     start::Start,
     status::{Statuses, tag_of, take_tickets},
     tile::{Tile, scan_tile},
@@ -81,9 +81,9 @@ fn tile_per_block<R: Scan, N: Tuned<Policy>>(
     let tiles = thread::grid_dim_x() as usize;
     let ticket = ticket(control, tiles);
     let number = ticket as u32 as usize;
-    let tile = Tile::<R>::of(input, output, const { N::POLICY.threads }, number);
+    let tile = Tile::<R, CHUNKS>::of(input, output, const { N::POLICY.threads }, number);
     let mut chunks = tile.load();
-    scan_tile::<R>(&mut chunks, start.is_exclusive(), |own| {
+    scan_tile::<R, CHUNKS>(&mut chunks, start.is_exclusive(), |own| {
         let initial = start.initial(R::IDENTITY);
         if tiles == 1 {
             return initial;

@@ -24,6 +24,8 @@ mod instances;
 #[cfg(feature = "ladder")]
 mod ladder;
 pub mod ops;
+/// Asynchronous copies make this kernel worth it, so the modules of earlier architectures do not have it.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod persistent;
 pub mod policy;
 mod start;
@@ -45,6 +47,7 @@ pub use ladder::{
     },
 };
 pub use ops::{Element, Product, Scan, Sum, SumOfBytes};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use persistent::{ScanBestPersistent, scan_best_persistent};
 pub use start::Start;
 

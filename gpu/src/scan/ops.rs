@@ -16,10 +16,10 @@
 
 use core::marker::PhantomData;
 
-use cuda_std::{Plain, bf16, f16, warp::Shuffle};
+use cuda_std::{Plain, bf16, convert::f32_to_f16, f16, warp::Shuffle};
 
 use crate::{
-    reduce::{self, Accumulator, Max, Min, Reduction},
+    reduce::{self, Accumulator, Max, Min},
     unrolled::unrolled,
 };
 
@@ -134,10 +134,62 @@ pub trait Element: reduce::Element + Plain {
     fn total(self) -> Self::Total;
     /// Returns the element of an accumulator: its lowest bits, or the nearest number.
     fn of_total(total: Self::Total) -> Self;
+    /// The key by which elements are compared, in the order of [`reduce::Element::key`].
+    type Order: reduce::Key;
+    /// Returns the element's key for the minimum (`LEAST`) or the maximum. The key of a NaN beats all others.
+    fn order<const LEAST: bool>(self) -> Self::Order;
+    /// Returns the element that has this key, for the same `LEAST`.
+    fn of_order<const LEAST: bool>(key: Self::Order) -> Self;
+}
+
+/// Returns the key of a float of 16 bits, whose infinity has these bits: its bits, ordered.
+#[inline(always)]
+fn half_order<const LEAST: bool>(bits: u16, infinity: u16) -> i32 {
+    let bits = i32::from(bits as i16);
+    let ordered = bits ^ (bits >> 15 & 0x7fff);
+    match (bits & 0x7fff > i32::from(infinity), LEAST) {
+        (true, true) => i32::MIN,
+        (true, false) => i32::MAX,
+        (false, _) => ordered,
+    }
+}
+
+/// Returns the bits of the float of 16 bits that has this key.
+#[inline(always)]
+fn half_of_order<const LEAST: bool>(key: i32) -> u16 {
+    if key == if LEAST { i32::MIN } else { i32::MAX } {
+        return 0x7fff;
+    }
+    (key ^ (key >> 31 & 0x7fff)) as u16
+}
+
+macro_rules! orders {
+    () => {
+        type Order = <Self as reduce::Element>::Key;
+        #[inline(always)]
+        fn order<const LEAST: bool>(self) -> Self::Order {
+            reduce::Element::key::<LEAST>(self)
+        }
+        #[inline(always)]
+        fn of_order<const LEAST: bool>(key: Self::Order) -> Self {
+            <Self as reduce::Element>::from_key::<LEAST>(key)
+        }
+    };
+    ($infinity:literal) => {
+        type Order = i32;
+        #[inline(always)]
+        fn order<const LEAST: bool>(self) -> i32 {
+            half_order::<LEAST>(self.to_bits(), $infinity)
+        }
+        #[inline(always)]
+        fn of_order<const LEAST: bool>(key: i32) -> Self {
+            Self::from_bits(half_of_order::<LEAST>(key))
+        }
+    };
 }
 
 macro_rules! elements {
-    ($($ty:ty: $total:ty, |$value:ident| $load:expr, |$sum:ident| $store:expr;)*) => { $(
+    ($($ty:ty: $total:ty, |$value:ident| $load:expr, |$sum:ident| $store:expr $(, $infinity:literal)?;)*) => { $(
         impl Element for $ty {
             type Total = $total;
             #[inline(always)]
@@ -149,6 +201,7 @@ macro_rules! elements {
             fn of_total($sum: $total) -> $ty {
                 $store
             }
+            orders!($($infinity)?);
         }
     )* };
 }
@@ -161,8 +214,8 @@ elements! {
     i64: u64, |value| value as u64, |sum| sum as i64;
     f32: f32, |value| value, |sum| sum;
     f64: f64, |value| value, |sum| sum;
-    f16: f32, |value| reduce::Element::widen(value), |sum| f16::from_f32(sum);
-    bf16: f32, |value| reduce::Element::widen(value), |sum| bf16::from_f32(sum);
+    f16: f32, |value| reduce::Element::widen(value), |sum| f16::from_bits(f32_to_f16(sum)), 0x7c00;
+    bf16: f32, |value| reduce::Element::widen(value), |sum| bf16::from_f32(sum), 0x7f80;
 }
 
 impl<T: Element> Scan for Sum<T> {
@@ -204,30 +257,30 @@ impl<T: Element> Scan for Product<T> {
 }
 
 macro_rules! extremes {
-    ($($name:ident: $least:literal;)*) => { $(
+    ($($name:ident: $worst:ident, $better:ident, $least:literal;)*) => { $(
         impl<T: Element> Scan for $name<T> {
             type In = T;
-            type Acc = T::Key;
-            const IDENTITY: T::Key = <Self as Reduction>::IDENTITY;
+            type Acc = T::Order;
+            const IDENTITY: T::Order = <T::Order as reduce::Key>::$worst;
             const COMMUTATIVE: bool = true;
             #[inline(always)]
-            fn load(value: T) -> T::Key {
-                value.key::<$least>()
+            fn load(value: T) -> T::Order {
+                value.order::<$least>()
             }
             #[inline(always)]
-            fn combine(a: T::Key, b: T::Key) -> T::Key {
-                <Self as Reduction>::combine(a, b)
+            fn combine(a: T::Order, b: T::Order) -> T::Order {
+                a.$better(b)
             }
             #[inline(always)]
-            fn store(prefix: T::Key) -> T {
-                T::from_key::<$least>(prefix)
+            fn store(prefix: T::Order) -> T {
+                T::of_order::<$least>(prefix)
             }
         }
     )* };
 }
 extremes! {
-    Min: true;
-    Max: false;
+    Min: GREATEST, min, true;
+    Max: LEAST, max, false;
 }
 
 /// The wrapping sums of bytes, four in a word at a time.

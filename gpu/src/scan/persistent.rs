@@ -164,12 +164,14 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
         N::POLICY.slots
     };
     let ahead = const { N::POLICY.ahead };
+    // Whether results are computed after the next copy has started. For narrow elements the registers do not suffice.
+    let is_late = const { size_of::<R::In>() > 2 };
     // The warps' totals of the tiles that are published and not yet written, 32 for each; then the tile's prefix.
     let totals = shared![R::Acc; 32 * MOST_SLOTS + 1];
     let prefix_at = 32 * MOST_SLOTS;
     let tickets = shared![u64; 2];
     let warps = threads / 32;
-    let len = tile_len::<R::In>(threads);
+    let len = tile_len::<R::In>(threads, CHUNKS);
     let tile_words = threads * CHUNKS * 4;
     // SAFETY: the launch gives as much, and nothing else uses it.
     let ring: Shared<u32> = unsafe { DynamicShared::new() }.carve(slots * tile_words);
@@ -185,22 +187,26 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let (lane, warp) = (tid % 32, tid / 32);
     let tiles = input.len().div_ceil(len);
     let all_tickets = tiles + thread::grid_dim_x() as usize * slots;
-    let mine = |slot: usize, r: usize| slot * tile_words + 4 * (first_chunk() + r * 32);
+    let mine = |slot: usize, r: usize| slot * tile_words + 4 * (first_chunk(CHUNKS) + r * 32);
 
     // Starts to copy a tile to a slot. A lane copies the chunks that it reads later.
     let copy = |slot: usize, tile: usize| {
         if (tile + 1) * len <= input.len() {
-            let from = tile * tile_words + 4 * first_chunk();
+            let from = tile * tile_words + 4 * first_chunk(CHUNKS);
             unrolled!(r < CHUNKS => {
                 ring.copy_async_chunk::<4>(mine(slot, r), input_words, from + r * 128);
             });
         } else if tile < tiles {
-            let from = 4 * (tile * tile_words + 4 * first_chunk());
-            unrolled!(r < CHUNKS => {
-                let at = (from + r * 512).min(bytes / 16 * 16);
+            // One tile of a launch: the loop need not be unrolled.
+            let mut r = 0;
+            while r < CHUNKS {
+                let from = 4 * (tile * tile_words + 4 * first_chunk(CHUNKS) + r * 128);
+                let at = from.min(bytes / 16 * 16);
                 let count = (bytes - at).min(16);
-                ring_bytes.copy_async_chunk_or_zeros::<16>(4 * mine(slot, r), input_bytes, at, count);
-            });
+                let to = 4 * mine(slot, r);
+                ring_bytes.copy_async_chunk_or_zeros::<16>(to, input_bytes, at, count);
+                r += 1;
+            }
         }
         async_copy::commit_group();
     };
@@ -218,22 +224,29 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let statuses = Statuses::<R>::new(statuses, const { words_of::<R::Acc>() }, tag_of(ticket));
     // The tiles of the slots, from the one that is worked on.
     let mut queue = [0; MOST_SLOTS];
-    unrolled!(s < slots of 4 => {
-        queue[s] = ticket as u32 + s as u32;
-        copy(s, queue[s] as usize);
-    });
-    unrolled!(s < ahead of 4 => {
-        if (queue[s] as usize) < tiles {
-            wait_for(slots, s + 1);
-            let total = rows_total::<R>(chunk_totals(s));
-            if lane == 0 { totals.set(32 * s + warp, total); }
-            thread::sync_threads();
-            if warp == 0 {
-                let total = total_of_first::<R>(totals, 32 * s, warps);
-                if lane == 0 { statuses.publish(queue[s] as usize, 0, total); }
+    unrolled!(s < slots of 4 => { queue[s] = ticket as u32 + s as u32; });
+    let first = ticket as u32 as usize;
+    let mut s = 0;
+    while s < slots {
+        copy(s, first + s);
+        s += 1;
+    }
+    wait_for(slots, ahead);
+    let mut s = 0;
+    while s < ahead && first + s < tiles {
+        let total = rows_total::<R, CHUNKS>(chunk_totals(s));
+        if lane == 0 {
+            totals.set(32 * s + warp, total);
+        }
+        thread::sync_threads();
+        if warp == 0 {
+            let total = total_of_first::<R>(totals, 32 * s, warps);
+            if lane == 0 {
+                statuses.publish(first + s, 0, total);
             }
         }
-    });
+        s += 1;
+    }
     let mut prefix = Prefix {
         batches: 0,
         before: start.initial(R::IDENTITY),
@@ -262,7 +275,7 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
         };
         wait_for(slots, ahead + 1);
         if next < tiles {
-            let total = rows_total::<R>(chunk_totals(next_slot));
+            let total = rows_total::<R, CHUNKS>(chunk_totals(next_slot));
             if lane == 0 {
                 totals.set(next_place + warp, total);
             }
@@ -282,19 +295,23 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
             }
         }
         let before = total_of_first::<R>(totals, place, warp);
-        let at = chunk_prefixes::<R>(before, chunk_totals(slot));
+        let at = chunk_prefixes::<R, CHUNKS>(before, chunk_totals(slot));
         thread::sync_threads();
         // The chunks are read again behind the barrier: they would take registers until here.
         let mut chunks = [[0; 4]; CHUNKS];
-        unrolled!(r < CHUNKS => { chunks[r] = ring.get_chunk(mine(slot, r)); });
+        let before = totals.get(prefix_at);
+        let result = |chunk, at| R::scan(chunk, R::combine(before, at), start.is_exclusive());
+        unrolled!(r < CHUNKS => {
+            let chunk = ring.get_chunk(mine(slot, r));
+            chunks[r] = if is_late { chunk } else { result(chunk, at[r]) };
+        });
         unrolled!(s < slots of 4 => { if s + 1 < slots { queue[s] = queue[(s + 1) % MOST_SLOTS]; } });
         queue[slots - 1] = tickets.get(1) as u32;
         copy(slot, queue[slots - 1] as usize);
-        let before = totals.get(prefix_at);
-        unrolled!(r < CHUNKS => {
-            chunks[r] = R::scan(chunks[r], R::combine(before, at[r]), start.is_exclusive());
-        });
-        let tile = Tile::<R> {
+        if is_late {
+            unrolled!(r < CHUNKS => { chunks[r] = result(chunks[r], at[r]); });
+        }
+        let tile = Tile::<R, CHUNKS> {
             input,
             output,
             first: tile * len,

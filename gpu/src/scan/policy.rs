@@ -6,8 +6,12 @@ use crate::tuning::{self, Choice};
 pub const CHUNKS: usize = 8;
 /// The threads of a block of every rung except `best`.
 pub const RUNG_BLOCK: usize = 256;
+/// The minimum number of resident blocks of the rungs: without it `ptxas` makes room for more, and spills.
+pub const RUNG_RESIDENT: u32 = 4;
+/// The 16-byte chunks that a thread of the rungs takes of a tile.
+pub const RUNG_CHUNKS: usize = 2;
 /// The bytes of a tile of the rungs.
-pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * CHUNKS * 16;
+pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
 /// The number of 64-bit words from one tile's status to the next one's in `scan_best` and `look_back`: statuses that several
 /// blocks poll lie in different cache lines.
 pub const STATUS_STRIDE: usize = 16;
@@ -51,13 +55,13 @@ const WORDS: Policy = Policy {
     persistent_bytes: 16 << 20,
 };
 
-/// Elements of one and two bytes take more registers, which the statuses of fewer windows leave.
+/// Bytes take more registers, which the statuses of fewer windows leave.
 const NARROW: Policy = Policy {
     windows: 4,
     ..WORDS
 };
 
-/// A status of 8 bytes is two words.
+/// Elements of two bytes take more registers still, and a status of 8 bytes is two words.
 const WIDE: Policy = Policy {
     windows: 2,
     ..WORDS

@@ -1,6 +1,6 @@
 //! A block's tile: how it is loaded, scanned and written.
 //!
-//! A warp takes neighbouring elements of the tile in [`CHUNKS`] rows, and a lane one chunk of 16 bytes of each row. So the
+//! A warp takes neighbouring elements of the tile in `ROWS` rows, and a lane one chunk of 16 bytes of each row. So the
 //! order of operations within a tile depends on the number of threads alone, not on addresses.
 
 use cuda_std::{
@@ -12,25 +12,24 @@ use cuda_std::{
 
 use super::{
     ops::{Chunk, Scan, chunk_len, element, with_element},
-    policy::CHUNKS,
     status::warp_total,
 };
 use crate::unrolled::unrolled;
 
 /// A thread's chunks of a tile, one of each row.
-pub(super) type Chunks = [Chunk; CHUNKS];
+pub(super) type Chunks<const ROWS: usize> = [Chunk; ROWS];
 
-/// Returns the number of elements of a tile of `threads` threads.
+/// Returns the number of elements of a tile of `threads` threads with `rows` chunks each.
 #[inline(always)]
-pub(super) const fn tile_len<T>(threads: usize) -> usize {
-    threads * CHUNKS * chunk_len::<T>()
+pub(super) const fn tile_len<T>(threads: usize, rows: usize) -> usize {
+    threads * rows * chunk_len::<T>()
 }
 
 /// Returns the place of the thread's first chunk in a tile, in chunks. The chunk of the next row is 32 further on.
 #[inline(always)]
-pub(super) fn first_chunk() -> usize {
+pub(super) fn first_chunk(rows: usize) -> usize {
     let tid = thread::thread_idx_x() as usize;
-    tid / 32 * (32 * CHUNKS) + tid % 32
+    tid / 32 * (32 * rows) + tid % 32
 }
 
 /// Returns whether both arrays start at a multiple of 16 bytes.
@@ -56,7 +55,7 @@ pub(super) fn words_mut<T: Copy>(view: GlobalMut<T>) -> GlobalMut<u32> {
 }
 
 /// The elements of a tile.
-pub(super) struct Tile<R: Scan> {
+pub(super) struct Tile<R: Scan, const ROWS: usize> {
     pub input: Global<R::In>,
     pub output: GlobalMut<R::In>,
     /// The position of the first element.
@@ -69,15 +68,15 @@ pub(super) struct Tile<R: Scan> {
     pub streaming: bool,
 }
 
-impl<R: Scan> Clone for Tile<R> {
+impl<R: Scan, const ROWS: usize> Clone for Tile<R, ROWS> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R: Scan> Copy for Tile<R> {}
+impl<R: Scan, const ROWS: usize> Copy for Tile<R, ROWS> {}
 
-impl<R: Scan> Tile<R> {
+impl<R: Scan, const ROWS: usize> Tile<R, ROWS> {
     const LEN: usize = chunk_len::<R::In>();
     /// The bits of an element.
     const BITS: u32 = 8 * size_of::<R::In>() as u32;
@@ -85,7 +84,7 @@ impl<R: Scan> Tile<R> {
     /// Returns tile number `tile` of a block of `threads` threads.
     #[inline(always)]
     pub fn of(input: Global<R::In>, output: GlobalMut<R::In>, threads: usize, tile: usize) -> Self {
-        let len = tile_len::<R::In>(threads);
+        let len = tile_len::<R::In>(threads, ROWS);
         Self {
             input,
             output,
@@ -105,15 +104,15 @@ impl<R: Scan> Tile<R> {
     /// Returns the position of the first element of the thread's chunk of row 0.
     #[inline(always)]
     fn mine(self) -> usize {
-        self.first + first_chunk() * Self::LEN
+        self.first + first_chunk(ROWS) * Self::LEN
     }
 
     /// Loads the thread's chunks, with zeros past the end of the array. Arrays that are not aligned go through dynamic shared
     /// memory of the size of a tile; the whole block must call this.
     #[inline(always)]
     #[track_caller]
-    pub fn load(self) -> Chunks {
-        let mut chunks = [[0; 4]; CHUNKS];
+    pub fn load(self) -> Chunks<ROWS> {
+        let mut chunks = [[0; 4]; ROWS];
         if !self.aligned {
             let stage = self.stage();
             let tid = thread::thread_idx_x() as usize;
@@ -130,8 +129,8 @@ impl<R: Scan> Tile<R> {
             }
             thread::sync_threads();
             let words = shared_words(stage);
-            unrolled!(r < CHUNKS => {
-                chunks[r] = words.get_chunk(4 * (first_chunk() + r * 32));
+            unrolled!(r < ROWS => {
+                chunks[r] = words.get_chunk(4 * (first_chunk(ROWS) + r * 32));
             });
             return chunks;
         }
@@ -139,20 +138,20 @@ impl<R: Scan> Tile<R> {
         let at = |r: usize| self.mine() + r * 32 * Self::LEN;
         let word = |r: usize| at(r) / Self::LEN * 4;
         if self.is_whole() {
-            unrolled!(r < CHUNKS => { chunks[r] = words.get_chunk_streaming(word(r)); });
+            unrolled!(r < ROWS => { chunks[r] = words.get_chunk_streaming(word(r)); });
             return chunks;
         }
         let end = self.input.len();
         // The row of the chunk that the array ends in.
-        let mut last = CHUNKS;
-        unrolled!(r < CHUNKS => {
+        let mut last = ROWS;
+        unrolled!(r < ROWS => {
             if at(r) + Self::LEN <= end {
                 chunks[r] = words.get_chunk_streaming(word(r));
             } else if at(r) < end {
                 last = r;
             }
         });
-        if last < CHUNKS {
+        if last < ROWS {
             // From the last element on, each one before the others.
             let mut chunk = 0_u128;
             let mut i = end - at(last);
@@ -162,7 +161,7 @@ impl<R: Scan> Tile<R> {
                 chunk = chunk.unbounded_shl(Self::BITS) | from_chunk(value);
             }
             let chunk = to_chunk(chunk);
-            unrolled!(r < CHUNKS => { if r == last { chunks[r] = chunk; } });
+            unrolled!(r < ROWS => { if r == last { chunks[r] = chunk; } });
         }
         chunks
     }
@@ -170,11 +169,11 @@ impl<R: Scan> Tile<R> {
     /// Writes the thread's chunks, as far as the array has elements for them. The counterpart of [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
-    pub fn store(self, chunks: Chunks) {
+    pub fn store(self, chunks: Chunks<ROWS>) {
         if !self.aligned {
             let stage = self.stage();
             let words = shared_words(stage);
-            unrolled!(r < CHUNKS => { words.set_chunk(4 * (first_chunk() + r * 32), chunks[r]); });
+            unrolled!(r < ROWS => { words.set_chunk(4 * (first_chunk(ROWS) + r * 32), chunks[r]); });
             thread::sync_threads();
             let mut i = thread::thread_idx_x() as usize;
             while i < self.len && self.first + i < self.output.len() {
@@ -194,19 +193,19 @@ impl<R: Scan> Tile<R> {
             }
         };
         if self.is_whole() {
-            unrolled!(r < CHUNKS => { set(r, chunks[r]); });
+            unrolled!(r < ROWS => { set(r, chunks[r]); });
             return;
         }
         let end = self.output.len();
-        let (mut last, mut chunk) = (CHUNKS, [0; 4]);
-        unrolled!(r < CHUNKS => {
+        let (mut last, mut chunk) = (ROWS, [0; 4]);
+        unrolled!(r < ROWS => {
             if at(r) + Self::LEN <= end {
                 set(r, chunks[r]);
             } else if at(r) < end {
                 (last, chunk) = (r, chunks[r]);
             }
         });
-        if last < CHUNKS {
+        if last < ROWS {
             let mut left = from_chunk(chunk);
             let mut i = at(last);
             while i < end {
@@ -251,9 +250,9 @@ fn shared_words<T: Copy>(view: Shared<T>) -> Shared<u32> {
 /// Returns the total of the warp's rows, in every lane.
 #[inline(always)]
 #[track_caller]
-pub(super) fn rows_total<R: Scan>(totals: [R::Acc; CHUNKS]) -> R::Acc {
+pub(super) fn rows_total<R: Scan, const ROWS: usize>(totals: [R::Acc; ROWS]) -> R::Acc {
     let mut all = R::IDENTITY;
-    unrolled!(r < CHUNKS => {
+    unrolled!(r < ROWS => {
         let total = if R::COMMUTATIVE { totals[r] } else { warp_total::<R>(totals[r]) };
         all = if r == 0 { total } else { R::combine(all, total) };
     });
@@ -267,14 +266,14 @@ pub(super) fn rows_total<R: Scan>(totals: [R::Acc; CHUNKS]) -> R::Acc {
 /// totals of the thread's chunks.
 #[inline(always)]
 #[track_caller]
-pub(super) fn chunk_prefixes<R: Scan>(
+pub(super) fn chunk_prefixes<R: Scan, const ROWS: usize>(
     before: R::Acc,
-    totals: [R::Acc; CHUNKS],
-) -> [R::Acc; CHUNKS] {
+    totals: [R::Acc; ROWS],
+) -> [R::Acc; ROWS] {
     let lane = warp::lane_id();
     let mut row = before;
-    let mut at = [R::IDENTITY; CHUNKS];
-    unrolled!(r < CHUNKS => {
+    let mut at = [R::IDENTITY; ROWS];
+    unrolled!(r < ROWS => {
         let mut value = totals[r];
         unrolled!(k < 5 => {
             let below = warp::shuffle_up(FULL_MASK, value, 1 << k);
@@ -282,7 +281,7 @@ pub(super) fn chunk_prefixes<R: Scan>(
         });
         let below = warp::shuffle_up(FULL_MASK, value, 1);
         at[r] = if lane == 0 { row } else { R::combine(row, below) };
-        if r + 1 < CHUNKS {
+        if r + 1 < ROWS {
             row = R::combine(row, warp::shuffle(FULL_MASK, value, 31));
         }
     });
@@ -307,8 +306,8 @@ pub(super) fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count
 /// block must call this.
 #[inline(always)]
 #[track_caller]
-pub(super) fn scan_tile<R: Scan>(
-    chunks: &mut Chunks,
+pub(super) fn scan_tile<R: Scan, const ROWS: usize>(
+    chunks: &mut Chunks<ROWS>,
     exclusive: bool,
     prefix: impl FnOnce(R::Acc) -> R::Acc,
 ) {
@@ -319,9 +318,9 @@ pub(super) fn scan_tile<R: Scan>(
     if tid == 0 {
         zero.set(1, 0);
     }
-    let mut sums = [R::IDENTITY; CHUNKS];
-    unrolled!(r < CHUNKS => { sums[r] = R::total(chunks[r]); });
-    let all = rows_total::<R>(sums);
+    let mut sums = [R::IDENTITY; ROWS];
+    unrolled!(r < ROWS => { sums[r] = R::total(chunks[r]); });
+    let all = rows_total::<R, ROWS>(sums);
     if lane == 0 {
         totals.set(warp, all);
     }
@@ -333,7 +332,7 @@ pub(super) fn scan_tile<R: Scan>(
             totals.set(32, before);
         }
     }
-    let at = chunk_prefixes::<R>(total_of_first::<R>(totals, 0, warp), sums);
+    let at = chunk_prefixes::<R, ROWS>(total_of_first::<R>(totals, 0, warp), sums);
     thread::sync_threads();
     let before = totals.get(32);
     // The compiler does not know that this is 0. It would keep the elements apart in registers from the totals on, more than
@@ -343,7 +342,7 @@ pub(super) fn scan_tile<R: Scan>(
     } else {
         0
     };
-    unrolled!(r < CHUNKS => {
+    unrolled!(r < ROWS => {
         chunks[r] = chunks[r].map(|word| word ^ zero);
         chunks[r] = R::scan(chunks[r], R::combine(before, at[r]), exclusive);
     });

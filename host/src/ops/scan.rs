@@ -168,8 +168,9 @@ impl<T> Options<T> {
 
 /// A scan.
 ///
-/// The workspace of `best` and `look_back` has at most 128 bytes for each 32 KiB of elements, and 512 bytes more; that of
-/// `reduce_then_scan` has an accumulator for each 32 KiB; that of `naive` has two accumulators for each element.
+/// The workspace of `best` has at most 128 bytes for each 32 KiB of elements, and 512 bytes more; that of `look_back` has
+/// 128 bytes for each 8 KiB, that of `reduce_then_scan` an accumulator, and that of `naive` two accumulators for each
+/// element.
 #[derive(Debug, Clone)]
 pub struct Scan<'a, T> {
     input: VectorView<'a, T>,

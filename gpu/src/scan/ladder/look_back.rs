@@ -9,7 +9,7 @@ use crate::{
         best::ticket,
         instances::with_scans,
         ops::*,
-        policy::{RUNG_BLOCK, STATUS_STRIDE},
+        policy::{RUNG_BLOCK, RUNG_CHUNKS, RUNG_RESIDENT, STATUS_STRIDE},
         start::Start,
         status::{Statuses, tag_of, warp_total},
         tile::{Tile, scan_tile},
@@ -21,7 +21,7 @@ const INCLUSIVE: u32 = 1;
 
 /// Scans the elements in a single pass.
 ///
-/// Launch: a block of 256 threads for each tile of 32 KiB; static shared memory of 33 accumulators, and dynamic shared memory
+/// Launch: a block of 256 threads for each tile of 8 KiB; static shared memory of 33 accumulators, and dynamic shared memory
 /// of a tile if an array does not start at a multiple of 16 bytes. Reads and writes every element once.
 ///
 /// Determinism: integers, minima and maxima have the same bits in every run. Float sums and products do not: how many totals a
@@ -31,7 +31,7 @@ const INCLUSIVE: u32 = 1;
 /// As for [`scan_best`](crate::scan::scan_best), without batches.
 ///
 /// Source: Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016.
-#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_scans)]
+#[kernel(launch_bounds(RUNG_BLOCK as u32, RUNG_RESIDENT), instances = with_scans)]
 pub unsafe fn scan_look_back<R: Scan>(
     input: Global<R::In>,
     output: GlobalMut<R::In>,
@@ -42,9 +42,9 @@ pub unsafe fn scan_look_back<R: Scan>(
     let tiles = thread::grid_dim_x() as usize;
     let ticket = ticket(control, tiles);
     let number = ticket as u32 as usize;
-    let tile = Tile::<R>::of(input, output, RUNG_BLOCK, number);
+    let tile = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, number);
     let mut chunks = tile.load();
-    scan_tile::<R>(&mut chunks, start.is_exclusive(), |own| {
+    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, start.is_exclusive(), |own| {
         let initial = start.initial(R::IDENTITY);
         if tiles == 1 {
             return initial;

@@ -7,7 +7,7 @@ use crate::{
     scan::{
         instances::with_scans,
         ops::*,
-        policy::{CHUNKS, RUNG_BLOCK},
+        policy::{RUNG_BLOCK, RUNG_CHUNKS, RUNG_RESIDENT},
         start::Start,
         tile::{Tile, chunk_prefixes, rows_total, scan_tile, total_of_first},
     },
@@ -16,7 +16,7 @@ use crate::{
 
 /// The first pass: writes the total of each tile.
 ///
-/// Launch: a block of 256 threads for each tile of 32 KiB; static shared memory of 32 accumulators, and dynamic shared memory
+/// Launch: a block of 256 threads for each tile of 8 KiB; static shared memory of 32 accumulators, and dynamic shared memory
 /// of a tile if an array does not start at a multiple of 16 bytes. Reads every element once.
 ///
 /// Determinism: the same input gives the same bits.
@@ -24,7 +24,7 @@ use crate::{
 /// # Safety
 /// `totals` has an element for each block. `output` is not accessed: its address decides whether the tile goes through shared
 /// memory.
-#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_scans)]
+#[kernel(launch_bounds(RUNG_BLOCK as u32, RUNG_RESIDENT), instances = with_scans)]
 pub unsafe fn scan_totals<R: Scan>(
     input: Global<R::In>,
     output: GlobalMut<R::In>,
@@ -33,10 +33,10 @@ pub unsafe fn scan_totals<R: Scan>(
     let shared = shared![R::Acc; 32];
     let tid = thread::thread_idx_x() as usize;
     let block = thread::block_idx_x() as usize;
-    let chunks = Tile::<R>::of(input, output, RUNG_BLOCK, block).load();
-    let mut sums = [R::IDENTITY; CHUNKS];
-    unrolled!(r < CHUNKS => { sums[r] = R::total(chunks[r]); });
-    let total = rows_total::<R>(sums);
+    let chunks = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, block).load();
+    let mut sums = [R::IDENTITY; RUNG_CHUNKS];
+    unrolled!(r < RUNG_CHUNKS => { sums[r] = R::total(chunks[r]); });
+    let total = rows_total::<R, RUNG_CHUNKS>(sums);
     if tid.is_multiple_of(32) {
         shared.set(tid / 32, total);
     }
@@ -57,7 +57,7 @@ pub unsafe fn scan_totals<R: Scan>(
 ///
 /// # Safety
 /// Nothing else accesses `totals`.
-#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_scans)]
+#[kernel(launch_bounds(RUNG_BLOCK as u32, RUNG_RESIDENT), instances = with_scans)]
 pub unsafe fn scan_prefixes<R: Scan>(totals: GlobalMut<R::Acc>, start: Start) {
     let shared = shared![R::Acc; 32];
     let tid = thread::thread_idx_x() as usize;
@@ -71,11 +71,10 @@ pub unsafe fn scan_prefixes<R: Scan>(totals: GlobalMut<R::Acc>, start: Start) {
         } else {
             R::IDENTITY
         };
-        // The totals of the lanes of a warp are a row with one element in each chunk.
-        let mut row = [R::IDENTITY; CHUNKS];
-        row[0] = own;
-        let prefix = chunk_prefixes::<R>(R::IDENTITY, row)[0];
-        let total = rows_total::<R>(row);
+        // A row with one total in each chunk.
+        let row = [own];
+        let prefix = chunk_prefixes::<R, 1>(R::IDENTITY, row)[0];
+        let total = rows_total::<R, 1>(row);
         if tid.is_multiple_of(32) {
             shared.set(tid / 32, total);
         }
@@ -92,7 +91,7 @@ pub unsafe fn scan_prefixes<R: Scan>(totals: GlobalMut<R::Acc>, start: Start) {
 
 /// The third pass: scans each tile from its prefix.
 ///
-/// Launch: a block of 256 threads for each tile of 32 KiB; static shared memory of 33 accumulators, and dynamic shared memory
+/// Launch: a block of 256 threads for each tile of 8 KiB; static shared memory of 33 accumulators, and dynamic shared memory
 /// of a tile if an array does not start at a multiple of 16 bytes. Reads and writes every element once.
 ///
 /// Determinism: the same input gives the same bits.
@@ -100,7 +99,7 @@ pub unsafe fn scan_prefixes<R: Scan>(totals: GlobalMut<R::Acc>, start: Start) {
 /// # Safety
 /// `output` has as many elements as `input`, and is either the same array or does not overlap it. `prefixes` has an element for
 /// each block.
-#[kernel(launch_bounds(RUNG_BLOCK as u32), instances = with_scans)]
+#[kernel(launch_bounds(RUNG_BLOCK as u32, RUNG_RESIDENT), instances = with_scans)]
 pub unsafe fn scan_reduce_then_scan<R: Scan>(
     input: Global<R::In>,
     output: GlobalMut<R::In>,
@@ -108,8 +107,8 @@ pub unsafe fn scan_reduce_then_scan<R: Scan>(
     start: Start,
 ) {
     let block = thread::block_idx_x() as usize;
-    let tile = Tile::<R>::of(input, output, RUNG_BLOCK, block);
+    let tile = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, block);
     let mut chunks = tile.load();
-    scan_tile::<R>(&mut chunks, start.is_exclusive(), |_| prefixes.get(block));
+    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, start.is_exclusive(), |_| prefixes.get(block));
     tile.store(chunks);
 }
