@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-pub use values::{DeviceChoice, MapOp, Mask, Size};
+pub use values::{Condition, DeviceChoice, MapOp, Mask, Size};
 
 /// The most bins that the library counts.
 const MAX_BINS: u64 = warpwright::ops::histogram::MOST_BINS as u64;
@@ -64,6 +64,10 @@ pub enum Command {
     Convolve(Convolve),
     /// Apply a function to every element of an f32 array
     Map(Map),
+    /// Keep the elements that meet a condition, in order
+    Select(Select),
+    /// Keep the first element of each run of equal ones
+    Unique(Unique),
     /// Make an array of random numbers
     Random(Random),
     /// Compute the running sums, products, minima or maxima of an array
@@ -263,6 +267,33 @@ pub enum ScanOp {
     Min,
     /// The largest value
     Max,
+}
+
+/// `select IN --where CONDITION -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Select {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Which elements: less:X at-most:X greater:X at-least:X equal:X not-equal:X, within:A,B or outside:A,B (ends included)
+    ///
+    /// Numbers of the data's type. A NaN meets not-equal and outside alone.
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Condition,
+    /// Where to write the elements: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+}
+
+/// `unique IN -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Unique {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Where to write the elements: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
 }
 
 /// `ulp [--full]`

@@ -28,6 +28,7 @@ extern crate alloc;
 
 pub mod async_copy;
 pub mod atomic;
+pub mod block;
 pub mod cfg;
 pub mod constant;
 pub mod convert;
@@ -46,8 +47,10 @@ mod nvptx;
 mod plain;
 pub mod ptr;
 pub mod random;
+pub mod select;
 pub mod shared;
 pub mod thread;
+mod unrolled;
 pub mod view;
 pub mod warp;
 

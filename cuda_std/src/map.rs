@@ -143,6 +143,21 @@ impl<F> Passed<F> {
     }
 }
 
+impl<F: MapFn> Passed<F> {
+    /// Calls the function for an element of the first array and one of the second, if it has a second array.
+    #[inline(always)]
+    pub(crate) fn call_joined(
+        self,
+        index: usize,
+        first: First<F>,
+        second: Option<Second<F>>,
+    ) -> F::Out {
+        // SAFETY: the caller gives an element if the function has a second array.
+        let x = F::In::join(|| first, || unsafe { second.unwrap_unchecked() });
+        self.function.call(index, x)
+    }
+}
+
 #[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers in C's layout, by the contract of `MapFn`.
 unsafe impl<F: MapFn> crate::kernel::ByValue for Passed<F> {}

@@ -1,4 +1,4 @@
-//! Clocks, traps, debugging, and byte permutation.
+//! Clocks, traps, debugging, byte permutation, and products of bytes.
 
 use crate::imp;
 
@@ -44,4 +44,18 @@ pub fn trap() -> ! {
 #[inline(always)]
 pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
     imp::misc::byte_permute(low, high, selector)
+}
+
+/// Returns `sum` plus the products of the four bytes of `a` with those of `b`, as unsigned numbers, modulo 2^32. One
+/// instruction on the GPU (`dp4a.u32.u32`).
+#[inline(always)]
+pub fn dp4a_u32(a: u32, b: u32, sum: u32) -> u32 {
+    imp::misc::dp4a_u32(a, b, sum)
+}
+
+/// Returns `sum` plus the products of the four bytes of `a` with those of `b`, as signed numbers, modulo 2^32. One
+/// instruction on the GPU (`dp4a.s32.s32`).
+#[inline(always)]
+pub fn dp4a_i32(a: i32, b: i32, sum: i32) -> i32 {
+    imp::misc::dp4a_i32(a, b, sum)
 }

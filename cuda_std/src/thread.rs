@@ -156,6 +156,19 @@ pub fn sync_threads() {
     imp::sync_threads();
 }
 
+/// Waits at barrier `barrier` until `threads` lanes of the block have reached it, and makes their writes to shared and global
+/// memory visible to each other. Other lanes of the block take no part.
+///
+/// `barrier` is 1 to 15 (barrier 0 is that of [`sync_threads`]), and `threads` a multiple of 32. All lanes that meet must
+/// give the same `threads`, and a warp's lanes must reach the barrier together, at one source line; different warps may be at
+/// different lines. The CPU executor ends the launch with an error if any of this does not hold. One instruction on the GPU
+/// (`bar.sync barrier, threads`).
+#[inline(always)]
+#[track_caller]
+pub fn sync_threads_named(barrier: u32, threads: u32) {
+    imp::sync_threads_named(barrier, threads);
+}
+
 /// A [`sync_threads`] that returns the number of lanes whose `predicate` is not zero.
 #[inline(always)]
 #[track_caller]

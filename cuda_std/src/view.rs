@@ -45,6 +45,35 @@ impl<T: Copy> Wide<T> {
         16 / size_of::<T>()
     };
 
+    /// All bits 0.
+    pub(crate) const ZERO: Self = Self::from_words([0; 2]);
+
+    /// Returns the same elements but for element `i`. `i` should be a constant.
+    #[inline(always)]
+    pub(crate) fn with(self, i: usize, value: T) -> Self {
+        // SAFETY: an integer of the element's size takes the element's bits.
+        let bits: u64 = unsafe {
+            match size_of::<T>() {
+                1 => core::mem::transmute_copy::<T, u8>(&value).into(),
+                2 => core::mem::transmute_copy::<T, u16>(&value).into(),
+                4 => core::mem::transmute_copy::<T, u32>(&value).into(),
+                8 => core::mem::transmute_copy::<T, u64>(&value),
+                _ => return Self::from_words(core::mem::transmute_copy(&value)),
+            }
+        };
+        let (at, shift) = (i * size_of::<T>() / 8 % 2, i * size_of::<T>() % 8 * 8);
+        let others = !(u64::MAX >> (64 - 8 * size_of::<T>().min(8)) << shift);
+        let mut words = self.words;
+        words[at] = words[at] & others | bits << shift;
+        Self::from_words(words)
+    }
+
+    /// Returns the last element.
+    #[inline(always)]
+    pub(crate) fn last(self) -> T {
+        self.get(Self::LEN - 1)
+    }
+
     /// Folds the elements in order: calls `each` with the accumulator, an element and its index.
     ///
     /// The calls are unrolled in the source, so that every index is a constant: an array that is indexed at run time cannot
@@ -373,6 +402,20 @@ impl<T: Copy> GlobalMut<T> {
 }
 
 impl<T: Copy> Shared<T> {
+    /// Returns a view of the elements from `from` on.
+    #[inline(always)]
+    #[track_caller]
+    pub fn skip(self, from: usize) -> Self {
+        self.check_current();
+        imp::check_bounds(self.ptr, self.len, from, 0, false);
+        Self {
+            // SAFETY: the result is a part of this view.
+            ptr: unsafe { self.ptr.add(from) },
+            len: self.len - from,
+            ..self
+        }
+    }
+
     /// Creates a view of `len` elements of shared memory at `ptr`.
     ///
     /// # Safety
@@ -385,7 +428,7 @@ impl<T: Copy> Shared<T> {
         #[allow(clippy::let_unit_value)]
         let visit = unsafe { imp::assume_shared(ptr.cast(), len.saturating_mul(size_of::<T>())) };
         Self {
-            ptr,
+            ptr: imp::with_known_space(ptr),
             len,
             visit,
             marker: PhantomData,

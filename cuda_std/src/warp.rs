@@ -6,10 +6,12 @@
 //! the CPU executor ends the launch and reports which lane waits where. The kernel's author guarantees this, as for the
 //! bounds of a view, so the operations are not `unsafe` (except [`sync_warp`], which is `unsafe` in Rust-CUDA).
 
+mod cooperate;
 mod named;
 
 use crate::{imp, imp::Place, thread};
 
+pub use cooperate::{exclusive_scan, inclusive_scan, reduce};
 pub use named::*;
 
 /// The mask of all 32 lanes.

@@ -169,6 +169,7 @@ pub static FAMILIES: &[Family] = &[
     crate::map::FAMILY,
     crate::random::FAMILY,
     crate::scan::FAMILY,
+    crate::select::FAMILY,
 ];
 
 /// Returns the family called `name`.

@@ -23,8 +23,8 @@ pub mod random;
 pub mod reduce;
 pub mod rows;
 pub mod scan;
+pub mod select;
 pub mod transpose;
 pub mod tuning;
-mod unrolled;
 
 pub use catalogue::{FAMILIES, Family, NoSuchVariant, Variant, family};

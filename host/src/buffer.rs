@@ -137,6 +137,11 @@ impl<T: Element> Vector<T> {
         })
     }
 
+    /// Keeps the first `len` elements. The memory stays as large as it is.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len

@@ -262,7 +262,7 @@ impl CudaBackend {
             .context
             .mem_get_info()
             .ok()
-            .map(|(free, _)| free as u64);
+            .map(|(free, _)| free);
         Error::OutOfMemory {
             operation,
             device: self.info.kind,

@@ -217,6 +217,25 @@ fn instructions_are_there(text: &str, arch: NvvmArch) {
     has("miscellany", &["%clock64", "%globaltimer"]);
     has("traps", &["brkpt;", "trap;"]);
 
+    // Shared memory is known as such, element 0 at a constant index too.
+    let generic: Vec<&str> = kernel(text, "first_of_shared")
+        .filter(|line| ["ld.", "st."].iter().any(|start| line.starts_with(start)))
+        .filter(|line| {
+            !["param", "shared", "global"]
+                .iter()
+                .any(|space| line.contains(space))
+        })
+        .collect();
+    assert!(generic.is_empty(), "{arch:?}: {generic:?}");
+    has("first_of_shared", &["st.shared.b32", "ld.shared.b32"]);
+    has("named_barriers", &["bar.sync"]);
+    has("byte_products", &["dp4a.u32.u32", "dp4a.s32.s32"]);
+    for (instance, vector) in [("w2", "v2.b32"), ("f4", "v4.b32"), ("d2", "v2.b64")] {
+        let name = format!("relaxed_chunks__{instance}");
+        let form = |operation: &str| format!("{operation}.relaxed.gpu.global.{vector}");
+        has(&name, &[&form("ld"), &form("st")]);
+    }
+
     // Every operation on global memory of the device's scope and of the system's, and on shared memory.
     for (ty, bits, sign) in [
         ("u32", 32, 'u'),

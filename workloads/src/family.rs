@@ -1,5 +1,5 @@
 use crate::{Scale, Workload};
-use crate::{axis, convolution, gemm, histogram, map, random, reduce, scan, transpose};
+use crate::{axis, convolution, gemm, histogram, map, random, reduce, scan, select, transpose};
 
 /// The workloads of one family.
 pub struct Family {
@@ -32,6 +32,7 @@ pub const FAMILIES: &[Family] = &[
     map::FAMILY,
     random::FAMILY,
     scan::FAMILY,
+    select::FAMILY,
 ];
 
 impl Family {

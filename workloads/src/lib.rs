@@ -23,6 +23,7 @@ pub mod map;
 pub mod random;
 pub mod reduce;
 pub mod scan;
+pub mod select;
 pub mod transpose;
 
 pub use compare::{Verdict, equal, within};

@@ -30,6 +30,54 @@ impl FromStr for Mask {
     }
 }
 
+/// A condition that elements meet. The numbers are still text, because the data says which type they have.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// Below a number.
+    Less(String),
+    /// Up to a number.
+    AtMost(String),
+    /// Above a number.
+    Greater(String),
+    /// From a number up.
+    AtLeast(String),
+    /// Equal to a number.
+    Equal(String),
+    /// Any other number.
+    NotEqual(String),
+    /// Between two numbers, or one of them.
+    Within(String, String),
+    /// Not between two numbers, nor one of them.
+    Outside(String, String),
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = "less at-most greater at-least equal not-equal, such as less:3, and within outside, such as \
+                     within:1,5";
+        let wrong = || format!("no such condition; there are {known}");
+        let (name, numbers) = text.split_once(':').ok_or_else(wrong)?;
+        let one = |condition: fn(String) -> Self| condition(numbers.trim().to_owned());
+        let two = |condition: fn(String, String) -> Self| {
+            let (low, high) = numbers.split_once(',').ok_or_else(wrong)?;
+            Ok(condition(low.trim().to_owned(), high.trim().to_owned()))
+        };
+        match name {
+            "less" => Ok(one(Self::Less)),
+            "at-most" => Ok(one(Self::AtMost)),
+            "greater" => Ok(one(Self::Greater)),
+            "at-least" => Ok(one(Self::AtLeast)),
+            "equal" => Ok(one(Self::Equal)),
+            "not-equal" => Ok(one(Self::NotEqual)),
+            "within" => two(Self::Within),
+            "outside" => two(Self::Outside),
+            _ => Err(wrong()),
+        }
+    }
+}
+
 /// A function to map.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MapOp {

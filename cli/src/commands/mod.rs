@@ -29,6 +29,7 @@ mod random;
 mod reduce;
 mod reduce_axis;
 mod scan;
+mod select;
 mod transpose;
 mod ulp;
 mod verify;
@@ -57,6 +58,8 @@ pub fn run(args: Args) -> Result<()> {
         Command::Matmul(options) => matmul::run(&global, &options),
         Command::Convolve(options) => convolve::run(&global, &options),
         Command::Map(options) => map::run(&global, &options),
+        Command::Select(options) => select::run(&global, &options),
+        Command::Unique(options) => select::unique(&global, &options),
         Command::Random(options) => random::run(&global, &options),
         Command::Scan(options) => scan::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),

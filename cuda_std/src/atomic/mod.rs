@@ -439,5 +439,44 @@ macro_rules! view_atomics {
         }
     };
 }
+
+impl<T: Atomic> GlobalMut<T> {
+    /// Loads elements `i..i + N` with one instruction, each of them atomically and relaxed. Nothing orders the elements of a
+    /// chunk with each other: another lane's store of the same chunk may be seen in part.
+    ///
+    /// The chunk has 8 or 16 bytes, and the address of element `i` must be a multiple of that size.
+    #[inline(always)]
+    #[track_caller]
+    pub fn atomic_load_chunk<const N: usize>(self, i: usize, scope: Scope) -> [T; N] {
+        const { assert!(N > 1 && matches!(N * size_of::<T>(), 8 | 16)) };
+        imp::check_bounds(self.as_ptr(), self.len(), i, N, false);
+        // SAFETY: the elements are within the view, whose constructor's caller guarantees it, and aligned.
+        unsafe { imp::atomic::load_chunk(self.atomic_ptr(i), relaxed(scope)) }
+    }
+
+    /// Stores elements `i..i + N` with one instruction, each of them atomically and relaxed. See
+    /// [`atomic_load_chunk`](Self::atomic_load_chunk).
+    #[inline(always)]
+    #[track_caller]
+    pub fn atomic_store_chunk<const N: usize>(self, i: usize, values: [T; N], scope: Scope) {
+        const { assert!(N > 1 && matches!(N * size_of::<T>(), 8 | 16)) };
+        imp::check_bounds(self.as_ptr(), self.len(), i, N, true);
+        // SAFETY: as for `atomic_load_chunk`.
+        unsafe { imp::atomic::store_chunk(self.atomic_ptr(i), values, relaxed(scope)) }
+    }
+}
+
+/// Returns the parameters of a relaxed operation on global memory.
+#[inline(always)]
+#[track_caller]
+fn relaxed(scope: Scope) -> How {
+    How {
+        space: Space::Global,
+        order: Ordering::Relaxed,
+        scope,
+        place: Place::here(),
+    }
+}
+
 view_atomics!(GlobalMut, Global, Device);
 view_atomics!(Shared, Shared, Block);

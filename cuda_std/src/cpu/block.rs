@@ -10,10 +10,12 @@ use core::{
 };
 use std::{collections::VecDeque, rc::Rc};
 
+mod named;
 mod shared;
 mod turns;
 mod warp;
 
+use named::NamedBarrier;
 pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
 use warp::Warp;
@@ -93,6 +95,8 @@ pub(super) struct BlockState {
     pub params: RefCell<Vec<(&'static str, usize)>>,
     lanes: u32,
     warps: RefCell<Vec<Warp>>,
+    /// The barriers 1 to 15 that lanes have used, by their number.
+    named: RefCell<Vec<NamedBarrier>>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
     /// The code whose addresses identify calls, and the calls of the first lane that waits at the barrier.
@@ -169,6 +173,7 @@ impl BlockState {
             params: RefCell::new(Vec::new()),
             lanes,
             warps: RefCell::new((0..lanes.div_ceil(32)).map(|_| Warp::default()).collect()),
+            named: RefCell::new(Vec::new()),
             arrived: Cell::new(0),
             votes: Cell::new(0),
             code: Code::around(kernel.cpu as *const () as usize),
@@ -222,6 +227,7 @@ impl BlockState {
                 .for_each(|pending| pending.arrived = 0);
             left -= left.min(32);
         }
+        self.named.borrow_mut().clear();
         self.ready.borrow_mut().clear();
         self.all_started.set(false);
         self.arrived.set(0);
@@ -342,7 +348,7 @@ impl BlockState {
             .map(|(name, _)| *name)
     }
 
-    /// Returns the lanes that wait at the barrier or in a warp operation, grouped by what they wait for.
+    /// Returns the lanes that wait at a barrier or in a warp operation, grouped by what they wait for.
     pub fn waiting_groups(&self) -> Vec<WaitingLanes> {
         let mut groups: Vec<WaitingLanes> = Vec::new();
         let mut add =
@@ -364,6 +370,9 @@ impl BlockState {
             for pending in &warp.pending {
                 add(first, pending.arrived, pending.operation, pending.at);
             }
+        }
+        for (lane, at) in self.named.borrow().iter().flat_map(|named| &named.lanes) {
+            add(*lane, 1, named::NAME, at);
         }
         groups
     }

@@ -55,6 +55,16 @@ pub fn sync_threads() {
 }
 
 #[track_caller]
+pub fn sync_threads_named(barrier: u32, threads: u32) {
+    let (lane, at) = (Lane::current(), Location::caller());
+    match mutate::barrier(at) {
+        None => lane.block().named_barrier(lane, barrier, threads, at),
+        Some(mutate::Change::ToWarp) => warp::meet(mutate::whole_warp(lane), Place(at)),
+        Some(_) => {}
+    }
+}
+
+#[track_caller]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     barrier(BarrierKind::Count, predicate)
 }
@@ -161,6 +171,12 @@ pub unsafe fn assume_shared(ptr: *const u8, bytes: usize) -> Visit {
     let lane = Lane::current();
     lane.block()
         .check_shared(lane, ptr, bytes, Location::caller())
+}
+
+/// Returns the pointer: only the GPU's optimizer needs its address space.
+#[inline(always)]
+pub fn with_known_space<T>(ptr: *mut T) -> *mut T {
+    ptr
 }
 
 /// Checks that the lane has not visited the declaration of a view's array again since it got the view.

@@ -309,3 +309,110 @@ macro_rules! float_add {
 
 float_add!(add_f32, f32, fadd_f32, reg32, ".add.f32");
 float_add!(add_f64, f64, fadd_f64, reg64, ".add.f64");
+
+macro_rules! load_words {
+    ($scope:literal $space:literal $ty:literal $reg:ident $ptr:ident $words:ident) => {{
+        let (a, b);
+        asm!(
+            concat!("ld.relaxed", $scope, $space, ".v2", $ty, " {{{0}, {1}}}, [{2}];"),
+            out($reg) a,
+            out($reg) b,
+            in(reg64) $ptr,
+            options(nostack, preserves_flags),
+        );
+        $words = [a, b];
+    }};
+}
+
+macro_rules! load_four_words {
+    ($scope:literal $space:literal $ptr:ident $words:ident) => {{
+        let (a, b, c, d);
+        asm!(
+            concat!("ld.relaxed", $scope, $space, ".v4.b32 {{{0}, {1}, {2}, {3}}}, [{4}];"),
+            out(reg32) a,
+            out(reg32) b,
+            out(reg32) c,
+            out(reg32) d,
+            in(reg64) $ptr,
+            options(nostack, preserves_flags),
+        );
+        $words = [a, b, c, d];
+    }};
+}
+
+macro_rules! store_words {
+    ($scope:literal $space:literal $ty:literal $reg:ident $ptr:ident $words:ident) => {{
+        let [a, b] = $words;
+        asm!(
+            concat!("st.relaxed", $scope, $space, ".v2", $ty, " [{2}], {{{0}, {1}}};"),
+            in($reg) a,
+            in($reg) b,
+            in(reg64) $ptr,
+            options(nostack, preserves_flags),
+        );
+    }};
+}
+
+macro_rules! store_four_words {
+    ($scope:literal $space:literal $ptr:ident $words:ident) => {{
+        let [a, b, c, d] = $words;
+        asm!(
+            concat!("st.relaxed", $scope, $space, ".v4.b32 [{4}], {{{0}, {1}, {2}, {3}}};"),
+            in(reg32) a,
+            in(reg32) b,
+            in(reg32) c,
+            in(reg32) d,
+            in(reg64) $ptr,
+            options(nostack, preserves_flags),
+        );
+    }};
+}
+
+/// # Safety
+/// The conditions of `Atomic::rmw` must hold for `N` elements, which take 8 or 16 bytes and are aligned to that.
+#[inline(always)]
+pub unsafe fn load_chunk<T: Copy, const N: usize>(ptr: *mut T, how: How) -> [T; N] {
+    // SAFETY: the caller upholds the contract; the words have the chunk's size.
+    unsafe {
+        match (size_of::<T>(), N) {
+            (8, _) => {
+                let words: [u64; 2];
+                in_space_and_scope!(how, load_words, ".b64" reg64 ptr words);
+                core::mem::transmute_copy(&words)
+            }
+            (_, 2) => {
+                let words: [u32; 2];
+                in_space_and_scope!(how, load_words, ".b32" reg32 ptr words);
+                core::mem::transmute_copy(&words)
+            }
+            _ => {
+                let words: [u32; 4];
+                in_space_and_scope!(how, load_four_words, ptr words);
+                core::mem::transmute_copy(&words)
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The conditions of [`load_chunk`] must hold.
+#[inline(always)]
+pub unsafe fn store_chunk<T: Copy, const N: usize>(ptr: *mut T, values: [T; N], how: How) {
+    // SAFETY: the caller upholds the contract; the words have the chunk's size.
+    unsafe {
+        match (size_of::<T>(), N) {
+            (8, _) => {
+                let words: [u64; 2] = core::mem::transmute_copy(&values);
+                in_space_and_scope!(how, store_words, ".b64" reg64 ptr words);
+            }
+            (_, 2) => {
+                let words: [u32; 2] = core::mem::transmute_copy(&values);
+                in_space_and_scope!(how, store_words, ".b32" reg32 ptr words);
+            }
+            _ => {
+                let words: [u32; 4] = core::mem::transmute_copy(&values);
+                in_space_and_scope!(how, store_four_words, ptr words);
+            }
+        }
+    }
+}

@@ -90,3 +90,28 @@ pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
     }
     bytes
 }
+
+macro_rules! dp4a {
+    ($($name:ident: $ty:ident, $instruction:literal;)*) => { $(
+        #[inline(always)]
+        pub fn $name(a: $ty, b: $ty, sum: $ty) -> $ty {
+            let result: $ty;
+            // SAFETY: the instruction is arithmetic on registers.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {0}, {1}, {2}, {3};"),
+                    out(reg32) result,
+                    in(reg32) a,
+                    in(reg32) b,
+                    in(reg32) sum,
+                    options(pure, nomem, nostack, preserves_flags)
+                )
+            }
+            result
+        }
+    )* };
+}
+dp4a! {
+    dp4a_u32: u32, "dp4a.u32.u32";
+    dp4a_i32: i32, "dp4a.s32.s32";
+}

@@ -60,6 +60,8 @@ unsafe extern "C" {
     fn barrier_and(predicate: i32) -> i32;
     #[link_name = "llvm.nvvm.barrier0.or"]
     fn barrier_or(predicate: i32) -> i32;
+    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+    fn barrier_named(barrier: u32, threads: u32);
     #[link_name = "llvm.nvvm.membar.cta"]
     fn membar_cta();
     #[link_name = "llvm.nvvm.membar.gl"]
@@ -74,6 +76,12 @@ unsafe extern "C" {
 pub fn sync_threads() {
     // SAFETY: the kernel promises that every lane reaches the barrier.
     unsafe { nvptx::_syncthreads() }
+}
+
+#[inline(always)]
+pub fn sync_threads_named(barrier: u32, threads: u32) {
+    // SAFETY: the kernel promises that this many lanes, in whole warps, reach the barrier.
+    unsafe { barrier_named(barrier, threads) }
 }
 
 #[inline(always)]
@@ -195,6 +203,24 @@ pub unsafe fn misaligned_shared(_offset: usize, _align: usize) -> ! {
 pub unsafe fn assume_shared(ptr: *const u8, _bytes: usize) {
     // SAFETY: the caller upholds the contract.
     unsafe { core::hint::assert_unchecked(isspacep_shared(ptr)) }
+}
+
+/// Returns the pointer, as the sum of itself and a zero that the optimizer does not know.
+///
+/// LLVM's `infer-address-spaces` looks up assumptions for the operands of address computations only. An access at the
+/// pointer itself, element 0 at a constant index, would have no such computation and stay generic. `ptxas` knows the zero.
+#[inline(always)]
+pub fn with_known_space<T>(ptr: *mut T) -> *mut T {
+    let zero: usize;
+    // SAFETY: the instruction sets a register.
+    unsafe {
+        asm!(
+            "mov.u64 {0}, 0;",
+            out(reg64) zero,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    ptr.wrapping_byte_add(zero)
 }
 
 /// Tells the optimizer that `ptr` is in constant memory, so that loads become `ld.const`.

@@ -14,7 +14,7 @@ use cuda_std::{
 // Boxes, because the launch gets the arguments' addresses.
 #[allow(clippy::vec_box)]
 #[derive(Default)]
-pub struct Args(Vec<Box<u128>>);
+pub struct Args(Vec<Box<[u128; 2]>>);
 
 impl Args {
     pub fn new() -> Self {
@@ -32,8 +32,8 @@ impl Args {
     }
 
     fn raw<T: Copy>(mut self, value: T) -> Self {
-        assert!(size_of::<T>() <= size_of::<u128>());
-        let mut bytes = Box::new(0u128);
+        assert!(size_of::<T>() <= size_of::<[u128; 2]>());
+        let mut bytes = Box::new([0u128; 2]);
         // SAFETY: it fits, as just checked.
         unsafe { (&raw mut *bytes).cast::<T>().write(value) };
         self.0.push(bytes);

@@ -17,7 +17,7 @@
 //! most of the device idle for a narrow matrix. The tree keeps the last block's work short: with one level, the last block
 //! alone would read the totals of every block.
 
-use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+use cuda_std::{prelude::*, shared::DynamicShared, unrolled, view::Wide};
 
 use super::policy::{BEST_BLOCK, Policy};
 use crate::{
@@ -25,7 +25,6 @@ use crate::{
     block,
     reduce::{Max, Min},
     tuning::{Numbers, Tuned, numbers},
-    unrolled::unrolled,
 };
 
 /// The maximum number of elements in 16 bytes.

@@ -15,17 +15,14 @@
 //! instructions, and the multiply-adds are the limit. Each sum takes its products in the order of k, one fused multiply-add
 //! each, so that every variant gives the same bits.
 
-use cuda_std::prelude::*;
+use cuda_std::{prelude::*, unrolled};
 
 use super::{
     operand::*,
     policy::{BEST_BLOCK, BEST_ROWS, BEST_STEP, BEST_TILE, LARGE, PER_THREAD, Policy, SMALL},
     problem::*,
 };
-use crate::{
-    tuning::{Numbers, Tuned, numbers},
-    unrolled::unrolled,
-};
+use crate::tuning::{Numbers, Tuned, numbers};
 
 /// The number of warps of a block down its tile of C. In a large tile as many warps lie beside them.
 const WARPS_DOWN: usize = 4;

@@ -4,7 +4,7 @@
 use cuda_std::prelude::*;
 
 use super::problem::Real;
-use crate::unrolled::unrolled;
+use cuda_std::unrolled;
 
 /// Returns the distance between rows of a tile in shared memory. It is larger than the tile's width, so that lanes of a warp
 /// that store chunks along k use different banks. A row's start stays a multiple of 16 bytes.

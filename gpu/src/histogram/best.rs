@@ -12,13 +12,10 @@
 //! a bank. With 32 copies neither can happen, whatever the values are. Values outside of the slice go to an extra bin without a
 //! branch.
 
-use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+use cuda_std::{prelude::*, shared::DynamicShared, unrolled, view::Wide};
 
 use super::{binning::*, policy::Policy, with_binnings};
-use crate::{
-    tuning::{Numbers, Tuned, numbers},
-    unrolled::unrolled,
-};
+use crate::tuning::{Numbers, Tuned, numbers};
 
 /// Counts the values of `input` into `counts`, which has one element per bin. The kernel adds to `counts` and does not clear
 /// it. A value without a bin is not counted.

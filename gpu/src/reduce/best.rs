@@ -17,13 +17,12 @@
 //! A second launch for the partial results would cost more than this last step. Reading each element once at full memory
 //! bandwidth is the lower bound. There are as many blocks as are resident at once; one more would run alone at the end.
 
-use cuda_std::{bf16, f16, prelude::*, view::Wide};
+use cuda_std::{bf16, f16, prelude::*, unrolled, view::Wide};
 
 use super::{instances::with_reductions, ops::*, policy::Policy};
 use crate::{
     block,
     tuning::{Numbers, Tuned, numbers},
-    unrolled::unrolled,
 };
 
 /// Reduces the elements to one result in a single launch.

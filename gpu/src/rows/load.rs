@@ -1,12 +1,11 @@
 //! The accumulation of a part of a row, for both kernels of `best`.
 
-use cuda_std::{Global, view::Wide};
+use cuda_std::{Global, unrolled, view::Wide};
 
 use super::policy::Policy;
 use crate::{
     axis::{Along, CHUNK},
     tuning::Tuned,
-    unrolled::unrolled,
 };
 
 /// Returns the total of thread `thread`'s share of the elements `from..to`, which `threads` threads divide. The aligned middle

@@ -15,13 +15,11 @@
 #![allow(unused_assignments)]
 
 use core::marker::PhantomData;
+use cuda_std::unrolled;
 
 use cuda_std::{Plain, bf16, convert::f32_to_f16, f16, warp::Shuffle};
 
-use crate::{
-    reduce::{self, Accumulator, Max, Min},
-    unrolled::unrolled,
-};
+use crate::reduce::{self, Accumulator, Max, Min};
 
 /// A chunk of 16 bytes, in registers: what a thread loads and stores at once.
 pub type Chunk = [u32; 4];

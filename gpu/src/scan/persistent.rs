@@ -17,6 +17,7 @@
 //! Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The limit is
 //! the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
 
+use cuda_std::unrolled;
 use cuda_std::{async_copy, bf16, f16, prelude::*, shared::DynamicShared};
 
 use super::{
@@ -30,7 +31,6 @@ use super::{
 use crate::{
     reduce::{Max, Min},
     tuning::{Numbers, Tuned, numbers},
-    unrolled::unrolled,
 };
 
 /// The most slots of a ring.

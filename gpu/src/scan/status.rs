@@ -16,7 +16,7 @@ use super::{
     ops::Scan,
     start::{MOST_WORDS, from_words, words_of},
 };
-use crate::unrolled::unrolled;
+use cuda_std::unrolled;
 
 /// The most windows of a batch.
 const MOST_WINDOWS: usize = 8;

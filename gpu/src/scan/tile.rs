@@ -14,7 +14,7 @@ use super::{
     ops::{Chunk, Scan, chunk_len, element, with_element},
     status::warp_total,
 };
-use crate::unrolled::unrolled;
+use cuda_std::unrolled;
 
 /// A thread's chunks of a tile, one of each row.
 pub(super) type Chunks<const ROWS: usize> = [Chunk; ROWS];

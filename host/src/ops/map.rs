@@ -46,7 +46,7 @@ pub trait Function: Clone + sealed::Sealed {
     fn constants(&self, len: usize) -> Option<Constants>;
 }
 
-mod sealed {
+pub(super) mod sealed {
     /// Keeps other crates from implementing [`Function`](super::Function), whose kernels are trusted.
     pub trait Sealed {}
     impl<F: super::LibraryFn> Sealed for F {}
@@ -94,10 +94,20 @@ impl Module {
     /// program's function. A kernel that is missing or takes other parameters is an error of the map; a kernel with another
     /// body cannot be detected.
     pub unsafe fn map_function<F: MapKernel>(&self, function: F) -> ModuleFunction<F> {
-        ModuleFunction {
+        ModuleFunction::new(function, self)
+    }
+}
+
+impl<F: Copy> ModuleFunction<F> {
+    pub(super) fn new(function: F, module: &Module) -> Self {
+        Self {
             function,
-            module: self.clone(),
+            module: module.clone(),
         }
+    }
+
+    pub(super) fn parts(&self) -> (F, &Module) {
+        (self.function, &self.module)
     }
 }
 
@@ -227,14 +237,18 @@ impl Device {
 }
 
 /// An input array of a function, and its handle.
-type Input<'a, T> = (Place<T>, &'a Device);
+pub(super) type Input<'a, T> = (Place<T>, &'a Device);
 
-fn input<T: Element>(view: VectorView<'_, T>) -> Option<Input<'_, T>> {
+pub(super) fn input<T: Element>(view: VectorView<'_, T>) -> Option<Input<'_, T>> {
     Some((Place::of(view), view.device()))
 }
 
 /// Returns the elements, of which there must be `len`. An array that the function does not take is not accessed.
-fn planned<T>(input: Option<Input<'_, T>>, plan: &mut Plan<'_>, len: usize) -> Result<Place<T>> {
+pub(super) fn planned<T>(
+    input: Option<Input<'_, T>>,
+    plan: &mut Plan<'_>,
+    len: usize,
+) -> Result<Place<T>> {
     let Some((elements, device)) = input else {
         return Ok(Place::none());
     };

@@ -32,6 +32,7 @@ pub mod reduce;
 mod request;
 mod rows;
 pub mod scan;
+pub mod select;
 pub mod transpose;
 
 pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};

@@ -405,3 +405,31 @@ fn bytes_are_counted_in_shared_memory() {
     }
     assert_eq!(counts, expected);
 }
+
+#[test]
+fn relaxed_chunks() {
+    fn check<K, T>(elements: usize)
+    where
+        K: Kernel<Params = (GlobalMut<T>, GlobalMut<T>)>,
+        T: Element + Debug,
+    {
+        let values = noise::<T>(elements * 96);
+        let what = format!("chunks of {elements} of {}", std::any::type_name::<T>());
+        let got = same_everywhere(&what, |device, module| {
+            let mut input = device.upload(&values).unwrap();
+            let mut output = device.zeros::<T>(values.len()).unwrap();
+            let config = LaunchConfig::linear(3, 32);
+            // SAFETY: a chunk per thread.
+            unsafe { device.launch::<K>(module, config, (&mut input, &mut output)) }.unwrap();
+            output.to_vec().unwrap()
+        });
+        assert_defined(&what, &got, &values);
+    }
+    check::<atomics::RelaxedChunks<u32, 2>, u32>(2);
+    check::<atomics::RelaxedChunks<u32, 4>, u32>(4);
+    check::<atomics::RelaxedChunks<i32, 2>, i32>(2);
+    check::<atomics::RelaxedChunks<f32, 4>, f32>(4);
+    check::<atomics::RelaxedChunks<u64, 2>, u64>(2);
+    check::<atomics::RelaxedChunks<i64, 2>, i64>(2);
+    check::<atomics::RelaxedChunks<f64, 2>, f64>(2);
+}

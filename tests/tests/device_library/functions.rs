@@ -319,3 +319,21 @@ fn a_trap_ends_the_launch_with_an_error() {
         assert_eq!(trap(device, 64).unwrap(), [1; 64], "{}", device.kind());
     }
 }
+
+#[test]
+fn sums_of_products_of_bytes() {
+    let lanes = 1 << 12;
+    let words = noise::<u32>(3 * lanes);
+    let config = LaunchConfig::linear(lanes as u32 / 256, 256);
+    let found = from_to::<functions::ByteProducts, u32, u32>("dp4a", config, &words, 2 * lanes);
+    let mut expected = Vec::new();
+    for given in words.chunks_exact(3) {
+        let bytes = |i: usize, word: u32| i64::from(word >> (8 * i) & 0xff);
+        let signed = |byte: i64| byte - (byte >> 7) * 256;
+        let pairs = || (0..4).map(|i| (bytes(i, given[0]), bytes(i, given[1])));
+        let unsigned: i64 = pairs().map(|(a, b)| a * b).sum();
+        let signed: i64 = pairs().map(|(a, b)| signed(a) * signed(b)).sum();
+        expected.extend([unsigned, signed].map(|sum| given[2].wrapping_add(sum as u32)));
+    }
+    assert_defined("dp4a", &found, &expected);
+}

@@ -4,6 +4,7 @@
 //! | file | functions |
 //! | --- | --- |
 //! | `atomics.rs` | atomic operations |
+//! | `blocks.rs` | scans, exchanges and ranks of blocks |
 //! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
@@ -16,6 +17,7 @@
 //! own, which the host computes too: from the definition, not by the CPU executor.
 
 mod atomics;
+mod blocks;
 mod copies;
 mod functions;
 mod memory;

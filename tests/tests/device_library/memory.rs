@@ -149,3 +149,13 @@ fn kinds_of_memory() {
         assert_defined(&what, &output.to_vec().unwrap(), &expected);
     });
 }
+
+#[test]
+fn element_zero_of_shared_memory() {
+    let values = noise::<u32>(3);
+    let config = LaunchConfig::linear(3, 64);
+    let what = "element 0 of shared memory";
+    let got = from_to::<memory::FirstOfShared, u32, u32>(what, config, &values, 192);
+    let expected: Vec<u32> = (0..192).map(|i| values[i / 64]).collect();
+    assert_defined(what, &got, &expected);
+}

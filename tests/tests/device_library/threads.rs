@@ -158,3 +158,13 @@ fn fences_and_sleep() {
         assert_eq!(values.to_vec().unwrap(), [6, 1000], "{}", device.kind());
     });
 }
+
+#[test]
+fn named_barriers() {
+    let values = noise::<u32>(5 * 128);
+    let config = LaunchConfig::linear(5, 128);
+    let what = "named barriers";
+    let got = from_to::<threads::NamedBarriers, u32, u32>(what, config, &values, 5 * 128);
+    let expected: Vec<u32> = (0..5 * 128).map(|i| values[i ^ 63]).collect();
+    assert_defined(what, &got, &expected);
+}

@@ -289,3 +289,26 @@ macro_rules! float_add {
 
 float_add!(add_f32, f32, AtomicU32);
 float_add!(add_f64, f64, AtomicU64);
+
+/// # Safety
+/// As for `Atomic::rmw`, for `N` elements.
+pub unsafe fn load_chunk<T: crate::atomic::Atomic, const N: usize>(
+    ptr: *mut T,
+    how: How,
+) -> [T; N] {
+    // SAFETY: by the contract.
+    core::array::from_fn(|i| unsafe { T::load(ptr.add(i), how) })
+}
+
+/// # Safety
+/// As for `Atomic::rmw`, for `N` elements.
+pub unsafe fn store_chunk<T: crate::atomic::Atomic, const N: usize>(
+    ptr: *mut T,
+    values: [T; N],
+    how: How,
+) {
+    for (i, value) in values.into_iter().enumerate() {
+        // SAFETY: by the contract.
+        unsafe { T::store(ptr.add(i), value, how) }
+    }
+}

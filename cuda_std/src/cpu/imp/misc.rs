@@ -32,3 +32,17 @@ pub fn byte_permute(low: u32, high: u32, selector: u32) -> u32 {
         }
     }))
 }
+
+pub fn dp4a_u32(a: u32, b: u32, sum: u32) -> u32 {
+    let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    products.fold(sum, |sum, (a, b)| {
+        sum.wrapping_add(u32::from(a) * u32::from(b))
+    })
+}
+
+pub fn dp4a_i32(a: i32, b: i32, sum: i32) -> i32 {
+    let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    products.fold(sum, |sum, (a, b)| {
+        sum.wrapping_add(i32::from(a as i8) * i32::from(b as i8))
+    })
+}

@@ -1,9 +1,10 @@
 //! The happens-before relation: which lanes have synchronized with which, and when.
 //!
-//! Every synchronization of a block (a barrier, `sync_warp`, a fence) is an event with a number, and a lane's clock is the
+//! Every synchronization of a block (a barrier, a named barrier, `sync_warp`, a fence) is an event with a number, and a lane's clock is the
 //! number of its latest event. An access carries the clock of its lane. Lane `l` is ordered after the access if `l` knows
 //! of a later event of that lane. What lanes know is stored in layers, the common ones cheap: a barrier is known to the
-//! whole block, a `sync_warp` of the full warp to the warp, and a `sync_warp` of a part of it lane by lane. What a lane has
+//! whole block, a `sync_warp` of the full warp to the warp, a named barrier warp by warp, and a `sync_warp` of a part of a
+//! warp lane by lane. What a lane has
 //! acquired through an atomic variable is a graph of releases.
 //!
 //! Shuffles and votes order no memory (CUDA C++ Programming Guide, on each of these functions), so they do not appear here.
@@ -24,6 +25,7 @@ struct Fence {
     warp: u32,
     block: u32,
     known: Option<Box<[u32; 32]>>,
+    met: Option<Box<[u32]>>,
     acquired: Node,
 }
 
@@ -64,6 +66,8 @@ struct BlockClocks {
     /// For each lane, what it knows of the lanes of its warp from `sync_warp`s in which not all of them took part.
     known: Vec<[u32; 32]>,
     known_differs: bool,
+    /// What each warp knows of each other warp from named barriers. Empty until the block uses one.
+    met: Vec<Box<[u32]>>,
     /// Whether this block has used fences or atomic variables.
     fenced: bool,
     fences: Vec<Fence>,
@@ -115,6 +119,7 @@ impl BlockClocks {
         self.lanes.clear();
         self.lanes.resize(lanes, 0);
         self.local.clear();
+        self.met.clear();
         if self.known_differs || self.known.len() != lanes {
             self.known.clear();
             self.known.resize(lanes, [0; 32]);
@@ -195,6 +200,10 @@ impl Clocks {
             {
                 return true;
             }
+            let met = self.here.met.get(lane as usize / 32);
+            if met.is_some_and(|met| clock < met[other as usize / 32]) {
+                return true;
+            }
         }
         false
     }
@@ -259,6 +268,37 @@ impl Clocks {
         }
     }
 
+    /// Notes that all lanes of some warps have met at a named barrier.
+    pub fn named_barrier(&mut self, warps: &[u32]) {
+        self.here.event += 1;
+        let (event, count, lanes) = (
+            self.here.event,
+            self.here.warps.len(),
+            self.here.lanes.len(),
+        );
+        if self.here.fenced {
+            let of = |warp: &u32| warp * 32..(warp * 32 + 32).min(lanes as u32);
+            let lanes: Vec<u32> = warps.iter().flat_map(of).collect();
+            self.share(&lanes);
+        }
+        if self.here.met.is_empty() {
+            self.here.met.resize(count, vec![0; count].into());
+        }
+        let mut met: Box<[u32]> = vec![0; count].into();
+        for warp in warps {
+            for (all, one) in met.iter_mut().zip(&self.here.met[*warp as usize]) {
+                *all = (*all).max(*one);
+            }
+        }
+        for warp in warps {
+            met[*warp as usize] = event;
+            self.here.warps[*warp as usize] = event;
+        }
+        for warp in warps {
+            self.here.met[*warp as usize] = met.clone();
+        }
+    }
+
     /// Shares what lanes that meet know, beside the order of their own accesses.
     #[cold]
     fn share(&mut self, lanes: &[u32]) {
@@ -317,6 +357,7 @@ impl Clocks {
                 .here
                 .known_differs
                 .then(|| Box::new(self.here.known[i])),
+            met: self.here.met.get(i / 32).cloned(),
             acquired: self.here.acquired[i],
         };
     }
@@ -429,6 +470,7 @@ impl Clocks {
             warp: fence.warp,
             block: fence.block,
             known: fence.known.clone(),
+            met: fence.met.clone(),
             events: Box::default(),
             variable,
             own,

@@ -286,6 +286,11 @@ impl Tracker {
         self.clocks.barrier();
     }
 
+    /// Notes that all lanes of these warps have met at a named barrier.
+    pub fn named_barrier(&mut self, warps: &[u32]) {
+        self.clocks.named_barrier(warps);
+    }
+
     /// Notes that lanes of a warp have met in a `sync_warp`. The warp begins with lane `first`.
     pub fn sync_warp(&mut self, first: u32, mask: u32) {
         self.clocks.sync_warp(first, mask);

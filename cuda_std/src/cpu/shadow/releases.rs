@@ -17,6 +17,8 @@ pub(super) struct Release {
     pub block: u32,
     /// What the lane knows of the lanes of its warp, if it differs between them.
     pub known: Option<Box<[u32; 32]>>,
+    /// What its warp knows of the block's warps from named barriers.
+    pub met: Option<Box<[u32]>>,
     /// Events of several lanes.
     pub events: Box<[(u32, u32)]>,
     /// The variable of the release, by its address. A lane that reads the release there is also ordered after the operation
@@ -72,6 +74,10 @@ impl Table {
         let known = release.known.iter().flat_map(|known| known.iter());
         for (i, event) in known.enumerate() {
             self.raise(run, lane / 32 * 32 + i as u32, *event);
+        }
+        let met = release.met.iter().flat_map(|met| met.iter());
+        for (warp, event) in met.enumerate() {
+            self.raise(run, WARPS + warp as u32, *event);
         }
         for (lane, event) in &release.events {
             self.raise(run, *lane, *event);

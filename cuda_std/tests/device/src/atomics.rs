@@ -375,3 +375,16 @@ pub unsafe fn fences(values: GlobalMut<u32>) {
     }
     all! { 1 Relaxed; 4 Acquire; 7 Release; 10 AcqRel; 13 SeqCst; }
 }
+
+/// Copies chunks by relaxed loads and stores.
+#[kernel(instances(
+    w2: (u32, 2), w4: (u32, 4), i2: (i32, 2), f4: (f32, 4), l2: (u64, 2), s2: (i64, 2), d2: (f64, 2)
+))]
+pub unsafe fn relaxed_chunks<T: cuda_std::atomic::Atomic, const N: usize>(
+    values: GlobalMut<T>,
+    results: GlobalMut<T>,
+) {
+    let first = N * thread::index_1d_wide();
+    let chunk = values.atomic_load_chunk::<N>(first, Scope::Device);
+    results.atomic_store_chunk(first, chunk, Scope::Device);
+}

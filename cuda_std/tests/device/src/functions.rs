@@ -134,3 +134,13 @@ pub unsafe fn slow_functions<T: GpuFloat>(values: Global<T>, results: GlobalMut<
     results.set(24, x.atanh());
     results.set(25, x.sin_cos().1);
 }
+
+/// A lane takes three words: two of four bytes each, and a sum. Its results: the unsigned and the signed sum.
+#[kernel]
+pub unsafe fn byte_products(words: Global<u32>, results: GlobalMut<u32>) {
+    let i = thread::index_1d_wide();
+    let word = |k: usize| words.get(3 * i + k);
+    results.set(2 * i, misc::dp4a_u32(word(0), word(1), word(2)));
+    let signed = misc::dp4a_i32(word(0) as i32, word(1) as i32, word(2) as i32);
+    results.set(2 * i + 1, signed as u32);
+}

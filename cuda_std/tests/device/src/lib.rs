@@ -10,6 +10,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod atomics;
+pub mod blocks;
 pub mod copies;
 pub mod functions;
 pub mod maps;

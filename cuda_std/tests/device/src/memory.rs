@@ -217,3 +217,18 @@ pub unsafe fn hand_laid(output: GlobalMut<f64>, offset: usize) {
     thread::sync_threads();
     output.set(t, f64::from(bytes.get(63 - t)) * doubles.get(63 - t));
 }
+
+/// Element 0 of shared memory at a constant index, written and read: `results[i] = values[block]`.
+#[kernel]
+pub unsafe fn first_of_shared(values: Global<u32>, results: GlobalMut<u32>) {
+    let first = shared![u32; 1];
+    let pair = shared![u64; 2];
+    if thread::thread_idx_x() == 0 {
+        first.set(0, values.get(thread::block_idx_x() as usize));
+        pair.set_chunk(0, [1_u64, 2]);
+    }
+    thread::sync_threads();
+    let [one, two] = pair.get_chunk::<2>(0);
+    let sum = first.get(0) + (one + two) as u32 - 3;
+    results.set(thread::index_1d_wide(), sum);
+}

@@ -108,3 +108,14 @@ pub unsafe fn vectors(results: GlobalMut<u32>) {
     results.set(first + 15, flat.x);
     results.set(first + 16, flat.y);
 }
+
+/// Two named barriers: each half of a block of 128 reverses its values by itself.
+#[kernel(launch_bounds(128))]
+pub unsafe fn named_barriers(values: Global<u32>, results: GlobalMut<u32>) {
+    let tile = shared![u32; 128];
+    let i = thread::index_1d_wide();
+    let t = thread::thread_idx_x() as usize;
+    tile.set(t, values.get(i));
+    thread::sync_threads_named(1 + t as u32 / 64, 64);
+    results.set(i, tile.get(t ^ 63));
+}

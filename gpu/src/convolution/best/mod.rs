@@ -21,6 +21,7 @@ mod sums;
 use cuda_std::{
     prelude::*,
     shared::DynamicShared,
+    unrolled,
     warp::{self, FULL_MASK},
 };
 
@@ -33,7 +34,7 @@ use super::{
     sample::{Sample, Weight},
     window::{block_origin, window_start},
 };
-use crate::{tuning::numbers, unrolled::unrolled};
+use crate::tuning::numbers;
 
 /// The chunks of outputs of a warp's tile.
 const TILE_CHUNKS: u32 = (BEST_BLOCK * BEST_CHUNKS) as u32;

@@ -1,12 +1,9 @@
 //! The sums of a thread, whose windows move through registers.
 
-use cuda_std::{Shared, thread};
+use cuda_std::{Shared, thread, unrolled};
 
 use super::mask::Mask;
-use crate::{
-    convolution::{policy::BEST_CHUNKS, sample::Weight},
-    unrolled::unrolled,
-};
+use crate::convolution::{policy::BEST_CHUNKS, sample::Weight};
 
 /// The chunks of input that a thread's outputs need for a chunk of weights.
 const WINDOW: usize = BEST_CHUNKS + 1;

@@ -1,5 +1,6 @@
 //! `reduce_then_scan`: the totals of all tiles, then the prefixes of the totals, then every tile from its prefix.
 
+use cuda_std::unrolled;
 use cuda_std::{bf16, f16, prelude::*};
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
         start::Start,
         tile::{Tile, chunk_prefixes, rows_total, scan_tile, total_of_first},
     },
-    unrolled::unrolled,
 };
 
 /// The first pass: writes the total of each tile.

@@ -1,0 +1,647 @@
+//! Selection: the elements of an array that a predicate names, in order and without gaps.
+//!
+//! A predicate is a [`MapFn`] whose result is a `bool`: of an element, or of an element and one of a second array at the same
+//! position, such as a flag. [`select_kernel!`](crate::select_kernel!) makes a kernel of it, and `Device::select` of the
+//! library `warpwright` launches the kernel:
+//!
+//! ```
+//! use cuda_std::map::MapFn;
+//!
+//! /// The points of a sequence of samples that lie outside of a band.
+//! #[repr(C)]
+//! #[derive(Clone, Copy)]
+//! pub struct Outliers {
+//!     pub center: f32,
+//!     pub width: f32,
+//! }
+//!
+//! // SAFETY: two plain numbers.
+//! unsafe impl MapFn for Outliers {
+//!     type In = f32;
+//!     type Out = bool;
+//!
+//!     fn call(self, _index: usize, sample: f32) -> bool {
+//!         (sample - self.center).abs() > self.width
+//!     }
+//! }
+//!
+//! cuda_std::select_kernel!(outliers: Outliers);
+//! ```
+//!
+//! # How it works
+//! [`select_tiles`] is the body of such a kernel: one pass with decoupled look-back (Merrill and Garland, "Single-pass parallel
+//! prefix scan with decoupled look-back", 2016). A block takes a tile by a ticket, holds the tile's elements in registers,
+//! counts the selected ones and publishes the count, then adds up the counts of the tiles before it until it meets one whose
+//! block has already published its sum. State and count share one 64-bit word, so relaxed accesses are enough. The words carry
+//! the number of the launch: the next launch needs no memory set to zero.
+
+use core::{marker::PhantomData, sync::atomic::Ordering::Relaxed};
+
+use crate::{
+    Global, GlobalMut, Plain, Shared,
+    atomic::Scope::Device,
+    map::{First, MapFn, MapInput, Passed, Second},
+    shared::{DynamicShared, SharedLayout},
+    thread, unrolled,
+    view::Wide,
+    warp::{self, FULL_MASK, Shuffle},
+};
+
+/// A [`MapFn`] whose result says whether an element is selected.
+pub trait Predicate: MapFn<Out = bool, In: MapInput<First: Plain + Shuffle>> {}
+impl<F: MapFn<Out = bool, In: MapInput<First: Plain + Shuffle>>> Predicate for F {}
+
+/// Where the second argument of a predicate of two comes from: [`Arrays`] or [`Neighbors`].
+pub trait Arguments<F: Predicate>: 'static {
+    /// Whether it is the element before. The first element is then selected without a call.
+    const NEIGHBORS: bool;
+
+    /// Makes the second argument of the element before.
+    #[doc(hidden)]
+    fn second(before: First<F>) -> Option<Second<F>>;
+}
+
+/// The predicate takes an element of each array that it has.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrays;
+
+/// The predicate takes an element and the one before it.
+#[derive(Debug, Clone, Copy)]
+pub struct Neighbors;
+
+impl<F: Predicate> Arguments<F> for Arrays {
+    const NEIGHBORS: bool = false;
+
+    #[inline(always)]
+    fn second(_: First<F>) -> Option<Second<F>> {
+        None
+    }
+}
+
+impl<F: Predicate> Arguments<F> for Neighbors
+where
+    First<F>: Is<Second<F>>,
+{
+    const NEIGHBORS: bool = true;
+
+    #[inline(always)]
+    fn second(before: First<F>) -> Option<Second<F>> {
+        Some(before.it())
+    }
+}
+
+/// A type that is `T`.
+#[doc(hidden)]
+pub trait Is<T> {
+    fn it(self) -> T;
+}
+
+impl<T> Is<T> for T {
+    #[inline(always)]
+    fn it(self) -> T {
+        self
+    }
+}
+
+/// The mode of a launch: the selected elements are written.
+pub const SELECT: u32 = 0;
+/// The mode of a launch: the selected elements are only counted.
+pub const COUNT: u32 = 1;
+/// The mode of a launch: the other elements are written too, in order behind all selected ones, whose number is already there.
+pub const PARTITION: u32 = 2;
+
+/// The threads of a block of a kernel that [`select_kernel!`](crate::select_kernel!) makes.
+pub const BLOCK: usize = 256;
+/// The 16-byte loads per thread of such a kernel.
+pub const ROUNDS: usize = 4;
+
+/// Returns the number of elements of a tile: `rounds` loads of 16 bytes for each of `threads` threads.
+pub const fn tile_len<T>(threads: usize, rounds: usize) -> usize {
+    threads * rounds * (16 / size_of::<T>())
+}
+
+/// Returns the number of tiles that `len` elements make if the first one is at this address: tiles begin at multiples of 16
+/// bytes. There is at least one tile.
+pub const fn tiles<T>(threads: usize, rounds: usize, address: usize, len: usize) -> usize {
+    let tiles = (len + before::<T>(address)).div_ceil(tile_len::<T>(threads, rounds));
+    if tiles > 0 { tiles } else { 1 }
+}
+
+/// Returns the number of elements between the multiple of 16 bytes before an address and the address.
+const fn before<T>(address: usize) -> usize {
+    address / size_of::<T>() % (16 / size_of::<T>())
+}
+
+/// Returns the number of 64-bit words that a launch of `tiles` blocks keeps in global memory.
+pub const fn control_len(tiles: usize) -> usize {
+    1 + tiles
+}
+
+/// Returns the dynamic shared memory of a block in bytes: the tile, a sum per warp, and two words.
+pub const fn shared_bytes(threads: usize, rounds: usize) -> usize {
+    SharedLayout::new()
+        .array::<u64>(2)
+        .array::<u128>(threads * rounds)
+        .array::<u32>(threads / 32)
+        .bytes()
+}
+
+/// Writes the elements of `items` that the predicate selects to `output`, in order, and their number to `count[0]`.
+///
+/// `A` says where the predicate's second argument comes from. The predicate is called once per element, in no particular
+/// order. The result is the same in every launch.
+///
+/// Launch: [`tiles`] blocks of `THREADS` threads (a multiple of 32 up to 1024), `ROUNDS` from 1 to 8, and [`shared_bytes`].
+/// Reads every element once, and writes every selected element once. `mode` is [`SELECT`], [`COUNT`] (nothing is written to
+/// `output`) or [`PARTITION`].
+///
+/// # Contract
+/// `second` is as long as `items` if the predicate takes two arrays. `control` has [`control_len`]
+/// elements, which are 0 before the first launch; launches in order may use them again, with the same number of tiles.
+/// `output` has room for the selected elements, or in the mode [`PARTITION`] for all, and does not overlap the inputs. For that
+/// mode `count[0]` is the number of selected elements; it is not written.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+pub fn select_tiles<F: Predicate, A: Arguments<F>, const THREADS: usize, const ROUNDS: usize>(
+    predicate: Passed<F>,
+    items: Global<First<F>>,
+    second: Global<Second<F>>,
+    mode: u32,
+    control: GlobalMut<u64>,
+    output: GlobalMut<First<F>>,
+    count: GlobalMut<u64>,
+) {
+    const {
+        assert!(THREADS.is_multiple_of(32) && THREADS <= 1024 && ROUNDS >= 1 && ROUNDS <= 8);
+        assert!(
+            F::In::ARRAYS > 0,
+            "a selection takes a predicate of elements"
+        );
+    }
+    // SAFETY: the only one in the kernel; the launch gives `shared_bytes`.
+    let mut memory = unsafe { DynamicShared::new() };
+    let words = memory.carve::<u64>(2);
+    let compact = memory.carve::<First<F>>(tile_len::<First<F>>(THREADS, ROUNDS));
+    let totals = memory.carve::<u32>(THREADS / 32);
+    let t = thread::thread_idx_x() as usize;
+
+    if t == 0 {
+        words.set(0, control.atomic_add(0, 1));
+    }
+    thread::sync_threads();
+    let taken = Taken::of(words.get(0));
+
+    let tile = Tile::<F, A, THREADS> {
+        predicate,
+        items,
+        second,
+        shift: before::<First<F>>(items.as_ptr().addr()),
+        first: taken.tile * tile_len::<First<F>>(THREADS, ROUNDS),
+        arguments: PhantomData,
+    };
+    let (loaded, masks) = tile.load_and_test::<ROUNDS>();
+
+    // The position of each load's first selected element among those of the warp.
+    let mut starts = [0_u32; ROUNDS];
+    let mut warp_total = 0;
+    if const { Wide::<First<F>>::LEN <= 4 } {
+        warp_total = ranks::<ROUNDS, 4>(&masks, &mut starts, warp_total);
+    } else {
+        warp_total = ranks::<ROUNDS, 2>(&masks, &mut starts, warp_total);
+    }
+    if t % 32 == 31 {
+        totals.set(t / 32, warp_total);
+    }
+    thread::sync_threads();
+    let (mut below, mut selected) = (0, 0);
+    let mut w = 0;
+    while w < THREADS / 32 {
+        let total = totals.get(w);
+        if w < t / 32 {
+            below += total;
+        }
+        selected += total;
+        w += 1;
+    }
+
+    if t < 32 {
+        let last = taken.tile + 1 == thread::grid_dim_x() as usize;
+        let prefix = taken.prefix(control, u64::from(selected), last);
+        if t == 0 {
+            words.set(1, prefix);
+            if last && mode != PARTITION {
+                count.set(0, prefix + u64::from(selected));
+            }
+        }
+    }
+    if mode != COUNT {
+        let (first, end) = tile.bounds::<ROUNDS>();
+        unrolled!(round < ROUNDS => {
+            let mut rank = below + starts[round];
+            let chunk = tile.chunk_first::<ROUNDS>(round);
+            loaded[round].fold((), |(), item, k| {
+                if masks[round] >> k & 1 != 0 {
+                    compact.set(rank as usize, item);
+                    rank += 1;
+                } else if mode == PARTITION && (first..end).contains(&(chunk + k)) {
+                    compact.set(selected as usize + (chunk + k - first) - rank as usize, item);
+                }
+            });
+        });
+    }
+    thread::sync_threads();
+    let prefix = words.get(1) as usize;
+    if mode == COUNT {
+        return;
+    }
+    write_out::<_, THREADS>(compact, output, prefix, selected as usize);
+    if mode == PARTITION {
+        let (first, end) = tile.bounds::<ROUNDS>();
+        let others = compact.skip(selected as usize);
+        // Elements before this tile that are not selected.
+        let from = count.get(0) as usize + (first - tile.shift) - prefix;
+        write_out::<_, THREADS>(others, output, from, end - first - selected as usize);
+    }
+}
+
+/// Writes the first `len` elements of `compact` to `output` from element `at` on.
+#[inline(always)]
+#[track_caller]
+fn write_out<T: Plain, const THREADS: usize>(
+    compact: Shared<T>,
+    output: GlobalMut<T>,
+    at: usize,
+    len: usize,
+) {
+    match size_of::<T>() {
+        1 => write_words::<T, THREADS, 4>(compact, output, at, len),
+        2 => write_words::<T, THREADS, 2>(compact, output, at, len),
+        _ => write_words::<T, THREADS, 1>(compact, output, at, len),
+    }
+}
+
+/// [`write_out`] by stores of `N` elements where the output is aligned for them.
+#[inline(always)]
+#[track_caller]
+fn write_words<T: Plain, const THREADS: usize, const N: usize>(
+    compact: Shared<T>,
+    output: GlobalMut<T>,
+    at: usize,
+    len: usize,
+) {
+    let t = thread::thread_idx_x() as usize;
+    let past = (output.as_ptr().addr() / size_of::<T>()).wrapping_add(at) % N;
+    let head = ((N - past) % N).min(len);
+    let words = (len - head) / N;
+    let mut word = t;
+    while word < words {
+        let from = head + word * N;
+        let mut elements = [compact.get(from); N];
+        unrolled!(k < N => { elements[k] = compact.get(from + k); });
+        output.set_chunk_streaming(at + from, elements);
+        word += THREADS;
+    }
+    if const { N > 1 } {
+        let tail = head + words * N;
+        if t < head {
+            output.set_streaming(at + t, compact.get(t));
+        }
+        if tail + t < len {
+            output.set_streaming(at + tail + t, compact.get(tail + t));
+        }
+    }
+}
+
+/// The low bits of a status word: the block's own count, or the sum of all counts up to the tile.
+const AGGREGATE: u64 = 1;
+const SUM: u64 = 2;
+/// The launches after which the numbers of launches begin again. Each launch writes every word, so two would be enough.
+const LAUNCHES: u64 = 1 << 13;
+
+/// The tile of a block, and the number of the launch, from 1 on.
+#[derive(Clone, Copy)]
+struct Taken {
+    tile: usize,
+    launch: u64,
+}
+
+impl Taken {
+    #[inline(always)]
+    fn of(ticket: u64) -> Self {
+        Self {
+            tile: ticket as u32 as usize,
+            launch: (ticket >> 32) % LAUNCHES + 1,
+        }
+    }
+
+    #[inline(always)]
+    fn word(self, state: u64, count: u64) -> u64 {
+        count << 16 | self.launch << 2 | state
+    }
+
+    /// Returns whether a status word is of this launch.
+    #[inline(always)]
+    fn is_there(self, word: u64) -> bool {
+        (word & 0xffff) >> 2 == self.launch
+    }
+
+    /// Publishes the tile's count, and returns the sum of the counts of the tiles before it. The first warp calls it.
+    #[inline(always)]
+    #[track_caller]
+    fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool) -> u64 {
+        let lane = warp::lane_id() as usize;
+        let own = 1 + self.tile;
+        let publish = |state: u64, sum: u64| {
+            if lane == 0 {
+                control.atomic_store(own, self.word(state, sum), Relaxed, Device);
+            }
+        };
+        if self.tile > 0 {
+            publish(AGGREGATE, count);
+        }
+        let mut prefix = 0;
+        // The tiles that are not added yet.
+        let mut left = self.tile;
+        while left > 0 {
+            // Lane 0 looks at the nearest tile.
+            let word = if lane < left {
+                let at = left - lane;
+                control.wait_until(at, Relaxed, Device, |word| self.is_there(word))
+            } else {
+                self.word(SUM, 0)
+            };
+            let sums = warp::ballot(FULL_MASK, word & 3 == SUM);
+            let nearest = sums.trailing_zeros() as usize;
+            let added = if lane <= nearest { word >> 16 } else { 0 };
+            prefix += warp::reduce(added, |a, b| a + b);
+            left = if sums != 0 { 0 } else { left - 32 };
+        }
+        publish(SUM, prefix + count);
+        if last && lane == 0 {
+            // Every block has its ticket, and has read it before it published its count.
+            let next = (self.launch % LAUNCHES) << 32;
+            control.atomic_store(0, next, Relaxed, Device);
+        }
+        prefix
+    }
+}
+
+/// Computes for each round where the lane's selected elements begin, counted from `base` on. Returns `base` plus all selected
+/// elements of the warp. `FIELDS` counts share a word: 4, if a round of a warp has at most 128 elements, otherwise 2.
+#[inline(always)]
+#[track_caller]
+fn ranks<const ROUNDS: usize, const FIELDS: usize>(
+    masks: &[u32; ROUNDS],
+    starts: &mut [u32; ROUNDS],
+    mut base: u32,
+) -> u32 {
+    let bits = const { 32 / FIELDS };
+    unrolled!(word < ROUNDS => {
+        if word % FIELDS == 0 {
+            let mut counts = 0_u32;
+            unrolled!(field < FIELDS => {
+                if word + field < ROUNDS {
+                    counts |= masks[(word + field) % ROUNDS].count_ones() << (bits * field);
+                }
+            });
+            let up_to = warp::inclusive_scan(counts, |a, b| a + b);
+            let below = up_to - counts;
+            let all = warp::shuffle(FULL_MASK, up_to, 31);
+            unrolled!(field < FIELDS => {
+                if word + field < ROUNDS {
+                    let of = |counts: u32| counts >> (bits * field) & (u32::MAX >> (32 - bits));
+                    starts[(word + field) % ROUNDS] = base + of(below);
+                    base += of(all);
+                }
+            });
+        }
+    });
+    base
+}
+
+/// A tile's elements: those of a warp follow one another, and so do those of a round of it.
+#[derive(Clone, Copy)]
+struct Tile<F: Predicate, A, const THREADS: usize> {
+    predicate: Passed<F>,
+    items: Global<First<F>>,
+    second: Global<Second<F>>,
+    /// Places before element 0: place `shift` is element 0, and places that are a multiple of 16 bytes are aligned.
+    shift: usize,
+    /// The tile's first place.
+    first: usize,
+    arguments: PhantomData<A>,
+}
+
+impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
+    /// Returns the first place of a load of this thread.
+    #[inline(always)]
+    fn chunk_first<const ROUNDS: usize>(&self, round: usize) -> usize {
+        let t = thread::thread_idx_x() as usize;
+        let load = t / 32 * 32 * ROUNDS + round * 32 + t % 32;
+        self.first + load * Wide::<First<F>>::LEN
+    }
+
+    /// Returns the tile's first place with an element, and the place behind its last one.
+    #[inline(always)]
+    fn bounds<const ROUNDS: usize>(&self) -> (usize, usize) {
+        let end = self.first + tile_len::<First<F>>(THREADS, ROUNDS);
+        let all = self.shift + self.items.len();
+        (self.first.max(self.shift), end.min(all).max(self.shift))
+    }
+
+    /// Returns this thread's elements, and for each load a mask of those that are selected.
+    #[inline(always)]
+    #[track_caller]
+    fn load_and_test<const ROUNDS: usize>(&self) -> ([Wide<First<F>>; ROUNDS], [u32; ROUNDS]) {
+        let mut loaded = [Wide::ZERO; ROUNDS];
+        let mut masks = [0; ROUNDS];
+        let (first, end) = self.bounds::<ROUNDS>();
+        if end - first == tile_len::<First<F>>(THREADS, ROUNDS) {
+            unrolled!(round < ROUNDS => {
+                let at = self.chunk_first::<ROUNDS>(round) - self.shift;
+                loaded[round] = self.items.get_wide_streaming(at);
+            });
+            unrolled!(round < ROUNDS => {
+                let at = self.chunk_first::<ROUNDS>(round) - self.shift;
+                masks[round] = self.test(loaded[round], at, |_| true, true);
+            });
+        } else {
+            unrolled!(round < ROUNDS => {
+                let chunk = self.chunk_first::<ROUNDS>(round);
+                let is_there = |k: usize| first <= chunk + k && chunk + k < end;
+                let mut wide = Wide::ZERO;
+                unrolled!(k < { Wide::<First<F>>::LEN } of 16 => {
+                    if is_there(k) {
+                        wide = wide.with(k, self.items.get(chunk + k - self.shift));
+                    }
+                });
+                loaded[round] = wide;
+                masks[round] = self.test(wide, chunk.wrapping_sub(self.shift), is_there, false);
+            });
+        }
+        (loaded, masks)
+    }
+
+    /// Returns the mask of the selected ones of the elements from `at` on that are there.
+    #[inline(always)]
+    #[track_caller]
+    fn test(
+        &self,
+        wide: Wide<First<F>>,
+        at: usize,
+        is_there: impl Fn(usize) -> bool,
+        all: bool,
+    ) -> u32 {
+        if const { A::NEIGHBORS } {
+            return self.test_neighbors(wide, at, is_there);
+        }
+        match const { Wide::<First<F>>::LEN } {
+            16 => self.test_arrays::<16>(wide, at, is_there, all),
+            8 => self.test_arrays::<8>(wide, at, is_there, all),
+            4 => self.test_arrays::<4>(wide, at, is_there, all),
+            2 => self.test_arrays::<2>(wide, at, is_there, all),
+            _ => self.test_arrays::<1>(wide, at, is_there, all),
+        }
+    }
+
+    /// `all` says that every element is there, and `N` is their number.
+    #[inline(always)]
+    #[track_caller]
+    fn test_arrays<const N: usize>(
+        &self,
+        wide: Wide<First<F>>,
+        at: usize,
+        is_there: impl Fn(usize) -> bool,
+        all: bool,
+    ) -> u32 {
+        let mut others: [Option<Second<F>>; N] = [None; N];
+        if const { F::In::ARRAYS > 1 } {
+            let bytes = N * size_of::<Second<F>>();
+            let address = self
+                .second
+                .as_ptr()
+                .addr()
+                .wrapping_add(at.wrapping_mul(size_of::<Second<F>>()));
+            if all && matches!(bytes, 1 | 2 | 4 | 8 | 16) && address.is_multiple_of(bytes) {
+                let chunk = self.second.get_chunk_streaming::<N>(at);
+                unrolled!(k < N of 16 => { others[k] = Some(chunk[k]); });
+            } else {
+                unrolled!(k < N of 16 => {
+                    if is_there(k) {
+                        others[k] = Some(self.second.get(at.wrapping_add(k)));
+                    }
+                });
+            }
+        }
+        wide.fold(0, |mask, item, k| {
+            let selected = is_there(k)
+                && self
+                    .predicate
+                    .call_joined(at.wrapping_add(k), item, others[k % N]);
+            mask | u32::from(selected) << k
+        })
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn test_neighbors(
+        &self,
+        wide: Wide<First<F>>,
+        at: usize,
+        is_there: impl Fn(usize) -> bool,
+    ) -> u32 {
+        let mut before = warp::shuffle_up(FULL_MASK, wide.last(), 1);
+        if warp::lane_id() == 0 && is_there(0) && at > 0 {
+            before = self.items.get(at - 1);
+        }
+        wide.fold(0, |mask, item, k| {
+            let index = at.wrapping_add(k);
+            let selected = is_there(k)
+                && (index == 0 || self.predicate.call_joined(index, item, A::second(before)));
+            before = item;
+            mask | u32::from(selected) << k
+        })
+    }
+}
+
+/// A predicate with a kernel of its own. [`select_kernel!`](crate::select_kernel!) implements it.
+///
+/// # Safety
+/// The kernel must keep the contract of [`select_tiles`], with [`BLOCK`] and [`ROUNDS`].
+#[cfg(not(target_arch = "nvptx64"))]
+pub unsafe trait SelectKernel: Predicate {
+    /// The kernel.
+    const KERNEL: crate::kernel::Entry<Parameters<Self>>;
+}
+
+/// The parameters of a selection's kernel: those of [`select_tiles`].
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Parameters<F> = (
+    Passed<F>,
+    Global<First<F>>,
+    Global<Second<F>>,
+    u32,
+    GlobalMut<u64>,
+    GlobalMut<First<F>>,
+    GlobalMut<u64>,
+);
+
+/// Makes a kernel of a predicate: `select_kernel!(name: Type);`, or several separated by commas. `Type` implements
+/// [`MapFn`](crate::map::MapFn) with the result `bool`, of an element or of a pair from two arrays. `name` is the kernel's name
+/// in the PTX.
+#[macro_export]
+macro_rules! select_kernel {
+    ($($name:ident: $predicate:ty),+ $(,)?) => { $(
+        const _: () = {
+            /// Writes the elements that the predicate selects.
+            ///
+            /// # Safety
+            /// The contract of `cuda_std::select::select_tiles` must hold.
+            #[$crate::kernel(launch_bounds($crate::select::BLOCK as u32), marker = Marker)]
+            unsafe fn $name(
+                predicate: $crate::map::Passed<$predicate>,
+                items: $crate::Global<$crate::map::First<$predicate>>,
+                second: $crate::Global<$crate::map::Second<$predicate>>,
+                mode: u32,
+                control: $crate::GlobalMut<u64>,
+                output: $crate::GlobalMut<$crate::map::First<$predicate>>,
+                count: $crate::GlobalMut<u64>,
+            ) {
+                use $crate::select::{Arrays, BLOCK, ROUNDS, select_tiles};
+                select_tiles::<_, Arrays, BLOCK, ROUNDS>(
+                    predicate, items, second, mode, control, output, count,
+                );
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: this is the kernel above, whose body is `select_tiles`.
+            unsafe impl $crate::select::SelectKernel for $predicate {
+                const KERNEL: $crate::kernel::Entry<$crate::select::Parameters<Self>> =
+                    $crate::kernel::Entry::of::<Marker>();
+            }
+        };
+    )+ };
+}
+
+/// Returns whether the predicate selects element `i`. See [`select_tiles`].
+#[inline(always)]
+#[track_caller]
+pub fn is_selected<F: Predicate, A: Arguments<F>>(
+    predicate: Passed<F>,
+    items: Global<First<F>>,
+    second: Global<Second<F>>,
+    i: usize,
+) -> bool {
+    let other = if const { A::NEIGHBORS } {
+        if i == 0 {
+            return true;
+        }
+        A::second(items.get(i - 1))
+    } else if const { F::In::ARRAYS > 1 } {
+        Some(second.get(i))
+    } else {
+        None
+    };
+    predicate.call_joined(i, items.get(i), other)
+}

@@ -1,0 +1,580 @@
+//! Selection: the elements that a predicate names, in order; unique elements; partitions.
+
+use std::marker::PhantomData;
+
+use cuda_std::{
+    kernel::Entry,
+    map::{First, MapFn, MapInput, Passed, Second},
+    select::{
+        BLOCK, COUNT, PARTITION, Parameters, ROUNDS, SELECT, SelectKernel, control_len,
+        shared_bytes, tiles,
+    },
+};
+use half::{bf16, f16};
+use warpwright_gpu::{
+    Family,
+    select::{
+        FAMILY, LibraryPredicate,
+        policy::Policy,
+        predicates::{Changed, Flagged},
+    },
+};
+
+#[cfg(feature = "ladder")]
+use warpwright_gpu::select::{
+    Rung, SelectScan,
+    policy::{NAIVE_RUN, RUNG_BLOCK, RUNG_TILE, SCAN_BLOCK},
+};
+
+pub use warpwright_gpu::select::{
+    Variant,
+    predicates::{Compare, Ordered},
+};
+
+use super::{
+    map::{Input, ModuleFunction, input, planned, sealed},
+    plan::{Place, Plan},
+    request::{Destination, New, Operation, Prepared, Request, Shape},
+    sealed::Sealed,
+};
+use crate::{
+    buffer::{Element, Vector, VectorView},
+    device::Device,
+    error::Result,
+    module::Module,
+};
+
+/// A predicate that can select: one of the library's, such as [`Compare`], or one of a user's module, made by
+/// [`Module::select_function`].
+pub trait Predicate: Clone + sealed::Sealed {
+    /// The device type of the predicate.
+    type Map: cuda_std::select::Predicate;
+
+    #[doc(hidden)]
+    fn map(&self) -> Self::Map;
+    /// Returns the kernels of a variant below `best`, or `None` if they were not compiled.
+    #[cfg(feature = "ladder")]
+    #[doc(hidden)]
+    fn rung(&self, variant: Variant) -> Option<Rung<Self::Map>>;
+    #[doc(hidden)]
+    fn best(&self) -> Entry<Parameters<Self::Map>>;
+    #[doc(hidden)]
+    fn module(&self) -> Option<&Module>;
+}
+
+impl<P: LibraryPredicate> sealed::Sealed for Library<P> {}
+
+/// A predicate of the library.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Library<P>(P);
+
+impl<P: LibraryPredicate> Predicate for Library<P> {
+    type Map = P;
+
+    fn map(&self) -> P {
+        self.0
+    }
+
+    #[cfg(feature = "ladder")]
+    fn rung(&self, variant: Variant) -> Option<Rung<P>> {
+        P::rung(variant)
+    }
+
+    fn best(&self) -> Entry<Parameters<P>> {
+        P::BEST
+    }
+
+    fn module(&self) -> Option<&Module> {
+        None
+    }
+}
+
+impl<F: SelectKernel> Predicate for ModuleFunction<F> {
+    type Map = F;
+
+    fn map(&self) -> F {
+        self.parts().0
+    }
+
+    #[cfg(feature = "ladder")]
+    fn rung(&self, _: Variant) -> Option<Rung<F>> {
+        None
+    }
+
+    fn best(&self) -> Entry<Parameters<F>> {
+        F::KERNEL
+    }
+
+    fn module(&self) -> Option<&Module> {
+        Some(self.parts().1)
+    }
+}
+
+/// What [`Device::select`] takes for a predicate: a [`Compare`], or a [`ModuleFunction`].
+pub trait IntoPredicate {
+    /// The predicate.
+    type Predicate: Predicate;
+
+    #[doc(hidden)]
+    fn into_predicate(self) -> Self::Predicate;
+}
+
+impl<T: Ordered> IntoPredicate for Compare<T>
+where
+    Self: LibraryPredicate,
+{
+    type Predicate = Library<Self>;
+
+    fn into_predicate(self) -> Library<Self> {
+        Library(self)
+    }
+}
+
+impl<F: SelectKernel> IntoPredicate for ModuleFunction<F> {
+    type Predicate = Self;
+
+    fn into_predicate(self) -> Self {
+        self
+    }
+}
+
+impl Module {
+    /// Makes a predicate for [`Device::select`] and its like of `function`, whose kernel
+    /// ([`select_kernel!`](cuda_std::select_kernel!)) is in this module.
+    ///
+    /// # Safety
+    /// As for [`map_function`](Self::map_function).
+    pub unsafe fn select_function<F: SelectKernel>(&self, function: F) -> ModuleFunction<F> {
+        ModuleFunction::new(function, self)
+    }
+}
+
+/// A type whose elements can be selected by flags and be unique: the library's element types.
+pub trait Selectable: Element + Sealed {
+    #[doc(hidden)]
+    type Bits: Element;
+    #[doc(hidden)]
+    type Flagged: Predicate<Map: MapFn<In = (Self::Bits, u8)>>;
+    #[doc(hidden)]
+    type Changed: Predicate;
+    #[doc(hidden)]
+    fn flagged() -> Self::Flagged;
+    #[doc(hidden)]
+    fn changed() -> Self::Changed;
+}
+
+macro_rules! selectable {
+    ($($ty:ident: $bits:ident, $compared:ident;)*) => { $(
+        impl Selectable for $ty {
+            type Bits = $bits;
+            type Flagged = Library<Flagged<$bits>>;
+            type Changed = Library<Changed<$compared>>;
+
+            fn flagged() -> Self::Flagged {
+                Library(Flagged::new())
+            }
+
+            fn changed() -> Self::Changed {
+                Library(Changed::new())
+            }
+        }
+    )* };
+}
+// Integers are equal if their bits are.
+selectable! {
+    u8: u8, u8;
+    u16: u16, u16;
+    u32: u32, u32;
+    i32: u32, u32;
+    u64: u64, u64;
+    i64: u64, u64;
+    f16: u16, f16;
+    bf16: u16, bf16;
+    f32: u32, f32;
+    f64: u64, f64;
+}
+
+impl Device {
+    /// Returns the elements of `values` that `predicate` selects, in order.
+    ///
+    /// The input can have any length, and can be part of an array. The result is the same by every variant on every device. It
+    /// keeps the memory of as many elements as the input has: [`select_request`](Self::select_request) writes elsewhere. Waits
+    /// for the number of elements.
+    ///
+    /// ```
+    /// use warpwright::{Device, ops::select::Compare};
+    ///
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::auto()?;
+    /// let x = device.upload(&[3.0_f32, -1.0, 2.0, f32::NAN])?;
+    /// assert_eq!(device.select(&x, Compare::greater(0.0))?.to_vec()?, [3.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) if a user's module does not contain the predicate's kernel,
+    /// [`Error::Invalid`](crate::Error::Invalid) if the kernel takes other parameters there,
+    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and errors
+    /// of the device.
+    pub fn select<'a, T: Element + MapInput<First = T>, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        predicate: P,
+    ) -> Result<Vector<T>>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = T>,
+    {
+        self.select_request(values, predicate).run()
+    }
+
+    /// Makes a request of [`select`](Self::select), with options. Its prepared form keeps the number of elements on the device.
+    pub fn select_request<'a, T: Element + MapInput<First = T>, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        predicate: P,
+    ) -> SelectRequest<'a, T, P::Predicate>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = T>,
+    {
+        let predicate = predicate.into_predicate();
+        Request::new(
+            self,
+            Selection::of(values.into(), None, predicate, "select"),
+        )
+    }
+
+    /// Returns the elements of `values` that `predicate` selects, given each with the element of `others` at the same position.
+    /// Otherwise as [`select`](Self::select).
+    ///
+    /// # Errors
+    /// As for [`select`](Self::select). Also [`Error::Invalid`](crate::Error::Invalid) if the lengths differ.
+    pub fn select_pairs<'a, T: Element, U: Element, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        others: impl Into<VectorView<'a, U>>,
+        predicate: P,
+    ) -> Result<Vector<T>>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = (T, U)>,
+    {
+        self.select_pairs_request(values, others, predicate).run()
+    }
+
+    /// Makes a request of [`select_pairs`](Self::select_pairs), with options.
+    pub fn select_pairs_request<'a, T: Element, U: Element, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        others: impl Into<VectorView<'a, U>>,
+        predicate: P,
+    ) -> SelectRequest<'a, T, P::Predicate>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = (T, U)>,
+    {
+        let (second, predicate) = (input(others.into()), predicate.into_predicate());
+        Request::new(
+            self,
+            Selection::of(values.into(), second, predicate, "select"),
+        )
+    }
+
+    /// Returns the elements of `values` whose flag is not 0, in order. Otherwise as [`select`](Self::select).
+    ///
+    /// # Errors
+    /// As for [`select`](Self::select). Also [`Error::Invalid`](crate::Error::Invalid) if the lengths differ.
+    pub fn select_flagged<'a, T: Selectable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        flags: impl Into<VectorView<'a, u8>>,
+    ) -> Result<Vector<T>> {
+        self.select_flagged_request(values, flags).run()
+    }
+
+    /// Makes a request of [`select_flagged`](Self::select_flagged), with options.
+    pub fn select_flagged_request<'a, T: Selectable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        flags: impl Into<VectorView<'a, u8>>,
+    ) -> SelectRequest<'a, T, T::Flagged> {
+        let second = input(flags.into());
+        Request::new(
+            self,
+            Selection::of(values.into(), second, T::flagged(), "select"),
+        )
+    }
+
+    /// Returns the elements of `values` that differ from the one before, in order: the first of each run of equals. Floats
+    /// compare as in Rust: a NaN differs from every element, and -0 equals +0. Otherwise as [`select`](Self::select).
+    ///
+    /// # Errors
+    /// As for [`select`](Self::select).
+    pub fn unique<'a, T: Selectable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+    ) -> Result<Vector<T>> {
+        self.unique_request(values).run()
+    }
+
+    /// Makes a request of [`unique`](Self::unique), with options.
+    pub fn unique_request<'a, T: Selectable>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+    ) -> SelectRequest<'a, T, T::Changed> {
+        Request::new(
+            self,
+            Selection::of(values.into(), None, T::changed(), "unique"),
+        )
+    }
+
+    /// Returns the elements of `values`, those that `predicate` selects first, and the number of these. Both kinds keep their
+    /// order. It takes two passes over the input, of which the first counts. Otherwise as [`select`](Self::select).
+    ///
+    /// # Errors
+    /// As for [`select`](Self::select).
+    pub fn partition<'a, T: Element + MapInput<First = T>, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        predicate: P,
+    ) -> Result<(Vector<T>, usize)>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = T>,
+    {
+        self.partition_request(values, predicate).run()
+    }
+
+    /// Makes a request of [`partition`](Self::partition), with options.
+    pub fn partition_request<'a, T: Element + MapInput<First = T>, P: IntoPredicate>(
+        &self,
+        values: impl Into<VectorView<'a, T>>,
+        predicate: P,
+    ) -> PartitionRequest<'a, T, P::Predicate>
+    where
+        <P::Predicate as Predicate>::Map: MapFn<In = T>,
+    {
+        let predicate = predicate.into_predicate();
+        let selection = Selection::of(values.into(), None, predicate, "partition");
+        Request::new(self, Partition(selection))
+    }
+}
+
+/// The elements of one array, by the elements of a second one if the predicate takes two.
+///
+/// The workspace of `best` is 8 bytes for each tile of 32 KiB, and 32 bytes more. That of the rungs is 8 bytes for each 1024 or
+/// 4096 elements.
+#[derive(Debug, Clone)]
+pub struct Selection<'a, T, P: Predicate> {
+    name: &'static str,
+    items: Input<'a, First<P::Map>>,
+    second: Option<Input<'a, Second<P::Map>>>,
+    predicate: P,
+    /// The number of selected elements, in the workspace.
+    count: Place<u64>,
+    marker: PhantomData<T>,
+}
+
+/// A [`Selection`] that keeps the other elements too, behind the selected ones.
+#[derive(Clone)]
+pub struct Partition<'a, T, P: Predicate>(Selection<'a, T, P>);
+
+/// A request of a selection.
+pub type SelectRequest<'a, T, P, D = New> = Request<Selection<'a, T, P>, D>;
+/// A selection whose variant is chosen and whose result has its memory. The result has room for all elements of the input.
+pub type PreparedSelect<'a, T, P, R = Vector<T>> = Prepared<Selection<'a, T, P>, R>;
+/// A request of a partition.
+pub type PartitionRequest<'a, T, P, D = New> = Request<Partition<'a, T, P>, D>;
+/// A partition whose variant is chosen and whose result has its memory.
+pub type PreparedPartition<'a, T, P, R = Vector<T>> = Prepared<Partition<'a, T, P>, R>;
+
+impl<T: Element, P: Predicate> SelectRequest<'_, T, P> {
+    /// Selects, waits for the number of elements, and returns them.
+    ///
+    /// # Errors
+    /// As for [`Device::select`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<Vector<T>> {
+        let mut prepared = self.prepare()?;
+        prepared.enqueue()?;
+        let count = prepared.count()?;
+        let mut selected = prepared.into_output()?;
+        selected.truncate(count);
+        Ok(selected)
+    }
+}
+
+impl<T: Element, P: Predicate, D: Destination<Vector<T>>> PartitionRequest<'_, T, P, D> {
+    /// Partitions, waits for the number of selected elements, and returns all elements and the number.
+    ///
+    /// # Errors
+    /// As for [`Device::partition`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<(D::Claimed, usize)> {
+        let mut prepared = self.prepare()?;
+        prepared.enqueue()?;
+        let count = prepared.count()?;
+        Ok((prepared.into_output()?, count))
+    }
+}
+
+/// The number of selected elements of a prepared form.
+macro_rules! counted {
+    ($prepared:ident, $op:ident, |$it:ident| $selection:expr) => {
+        impl<T: Element, P: Predicate, R> $prepared<'_, T, P, R> {
+            /// Returns the number of selected elements of the work queued last, on the device: one element. Does not wait.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or if queueing the last work failed.
+            pub fn count_on_device(&self) -> Result<VectorView<'_, u64>> {
+                self.output()?;
+                let $it = &self.op;
+                let address = self.workspace.view().address() + $selection.count.offset();
+                Ok(VectorView::from_parts(address, 1, self.workspace.device()))
+            }
+
+            /// Waits for the work queued last and returns its number of selected elements. They are at the start of the result.
+            ///
+            /// # Errors
+            /// As for [`count_on_device`](Self::count_on_device), and errors of the device.
+            pub fn count(&self) -> Result<usize> {
+                let mut count = [0];
+                self.count_on_device()?.download(&mut count)?;
+                Ok(count[0] as usize)
+            }
+        }
+    };
+}
+counted!(PreparedSelect, Selection, |it| it);
+counted!(PreparedPartition, Partition, |it| it.0);
+
+impl<T: Element, P: Predicate> Operation for Selection<'_, T, P> {
+    type Output = Vector<T>;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        self.plan_passes(plan, &[SELECT])
+    }
+}
+
+impl<T: Element, P: Predicate> Operation for Partition<'_, T, P> {
+    type Output = Vector<T>;
+
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        self.0.plan_passes(plan, &[COUNT, PARTITION])
+    }
+}
+
+impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
+    /// Makes a selection of elements that have the size of the predicate's.
+    fn of(
+        values: VectorView<'a, T>,
+        second: Option<Input<'a, Second<P::Map>>>,
+        predicate: P,
+        name: &'static str,
+    ) -> Self {
+        const { assert!(size_of::<T>() == size_of::<First<P::Map>>()) };
+        Self {
+            name,
+            items: (Place::of(values).cast(), values.device()),
+            second,
+            predicate,
+            count: Place::none(),
+            marker: PhantomData,
+        }
+    }
+
+    /// Plans the passes of `best`, or the launches of a rung, whose last mode is the same.
+    fn plan_passes(&mut self, plan: &mut Plan<'_>, modes: &[u32]) -> Result<Shape> {
+        let (items, device) = self.items;
+        plan.uses(device)?;
+        let len = items.len();
+        let second = planned(self.second, plan, len)?;
+        self.count = plan.room(1);
+        let (count, output) = (self.count, Place::output(len));
+        let predicate = Passed::new(self.predicate.map());
+        #[cfg(feature = "ladder")]
+        if Variant::ALL[plan.choice.index] != Variant::Best {
+            return self.plan_rung(plan, second, modes[modes.len() - 1]);
+        }
+        let kernel = self.predicate.best();
+        let module = self.predicate.module();
+        if let Some(module) = module {
+            module.require(kernel.descriptor(), plan.operation)?;
+        }
+        let (threads, rounds) = match module {
+            Some(_) => (BLOCK, ROUNDS),
+            None => {
+                let policy: Policy = plan.policy(kernel, size_of::<T>());
+                (policy.block, policy.rounds)
+            }
+        };
+        let tiles = tiles::<T>(threads, rounds, items.offset() as usize, len);
+        // The words keep the number of the launch, by which the next one knows that they are not its own.
+        let control = plan.zeros::<u64>(control_len(tiles));
+        let config = plan.linear(tiles, threads)?;
+        let config = config.with_shared(shared_bytes(threads, rounds) as u32);
+        for mode in modes {
+            let args = (predicate, items, second, *mode, control, output, count);
+            // SAFETY: the places have the lengths of the kernel's contract, and the output overlaps no input. The launches of a
+            // plan are in order, and a plan that did not run to its end clears the words before it runs again.
+            let launch = unsafe { plan.launch(kernel, config, args) };
+            launch.module = module.cloned();
+        }
+        Ok(Shape::Vector(len))
+    }
+
+    /// Plans the launches of a variant below `best`: counts, their sums, and the writes.
+    #[cfg(feature = "ladder")]
+    fn plan_rung(
+        &self,
+        plan: &mut Plan<'_>,
+        second: Place<Second<P::Map>>,
+        mode: u32,
+    ) -> Result<Shape> {
+        let variant = Variant::ALL[plan.choice.index];
+        let (counts, scatter) = self.predicate.rung(variant).ok_or_else(|| {
+            plan.not_eligible(
+                "a predicate of a user's module has a kernel for `best` alone".to_owned(),
+            )
+        })?;
+        let items = self.items.0;
+        let len = items.len();
+        let predicate = Passed::new(self.predicate.map());
+        let (per_part, blocks) = match variant {
+            Variant::Naive => (NAIVE_RUN, len.div_ceil(NAIVE_RUN * RUNG_BLOCK)),
+            _ => (RUNG_TILE, len.div_ceil(RUNG_TILE)),
+        };
+        let parts = plan.room::<u64>(len.div_ceil(per_part).max(1));
+        let config = plan.linear(blocks.max(1), RUNG_BLOCK)?;
+        let one = plan.linear(1, SCAN_BLOCK)?;
+        let args = (
+            predicate,
+            items,
+            second,
+            mode,
+            parts,
+            Place::output(len),
+            self.count,
+        );
+        // SAFETY: there is a count for each part of the items, which the second launch replaces by sums. The output has room for
+        // all items and overlaps nothing.
+        unsafe {
+            plan.launch(counts, config, (predicate, items, second, parts));
+            plan.launch(Entry::of::<SelectScan>(), one, (parts, self.count));
+            plan.launch(scatter, config, args);
+        }
+        Ok(Shape::Vector(len))
+    }
+}
