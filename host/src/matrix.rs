@@ -199,6 +199,12 @@ impl<'a, T: Element> From<&'a Vector<T>> for VectorView<'a, T> {
     }
 }
 
+impl<'a, T: Element> From<&'a mut Vector<T>> for VectorViewMut<'a, T> {
+    fn from(vector: &'a mut Vector<T>) -> Self {
+        vector.view_mut()
+    }
+}
+
 impl Device {
     /// Copies `values` to a new `height` x `width` matrix on the device, row by row.
     ///

@@ -360,7 +360,14 @@ mod tests {
         for capability in [(7, 5), (9, 0), (12, 0)] {
             let found = own_architectures(capability);
             let families = warpwright_gpu::FAMILIES.iter();
-            let expected: Vec<_> = families.map(|family| (family.name, 75)).collect();
+            // The scans have a kernel with instructions of 8.0.
+            let newest = |name| match name {
+                "scan" if capability >= (8, 0) => 80,
+                _ => 75,
+            };
+            let expected: Vec<_> = families
+                .map(|family| (family.name, newest(family.name)))
+                .collect();
             assert_eq!(found, expected, "{capability:?}");
         }
         assert!(own_architectures((7, 0)).is_empty());
@@ -377,28 +384,41 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (u32::MAX, 0)), None);
     }
 
-    /// Makes the list of the committed modules, as text.
+    /// Makes the list of the committed modules: their text, and the compute capability that they are for.
     macro_rules! committed {
-        ($($arch:literal: $($family:literal)*;)*) => { &[$($(
-            include_str!(concat!("../ptx/", $arch, "/", $family, ".ptx")),
-            #[cfg(feature = "ladder")]
-            include_str!(concat!("../ptx/", $arch, "/", $family, "_ladder.ptx")),
+        ($($arch:literal $capability:expr, [$($module:literal)*];)*) => { &[$($(
+            (
+                include_str!(concat!("../ptx/", $arch, "/", $module, ".ptx")),
+                $capability,
+            ),
         )*)*] };
     }
 
-    const COMMITTED: &[&str] = committed! {
-        "sm_75": "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "transpose";
-        "sm_80": "scan";
+    const COMMITTED: &[(&str, (u32, u32))] = committed! {
+        "sm_75" (7, 5), [
+            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "select" "sort" "transpose"
+        ];
+        "sm_80" (8, 0), ["scan"];
     };
+
+    #[cfg(feature = "ladder")]
+    const LADDERS: &[(&str, (u32, u32))] = committed! {
+        "sm_75" (7, 5), [
+            "columns_ladder" "convolution_ladder" "gemm_ladder" "histogram_ladder" "map_ladder" "random_ladder"
+            "reduce_ladder" "rows_ladder" "scan_ladder" "select_ladder" "sort_ladder" "transpose_ladder"
+        ];
+    };
+    #[cfg(not(feature = "ladder"))]
+    const LADDERS: &[(&str, (u32, u32))] = &[];
 
     #[test]
     fn every_committed_kernel_is_unpacked_as_it_is() {
         let mut kernels = 0;
-        for text in COMMITTED {
+        for (text, capability) in COMMITTED.iter().chain(LADDERS) {
             let (shared, list) = ptx::split(text);
             for (name, kernel) in list {
                 let expected = format!("{shared}{kernel}");
-                assert_eq!(packed_kernel(name, (7, 5)), Some(expected), "{name}");
+                assert_eq!(packed_kernel(name, *capability), Some(expected), "{name}");
                 assert_eq!(packed_kernel(name, (7, 0)), None, "{name}");
                 kernels += 1;
             }
@@ -407,7 +427,9 @@ mod tests {
         assert_eq!(kernels, packed);
         // Groups of several kernels compress to a tenth of the text, because the kernels are alike.
         let bytes: usize = OWN.iter().map(|packed| packed.text.len()).sum();
-        let text: usize = COMMITTED.iter().map(|text| text.len()).sum();
+        let text: usize = (COMMITTED.iter().chain(LADDERS))
+            .map(|(text, _)| text.len())
+            .sum();
         assert!(6 * bytes < text, "{bytes} bytes packed, of {text}");
         assert_eq!(packed_kernel("family_a", (9, 0)), None);
     }

@@ -2,11 +2,7 @@
 
 use std::fmt;
 
-use cuda_std::{
-    bf16,
-    cpu::{Checks, Order},
-    f16,
-};
+use cuda_std::cpu::{Checks, Order};
 use warpwright::{
     CpuOptions, Device, Error, LaunchConfig, Module, Variant, Vector,
     ops::scan::{Operator, Scannable},
@@ -361,9 +357,9 @@ macro_rules! per_type {
 }
 for_each_number!(per_type);
 
-/// The library's kernels.
+/// The library's kernels for devices with asynchronous copies.
 fn module() -> Module {
-    Module::from_ptx(include_str!("../../host/ptx/sm_75/scan.ptx")).unwrap()
+    Module::from_ptx(include_str!("../../host/ptx/sm_80/scan.ptx")).unwrap()
 }
 
 /// Defines a struct that launches the kernels of `best` directly, with a workspace of its own.
@@ -443,7 +439,7 @@ direct!(Floats: f32, Sum<f32>, 1);
 direct!(Doubles: f64, Sum<f64>, 2);
 direct!(Bytes: u8, SumOfBytes, 1);
 
-/// Devices with every check, in several orders of blocks and lanes, and the CUDA devices.
+/// Devices with every check, in several orders of blocks and lanes, and the CUDA devices with asynchronous copies.
 fn in_orders() -> Vec<Device> {
     let orders = [
         Order::Forward,
@@ -451,12 +447,9 @@ fn in_orders() -> Vec<Device> {
         Order::Seeded(1),
         Order::Seeded(7),
     ];
-    let cuda = devices::all().filter(|device| cases::is_cuda(device));
-    orders
-        .map(devices::cpu_in)
-        .into_iter()
-        .chain(cuda.cloned())
-        .collect()
+    let cuda = devices::all().filter(|device| device.info().compute_capability >= Some((8, 0)));
+    let cpu = orders.map(devices::cpu_in).into_iter();
+    cpu.chain(cuda.cloned()).collect()
 }
 
 /// Values whose sums depend on the order of the additions.
