@@ -1,5 +1,5 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN) -DELEMENT=<a type below>. Not a part of the product.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT) -DELEMENT=<a type below>. Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
 // nothing else. It gives the code of the CUDA runtime, 0 for success.
@@ -82,6 +82,30 @@ extern "C" int bench_scan(void *temp, std::size_t *temp_bytes, const T *in, T *o
     return cub::DeviceScan::InclusiveSum(temp, *temp_bytes, in, out, n, stream);
 }
 
+#elif defined(PART_SELECT)
+
+struct Above {
+    T value;
+    __host__ __device__ bool operator()(T x) const { return x > value; }
+};
+
+// `operation`: 0 the elements above a value, 1 those with a flag, 2 the first of each run of equals, 3 a partition, whose
+// rejected elements CUB writes in reverse.
+extern "C" int bench_select(int operation, void *temp, std::size_t *temp_bytes, const T *in, const u8 *flags, T *out,
+                            int *count, double above, int n, cudaStream_t stream) {
+    const Above predicate{static_cast<T>(above)};
+    switch (operation) {
+    case 0:
+        return cub::DeviceSelect::If(temp, *temp_bytes, in, out, count, n, predicate, stream);
+    case 1:
+        return cub::DeviceSelect::Flagged(temp, *temp_bytes, in, flags, out, count, n, stream);
+    case 2:
+        return cub::DeviceSelect::Unique(temp, *temp_bytes, in, out, count, n, stream);
+    default:
+        return cub::DevicePartition::If(temp, *temp_bytes, in, out, count, n, predicate, stream);
+    }
+}
+
 #else
-#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM or PART_SCAN required"
+#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM, PART_SCAN or PART_SELECT required"
 #endif

@@ -55,6 +55,8 @@ fn axes_of_any_length_beside_an_empty_one() {
                 "histogram in.npy --range 0 1 -o out.npy",
                 "convolve in.npy --mask 1,2,1 -o out.npy",
                 "map in.npy --op sin -o out.npy",
+                "select in.npy --where at-least:0 -o out.npy",
+                "unique in.npy -o out.npy",
                 "matmul in.npy in.npy --transpose-b -o out.npy",
                 "matmul in.npy in.npy --transpose-a -o out.npy",
                 "matmul in.npy in.npy -o out.npy",

@@ -6,12 +6,14 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 5] = [
+const COMMANDS: [&str; 7] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
     "convolve IN --mask 1 -o out.npy",
     "map IN --op sin -o out.npy",
+    "select IN --where less:3 -o out.npy",
+    "unique IN -o out.npy",
 ];
 
 /// Runs every command on a file of these bytes; each must fail with these parts in its line.
@@ -455,6 +457,25 @@ fn maps_of_what_cannot_be_mapped() {
         &["tiled", "rolled"],
     );
     folder.fails("ulp --variant best", 2, &["best"]);
+    for condition in ["less", "above:3", "within:3"] {
+        folder.fails(
+            &format!("select in.npy --where {condition} -o out.npy"),
+            2,
+            &["--where", "less at-most"],
+        );
+    }
+    for (file, condition, ty) in [
+        ("in.npy", "less:x", "f32"),
+        ("bytes.npy", "equal:256", "u8"),
+    ] {
+        folder.fails(
+            &format!("select {file} --where {condition} -o out.npy"),
+            2,
+            &[file, "is not a number of", ty],
+        );
+    }
+    folder.fails("select in.npy -o out.npy", 2, &["--where"]);
+    folder.fails("unique in.npy -o out.png", 2, &["out.png", ".npy"]);
 }
 
 #[test]

@@ -251,6 +251,47 @@ fn histograms_of_bin_numbers() {
 }
 
 #[test]
+fn selections() {
+    let folder = Folder::new();
+    let vector = |values: Vec<f32>| {
+        let shape = Shape::Vector(values.len());
+        Array::F32(Data::new(shape, values).unwrap())
+    };
+    folder.vector("in.npy", &[1.5f32, -2.0, -2.0, 0.0, 3.0, f32::NAN, 3.0]);
+    let cases = [
+        ("less:0", vec![-2.0, -2.0]),
+        ("at-most:0", vec![-2.0, -2.0, 0.0]),
+        ("greater:1.5", vec![3.0, 3.0]),
+        ("at-least:1.5", vec![1.5, 3.0, 3.0]),
+        ("equal:-2", vec![-2.0, -2.0]),
+        ("within:-2,1.5", vec![1.5, -2.0, -2.0, 0.0]),
+        ("greater:inf", vec![]),
+    ];
+    for (condition, expected) in cases {
+        for variant in ["naive", "reduce_then_scan", "best"] {
+            let answer = folder.json(&format!(
+                "select in.npy --where {condition} -o out.npy --variant {variant}"
+            ));
+            assert_eq!(answer["variant"], variant);
+            assert_eq!(
+                folder.read("out.npy"),
+                vector(expected.clone()),
+                "{condition}"
+            );
+        }
+    }
+    // A NaN is in the result, and equals nothing.
+    for condition in ["not-equal:3", "outside:3,3"] {
+        folder.succeeds(&format!("select in.npy --where {condition} -o out.npy"));
+        assert_eq!(folder.read("out.npy").len(), 5, "{condition}");
+    }
+    folder.vector("bytes.npy", &[7u8, 7, 7, 0, 0, 7]);
+    folder.succeeds("unique bytes.npy -o out.npy");
+    let unique = Data::new(Shape::Vector(3), vec![7u8, 0, 7]).unwrap();
+    assert_eq!(folder.read("out.npy"), Array::U8(unique));
+}
+
+#[test]
 fn histograms_of_ranges() {
     let folder = Folder::new();
     folder.vector(

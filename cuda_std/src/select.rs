@@ -398,7 +398,7 @@ fn ranks<const ROUNDS: usize, const FIELDS: usize>(
 ) -> u32 {
     let bits = const { 32 / FIELDS };
     unrolled!(word < ROUNDS => {
-        if word % FIELDS == 0 {
+        if word.is_multiple_of(FIELDS) {
             let mut counts = 0_u32;
             unrolled!(field < FIELDS => {
                 if word + field < ROUNDS {

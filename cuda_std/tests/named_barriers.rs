@@ -173,6 +173,7 @@ fn lanes_that_wait_for_warps_that_never_come_are_stuck() {
 }
 
 #[kernel]
+#[allow(clippy::if_same_then_else)]
 pub unsafe fn two_lines() {
     if thread::thread_idx_x() < 8 {
         thread::sync_threads_named(1, 32);

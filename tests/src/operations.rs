@@ -246,6 +246,7 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
         ("map", here.map(&vector, Scale::add(1.0)).map(drop)),
         ("random", random.fill_bits(output.view_mut())),
         ("scan", here.cumulative_sum(&vector).map(drop)),
+        ("select", here.unique(&words).map(drop)),
         ("a copy", vector.download_pinned(&mut pinned)),
         ("a launch", {
             let module = ptx("transpose")?;

@@ -7,7 +7,8 @@ use cuda_std::{
     kernel::{Entry, KernelDescriptor},
 };
 use warpwright_gpu::{
-    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, transpose,
+    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort,
+    transpose,
 };
 use warpwright_tests::{cases, for_each_axis_number, for_each_number};
 
@@ -23,6 +24,7 @@ const TESTED: &[&str] = &[
     "map",
     "random",
     "scan",
+    "select",
 ];
 
 /// What the shipped PTX holds, by module.
@@ -187,6 +189,8 @@ fn tested() -> BTreeSet<String> {
         Product: u8 u16 u32 u64 f32 f64 f16 bf16;
     }
     add(&scans::<scan::SumOfBytes>());
+    // `tests/select.rs` takes every predicate for every type.
+    add(&select::kernels());
     names
 }
 

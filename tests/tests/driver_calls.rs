@@ -73,6 +73,11 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
     ("map", &[LAUNCH, WAIT], ONE_LAUNCH),
     ("random", &[LAUNCH, WAIT], ONE_LAUNCH),
     ("scan", &[LAUNCH, WAIT], ONE_LAUNCH),
+    (
+        "select",
+        &[LAUNCH, WAIT],
+        &[ALLOCATE, SET, LAUNCH, DOWNLOAD, WAIT, FREE],
+    ),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use cuda_std::{
+    bf16,
     cpu::Order,
+    f16,
     map::{MapFn, MapInput},
 };
 use warpwright::{
@@ -133,15 +135,15 @@ fn every_comparison_of_floats() {
                 zero, -zero, tiny, -tiny, <$ty>::INFINITY, <$ty>::NEG_INFINITY, <$ty>::NAN,
                 <$ty>::MAX, <$ty>::MIN, from(1.0), from(-1.0),
             ];
-            let values = values(&special, |value| from(value as i8 as f32 / 4.0));
-            comparisons!(values, special, 3);
+            let all = values(&special, |value| from(value as i8 as f32 / 4.0));
+            comparisons!(all, special, 3);
         )* };
     }
     types! {
         f32: 0.0, f32::from_bits(1), |x| x;
         f64: 0.0, f64::from_bits(1), f64::from;
-        half::f16: half::f16::ZERO, half::f16::from_bits(1), half::f16::from_f32;
-        half::bf16: half::bf16::ZERO, half::bf16::from_bits(1), half::bf16::from_f32;
+        f16: f16::ZERO, f16::from_bits(1), f16::from_f32;
+        bf16: bf16::ZERO, bf16::from_bits(1), bf16::from_f32;
     }
 }
 
@@ -235,11 +237,11 @@ fn flags_and_unique_elements_of_every_type() {
         check_flags_and_unique::<f64>(len, |value| {
             [0.0, -0.0, f64::NAN, 1.0, -1.0][value as usize]
         });
-        check_flags_and_unique::<half::f16>(len, |value| {
-            half::f16::from_f32([0.0, -0.0, f32::NAN, 1.0, -1.0][value as usize])
+        check_flags_and_unique::<f16>(len, |value| {
+            f16::from_f32([0.0, -0.0, f32::NAN, 1.0, -1.0][value as usize])
         });
-        check_flags_and_unique::<half::bf16>(len, |value| {
-            half::bf16::from_f32([0.0, -0.0, f32::NAN, 1.0, -1.0][value as usize])
+        check_flags_and_unique::<bf16>(len, |value| {
+            bf16::from_f32([0.0, -0.0, f32::NAN, 1.0, -1.0][value as usize])
         });
     }
 }

@@ -24,6 +24,7 @@ use warpwright_workloads::{
     reduce::{self, Reduction},
     sample::Make,
     scan::{Data as ScanData, Scan},
+    select::{Kind, Selection},
     transpose::Transpose,
 };
 
@@ -87,6 +88,31 @@ fn histograms() {
         };
         let problems = [(1, 1), (37, 256), (4099, 10), (30_011, 256), (9000, 20_000)];
         problems.map(of).into()
+    });
+}
+
+#[test]
+fn selections() {
+    each("select", "naive", |key| {
+        let of = |len| {
+            let half = |at: usize| at * at / 3 % 256;
+            match key {
+                "compare_u8" => {
+                    let bytes = Make::by(move |at, _, _| half(at) as u8);
+                    Workload::new(Selection::new(len, Kind::Greater(99), "u8", bytes))
+                }
+                "compare_f32" => {
+                    let kind = Kind::Partition(50.0);
+                    Workload::new(Selection::new(len, kind, "f32", floats()))
+                }
+                _ => {
+                    let doubles = Make::by(move |at, _, _| half(at) as f64);
+                    let kind = Kind::Greater(99.0);
+                    Workload::new(Selection::new(len, kind, "f64", doubles))
+                }
+            }
+        };
+        [0, 1, 37, 8192, 50_001].map(of).into()
     });
 }
 

@@ -125,12 +125,13 @@ impl<T: Value> Selection<T> {
         self.make.values(self.part.total(self.len), 6, set)
     }
 
-    fn flags(&self, set: usize) -> Vec<u8> {
+    /// Returns the flags, which are the same for all sets.
+    fn flags(&self) -> Vec<u8> {
         let len = match self.kind {
             Kind::Flagged => self.part.total(self.len),
             _ => 0,
         };
-        Make::hashed(|hash| hash as u8 & 0x40).values(len, 7, set)
+        Make::hashed(|hash| hash as u8 & 0x40).values(len, 7, 0)
     }
 }
 
@@ -165,7 +166,7 @@ impl<T: Value> Problem for Selection<T> {
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Self::Input> {
-        let flags = device.upload(&self.flags(set))?;
+        let flags = device.upload(&self.flags())?;
         Ok((device.upload(&self.values(set))?, flags))
     }
 
@@ -184,7 +185,7 @@ impl<T: Value> Problem for Selection<T> {
     }
 
     fn truth(&self, set: usize) -> Selected<T> {
-        let (values, flags) = (self.values(set), self.flags(set));
+        let (values, flags) = (self.values(set), self.flags());
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         let range = self.part.range(self.len);
         for i in range.clone() {

@@ -42,11 +42,12 @@ mod launch {
 
     use crate::select::{SelectBest, predicates::*};
     #[cfg(feature = "ladder")]
-    use cuda_std::kernel::EntryOf;
+    use cuda_std::kernel::{EntryOf, KernelDescriptor};
 
     #[cfg(feature = "ladder")]
     use crate::select::{
-        SelectNaiveCount, SelectNaiveScatter, SelectTileCount, SelectTileScatter, Variant,
+        SelectNaiveCount, SelectNaiveScatter, SelectScan, SelectTileCount, SelectTileScatter,
+        Variant,
     };
 
     /// The kernels of a rung that takes three launches: that which counts, and that which writes.
@@ -93,8 +94,29 @@ mod launch {
         )* };
     }
     with_predicates!(kernels);
+
+    #[cfg(feature = "ladder")]
+    macro_rules! listed {
+        ($($suffix:ident: ($predicate:ty, $arguments:ty),)*) => {
+            /// Returns the kernels of every predicate, and the one that they share.
+            #[cfg(feature = "ladder")]
+            pub fn all() -> Vec<&'static KernelDescriptor> {
+                let mut all = vec![Entry::of::<SelectScan>().descriptor()];
+                $(
+                    all.push(<$predicate as LibraryPredicate>::BEST.descriptor());
+                    let rungs = Variant::ALL.map(<$predicate as LibraryPredicate>::rung);
+                    for (count, scatter) in rungs.into_iter().flatten() {
+                        all.extend([count.descriptor(), scatter.descriptor()]);
+                    }
+                )*
+                all
+            }
+        };
+    }
+    #[cfg(feature = "ladder")]
+    with_predicates!(listed);
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::LibraryPredicate;
 #[cfg(all(feature = "ladder", not(target_arch = "nvptx64")))]
-pub use launch::Rung;
+pub use launch::{Rung, all};

@@ -23,7 +23,7 @@ pub use best::{SelectBest, select_best};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instances::LibraryPredicate;
 #[cfg(all(feature = "ladder", not(target_arch = "nvptx64")))]
-pub use instances::Rung;
+pub use instances::{Rung, all as kernels};
 #[cfg(feature = "ladder")]
 pub use ladder::*;
 

@@ -129,11 +129,11 @@ macro_rules! floats {
             fn above(self) -> Option<Self> {
                 let bits = self.to_bits();
                 match self {
-                    // A NaN is below nothing.
-                    _ if !(self < Self::HIGHEST) => None,
                     _ if self == $zero => Some(Self::from_bits(1)),
-                    _ if self > $zero => Some(Self::from_bits(bits + 1)),
-                    _ => Some(Self::from_bits(bits - 1)),
+                    _ if $zero < self && self < Self::HIGHEST => Some(Self::from_bits(bits + 1)),
+                    _ if self < $zero => Some(Self::from_bits(bits - 1)),
+                    // Infinity, or a NaN.
+                    _ => None,
                 }
             }
         }

@@ -8,6 +8,7 @@ mod map;
 mod random;
 mod reduce;
 mod scan;
+mod select;
 mod transpose;
 
 use std::cell::OnceCell;
@@ -33,6 +34,7 @@ pub const FAMILIES: &[Family] = &[
     ("map", map::run),
     ("random", random::run),
     ("scan", scan::run),
+    ("select", select::run),
     ("gemm", gemm::run),
 ];
 

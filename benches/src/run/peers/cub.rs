@@ -16,7 +16,7 @@ use super::{Absent, Result, Room, toolkit};
 const SOURCE: &str = include_str!("../../../peers/cub.cu");
 
 /// The parts, and the element types for which each is compiled.
-const PARTS: [(&str, &str); 13] = [
+const PARTS: [(&str, &str); 15] = [
     ("reduce", "f32"),
     ("reduce", "i32"),
     ("reduce", "f64"),
@@ -30,6 +30,8 @@ const PARTS: [(&str, &str); 13] = [
     ("scan", "i32"),
     ("scan", "f64"),
     ("scan", "u8"),
+    ("select", "f32"),
+    ("select", "u8"),
 ];
 
 type Reduce = unsafe extern "C" fn(
@@ -65,6 +67,19 @@ type Histogram = unsafe extern "C" fn(
     *mut c_uint,
     c_int,
     f64,
+    f64,
+    c_int,
+    *mut c_void,
+) -> c_int;
+
+type Select = unsafe extern "C" fn(
+    c_int,
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *const u8,
+    *mut c_void,
+    *mut c_int,
     f64,
     c_int,
     *mut c_void,
@@ -244,6 +259,42 @@ impl Cub {
                 bytes,
                 from as *const c_void,
                 to as *mut c_void,
+                len,
+                stream,
+            )
+        };
+        self.with_room(call)
+    }
+
+    /// Returns a selection of `len` elements, with `operation` as in the source. It takes the addresses of input and result;
+    /// the flags, if the operation takes any, and the count, of 32 bits, are the same for all inputs.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn select(
+        &self,
+        element: &'static str,
+        operation: i32,
+        above: f64,
+        [flags, count]: [u64; 2],
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let (function, len, stream) = (
+            self.function::<Select>("select", element)?,
+            self::count(len)?,
+            self.stream,
+        );
+        // SAFETY: as above; the result has room for all elements.
+        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
+            function(
+                operation,
+                room,
+                bytes,
+                from as *const c_void,
+                flags as *const u8,
+                to as *mut c_void,
+                count as *mut c_int,
+                above,
                 len,
                 stream,
             )

@@ -19,6 +19,7 @@ use warpwright_workloads::random::{Distribution, Draw};
 use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::scan::{Data as ScanData, Scan};
+use warpwright_workloads::select::{Kind, Selection};
 use warpwright_workloads::transpose::Transpose;
 use warpwright_workloads::{Problem, Sets, Unit, within};
 
@@ -50,6 +51,7 @@ pub const PARTS: &[(&str, Part)] = &[
     ("map", map),
     ("random", random),
     ("scan", scan),
+    ("select", select),
 ];
 
 /// The seed of all random numbers.
@@ -393,4 +395,25 @@ fn random(ground: &Ground<'_>) -> Result<Table> {
     };
     ground.plot(FILE, &plot)?;
     Ok(table.showing(FILE))
+}
+
+/// Selects the light pixels, then the first pixel of each run of equal ones, and partitions the pixels.
+fn select(ground: &Ground<'_>) -> Result<Table> {
+    const MIDDLE: u8 = 127;
+    let len = ground.image.pixels.len();
+    let problem = |kind| Selection::new(len, kind, "u8", ground.image.make());
+    let sets = ground.sets(problem(Kind::Greater(MIDDLE)))?;
+    let title = format!("the light ones of {len} u8");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    for (name, kind) in [
+        ("light pixels", Kind::Greater(MIDDLE)),
+        ("light, then dark", Kind::Partition(MIDDLE)),
+        ("first of each run", Kind::Unique),
+    ] {
+        let value = ground.value(&sets.with(problem(kind)), |found| {
+            format!("{} of {len}", found.count)
+        })?;
+        table.values.push((name, value));
+    }
+    Ok(table)
 }

@@ -1,0 +1,95 @@
+//! Selections, compared with CUB: elements above a value, by flags, and the first of each run.
+
+use warpwright_workloads::Problem;
+use warpwright_workloads::sample::{self, Make};
+use warpwright_workloads::select::{Kind, Selected, Selection, Value};
+
+use super::super::peers::rival;
+use super::super::{Bench, Spec, local, pointer, power};
+use super::{Place, case};
+use crate::record::{Aim, Bound};
+
+pub(super) fn run(bench: &mut Bench) {
+    let largest = bench.scale().pick(28, 26, 12);
+    let sizes = [16, 20, 24, largest];
+    let floats = || Make::hashed(|hash| (hash >> 40) as f32);
+    let half = (1 << 23) as f32;
+    for power in bench.scale().pick(&sizes[..], &sizes[3..], &sizes[3..]) {
+        let len = 1 << *power;
+        let above = Selection::new(len, Kind::Greater(half), "f32", floats());
+        of(bench, len, "f32", "half of f32", f64::from(half), 0, above);
+    }
+    let len = 1 << largest;
+    for (name, share) in [("few of f32", 0.01), ("most of f32", 0.99)] {
+        let bound = ((1.0 - share) * f64::from(1 << 24)) as f32;
+        let above = Selection::new(len, Kind::Greater(bound), "f32", floats());
+        of(bench, len, "f32", name, f64::from(bound), 0, above);
+    }
+    let flagged = Selection::new(len, Kind::Flagged, "f32", floats());
+    of(bench, len, "f32", "half of f32 by flags", 0.0, 1, flagged);
+    let bytes = Selection::new(
+        len,
+        Kind::Greater(127),
+        "u8",
+        Make::hashed(|hash| hash as u8),
+    );
+    of(bench, len, "u8", "half of u8", 127.0, 0, bytes);
+    // Runs of four on the average.
+    let runs = Make::by(|at, _, _| (sample::hash(at as u64 / 4) >> 60) as u8);
+    let unique = Selection::new(len, Kind::Unique, "u8", runs);
+    of(bench, len, "u8", "unique u8", 0.0, 2, unique);
+}
+
+/// Runs a case. `operation` is CUB's, as in `peers/cub.cu`.
+fn of<T: Value + Default>(
+    bench: &mut Bench,
+    len: usize,
+    element: &'static str,
+    name: &str,
+    above: f64,
+    operation: i32,
+    problem: Selection<T>,
+) {
+    let spec = Spec {
+        family: "select",
+        work: name.to_owned(),
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: 0,
+        bound: Bound::Copy,
+        aim: Aim {
+            share: None,
+            ratio: Some(1.0),
+        },
+    };
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place { device, peers, .. } = place;
+        let mut rivals = Vec::new();
+        if peers.wanted() {
+            let cub = peers.cub().and_then(|cub| {
+                // The flags are the same for all sets.
+                let flags = sets.inputs()[0].1.view().device_pointer();
+                let mut count = device.zeros::<i32>(1)?;
+                let places = [flags, pointer(&mut count)];
+                let work = cub.select(element, operation, above, places, len)?;
+                let output = device.zeros::<T>(len)?;
+                Ok(local(
+                    (work, output, count),
+                    |(work, output, _), set| {
+                        let input = sets.inputs()[set].0.view().device_pointer();
+                        work(input, pointer(output))
+                    },
+                    |(_, output, count), set| {
+                        let count = count.to_vec()?[0] as usize;
+                        let elements = output.slice(..count)?.to_vec()?;
+                        Ok(sets.check(set, &Selected { elements, count }))
+                    },
+                ))
+            });
+            rivals.push(rival("CUB", cub));
+        }
+        Ok(rivals)
+    })
+}
