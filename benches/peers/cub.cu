@@ -1,5 +1,5 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT) -DELEMENT=<a type below>. Not a part of the product.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS) -DELEMENT=<a type below>. Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
 // nothing else. It gives the code of the CUDA runtime, 0 for success.
@@ -12,6 +12,9 @@
 #include <thrust/iterator/transform_iterator.h>
 
 using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
 using i32 = std::int32_t;
 using f32 = float;
 using f64 = double;
@@ -106,6 +109,22 @@ extern "C" int bench_select(int operation, void *temp, std::size_t *temp_bytes, 
     }
 }
 
+#elif defined(PART_SORT)
+
+extern "C" int bench_sort(void *temp, std::size_t *temp_bytes, const T *keys, T *sorted, const void *, void *, std::size_t n,
+                          cudaStream_t stream) {
+    return cub::DeviceRadixSort::SortKeys(temp, *temp_bytes, keys, sorted, n, 0, 8 * sizeof(T), stream);
+}
+
+#elif defined(PART_PAIRS)
+
+// The values are numbers of the keys' type.
+extern "C" int bench_pairs(void *temp, std::size_t *temp_bytes, const T *keys, T *sorted, const T *values, T *moved,
+                           std::size_t n, cudaStream_t stream) {
+    return cub::DeviceRadixSort::SortPairs(temp, *temp_bytes, keys, sorted, values, moved, n, 0, 8 * sizeof(T),
+                                           stream);
+}
+
 #else
-#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM, PART_SCAN or PART_SELECT required"
+#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM, PART_SCAN, PART_SELECT, PART_SORT or PART_PAIRS required"
 #endif

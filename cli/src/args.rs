@@ -72,6 +72,8 @@ pub enum Command {
     Random(Random),
     /// Compute the running sums, products, minima or maxima of an array
     Scan(Scan),
+    /// Sort a vector, or find the positions of its elements in order
+    Sort(Sort),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -89,6 +91,23 @@ pub struct Transpose {
     /// Where to write the result: .npy, .png, .jpg or .jpeg
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
+}
+
+/// `sort IN -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Sort {
+    /// A .npy, PNG or JPEG file of one axis; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Where to write the result: .npy
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Sort in descending order; equal elements keep their order
+    #[arg(long)]
+    pub descending: bool,
+    /// Write the elements' positions in place of the elements, counted from 0, as i64
+    #[arg(long)]
+    pub argsort: bool,
 }
 
 /// `reduce IN --op OP [--axis AXIS [-o OUT.npy]]`

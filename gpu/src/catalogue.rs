@@ -170,6 +170,7 @@ pub static FAMILIES: &[Family] = &[
     crate::random::FAMILY,
     crate::scan::FAMILY,
     crate::select::FAMILY,
+    crate::sort::FAMILY,
 ];
 
 /// Returns the family called `name`.

@@ -24,6 +24,7 @@ pub mod reduce;
 pub mod rows;
 pub mod scan;
 pub mod select;
+pub mod sort;
 pub mod transpose;
 pub mod tuning;
 

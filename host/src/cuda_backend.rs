@@ -258,11 +258,7 @@ impl CudaBackend {
     }
 
     fn out_of_memory(&self, operation: &'static str, bytes: usize) -> Error {
-        let free = self
-            .context
-            .mem_get_info()
-            .ok()
-            .map(|(free, _)| free);
+        let free = self.context.mem_get_info().ok().map(|(free, _)| free);
         Error::OutOfMemory {
             operation,
             device: self.info.kind,

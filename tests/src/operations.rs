@@ -247,6 +247,8 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
         ("random", random.fill_bits(output.view_mut())),
         ("scan", here.cumulative_sum(&vector).map(drop)),
         ("select", here.unique(&words).map(drop)),
+        ("sort", here.sort(&words).map(drop)),
+        ("sort", here.argsort(&words).map(drop)),
         ("a copy", vector.download_pinned(&mut pinned)),
         ("a launch", {
             let module = ptx("transpose")?;

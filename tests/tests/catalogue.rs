@@ -25,6 +25,7 @@ const TESTED: &[&str] = &[
     "random",
     "scan",
     "select",
+    "sort",
 ];
 
 /// What the shipped PTX holds, by module.
@@ -191,6 +192,30 @@ fn tested() -> BTreeSet<String> {
     add(&scans::<scan::SumOfBytes>());
     // `tests/select.rs` takes every predicate for every type.
     add(&select::kernels());
+    fn sorts<U: sort::Kernels>() -> Vec<&'static KernelDescriptor> {
+        let (step, gather) = U::NAIVE;
+        let (count, scatter) = U::REDUCE_THEN_SCAN;
+        let mut all = vec![
+            U::SMALL.descriptor(),
+            U::COUNT.descriptor(),
+            U::FIRST.descriptor(),
+            step.descriptor(),
+            gather.descriptor(),
+            count.descriptor(),
+            scatter.descriptor(),
+        ];
+        for (keys, items) in [(U::KEYS, U::ITEMS), U::BALLOT] {
+            all.extend(keys.map(Entry::descriptor));
+            all.push(items.descriptor());
+        }
+        all
+    }
+    // The keys of `tests/sort.rs`, by their size.
+    add(&[sort::REDUCE_THEN_SCAN_PLACES.descriptor()]);
+    add(&sorts::<u8>());
+    add(&sorts::<u16>());
+    add(&sorts::<u32>());
+    add(&sorts::<u64>());
     names
 }
 

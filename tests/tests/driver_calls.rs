@@ -78,6 +78,7 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
         &[LAUNCH, WAIT],
         &[ALLOCATE, SET, LAUNCH, DOWNLOAD, WAIT, FREE],
     ),
+    ("sort", &[LAUNCH, WAIT], ONE_LAUNCH),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

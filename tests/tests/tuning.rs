@@ -25,6 +25,7 @@ use warpwright_workloads::{
     sample::Make,
     scan::{Data as ScanData, Scan},
     select::{Kind, Selection},
+    sort::{Key, Sort, With},
     transpose::Transpose,
 };
 
@@ -193,6 +194,23 @@ fn random_numbers() {
         };
         let generators = [Generator::Philox, Generator::Xorwow];
         generators.into_iter().flat_map(of).collect()
+    });
+}
+
+#[test]
+fn sorts() {
+    each("sort", "reduce_then_scan", |key| {
+        fn of<K: Key>(len: usize) -> Vec<Workload> {
+            [With::Nothing, With::Words]
+                .map(|with| Workload::new(Sort::<K>::new(len, with)))
+                .into()
+        }
+        let lengths = [5000, 20_000];
+        let of_length = |len| match key {
+            "u32" => of::<u32>(len),
+            _ => of::<u64>(len),
+        };
+        lengths.into_iter().flat_map(of_length).collect()
     });
 }
 

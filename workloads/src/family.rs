@@ -1,5 +1,7 @@
 use crate::{Scale, Workload};
-use crate::{axis, convolution, gemm, histogram, map, random, reduce, scan, select, transpose};
+use crate::{
+    axis, convolution, gemm, histogram, map, random, reduce, scan, select, sort, transpose,
+};
 
 /// The workloads of one family.
 pub struct Family {
@@ -33,6 +35,7 @@ pub const FAMILIES: &[Family] = &[
     random::FAMILY,
     scan::FAMILY,
     select::FAMILY,
+    sort::FAMILY,
 ];
 
 impl Family {

@@ -24,6 +24,7 @@ pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod select;
+pub mod sort;
 pub mod transpose;
 
 pub use compare::{Verdict, equal, within};

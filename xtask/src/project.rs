@@ -7,18 +7,25 @@ use fs_err as fs;
 
 use crate::Result;
 
-/// The architectures for which PTX is shipped, the oldest first, and the families that are; an empty list has all. The driver
+/// The architectures for which PTX is shipped, the oldest first, and the modules that are; an empty list has all. The driver
 /// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions.
-pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
-    (NvvmArch::Compute75, &[]),
-    // Asynchronous copies.
-    (NvvmArch::Compute80, &["scan"]),
-];
+pub const SHIPPED: &[(NvvmArch, &[&str])] =
+    &[(NvvmArch::Compute75, &[]), (NvvmArch::Compute80, &["scan"])];
+
+/// The kernels that the library launches from an architecture on: asynchronous copies.
+const FROM: &[(&str, NvvmArch)] = &[("scan_best_persistent", NvvmArch::Compute80)];
 
 /// Returns the architectures for which a module is shipped.
 pub fn shipped(module: &str) -> impl Iterator<Item = NvvmArch> {
-    let has = move |families: &[&str]| families.is_empty() || families.contains(&family_of(module));
-    (SHIPPED.iter()).filter_map(move |(arch, families)| has(families).then_some(*arch))
+    let has = move |modules: &[&str]| modules.is_empty() || modules.contains(&module);
+    (SHIPPED.iter()).filter_map(move |(arch, modules)| has(modules).then_some(*arch))
+}
+
+/// Returns whether a kernel, named without the suffix of the instance, is shipped for an architecture.
+pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
+    !FROM
+        .iter()
+        .any(|(name, from)| *name == kernel && arch < *from)
 }
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
@@ -86,8 +93,8 @@ pub fn require_family(operation: &str, name: &str) -> Result<()> {
     Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
 }
 
-/// Returns the PTX modules, two per family.
-pub fn modules() -> Vec<Module> {
+/// Returns the PTX modules for an architecture, two per family, and one of what is not shipped for it.
+pub fn modules(arch: NvvmArch) -> Vec<Module> {
     let of = |family| {
         let [best, ladder] = modules_of(family);
         let mut kernels: Vec<&str> = ladder_kernels(family).collect();
@@ -99,7 +106,15 @@ pub fn modules() -> Vec<Module> {
         });
         [Module::new(best).prefix(format!("{family}_")), ladder]
     };
-    families().into_iter().flat_map(of).collect()
+    let left_out = FROM.iter().filter(|(kernel, _)| !has_kernel(arch, kernel));
+    let left_out = left_out.fold(Module::new("left_out"), |module, (kernel, _)| {
+        module.prefix(format!("{kernel}__"))
+    });
+    families()
+        .into_iter()
+        .flat_map(of)
+        .chain([left_out])
+        .collect()
 }
 
 /// Returns the root of the workspace.

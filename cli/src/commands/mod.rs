@@ -30,6 +30,7 @@ mod reduce;
 mod reduce_axis;
 mod scan;
 mod select;
+mod sort;
 mod transpose;
 mod ulp;
 mod verify;
@@ -62,6 +63,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Unique(options) => select::unique(&global, &options),
         Command::Random(options) => random::run(&global, &options),
         Command::Scan(options) => scan::run(&global, &options),
+        Command::Sort(options) => sort::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
         Command::Ulp(options) => ulp::run(&global, &options),

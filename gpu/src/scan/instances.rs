@@ -58,6 +58,21 @@ mod launch {
         scan::*,
     };
 
+    /// The kernels of `naive`: the first pass, a step, and the last pass.
+    #[cfg(feature = "ladder")]
+    pub type Naive<R> = (
+        EntryOf<ScanNaiveFirst<R>>,
+        EntryOf<ScanNaive<R>>,
+        EntryOf<ScanNaiveLast<R>>,
+    );
+    /// The kernels of `reduce_then_scan`: the tiles' totals, their prefixes, and the results.
+    #[cfg(feature = "ladder")]
+    pub type ReduceThenScan<R> = (
+        EntryOf<ScanTotals<R>>,
+        EntryOf<ScanPrefixes<R>>,
+        EntryOf<ScanReduceThenScan<R>>,
+    );
+
     /// The kernels of one scan.
     ///
     /// # Safety
@@ -65,18 +80,10 @@ mod launch {
     pub unsafe trait Kernels: Scan + Sized {
         /// The kernels of `naive`: the first pass, a step, and the last pass.
         #[cfg(feature = "ladder")]
-        const NAIVE: (
-            EntryOf<ScanNaiveFirst<Self>>,
-            EntryOf<ScanNaive<Self>>,
-            EntryOf<ScanNaiveLast<Self>>,
-        );
+        const NAIVE: Naive<Self>;
         /// The kernels of `reduce_then_scan`: the tiles' totals, their prefixes, and the results.
         #[cfg(feature = "ladder")]
-        const REDUCE_THEN_SCAN: (
-            EntryOf<ScanTotals<Self>>,
-            EntryOf<ScanPrefixes<Self>>,
-            EntryOf<ScanReduceThenScan<Self>>,
-        );
+        const REDUCE_THEN_SCAN: ReduceThenScan<Self>;
         /// The kernel of `look_back`.
         #[cfg(feature = "ladder")]
         const LOOK_BACK: EntryOf<ScanLookBack<Self>>;
@@ -91,21 +98,13 @@ mod launch {
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $scan {
                 #[cfg(feature = "ladder")]
-                const NAIVE: (
-                    EntryOf<ScanNaiveFirst<Self>>,
-                    EntryOf<ScanNaive<Self>>,
-                    EntryOf<ScanNaiveLast<Self>>,
-                ) = (
+                const NAIVE: Naive<Self> = (
                     Entry::of::<ScanNaiveFirst<$scan>>(),
                     Entry::of::<ScanNaive<$scan>>(),
                     Entry::of::<ScanNaiveLast<$scan>>(),
                 );
                 #[cfg(feature = "ladder")]
-                const REDUCE_THEN_SCAN: (
-                    EntryOf<ScanTotals<Self>>,
-                    EntryOf<ScanPrefixes<Self>>,
-                    EntryOf<ScanReduceThenScan<Self>>,
-                ) = (
+                const REDUCE_THEN_SCAN: ReduceThenScan<Self> = (
                     Entry::of::<ScanTotals<$scan>>(),
                     Entry::of::<ScanPrefixes<$scan>>(),
                     Entry::of::<ScanReduceThenScan<$scan>>(),

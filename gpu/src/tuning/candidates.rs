@@ -5,7 +5,9 @@ use std::any::Any;
 use cuda_std::kernel::KernelDescriptor;
 
 use super::{Policy, row};
-use crate::{columns, convolution, gemm, histogram, map, random, reduce, rows, scan, transpose};
+use crate::{
+    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort, transpose,
+};
 
 /// A row of a family's table, with its kernels for one element type.
 #[derive(Debug)]
@@ -40,7 +42,7 @@ impl Candidate {
         match self.key.rsplit('_').next() {
             Some("u8") => 1,
             Some("u16") => 2,
-            Some("f64") => 8,
+            Some("f64" | "u64") => 8,
             Some("u128") => 16,
             _ => 4,
         }
@@ -60,11 +62,13 @@ pub fn candidates() -> Vec<Candidate> {
         of::<map::policy::Policy>(),
         of::<convolution::policy::Policy>(),
         of::<random::policy::Policy>(),
+        of::<sort::policy::Policy>(),
         of::<gemm::policy::Policy>(),
         of::<reduce::policy::Policy>(),
         of::<transpose::policy::Policy>(),
         of::<columns::policy::Policy>(),
         of::<scan::policy::Policy>(),
+        of::<select::policy::Policy>(),
     ];
     families.into_iter().flatten().collect()
 }
@@ -136,6 +140,7 @@ mod tests {
         check::<map::policy::Policy>();
         check::<convolution::policy::Policy>();
         check::<random::policy::Policy>();
+        check::<sort::policy::Policy>();
         check::<gemm::policy::Policy>();
         check::<reduce::policy::Policy>();
         check::<transpose::policy::Policy>();

@@ -33,6 +33,7 @@ mod request;
 mod rows;
 pub mod scan;
 pub mod select;
+pub mod sort;
 pub mod transpose;
 
 pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};
@@ -54,7 +55,20 @@ mod sealed {
     macro_rules! sealed {
         ($($ty:ty),*) => { $(impl Sealed for $ty {})* };
     }
-    sealed!(u8, u16, u32, i32, u64, i64, half::f16, half::bf16, f32, f64);
+    sealed!(
+        u8,
+        u16,
+        u32,
+        i8,
+        i16,
+        i32,
+        u64,
+        i64,
+        half::f16,
+        half::bf16,
+        f32,
+        f64
+    );
 }
 
 /// Who chose the variant.

@@ -102,6 +102,13 @@ impl<T> Place<T> {
         self.offset
     }
 
+    /// Returns `len` of the elements, from element `from` on.
+    pub fn part(self, from: usize, len: usize) -> Self {
+        debug_assert!(from + len <= self.len);
+        let offset = self.offset + (from * size_of::<T>()) as u64;
+        Self::new(self.base, offset, len)
+    }
+
     /// Returns the same bytes as elements of another type.
     pub fn cast<U>(self) -> Place<U> {
         // An output that is too large is refused when its place is claimed.
@@ -147,8 +154,8 @@ pub struct Queued {
 
 enum Step {
     Launch(Queued),
-    /// Copies elements to the output's start.
-    Copy(Place<u8>),
+    /// Copies elements to the start of a place.
+    Copy(Place<u8>, Place<u8>),
     /// Sets elements to 0.
     Clear(Place<u8>),
     /// Overwrites elements with those that the host makes.
@@ -267,7 +274,12 @@ impl<'a> Plan<'a> {
 
     /// Adds a step that copies elements to the start of the output.
     pub fn copy<T>(&mut self, from: Place<T>) {
-        self.work.steps.push(Step::Copy(from.cast()));
+        self.copy_to(from, Place::output(from.len));
+    }
+
+    /// Adds a step that copies elements to the start of `to`.
+    pub fn copy_to<T>(&mut self, from: Place<T>, to: Place<T>) {
+        self.work.steps.push(Step::Copy(from.cast(), to.cast()));
     }
 
     /// Adds a step that overwrites elements with those that `make` passes on.
@@ -442,8 +454,8 @@ impl Work {
                 }
             }
             // SAFETY: both sides have the same number of bytes, by the contract.
-            Step::Copy(from) => unsafe {
-                executor.copy_within(self.output, self.address(*from), from.len)
+            Step::Copy(from, to) => unsafe {
+                executor.copy_within(self.address(*to), self.address(*from), from.len)
             },
             // SAFETY: by the contract.
             Step::Clear(place) => unsafe { executor.fill(self.address(*place), 0, place.len) },

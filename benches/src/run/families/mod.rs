@@ -9,6 +9,7 @@ mod random;
 mod reduce;
 mod scan;
 mod select;
+mod sort;
 mod transpose;
 
 use std::cell::OnceCell;
@@ -36,6 +37,7 @@ pub const FAMILIES: &[Family] = &[
     ("scan", scan::run),
     ("select", select::run),
     ("gemm", gemm::run),
+    ("sort", sort::run),
 ];
 
 /// Makes our contender: the library on the sets of a problem, with the variant that it chooses.

@@ -16,7 +16,7 @@ use super::{Absent, Result, Room, toolkit};
 const SOURCE: &str = include_str!("../../../peers/cub.cu");
 
 /// The parts, and the element types for which each is compiled.
-const PARTS: [(&str, &str); 15] = [
+const PARTS: &[(&str, &str)] = &[
     ("reduce", "f32"),
     ("reduce", "i32"),
     ("reduce", "f64"),
@@ -32,6 +32,13 @@ const PARTS: [(&str, &str); 15] = [
     ("scan", "u8"),
     ("select", "f32"),
     ("select", "u8"),
+    ("sort", "u8"),
+    ("sort", "u16"),
+    ("sort", "u32"),
+    ("sort", "u64"),
+    ("sort", "f32"),
+    ("pairs", "u32"),
+    ("pairs", "u64"),
 ];
 
 type Reduce = unsafe extern "C" fn(
@@ -69,6 +76,16 @@ type Histogram = unsafe extern "C" fn(
     f64,
     f64,
     c_int,
+    *mut c_void,
+) -> c_int;
+type Sort = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *mut c_void,
+    *const c_void,
+    *mut c_void,
+    usize,
     *mut c_void,
 ) -> c_int;
 
@@ -330,6 +347,36 @@ impl Cub {
             )
         };
         self.with_room(call)
+    }
+
+    /// Returns a sort of `len` keys, with values of their size if `has_values`. It takes the addresses of the keys, of the sorted
+    /// keys, of the values, and of those in the order of their keys.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn sort(
+        &self,
+        element: &'static str,
+        has_values: bool,
+        len: usize,
+    ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<>, Absent> {
+        let part = if has_values { "pairs" } else { "sort" };
+        let (function, stream) = (self.function::<Sort>(part, element)?, self.stream);
+        // SAFETY: as above.
+        let call = move |room: *mut c_void, bytes: *mut usize, all: [u64; 4]| unsafe {
+            let [keys, sorted, values, moved] = all.map(|address| address as *mut c_void);
+            function(room, bytes, keys, sorted, values, moved, len, stream)
+        };
+        let mut bytes = 0;
+        check(call(std::ptr::null_mut(), &mut bytes, [0; 4]))?;
+        let mut room = Room::new(&self.device, bytes)?;
+        Ok(move |all| {
+            Ok(check(call(
+                room.pointer() as *mut c_void,
+                &mut room.bytes,
+                all,
+            ))?)
+        })
     }
 }
 

@@ -20,6 +20,7 @@ use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::scan::{Data as ScanData, Scan};
 use warpwright_workloads::select::{Kind, Selection};
+use warpwright_workloads::sort::{Sort, With};
 use warpwright_workloads::transpose::Transpose;
 use warpwright_workloads::{Problem, Sets, Unit, within};
 
@@ -52,6 +53,7 @@ pub const PARTS: &[(&str, Part)] = &[
     ("random", random),
     ("scan", scan),
     ("select", select),
+    ("sort", sort),
 ];
 
 /// The seed of all random numbers.
@@ -415,5 +417,31 @@ fn select(ground: &Ground<'_>) -> Result<Table> {
         })?;
         table.values.push((name, value));
     }
+    Ok(table)
+}
+
+/// Sorts the middle of the picture's pixels by every variant, and finds its darkest and its median pixel.
+fn sort(ground: &Ground<'_>) -> Result<Table> {
+    // The network of comparisons moves everything at each of its steps.
+    let most = match ground.device.kind() {
+        DeviceKind::Cpu => 1 << 12,
+        _ => 1 << 24,
+    };
+    let pixels = ground.image.pixels.clone();
+    let len = pixels.len().min(most);
+    let first = (pixels.len() - len) / 2;
+    let make = Make::by(move |at: usize, _, _| pixels[first + at]);
+    let problem = |with| Sort::<u8>::new(len, with).of("pixels as", make.clone());
+    let sets = ground.sets(problem(With::Nothing))?;
+    let title = format!("sort of {len} u8, and positions");
+    let (mut table, last) = ground.variants(title, &sets)?;
+    let sorted = last.unwrap_or_default().keys;
+    let median = sorted.get(len / 2).copied().unwrap_or_default();
+    table.values.push(("median", Ok(median.to_string())));
+    let darkest = ground.value(&ground.sets(problem(With::Positions))?, |found| {
+        let at = found.values.first().copied().unwrap_or_default();
+        format!("pixel {}", first as u64 + at)
+    })?;
+    table.values.push(("first of the darkest", darkest));
     Ok(table)
 }

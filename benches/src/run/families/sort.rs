@@ -1,0 +1,115 @@
+//! Sorts of keys, and of keys with values, compared with CUB.
+
+use warpwright_workloads::Problem;
+use warpwright_workloads::sample::Make;
+use warpwright_workloads::sort::{Key, Sort, Sorted, With};
+
+use super::super::peers::rival;
+use super::super::{Bench, Result, Spec, local, pointer, power};
+use super::{Place, case};
+use crate::record::{Aim, Bound};
+
+pub(super) fn run(bench: &mut Bench) {
+    let sizes = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
+    for len in bench.scale().pick(&sizes[..], &sizes[3..], &[1 << 13]) {
+        alone::<u32>(bench, *len);
+        alone::<u64>(bench, *len);
+        with::<u32>(bench, *len, With::Words, "with u32");
+        with::<u64>(bench, *len, With::Longs, "with u64");
+    }
+    let len = bench.scale().pick(1 << 28, 1 << 26, 1 << 13);
+    alone::<f32>(bench, len);
+    alone::<u16>(bench, len);
+    alone::<u8>(bench, len);
+    let few = Make::hashed(|hash| (hash % 10) as u32);
+    let sort = Sort::new(len, With::Nothing).of("few", few);
+    of(bench, "few u32".to_owned(), len, sort, With::Nothing, 1.0);
+    let sort = Sort::<u32>::new(len, With::Positions);
+    of(
+        bench,
+        "positions of u32".to_owned(),
+        len,
+        sort,
+        With::Positions,
+        1.0,
+    );
+}
+
+fn alone<K: Key>(bench: &mut Bench, len: usize) {
+    let sort = Sort::<K>::new(len, With::Nothing);
+    of(bench, K::NAME.to_owned(), len, sort, With::Nothing, 1.2);
+}
+
+fn with<K: Key>(bench: &mut Bench, len: usize, with: With, name: &str) {
+    let work = format!("{} {name}", K::NAME);
+    of(bench, work, len, Sort::<K>::new(len, with), with, 1.2);
+}
+
+fn of<K: Key>(
+    bench: &mut Bench,
+    work: String,
+    len: usize,
+    problem: Sort<K>,
+    with: With,
+    ratio: f64,
+) {
+    let spec = Spec {
+        family: "sort",
+        work,
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: 0,
+        bound: Bound::Copy,
+        aim: Aim {
+            share: None,
+            ratio: (with != With::Positions).then_some(ratio),
+        },
+    };
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, place| {
+        let Place {
+            device,
+            peers,
+            count,
+        } = place;
+        let mut rivals = Vec::new();
+        // CUB has no sort of positions.
+        if peers.wanted() && with != With::Positions {
+            let cub = peers.cub().and_then(|cub| {
+                let sort = cub.sort(K::NAME, with != With::Nothing, len)?;
+                let outputs = (0..*count).map(|_| {
+                    let moved = |is_wanted: bool| if is_wanted { len } else { 0 };
+                    Ok((
+                        device.zeros::<K>(len)?,
+                        device.zeros::<u32>(moved(with == With::Words))?,
+                        device.zeros::<u64>(moved(with == With::Longs))?,
+                    ))
+                });
+                let outputs: Result<Vec<_>, warpwright::Error> = outputs.collect();
+                Ok(local(
+                    (sort, outputs?),
+                    move |(sort, outputs), set| {
+                        let input = &sets.inputs()[set];
+                        let (keys, words, longs) = &mut outputs[set];
+                        let values = match with {
+                            With::Longs => [input.longs.view().device_pointer(), pointer(longs)],
+                            _ => [input.words.view().device_pointer(), pointer(words)],
+                        };
+                        let [from, to] = [input.keys.view().device_pointer(), pointer(keys)];
+                        sort([from, to, values[0], values[1]])
+                    },
+                    |(_, outputs), set| {
+                        let (keys, words, longs) = &outputs[set];
+                        let mut values = longs.to_vec()?;
+                        values.extend(words.to_vec()?.into_iter().map(u64::from));
+                        let keys = keys.to_vec()?;
+                        Ok(sets.check(set, &Sorted { keys, values }))
+                    },
+                ))
+            });
+            rivals.push(rival("CUB", cub));
+        }
+        Ok(rivals)
+    })
+}

@@ -1,0 +1,67 @@
+//! `warpwright sort`
+
+use warpwright::Device;
+use warpwright::ops::sort::SortKey;
+use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
+use warpwright_cli::error::{Error, Result};
+use warpwright_cli::output::Target;
+use warpwright_cli::with_data;
+
+use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use crate::args::{Global, Sort};
+
+/// Sorts a vector, or finds the positions of its elements in order, and writes the result.
+pub fn run(global: &Global, options: &Sort) -> Result<()> {
+    check_variant(&families(Some("sort"))?, global.variant.as_deref())?;
+    let target = Target::npy(&options.output)?;
+    let device = open(global.device)?;
+    let input = read(&options.input)?;
+    let within = |error: Error| error.within(options.input.display());
+    let shape = input.shape();
+    if !matches!(shape, Shape::Vector(_)) {
+        return Err(within(Error::failed(
+            "sort needs one axis and the array has two: save it with ravel()",
+        )));
+    }
+    let dtype = if options.argsort {
+        Dtype::I64
+    } else {
+        input.dtype()
+    };
+    target.check(dtype, shape)?;
+    let variant = global.variant.as_deref();
+    let done = with_data!(&input, data => sort(&device, data, options, variant));
+    let done = done.map_err(within)?;
+    drop(input);
+    done.write(global, &device, &target, "")
+}
+
+fn sort<T: Element + SortKey>(
+    device: &Device,
+    data: &Data<T>,
+    options: &Sort,
+    variant: Option<&str>,
+) -> Result<Done<Array>> {
+    let vector = device.upload(data.values()).map_err(failed)?;
+    if options.argsort {
+        let mut request = device.argsort_request::<T, u64>(&vector);
+        if options.descending {
+            request = request.descending();
+        }
+        let done = done!(device, request, variant, prepare(), |it| {
+            it.output().and_then(|output| output.to_vec())
+        });
+        return done.map(|positions| {
+            let positions = positions.into_iter().map(|position| position as i64);
+            shaped(data.shape(), positions.collect())
+        });
+    }
+    let mut request = device.sort_request(&vector);
+    if options.descending {
+        request = request.descending();
+    }
+    let done = done!(device, request, variant, prepare(), |it| {
+        it.output().and_then(|output| output.to_vec())
+    });
+    done.map(|values| shaped(data.shape(), values))
+}

@@ -1,0 +1,181 @@
+//! Where each digit's keys begin, for all passes at once.
+
+use cuda_std::unrolled;
+use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+
+use crate::{
+    block,
+    sort::{
+        bits::{Bits, DIGIT_BITS, DIGITS, Range, Twist},
+        policy::{DIGITS_BLOCK, WORDS, digits_copies, digits_unroll},
+        tile::warp_inclusive,
+    },
+};
+
+/// The shared memory of a block on the cards for which a loop of its own is compiled, in bytes: compute capability 8.0 and 9.0 have
+/// at least as much.
+const COMMON_BYTES: usize = 163 * 1024;
+
+/// Counts all digits of all keys, and writes where each digit's keys begin in the output of its pass: `begins[256 p + d]` is the
+/// number of keys whose digit `p` is less than `d`. Sets `tickets` to 0.
+///
+/// A block has `2^copies_log2` counters of each digit in shared memory, a lane its own where there are 32. The block that is
+/// done last adds up.
+///
+/// Launch: blocks of 1024 threads, as many as are resident; dynamic shared memory of `policy::digits_shared_bytes`. Reads every
+/// key once, 16 bytes per load where aligned. Exact.
+///
+/// # Safety
+/// `counts` and `begins` have 256 elements per digit of `range`, `counts` are 0 and so is `done[0]`; the kernel leaves them so.
+/// Nothing else uses them or `tickets` while it runs. A block counts fewer than 2^32 keys. `copies_log2` is at most 5.
+#[kernel(
+    launch_bounds(DIGITS_BLOCK as u32, 1),
+    instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64))
+)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn sort_best_digits<U: Bits>(
+    input: Global<U>,
+    counts: GlobalMut<u64>,
+    begins: GlobalMut<u64>,
+    tickets: GlobalMut<u32>,
+    done: GlobalMut<u32>,
+    range: Range,
+    twist: Twist<U>,
+    copies_log2: u32,
+) {
+    let tid = thread::thread_idx_x() as usize;
+    let bins = range.passes() as usize * DIGITS;
+    // SAFETY: the launch gives as much.
+    let mut memory = unsafe { DynamicShared::new() };
+    let sums = memory.carve::<u64>(WORDS / 2);
+    let counters = memory.carve::<u32>(bins << copies_log2);
+    let mut i = tid * 4;
+    while i < counters.len() {
+        counters.set_chunk(i, [0_u32; 4]);
+        i += DIGITS_BLOCK * 4;
+    }
+    thread::sync_threads();
+    let add = |pass: usize, digit: u32, copies_log2: u32| {
+        let copy = tid & ((1 << copies_log2) - 1);
+        let bin = pass * DIGITS + digit as usize;
+        counters.atomic_add((bin << copies_log2) + copy, 1);
+    };
+    let common = const { digits_copies(size_of::<U>() as u32, COMMON_BYTES).ilog2() };
+    if range.bits == U::BITS && copies_log2 == common {
+        // All shifts are constants.
+        for_each(input, |key| {
+            let key = key.twist(twist);
+            unrolled!(pass < 8 => {
+                if pass < size_of::<U>() {
+                    add(pass, key.digit(pass as u32 * DIGIT_BITS, 255), common);
+                }
+            });
+        });
+    } else {
+        for_each(input, |key| {
+            let key = key.twist(twist);
+            unrolled!(pass < 8 => {
+                if pass < size_of::<U>() && pass < range.passes() as usize {
+                    let (shift, mask) = range.digit(pass as u32);
+                    add(pass, key.digit(shift, mask), copies_log2);
+                }
+            });
+        });
+    }
+    thread::sync_threads();
+    let mut bin = tid;
+    while bin < bins {
+        let mut total = 0_u32;
+        for i in 0..1_usize << copies_log2 {
+            // Neighboring threads start at different copies, so that they read different banks.
+            let copy = (i + tid) & ((1 << copies_log2) - 1);
+            total += counters.get((bin << copies_log2) + copy);
+        }
+        if total > 0 {
+            counts.atomic_add(bin, total.into());
+        }
+        bin += DIGITS_BLOCK;
+    }
+    if !block::is_last(done, 0, thread::grid_dim_x()) {
+        return;
+    }
+    let mut i = tid;
+    while i < tickets.len() {
+        tickets.set(i, 0);
+        i += DIGITS_BLOCK;
+    }
+    for pass in 0..range.passes() as usize {
+        add_up(pass, counts, begins, sums);
+    }
+}
+
+/// Makes the counts of one digit the beginnings, and sets the counts to 0. All threads of the block call it.
+#[inline(always)]
+#[track_caller]
+fn add_up(pass: usize, counts: GlobalMut<u64>, begins: GlobalMut<u64>, sums: Shared<u64>) {
+    let tid = thread::thread_idx_x() as usize;
+    let (lane, warp) = (tid % 32, tid / 32);
+    let bin = pass * DIGITS + tid;
+    let (mut count, mut inclusive) = (0, 0);
+    thread::sync_threads();
+    if tid < DIGITS {
+        count = counts.atomic_exchange(bin, 0);
+        inclusive = warp_inclusive(count);
+        if lane == 31 {
+            sums.set(warp, inclusive);
+        }
+    }
+    thread::sync_threads();
+    if tid < DIGITS {
+        let mut begin = inclusive - count;
+        unrolled!(j < 8 => {
+            if j < warp {
+                begin += sums.get(j);
+            }
+        });
+        begins.set(bin, begin);
+    }
+}
+
+/// Calls `each` with this thread's share of the elements: 16 bytes per load, several loads in flight.
+#[inline(always)]
+#[track_caller]
+fn for_each<U: Bits>(input: Global<U>, each: impl Fn(U)) {
+    match const { digits_unroll(size_of::<U>()) } {
+        2 => for_each_by::<U, 2>(input, each),
+        _ => for_each_by::<U, 4>(input, each),
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn for_each_by<U: Bits, const UNROLL: usize>(input: Global<U>, each: impl Fn(U)) {
+    let lanes = Wide::<U>::LEN;
+    let thread = thread::index_1d_wide();
+    let stride = thread::grid_stride();
+    let past = input.as_ptr().addr() % 16 / size_of::<U>();
+    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
+    let wides = (input.len() - head) / lanes;
+    let tail = head + wides * lanes;
+    let mut wide = thread;
+    while wide + (UNROLL - 1) * stride < wides {
+        let loaded: [Wide<U>; UNROLL] = core::array::from_fn(|round| {
+            input.get_wide_streaming(head + (wide + round * stride) * lanes)
+        });
+        unrolled!(round < UNROLL => {
+            loaded[round].fold((), |(), key, _| each(key));
+        });
+        wide += UNROLL * stride;
+    }
+    while wide < wides {
+        let loaded = input.get_wide_streaming(head + wide * lanes);
+        loaded.fold((), |(), key, _| each(key));
+        wide += stride;
+    }
+    if thread < head {
+        each(input.get(thread));
+    }
+    if tail + thread < input.len() {
+        each(input.get(tail + thread));
+    }
+}

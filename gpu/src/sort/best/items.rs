@@ -1,0 +1,381 @@
+//! One pass over keys whose order among equals can be seen: keys with values or positions, and keys sorted by some of their bits.
+
+use cuda_std::unrolled;
+use cuda_std::{Plain, prelude::*, shared::DynamicShared};
+
+use super::keys::{Order, Starts, placed, publish};
+use crate::{
+    sort::{
+        bits::{Bits, Column, DIGITS, Pass, Twists},
+        policy::{Policy, column_bytes},
+        tile::{Block, COUNTED, keep_together},
+    },
+    tuning::{Numbers, Tuned, numbers},
+};
+
+/// Moves the keys and their values to where the digit of this pass belongs. Keys with equal digits keep their order.
+///
+/// The tile that is sorted in shared memory consists of tags: a key's digit and its number in the tile. Keys and values go
+/// through shared memory in the order in which they are read, and are taken from there by the sorted tags. Tags that are not in
+/// ascending order are equal digits that changed places.
+///
+/// Without an `output` only the values are written. Without `values_in`, `column` says whether the values are positions.
+/// The other arguments are those of [`sort_best_keys`](super::sort_best_keys).
+///
+/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
+/// writes every key and value once. Exact.
+///
+/// # Safety
+/// As for [`sort_best_keys`](super::sort_best_keys). `output` is empty or has its elements. If `column.bytes` is not 0,
+/// `values_out` has room for a value of this size, aligned to it, for each key of the output; and `values_in` has one for each
+/// key, unless the values are positions.
+#[kernel(
+    launch_bounds(
+        numbers::<Policy, U>(ROW).threads as u32,
+        numbers::<Policy, U>(ROW).resident
+    ),
+    instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64)),
+    tuned(b4 as u32: 0..10, b8 as u64: 0..10)
+)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn sort_best_items<U: Bits, const ROW: usize>(
+    input: Global<U>,
+    output: GlobalMut<U>,
+    values_in: Global<u8>,
+    values_out: GlobalMut<u8>,
+    begins: GlobalMut<u64>,
+    tickets: GlobalMut<u32>,
+    states: GlobalMut<u32>,
+    pass: Pass,
+    twists: Twists<U>,
+    column: Column,
+) {
+    let values = Values {
+        input: values_in,
+        output: values_out,
+        column,
+    };
+    let order = Order { tickets, states };
+    sweep::<U, Numbers<U, ROW>, false>(input, output, values, begins, order, pass, twists);
+}
+
+/// The values of a sort.
+#[derive(Clone, Copy)]
+pub struct Values {
+    /// The values in the keys' order.
+    pub input: Global<u8>,
+    /// The places of the values.
+    pub output: GlobalMut<u8>,
+    /// What they are.
+    pub column: Column,
+}
+
+impl Values {
+    /// Copies value number `from`, or makes it, as number `to` of the output.
+    #[inline(always)]
+    #[track_caller]
+    #[cfg(feature = "ladder")]
+    pub fn copy(self, from: usize, to: usize) {
+        let Self {
+            input,
+            output,
+            column,
+        } = self;
+        let position = column.first + from as u64;
+        match (column.bytes, column.positions != 0) {
+            (0, _) => {}
+            (4, true) => part_of(output).set(to, position as u32),
+            (_, true) => part_of(output).set(to, position),
+            (1, _) => part_of::<u8>(output).set(to, read_part_of(input).get(from)),
+            (2, _) => part_of::<u16>(output).set(to, read_part_of(input).get(from)),
+            (4, _) => part_of::<u32>(output).set(to, read_part_of(input).get(from)),
+            (8, _) => part_of::<u64>(output).set(to, read_part_of(input).get(from)),
+            _ => part_of::<u128>(output).set(to, read_part_of(input).get(from)),
+        }
+    }
+}
+
+/// The bits of a tag that are a key's number in its tile.
+const NUMBER: u32 = 0xffff;
+/// A value that comes after every tag.
+const PAST: u32 = u32::MAX;
+
+/// One pass, with the values of the policy row `N`. `BALLOTS`: ranks by ballots.
+#[inline(always)]
+#[track_caller]
+pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
+    input: Global<U>,
+    output: GlobalMut<U>,
+    values: Values,
+    begins: GlobalMut<u64>,
+    order: Order,
+    pass: Pass,
+    twists: Twists<U>,
+) {
+    let threads = const { N::POLICY.threads };
+    let items = const {
+        assert!(N::POLICY.items <= 32 && N::POLICY.threads * N::POLICY.items <= NUMBER as usize);
+        N::POLICY.items
+    };
+    // SAFETY: the launch gives as much.
+    let mut memory = unsafe { DynamicShared::new() };
+    let block = Block::new(&mut memory, threads / 32);
+    let starts = Starts::new(&mut memory);
+    let tags = memory.carve::<u32>(pass.tile as usize + 1);
+    let exchange = memory.carve::<u128>(pass.tile as usize * column_bytes(size_of::<U>()) / 16);
+    let column_keys = part::<U>(exchange);
+    let (tid, n) = (block.tid, input.len());
+
+    let tile = block.next_tile(order.tickets, pass.ticket);
+    let from = tile * pass.tile as usize;
+    let left = (n - from).min(pass.tile as usize);
+    let full = left == threads * items;
+    // The number in the tile of this thread's key `i`.
+    let at = |i: usize| block.warp * (32 * items) + i * 32 + block.lane;
+    let mut keys = [U::ZERO; 32];
+    if full {
+        unrolled!(i < items of 32 => {
+            keys[i] = input.get_streaming(from + at(i)).twist(twists.input);
+        });
+    } else {
+        unrolled!(i < items of 32 => {
+            if at(i) < left {
+                keys[i] = input.get(from + at(i)).twist(twists.input);
+            }
+        });
+    }
+    block.note([pass.shift, pass.mask, left as u32]);
+    block.clear();
+    let counts = block.counts;
+    let digit = |key: U| key.digit(pass.shift, pass.mask);
+    unrolled!(i < items of 32 => {
+        if full || at(i) < left {
+            counts.atomic_add(block.slot(digit(keys[i])), 1);
+        }
+    });
+    let mut tile_count = 0;
+    let (_, first) = block.places(threads / 32, |count| {
+        tile_count = count;
+        publish(
+            order.states,
+            tile,
+            tid,
+            if tile == 0 { pass.known } else { COUNTED } | count,
+        );
+    });
+
+    let [shift, mask, noted_left] = block.noted();
+    let digit = |key: U| key.digit(shift, mask);
+    let left = noted_left as usize;
+    unrolled!(i < items of 32 => {
+        let inside = full || at(i) < left;
+        let digit = digit(keys[i]);
+        let place = if BALLOTS {
+            block.place_by_ballots(digit, inside)
+        } else if inside {
+            counts.atomic_add(block.slot(digit), 1) as usize
+        } else {
+            0
+        };
+        if inside {
+            tags.set(place, digit << 16 | at(i) as u32);
+            column_keys.set(at(i), keys[i]);
+        }
+        if !BALLOTS {
+            keep_together();
+        }
+    });
+    if tid < DIGITS {
+        let begin = placed(
+            begins,
+            order.states,
+            pass,
+            tile,
+            n,
+            tile_count,
+            const { N::POLICY.predecessors },
+        );
+        starts.set(tid, begin.wrapping_sub(first.into()));
+    }
+    if tid == 0 {
+        tags.set(left, PAST);
+    }
+    thread::sync_threads();
+
+    if !BALLOTS {
+        let mut bad = false;
+        let mut place = tid;
+        while place < left {
+            bad |= tags.get(place) > tags.get(place + 1);
+            place += threads;
+        }
+        if thread::sync_threads_or(bad.into()) != 0 {
+            block.places_again(threads / 32);
+            let mut i = 0;
+            while i < items {
+                let inside = at(i) < left;
+                let digit = if inside {
+                    digit(column_keys.get(at(i)))
+                } else {
+                    0
+                };
+                let place = block.place_by_ballots(digit, inside);
+                if inside {
+                    tags.set(place, digit << 16 | at(i) as u32);
+                }
+                i += 1;
+            }
+            thread::sync_threads();
+        }
+    }
+    let sorted = Sorted {
+        tags,
+        starts,
+        left,
+        threads,
+        wide: pass.wide != 0,
+    };
+    if !output.is_empty() {
+        sorted.each(|number, to| output.set(to, column_keys.get(number).untwist(twists.output)));
+    }
+    let column = values.column;
+    if column.positions != 0 {
+        let first = column.first + from as u64;
+        match column.bytes {
+            4 => {
+                let output = part_of::<u32>(values.output);
+                sorted.each(|number, to| output.set(to, first as u32 + number as u32));
+            }
+            _ => {
+                let output = part_of::<u64>(values.output);
+                sorted.each(|number, to| output.set(to, first + number as u64));
+            }
+        }
+        return;
+    }
+    match column.bytes {
+        0 => {}
+        1 => sorted.exchange::<u8>(values, from, exchange),
+        2 => sorted.exchange::<u16>(values, from, exchange),
+        4 => sorted.exchange::<u32>(values, from, exchange),
+        8 => sorted.exchange::<u64>(values, from, exchange),
+        _ => sorted.exchange::<u128>(values, from, exchange),
+    }
+}
+
+/// A sorted tile.
+#[derive(Clone, Copy)]
+struct Sorted {
+    tags: Shared<u32>,
+    starts: Starts,
+    /// The keys of the tile.
+    left: usize,
+    /// The threads of the block.
+    threads: usize,
+    /// Whether the output has more than 2^32 keys.
+    wide: bool,
+}
+
+/// The keys or values that a thread has under way at a time.
+const UNROLL: usize = 4;
+
+impl Sorted {
+    /// Calls `each` for this thread's share of the sorted keys: with the key's number in the tile, and its place in the output.
+    #[inline(always)]
+    #[track_caller]
+    fn each(self, each: impl Fn(usize, usize)) {
+        self.each_of(|_| true, each);
+    }
+
+    /// Like [`each`](Self::each), for keys whose number is `wanted`.
+    #[inline(always)]
+    #[track_caller]
+    fn each_of(self, wanted: impl Fn(usize) -> bool, each: impl Fn(usize, usize)) {
+        let mut place = thread::thread_idx_x() as usize;
+        while place + (UNROLL - 1) * self.threads < self.left {
+            unrolled!(i < UNROLL => {
+                self.one(place + i * self.threads, &wanted, &each);
+            });
+            place += UNROLL * self.threads;
+        }
+        while place < self.left {
+            self.one(place, &wanted, &each);
+            place += self.threads;
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn one(self, place: usize, wanted: &impl Fn(usize) -> bool, each: &impl Fn(usize, usize)) {
+        let tag = self.tags.get(place);
+        let number = (tag & NUMBER) as usize;
+        if wanted(number) {
+            let to = if self.wide {
+                self.starts.wide(tag >> 16, place)
+            } else {
+                self.starts.narrow(tag >> 16, place)
+            };
+            each(number, to);
+        }
+    }
+
+    /// Moves the tile's values, as many at a time as `exchange` has room for.
+    #[inline(always)]
+    #[track_caller]
+    fn exchange<V: Plain>(self, values: Values, from: usize, exchange: Shared<u128>) {
+        let (input, output) = (read_part_of::<V>(values.input), part_of::<V>(values.output));
+        let room = part::<V>(exchange);
+        let mut begin = 0;
+        while begin < self.left {
+            let end = self.left.min(begin + room.len());
+            // What was there before has been read.
+            thread::sync_threads();
+            let mut i = begin + thread::thread_idx_x() as usize;
+            while i + (UNROLL - 1) * self.threads < end {
+                let loaded: [V; UNROLL] = core::array::from_fn(|round| {
+                    input.get_streaming(from + i + round * self.threads)
+                });
+                unrolled!(round < UNROLL => {
+                    room.set(i + round * self.threads - begin, loaded[round]);
+                });
+                i += UNROLL * self.threads;
+            }
+            while i < end {
+                room.set(i - begin, input.get_streaming(from + i));
+                i += self.threads;
+            }
+            thread::sync_threads();
+            self.each_of(
+                |number| begin <= number && number < end,
+                |number, to| output.set(to, room.get(number - begin)),
+            );
+            begin = end;
+        }
+    }
+}
+
+/// Returns shared memory as elements of another type.
+#[inline(always)]
+#[track_caller]
+fn part<V: Plain>(memory: Shared<u128>) -> Shared<V> {
+    let len = memory.len() * size_of::<u128>() / size_of::<V>();
+    // SAFETY: the memory is aligned for the largest element, and holds as many.
+    unsafe { Shared::from_raw_parts(memory.as_ptr().cast(), len) }
+}
+
+/// Returns values as elements of another type.
+#[inline(always)]
+#[track_caller]
+pub fn part_of<V: Plain>(values: GlobalMut<u8>) -> GlobalMut<V> {
+    // SAFETY: the kernel's caller gives values of this size, aligned to it.
+    unsafe { GlobalMut::from_raw_parts(values.as_ptr().cast(), values.len() / size_of::<V>()) }
+}
+
+/// Returns values that are read as elements of another type.
+#[inline(always)]
+#[track_caller]
+pub fn read_part_of<V: Plain>(values: Global<u8>) -> Global<V> {
+    let pointer = values.as_ptr().cast_mut().cast();
+    // SAFETY: as above.
+    unsafe { Global::from_raw_parts(pointer, values.len() / size_of::<V>()) }
+}
