@@ -101,7 +101,9 @@ pub const fn small_threads(len: usize) -> usize {
 
 /// Returns the shared memory of the block in bytes, for `len` keys of `key_bytes` bytes.
 pub const fn small_shared_bytes(len: usize, key_bytes: usize) -> usize {
-    (small_threads(len) / 32 * DIGITS + WORDS) * 4 + len * (key_bytes + 2)
+    // The numbers of 2 bytes behind the keys are aligned.
+    let keys = (len * key_bytes).next_multiple_of(2);
+    (small_threads(len) / 32 * DIGITS + WORDS) * 4 + keys + len * 2
 }
 
 /// The threads of a block of `naive` and `reduce_then_scan`.
