@@ -201,7 +201,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .generate_line_info(false)
             .panic_messages(PanicMessages::None)
             .release(settings.release)
-            .modules(project::modules(arch))
+            .modules(project::modules())
             .only(names)
             .build_args(&["--features", "ladder"])
             .build_modules()?;

@@ -232,7 +232,8 @@ impl<'a> Plan<'a> {
         Place::new(Base::Workspace, offset as u64, len)
     }
 
-    /// Reserves room for `len` elements, whose bytes are 0 before the steps. The steps must leave them 0.
+    /// Reserves room for `len` elements, whose bytes are 0 before the steps run for the first time. The steps must
+    /// leave them as they need them for the next run: 0, or words that name the run which wrote them.
     pub fn zeros<T>(&mut self, len: usize) -> Place<T> {
         let room = self.room::<T>(len);
         if len > 0 {

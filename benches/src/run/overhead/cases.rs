@@ -1,10 +1,13 @@
 //! One operation of each family on one element: by the library, and by the driver calls that it needs.
 
 use warpwright::cuda_std::random::Philox4x32;
+use warpwright::cuda_std::select as tiles;
 use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
 use warpwright::{Device, Generator, kernel_ptx};
 use warpwright_gpu::tuning::shipped;
-use warpwright_gpu::{columns, convolution, gemm, histogram, map, random, reduce, rows};
+use warpwright_gpu::{
+    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort,
+};
 
 use super::super::Result;
 use super::super::driver::{Driver, Handle, Module};
@@ -265,6 +268,101 @@ pub fn cases(
         )))?,
         VALUE.sqrt(),
     ))?;
+
+    let best = shipped::<scan::policy::Policy, f32>();
+    let mut sums = device
+        .scan_request(&value, warpwright::ops::scan::Operator::Sum)
+        .prepare()?;
+    each(Case::of(
+        device,
+        ["scan", "cumulative sum f32"],
+        || sums.enqueue(),
+        || first(device.cumulative_sum(&value)?.to_vec()?),
+        // The arguments are the input, the output, three empty views of what tiles share, and what precedes the first element.
+        kernels.bare(Needs::element(Work::launch(
+            kernels.get("scan_best__sum_f32")?,
+            [best.threads as u32, 1],
+            Arguments::default()
+                .view(input, 1)
+                .room(0, 1)
+                .view(0, 0)
+                .view(0, 0)
+                .view(0, 0)
+                .words(&[0, 0, 0]),
+        )))?,
+        VALUE,
+    ))?;
+
+    let mut kept = [device.zeros::<f32>(1)?, device.zeros::<f32>(1)?];
+    let to = kept[1].view().device_pointer();
+    let [prepared, once] = &mut kept;
+    let best = shipped::<select::policy::Policy, f32>();
+    let mut unique = (device.unique_request(&value).output_to(prepared)).prepare()?;
+    each(Case {
+        read: |bytes| read::<u64>(bytes) as f64,
+        ..Case::of(
+            device,
+            ["select", "unique f32"],
+            || unique.enqueue(),
+            || {
+                let request = device.unique_request(&value).output_to(&mut *once);
+                let mut prepared = request.prepare()?;
+                prepared.enqueue()?;
+                Ok(prepared.count()? as f64)
+            },
+            // The count, and the words that tiles share, 16 bytes behind it.
+            kernels.bare(Needs {
+                room: 32,
+                clear: Some(16..32),
+                clear_again: false,
+                work: Work::Launch {
+                    kernel: kernels.get("select_best__changed_f32")?,
+                    block: [best.block as u32, 1],
+                    shared_bytes: tiles::shared_bytes(best.block, best.rounds) as u32,
+                    arguments: Arguments::default()
+                        .word(0)
+                        .view(input, 1)
+                        .view(0, 0)
+                        .word(tiles::SELECT.into())
+                        .room(16, tiles::control_len(1) as u64)
+                        .view(to, 1)
+                        .room(0, 1),
+                },
+                result: 0..8,
+            })?,
+            1.0,
+        )
+    })?;
+
+    let keys = device.upload(&[VALUE as u32])?;
+    let mut sorted = device.sort_request(&keys).prepare()?;
+    each(Case {
+        read: |bytes| read::<u32>(bytes).into(),
+        ..Case::of(
+            device,
+            ["sort", "u32"],
+            || sorted.enqueue(),
+            || {
+                let sorted = device.sort(&keys)?.to_vec()?;
+                Ok(f64::from(*sorted.first().ok_or("one key required")?))
+            },
+            // The arguments are the keys; no values; 32 bits from bit 0; keys that are compared as they are; no positions.
+            kernels.bare(Needs::element(Work::Launch {
+                kernel: kernels.get("sort_best_small__b4")?,
+                block: [sort::policy::small_threads(1) as u32, 1],
+                shared_bytes: sort::policy::small_shared_bytes(1, size_of::<u32>()) as u32,
+                arguments: Arguments::default()
+                    .view(keys.view().device_pointer(), 1)
+                    .room(0, 1)
+                    .view(0, 0)
+                    .view(0, 0)
+                    .word(32 << 32)
+                    .words(&[0, 0])
+                    .words(&[0, 0]),
+            }))?,
+            VALUE,
+        )
+    })?;
 
     let mut output = device.zeros::<f32>(1)?;
     let generator = || device.generator(Generator::Philox, SEED);
