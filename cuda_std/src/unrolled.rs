@@ -1,12 +1,12 @@
 //! A macro that unrolls loops.
 
-/// Unrolls a loop in the source: `unrolled!(i < N => { … })` runs the block for `i` = 0, 1, … below `N`, each time with `i` as a
-/// constant.
+/// Unrolls a loop in the source: `unrolled!(i < N => { … })` runs the block for `i` = 0, 1, … below `N`, each time with `i` as
+/// a constant.
 ///
 /// An array stays in registers only if every index is a constant, and the compiler does not unroll large loop bodies. `N` must
-/// be known when the body is compiled, after inlining, and at most 8; `unrolled!(i < N of 4 => { … })`, `of 16` and `of 32` have
-/// other limits. Each expansion has as many copies of the block as the limit, of which those from `N` on are removed: take the
-/// lowest limit that suffices, above all in nested loops. With debug assertions a larger `N` is a panic.
+/// be known when the body is compiled, after inlining, and at most 8; `unrolled!(i < N of 4 => { … })`, `of 16` and `of 32`
+/// have other limits. Each expansion has as many copies of the block as the limit, of which those from `N` on are removed: take
+/// the lowest limit that suffices, above all in nested loops. With debug assertions a larger `N` is a panic.
 ///
 /// ```
 /// use cuda_std::unrolled;

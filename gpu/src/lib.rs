@@ -2,8 +2,8 @@
 //!
 //! Each family has a folder: `mod.rs` is its page (the operation, and the ladder of variants), `policy.rs` has the tuning, and
 //! each variant has a file. What the
-//! library launches by itself is always compiled; the slower variants, in the folder `ladder/`, with the feature `ladder`. Every kernel compiles for the GPU (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor
-//! runs the same function.
+//! library launches by itself is always compiled; the slower variants, in the folder `ladder/`, with the feature `ladder`.
+//! Every kernel compiles for the GPU (`nvptx64-nvidia-cuda`) and for the host, where the CPU executor runs the same function.
 //!
 //! This crate launches nothing: the library `warpwright` does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]

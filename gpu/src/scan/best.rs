@@ -11,9 +11,9 @@
 //!     write before + the tile's own prefixes
 //! ```
 //!
-//! Waiting is safe because a tile is a ticket: every lower ticket belongs to a block that runs. Totals are added in batches of a
-//! fixed size, so the result does not depend on which blocks are ahead. The persistent kernel uses the same tiles and batches and
-//! gives the same bits.
+//! Waiting is safe because a tile is a ticket: every lower ticket belongs to a block that runs. Totals are added in batches of
+//! a fixed size, so the result does not depend on which blocks are ahead. The persistent kernel uses the same tiles and batches
+//! and gives the same bits.
 
 use cuda_std::{bf16, f16, prelude::*};
 

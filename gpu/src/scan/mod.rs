@@ -8,9 +8,9 @@
 //! | `best` | one pass, totals published ahead and added in fixed batches |
 //!
 //! An inclusive scan gives for each element what an initial value and the elements up to it combine to; an exclusive one leaves
-//! the element itself out. The results have the type of the elements; [`ops`] lists the accumulators. A scan reads every element
-//! once and writes every result once: `2 * n * size` bytes (`reduce_then_scan` reads twice, `naive` reads and writes accumulators
-//! in every pass).
+//! the element itself out. The results have the type of the elements; [`ops`] lists the accumulators. A scan reads every
+//! element once and writes every result once: `2 * n * size` bytes (`reduce_then_scan` reads twice, `naive` reads and writes
+//! accumulators in every pass).
 //!
 //! Float sums and products depend on the order of combinations. That of `naive`, `reduce_then_scan` and `best` depends on the
 //! variant, the operator, the type and the position of an element in the array, and on nothing else: the same input gives the

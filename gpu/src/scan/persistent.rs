@@ -13,9 +13,9 @@
 //!         start to copy the tile of the ticket to the slot that is free
 //! ```
 //!
-//! A tile's total is published while its block still works on earlier tiles, so that a wait for totals rarely finds one missing.
-//! Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The limit is
-//! the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
+//! A tile's total is published while its block still works on earlier tiles, so that a wait for totals rarely finds one
+//! missing. Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The
+//! limit is the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
 
 use cuda_std::unrolled;
 use cuda_std::{async_copy, bf16, f16, prelude::*, shared::DynamicShared};

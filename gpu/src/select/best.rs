@@ -23,8 +23,8 @@ use crate::tuning::numbers;
 ///
 /// Launch: [`tiles`](cuda_std::select::tiles) blocks of [`Policy::block`](super::policy::Policy::block) threads;
 /// dynamic shared memory of [`shared_bytes`](cuda_std::select::shared_bytes): the tile and a little more. Three barriers.
-/// Reads every element once and writes every selected element once; 8 bytes of status per tile. Exact, so the result is the same
-/// in every launch on every device.
+/// Reads every element once and writes every selected element once; 8 bytes of status per tile. Exact, so the result is the
+/// same in every launch on every device.
 ///
 /// # Safety
 /// The contract of [`select_tiles`] must hold.

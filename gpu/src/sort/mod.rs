@@ -12,8 +12,8 @@
 //! last one turns them back ([`Twist`]). Floats are in the order of `total_cmp`: NaNs with the sign set first, then the numbers
 //! with -0 before +0, then the other NaNs; every payload stays as it is.
 //!
-//! A radix sort of `k`-byte keys by all bits reads every key once to count and moves it `k` times: `n * k * (1 + 2 k)` bytes, and
-//! `2 n v k` for values of `v` bytes.
+//! A radix sort of `k`-byte keys by all bits reads every key once to count and moves it `k` times: `n * k * (1 + 2 k)` bytes,
+//! and `2 n v k` for values of `v` bytes.
 
 mod best;
 mod bits;

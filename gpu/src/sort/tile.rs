@@ -71,8 +71,8 @@ impl Block {
         self.words.get(TILE) as usize
     }
 
-    /// Writes the digit's bits and the number of keys, which are read back after the next barrier. What is read back is not known
-    /// to the compiler, which would otherwise keep all digits of a thread's keys in registers that it does not have.
+    /// Writes the digit's bits and the number of keys, which are read back after the next barrier. What is read back is not
+    /// known to the compiler, which would otherwise keep all digits of a thread's keys in registers that it does not have.
     #[inline(always)]
     #[track_caller]
     pub fn note(self, [shift, mask, left]: [u32; 3]) {
@@ -149,8 +149,8 @@ impl Block {
         (count, first)
     }
 
-    /// Returns the place of the lane's key in the sorted tile, by ballots: each digit's keys keep their order. Every lane of the
-    /// warp must call it, and only the keys `inside` the tile have a place.
+    /// Returns the place of the lane's key in the sorted tile, by ballots: each digit's keys keep their order. Every lane of
+    /// the warp must call it, and only the keys `inside` the tile have a place.
     #[inline(always)]
     #[track_caller]
     pub fn place_by_ballots(self, digit: u32, inside: bool) -> usize {
@@ -229,9 +229,9 @@ pub fn warp_inclusive<T: Shuffle + AddAssign>(mut value: T) -> T {
 
 /// Returns the number of keys with `digit` in the tiles before `tile`, which is at least 1.
 ///
-/// `states` has a word for every tile and digit. Its two highest bits are a tag: [`COUNTED`] with the tile's own number of keys,
-/// `known` with the number in all tiles up to this one, anything else before that. A tile's block took its ticket before this
-/// one did, so it runs, and its word comes. The value is in the word, so that relaxed accesses are enough.
+/// `states` has a word for every tile and digit. Its two highest bits are a tag: [`COUNTED`] with the tile's own number of
+/// keys, `known` with the number in all tiles up to this one, anything else before that. A tile's block took its ticket before
+/// this one did, so it runs, and its word comes. The value is in the word, so that relaxed accesses are enough.
 #[inline(always)]
 #[track_caller]
 pub fn look_back(

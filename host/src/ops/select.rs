@@ -568,8 +568,8 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             Place::output(len),
             self.count,
         );
-        // SAFETY: there is a count for each part of the items, which the second launch replaces by sums. The output has room for
-        // all items and overlaps nothing.
+        // SAFETY: there is a count for each part of the items, which the second launch replaces by sums. The output has room
+        // for all items and overlaps nothing.
         unsafe {
             plan.launch(counts, config, (predicate, items, second, parts));
             plan.launch(Entry::of::<SelectScan>(), one, (parts, self.count));

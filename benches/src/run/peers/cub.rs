@@ -349,8 +349,8 @@ impl Cub {
         self.with_room(call)
     }
 
-    /// Returns a sort of `len` keys, with values of their size if `has_values`. It takes the addresses of the keys, of the sorted
-    /// keys, of the values, and of those in the order of their keys.
+    /// Returns a sort of `len` keys, with values of their size if `has_values`. It takes the addresses of the keys, of the
+    /// sorted keys, of the values, and of those in the order of their keys.
     ///
     /// # Errors
     /// Returns an error if CUB is missing or could not be prepared.

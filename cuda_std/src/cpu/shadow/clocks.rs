@@ -1,9 +1,9 @@
 //! The happens-before relation: which lanes have synchronized with which, and when.
 //!
-//! Every synchronization of a block (a barrier, a named barrier, `sync_warp`, a fence) is an event with a number, and a lane's clock is the
-//! number of its latest event. An access carries the clock of its lane. Lane `l` is ordered after the access if `l` knows
-//! of a later event of that lane. What lanes know is stored in layers, the common ones cheap: a barrier is known to the
-//! whole block, a `sync_warp` of the full warp to the warp, a named barrier warp by warp, and a `sync_warp` of a part of a
+//! Every synchronization of a block (a barrier, a named barrier, `sync_warp`, a fence) is an event with a number, and a lane's
+//! clock is the number of its latest event. An access carries the clock of its lane. Lane `l` is ordered after the access if
+//! `l` knows of a later event of that lane. What lanes know is stored in layers, the common ones cheap: a barrier is known to
+//! the whole block, a `sync_warp` of the full warp to the warp, a named barrier warp by warp, and a `sync_warp` of a part of a
 //! warp lane by lane. What a lane has
 //! acquired through an atomic variable is a graph of releases.
 //!

@@ -1,5 +1,5 @@
-//! `naive`: log2(n) passes over the whole array. In a pass, every prefix takes in the one that is a step before it, and the step
-//! doubles.
+//! `naive`: log2(n) passes over the whole array. In a pass, every prefix takes in the one that is a step before it, and the
+//! step doubles.
 
 use cuda_std::{bf16, f16, prelude::*};
 

@@ -16,8 +16,8 @@ use crate::select::{
 
 /// Writes to `counts[t]` how many of the 1024 elements from `1024 * t` on are selected, for every thread `t`.
 ///
-/// Launch: a thread per element of `counts`, in blocks of 256. No shared memory. Reads every element once, but a warp's reads are
-/// 1024 elements apart.
+/// Launch: a thread per element of `counts`, in blocks of 256. No shared memory. Reads every element once, but a warp's reads
+/// are 1024 elements apart.
 ///
 /// # Safety
 /// `second` is as long as `items` if the predicate takes two arrays. `counts` has an element for each 1024 items, rounded up.

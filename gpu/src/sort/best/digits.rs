@@ -12,12 +12,12 @@ use crate::{
     },
 };
 
-/// The shared memory of a block on the cards for which a loop of its own is compiled, in bytes: compute capability 8.0 and 9.0 have
-/// at least as much.
+/// The shared memory of a block on the cards for which a loop of its own is compiled, in bytes: compute capability 8.0 and 9.0
+/// have at least as much.
 const COMMON_BYTES: usize = 163 * 1024;
 
-/// Counts all digits of all keys, and writes where each digit's keys begin in the output of its pass: `begins[256 p + d]` is the
-/// number of keys whose digit `p` is less than `d`. Sets `tickets` to 0.
+/// Counts all digits of all keys, and writes where each digit's keys begin in the output of its pass: `begins[256 p + d]` is
+/// the number of keys whose digit `p` is less than `d`. Sets `tickets` to 0.
 ///
 /// A block has `2^copies_log2` counters of each digit in shared memory, a lane its own where there are 32. The block that is
 /// done last adds up.

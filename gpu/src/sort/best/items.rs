@@ -1,4 +1,5 @@
-//! One pass over keys whose order among equals can be seen: keys with values or positions, and keys sorted by some of their bits.
+//! One pass over keys whose order among equals can be seen: keys with values or positions, and keys sorted by some of their
+//! bits.
 
 use cuda_std::unrolled;
 use cuda_std::{Plain, prelude::*, shared::DynamicShared};

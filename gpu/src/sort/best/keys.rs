@@ -47,8 +47,8 @@ pub unsafe fn sort_best_first<U: Bits, const ROW: usize>(
 /// Moves the keys to where their digit of this pass belongs. Keys with equal digits keep their order, if keys with equal digits
 /// are in the order of their lower bits.
 ///
-/// `begins[256 * pass.begin + d]` is where the keys with digit `d` begin; where the next ones would begin goes to row `pass.next`.
-/// `states` has 256 words per tile, whose tags differ from `pass.known` and [`COUNTED`].
+/// `begins[256 * pass.begin + d]` is where the keys with digit `d` begin; where the next ones would begin goes to row
+/// `pass.next`. `states` has 256 words per tile, whose tags differ from `pass.known` and [`COUNTED`].
 ///
 /// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
 /// writes every key once. Exact.
@@ -301,8 +301,8 @@ pub fn placed(
     begin
 }
 
-/// Where a sorted tile goes: the key at place `p` with digit `d` becomes element `starts[d] + p` of the output. The sum is modulo
-/// 2^64, and is in two halves, of which most sorts need one.
+/// Where a sorted tile goes: the key at place `p` with digit `d` becomes element `starts[d] + p` of the output. The sum is
+/// modulo 2^64, and is in two halves, of which most sorts need one.
 #[derive(Clone, Copy)]
 pub struct Starts {
     low: Shared<u32>,

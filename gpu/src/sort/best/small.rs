@@ -15,8 +15,8 @@ use crate::sort::{
 /// `output` may be `input`, and `values_out` may be `values_in`. Without an `output` only the values are written. Without
 /// `values_in`, `column` says whether the values are positions.
 ///
-/// Launch: one block of `policy::small_threads` threads; dynamic shared memory of `policy::small_shared_bytes`. Reads and writes
-/// every key and value once. Exact.
+/// Launch: one block of `policy::small_threads` threads; dynamic shared memory of `policy::small_shared_bytes`. Reads and
+/// writes every key and value once. Exact.
 ///
 /// # Safety
 /// There are at most 8 keys per thread. `output` is empty or has as many elements as `input`. If `column.bytes` is not 0,

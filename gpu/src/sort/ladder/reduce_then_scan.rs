@@ -96,8 +96,8 @@ pub unsafe fn sort_reduce_then_scan_places(counts: GlobalMut<u64>, totals: Globa
 
 /// Writes each key and value of each tile to its place.
 ///
-/// Launch: a block of 256 threads per tile of 4096 keys; dynamic shared memory of `policy::RUNG_SCATTER_BYTES`. Reads and writes every key
-/// and value once. Exact.
+/// Launch: a block of 256 threads per tile of 4096 keys; dynamic shared memory of `policy::RUNG_SCATTER_BYTES`. Reads and
+/// writes every key and value once. Exact.
 ///
 /// # Safety
 /// `counts` and `totals` are those that the two launches before made. Otherwise as for

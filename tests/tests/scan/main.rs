@@ -1,10 +1,11 @@
 //! Scans: every variant, every operator, every element type.
 
-use std::fmt;
+mod elements;
 
 use cuda_std::cpu::{Checks, Order};
+use elements::{Elements, Rung};
 use warpwright::{
-    CpuOptions, Device, Error, LaunchConfig, Module, Variant, Vector,
+    CpuOptions, Device, Error, LaunchConfig, Module, Vector,
     ops::scan::{Operator, Scannable},
 };
 use warpwright_gpu::{
@@ -16,80 +17,12 @@ use warpwright_gpu::{
 };
 use warpwright_tests::{
     Number,
-    cases::{self, OFFSETS, Problem},
+    cases::{self, OFFSETS},
     compare::{self, Outcome},
     data::{Awkward, Data},
     devices::{self, Executor},
     for_each_number,
 };
-
-/// A variant that is asked for something.
-#[derive(Clone, Copy)]
-struct Rung {
-    variant: &'static Variant,
-    operator: Operator,
-    exclusive: bool,
-    in_place: bool,
-}
-
-impl fmt::Display for Rung {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.exclusive {
-            "exclusive"
-        } else {
-            "inclusive"
-        };
-        let place = if self.in_place { " in place" } else { "" };
-        let (operator, variant) = (self.operator.name(), self.variant.name);
-        write!(f, "{kind} {operator}{place} by {variant}")
-    }
-}
-
-/// Elements of some kind, behind `offset` others.
-#[derive(Debug)]
-struct Elements {
-    executor: Executor,
-    data: Data,
-    len: usize,
-    offset: usize,
-}
-
-impl Problem for Elements {
-    fn executor(&self) -> Executor {
-        self.executor
-    }
-}
-
-impl Elements {
-    /// Whether this kind of data shows mistakes of an operator.
-    fn suits(&self, operator: Operator) -> bool {
-        match self.data {
-            Data::Factors => operator == Operator::Product,
-            // Parts of a product may overflow or vanish where another order does not.
-            Data::Awkward(_) => operator != Operator::Product,
-            _ => operator != Operator::Product,
-        }
-    }
-
-    /// Every variant with every operator; exclusive and in place in turn.
-    fn rungs(&self) -> Vec<Rung> {
-        let mut rungs = Vec::new();
-        for (i, variant) in cases::variants("scan").iter().enumerate() {
-            for (j, operator) in Operator::ALL.into_iter().enumerate() {
-                let turn = i + j + self.len + self.offset;
-                if self.suits(operator) {
-                    rungs.push(Rung {
-                        variant,
-                        operator,
-                        exclusive: turn.is_multiple_of(2),
-                        in_place: turn.is_multiple_of(3),
-                    });
-                }
-            }
-        }
-        rungs
-    }
-}
 
 /// A prefix, kept exactly, or in `f64` with the sum of the magnitudes.
 #[derive(Clone, Copy)]
@@ -359,7 +292,7 @@ for_each_number!(per_type);
 
 /// The library's kernels for devices with asynchronous copies.
 fn module() -> Module {
-    Module::from_ptx(include_str!("../../host/ptx/sm_80/scan.ptx")).unwrap()
+    Module::from_ptx(include_str!("../../../host/ptx/sm_80/scan.ptx")).unwrap()
 }
 
 /// Defines a struct that launches the kernels of `best` directly, with a workspace of its own.

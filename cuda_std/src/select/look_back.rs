@@ -1,0 +1,83 @@
+//! Decoupled look-back: what the tiles before a block's tile count.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::{
+    GlobalMut,
+    atomic::Scope::Device,
+    warp::{self, FULL_MASK},
+};
+
+/// The low bits of a status word: the block's own count, or the sum of all counts up to the tile.
+const AGGREGATE: u64 = 1;
+const SUM: u64 = 2;
+/// The launches after which the numbers of launches begin again. Each launch writes every word, so two would be enough.
+const LAUNCHES: u64 = 1 << 13;
+
+/// The tile of a block, and the number of the launch, from 1 on.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    pub tile: usize,
+    launch: u64,
+}
+
+impl Taken {
+    #[inline(always)]
+    pub fn of(ticket: u64) -> Self {
+        Self {
+            tile: ticket as u32 as usize,
+            launch: (ticket >> 32) % LAUNCHES + 1,
+        }
+    }
+
+    #[inline(always)]
+    fn word(self, state: u64, count: u64) -> u64 {
+        count << 16 | self.launch << 2 | state
+    }
+
+    /// Returns whether a status word is of this launch.
+    #[inline(always)]
+    fn is_there(self, word: u64) -> bool {
+        (word & 0xffff) >> 2 == self.launch
+    }
+
+    /// Publishes the tile's count, and returns the sum of the counts of the tiles before it. The first warp calls it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool) -> u64 {
+        let lane = warp::lane_id() as usize;
+        let own = 1 + self.tile;
+        let publish = |state: u64, sum: u64| {
+            if lane == 0 {
+                control.atomic_store(own, self.word(state, sum), Relaxed, Device);
+            }
+        };
+        if self.tile > 0 {
+            publish(AGGREGATE, count);
+        }
+        let mut prefix = 0;
+        // The tiles that are not added yet.
+        let mut left = self.tile;
+        while left > 0 {
+            // Lane 0 looks at the nearest tile.
+            let word = if lane < left {
+                let at = left - lane;
+                control.wait_until(at, Relaxed, Device, |word| self.is_there(word))
+            } else {
+                self.word(SUM, 0)
+            };
+            let sums = warp::ballot(FULL_MASK, word & 3 == SUM);
+            let nearest = sums.trailing_zeros() as usize;
+            let added = if lane <= nearest { word >> 16 } else { 0 };
+            prefix += warp::reduce(added, |a, b| a + b);
+            left = if sums != 0 { 0 } else { left - 32 };
+        }
+        publish(SUM, prefix + count);
+        if last && lane == 0 {
+            // Every block has its ticket, and has read it before it published its count.
+            let next = (self.launch % LAUNCHES) << 32;
+            control.atomic_store(0, next, Relaxed, Device);
+        }
+        prefix
+    }
+}
