@@ -426,7 +426,7 @@ fn names_that_are_not_known() {
         &["ladder", "memory", "1125899906842624"],
     );
     folder.fails("verify --variant quick", 2, &["quick"]);
-    folder.fails("sort in.npy", 2, &["sort"]);
+    folder.fails("sorting in.npy", 2, &["sorting"]);
     folder.fails("transpose in.npy", 2, &["--output"]);
     folder.fails("transpose in.npy -o out.npy --fast", 2, &["--fast"]);
 }

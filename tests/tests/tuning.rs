@@ -98,18 +98,13 @@ fn selections() {
         let of = |len| {
             let half = |at: usize| at * at / 3 % 256;
             match key {
-                "compare_u8" => {
+                "u8" => {
                     let bytes = Make::by(move |at, _, _| half(at) as u8);
                     Workload::new(Selection::new(len, Kind::Greater(99), "u8", bytes))
                 }
-                "compare_f32" => {
+                _ => {
                     let kind = Kind::Partition(50.0);
                     Workload::new(Selection::new(len, kind, "f32", floats()))
-                }
-                _ => {
-                    let doubles = Make::by(move |at, _, _| half(at) as f64);
-                    let kind = Kind::Greater(99.0);
-                    Workload::new(Selection::new(len, kind, "f64", doubles))
                 }
             }
         };

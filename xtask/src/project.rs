@@ -30,7 +30,7 @@ pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
 /// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
-/// of each architecture adds most of a megabyte to every program with the library. The list has the cards whose times are
+/// of each architecture adds 2.5 MB to every program with the library. The list has the cards whose times are
 /// published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90];
 

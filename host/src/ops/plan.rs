@@ -235,13 +235,14 @@ impl<'a> Plan<'a> {
     /// Reserves room for `len` elements, whose bytes are 0 before the steps run for the first time. The steps must
     /// leave them as they need them for the next run: 0, or words that name the run which wrote them.
     pub fn zeros<T>(&mut self, len: usize) -> Place<T> {
-        let room = self.room::<T>(len);
-        if len > 0 {
-            self.work.bytes = self.work.bytes.next_multiple_of(ALIGN);
-            let bytes = self.work.bytes - room.offset as usize;
-            let room = Place::new(Base::Workspace, room.offset, bytes);
-            self.work.setup.push(Step::Clear(room));
+        if len == 0 {
+            return Place::none();
         }
+        let room = self.room::<T>(len);
+        self.work.bytes = self.work.bytes.next_multiple_of(ALIGN);
+        let bytes = self.work.bytes - room.offset as usize;
+        let cleared = Place::new(Base::Workspace, room.offset, bytes);
+        self.work.setup.push(Step::Clear(cleared));
         room
     }
 

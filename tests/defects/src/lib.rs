@@ -28,6 +28,8 @@ pub mod reduce_best;
 pub mod reduce_warp;
 pub mod rows;
 pub mod scan;
+pub mod select;
+pub mod sort;
 pub mod transpose;
 
 /// How a defect is launched.
@@ -255,6 +257,8 @@ macro_rules! for_each_defect {
             scan: scan_no_acquire ScanNoAcquire SCAN;
             scan: scan_tile_by_block_index ScanTileByBlockIndex SCAN;
             scan: scan_torn_state ScanTornState SCAN;
+            select: select_best_no_barrier SelectBestNoBarrier LINE;
+            sort: sort_best_no_barrier SortBestNoBarrier LINE;
             map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
         }
     };

@@ -112,7 +112,7 @@ impl<T: Number> Prefix<T> {
             _ => sum.abs() * T::ROUNDING,
         };
         let bound = match self.operator {
-            Operator::Sum => chain / (1.0 - chain) * self.magnitude,
+            Operator::Sum => chain.exp_m1() * self.magnitude,
             _ => chain.exp_m1() * sum.abs() + self.terms as f64 * T::SMALLEST,
         };
         // A prefix near the largest number may overflow, in the accumulator or in the result.

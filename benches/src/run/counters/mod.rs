@@ -304,7 +304,11 @@ mod tests {
         let rows = given(None, &["sum u8, 2^28", "gemm: product f64, 2048^3"]).unwrap();
         assert_eq!(
             names(&rows),
-            ["reduce: sum u8, 2^28", "gemm: product f64, 2048^3"]
+            [
+                "reduce: sum u8, 2^28",
+                "scan: sum u8, 2^28",
+                "gemm: product f64, 2048^3"
+            ]
         );
         // A case that only a quick run has.
         assert_eq!(given(Some("map"), &["sin f32, 2^26"]).unwrap().len(), 1);
