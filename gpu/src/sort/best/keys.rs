@@ -48,7 +48,7 @@ pub unsafe fn sort_best_first<U: Bits, const ROW: usize>(
 /// are in the order of their lower bits.
 ///
 /// `begins[256 * pass.begin + d]` is where the keys with digit `d` begin; where the next ones would begin goes to row
-/// `pass.next`. `states` has 256 words per tile, whose tags differ from `pass.known` and [`COUNTED`].
+/// `pass.next`. `states` has 256 words per tile, whose tags differ from `pass.known` and `COUNTED`.
 ///
 /// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
 /// writes every key once. Exact.
