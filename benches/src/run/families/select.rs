@@ -26,7 +26,15 @@ pub(super) fn run(bench: &mut Bench) {
         of(bench, len, "f32", name, f64::from(bound), 0, above);
     }
     let flagged = Selection::new(len, Kind::Flagged, "f32", floats());
-    of(bench, len, "f32", "half of f32 by flags", 0.0, 1, flagged);
+    of(
+        bench,
+        len,
+        "f32",
+        "half of 4-byte elements by flags",
+        0.0,
+        1,
+        flagged,
+    );
     let bytes = Selection::new(
         len,
         Kind::Greater(127),
@@ -37,7 +45,7 @@ pub(super) fn run(bench: &mut Bench) {
     // Runs of four on the average.
     let runs = Make::by(|at, _, _| (sample::hash(at as u64 / 4) >> 60) as u8);
     let unique = Selection::new(len, Kind::Unique, "u8", runs);
-    of(bench, len, "u8", "unique u8", 0.0, 2, unique);
+    of(bench, len, "u8", "unique bytes", 0.0, 2, unique);
 }
 
 /// Runs a case. `operation` is CUB's, as in `peers/cub.cu`.
