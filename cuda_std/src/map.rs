@@ -144,15 +144,18 @@ impl<F> Passed<F> {
 }
 
 impl<F: MapFn> Passed<F> {
-    /// Calls the function for an element of the first array and one of the second, if it has a second array.
+    /// Calls the function for an element of the first array and one of the second.
+    ///
+    /// # Safety
+    /// `second` is an element if the function has a second array.
     #[inline(always)]
-    pub(crate) fn call_joined(
+    pub(crate) unsafe fn call_joined(
         self,
         index: usize,
         first: First<F>,
         second: Option<Second<F>>,
     ) -> F::Out {
-        // SAFETY: the caller gives an element if the function has a second array.
+        // SAFETY: `join` asks for the second element only if there is a second array.
         let x = F::In::join(|| first, || unsafe { second.unwrap_unchecked() });
         self.function.call(index, x)
     }

@@ -26,10 +26,11 @@ macro_rules! shared_array {
 /// use of an earlier array.
 #[macro_export]
 macro_rules! shared {
-    [$ty:ty; $len:expr] => {
+    [$ty:ty; $len:expr] => {{
+        let (array, len) = ($crate::shared_array![$ty; $len], $len);
         // SAFETY: the pointer is to an array of this length, which every lane of the block may use.
-        unsafe { $crate::shared::__plain_view::<$ty>($crate::shared_array![$ty; $len], $len) }
-    };
+        unsafe { $crate::shared::__plain_view::<$ty>(array, len) }
+    }};
 }
 
 /// Creates a view of shared memory with arbitrary contents.

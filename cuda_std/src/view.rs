@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 
-use crate::{atomic::Space, imp};
+use crate::{Plain, atomic::Space, imp};
 
 /// The cache hint of a load or store. It never changes the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,6 +255,29 @@ impl<T> Shared<T> {
 view_basics!(Global, Global, *const T);
 view_basics!(GlobalMut, Global, *mut T);
 view_basics!(Shared, Shared, *mut T);
+
+macro_rules! casts {
+    ($view:ident $(, $visit:ident)?) => {
+        impl<T: Plain> $view<T> {
+            /// Returns a view of the same bytes as elements of another type, as many as fit.
+            ///
+            /// # Safety
+            /// The view must start at a multiple of `U`'s alignment.
+            #[inline(always)]
+            pub unsafe fn cast<U: Plain>(self) -> $view<U> {
+                $view {
+                    ptr: self.ptr.cast(),
+                    len: self.len * size_of::<T>() / size_of::<U>(),
+                    $($visit: self.$visit,)?
+                    marker: PhantomData,
+                }
+            }
+        }
+    };
+}
+casts!(Global);
+casts!(GlobalMut);
+casts!(Shared, visit);
 
 macro_rules! hinted_loads {
     ($view:ident) => {

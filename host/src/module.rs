@@ -183,10 +183,10 @@ pub(crate) fn check_params(
 /// with the other kernels of its module. The driver then compiles one kernel, not a family.
 ///
 /// If `WARPWRIGHT_PTX_DIR` names a folder, PTX is taken from its files `<architecture>/<family>.ptx` and
-/// `<architecture>/<family>_ladder.ptx` instead of what is
-/// compiled in, machine code included. This serves profilers and sanitizers, which need source lines in the PTX, and
-/// experiments with kernels without a new build. The variable is read once, at the first launch. A kernel that is missing
-/// in the folder is not looked for elsewhere. With raised privileges the variable is ignored.
+/// `<architecture>/<family>_ladder.ptx` instead of what is compiled in, machine code included. This serves profilers and
+/// sanitizers, which need source lines in the PTX, and experiments with kernels without a new build. The variable is read
+/// once, at the first launch. A kernel that is missing in the folder is not looked for elsewhere. With raised privileges the
+/// variable is ignored.
 pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     match given() {
         None => packed_kernel(name, capability),

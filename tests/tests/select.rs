@@ -2,21 +2,23 @@
 
 use std::fmt::Debug;
 
+use cuda_builder::NvvmArch;
 use cuda_std::{
     bf16,
     cpu::Order,
     f16,
     map::{MapFn, MapInput},
 };
+use cuda_std_device_tests::operators::{Below, Multiples};
 use warpwright::{
-    Device, Element, Error, Vector,
+    Device, Element, Error, Module, Vector,
     ops::{
         ChosenBy,
         select::{Compare, IntoPredicate, Ordered, Predicate, Selectable},
     },
 };
 use warpwright_gpu::{select::policy::Policy, tuning};
-use warpwright_tests::{cases, compare, devices};
+use warpwright_tests::{cases, compare, device_library, devices};
 
 /// Values without a pattern.
 fn noise(len: usize) -> impl Iterator<Item = u64> {
@@ -324,4 +326,52 @@ fn arguments_that_do_not_fit_are_refused() {
         (prepared.variant(), prepared.chosen_by()),
         ("best", ChosenBy::Policy)
     );
+}
+
+/// A user's own predicates, of one array and of two.
+#[test]
+fn predicates_of_a_user() {
+    let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
+    // SAFETY: the module is built from the crate that has the predicates.
+    let (multiples, below) = unsafe {
+        (
+            module.select_function(Multiples { of: 3, from: 7 }),
+            module.select_function(Below),
+        )
+    };
+    for device in devices::all() {
+        for (len, offset) in [(0, 0), (1, 0), (4099, 0), (9000, 1), (5003, 3)] {
+            let values: Vec<u32> = noise(offset + len).map(|x| x as u32 % 70_000).collect();
+            let limits: Vec<u16> = noise(len).map(|x| (x >> 9) as u16).collect();
+            let (x, y) = (
+                device.upload(&values).unwrap(),
+                device.upload(&limits).unwrap(),
+            );
+            let part = &values[offset..];
+            let is_there = |(i, x): &(usize, &u32)| **x % 3 == 0 && *i >= 7;
+            let all = part.iter().enumerate();
+            let wanted: Vec<u32> = all.filter(is_there).map(|(_, x)| *x).collect();
+            let what = format!("{len} from {offset} on {}", device.kind());
+            let view = || x.slice(offset..).unwrap();
+            let got = device.select(view(), multiples.clone()).unwrap();
+            assert_same(&what, &got, &wanted);
+            let (got, count) = device.partition(view(), multiples.clone()).unwrap();
+            assert_eq!((count, got.len()), (wanted.len(), len), "{what}");
+            assert_same(
+                &what,
+                &device.select_pairs(view(), &y, below.clone()).unwrap(),
+                &{
+                    let pairs = part.iter().zip(&limits);
+                    let below = pairs.filter(|(x, limit)| **x < u32::from(**limit));
+                    below.map(|(x, _)| *x).collect::<Vec<_>>()
+                },
+            );
+        }
+        let x = device.zeros::<u32>(3).unwrap();
+        let request = device
+            .select_request(&x, multiples.clone())
+            .variant("naive");
+        let error = request.run().unwrap_err();
+        assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
+    }
 }

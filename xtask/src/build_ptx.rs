@@ -184,12 +184,10 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
     let sources = sources::hash()?;
     let tools = Tools::of(toolchain);
     let mut built = Vec::new();
-    for (arch, names) in selection
-        .modules
-        .iter()
-        .filter(|(_, names)| !names.is_empty())
-    {
-        let arch = *arch;
+    for &(arch, ref names) in &selection.modules {
+        if names.is_empty() {
+            continue;
+        }
         let start = Instant::now();
         let modules = CudaBuilder::new(project::gpu_crate())
             .toolchain(toolchain)

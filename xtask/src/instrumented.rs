@@ -34,8 +34,8 @@ const ASAN: &[&str] = &[
 /// The text about what this covers, and what not.
 const COVERED: &str = "\
 AddressSanitizer has seen: the way to the driver, and the CUDA side's handles, memory and launches, on a
-mock driver; buffers, views, pinned memory and the launches of all nine families, while every driver
-call fails once; the readers of .npy files and pictures, and the parser of the arguments, on mutated files.
+mock driver; buffers, views, pinned memory and the launches of all families, while every driver call
+fails once; the readers of .npy files and pictures, and the parser of the arguments, on mutated files.
 It does not see what kernels do: the CPU executor's own checks do, in `cargo test`.";
 
 /// What `fuzz` is told.

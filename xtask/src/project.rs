@@ -77,8 +77,10 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", TWO_BLOCKS),
     ("sort_best_items__b4", TWO_BLOCKS),
-    ("scan_best_persistent__max_u16", TWO_BLOCKS),
-    ("scan_best_persistent__min_u16", TWO_BLOCKS),
+    ("scan_best_persistent__product_bf16", TWO_BLOCKS),
+    ("scan_best_persistent__product_f16", TWO_BLOCKS),
+    ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
+    ("scan_best_persistent__sum_f16", TWO_BLOCKS),
 ];
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";

@@ -463,10 +463,9 @@ impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
             }
         }
         wide.fold(0, |mask, item, k| {
-            let selected = is_there(k)
-                && self
-                    .predicate
-                    .call_joined(at.wrapping_add(k), item, others[k % N]);
+            let (index, other) = (at.wrapping_add(k), others[k % N]);
+            // SAFETY: the elements of a second array that are there have been loaded.
+            let selected = is_there(k) && unsafe { self.predicate.call_joined(index, item, other) };
             mask | u32::from(selected) << k
         })
     }
@@ -485,8 +484,10 @@ impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
         }
         wide.fold(0, |mask, item, k| {
             let index = at.wrapping_add(k);
-            let selected = is_there(k)
-                && (index == 0 || self.predicate.call_joined(index, item, A::second(before)));
+            let other = A::second(before);
+            // SAFETY: the element before is the second one.
+            let is_selected = || unsafe { self.predicate.call_joined(index, item, other) };
+            let selected = is_there(k) && (index == 0 || is_selected());
             before = item;
             mask | u32::from(selected) << k
         })
@@ -571,5 +572,6 @@ pub fn is_selected<F: Predicate, A: Arguments<F>>(
     } else {
         None
     };
-    predicate.call_joined(i, items.get(i), other)
+    // SAFETY: it is an element if there is a second array.
+    unsafe { predicate.call_joined(i, items.get(i), other) }
 }

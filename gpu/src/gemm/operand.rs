@@ -1,10 +1,9 @@
 //! The path of an operand of `best`: from global memory through registers to shared memory, and from there to the registers
 //! that the products use.
 
-use cuda_std::prelude::*;
+use cuda_std::{prelude::*, unrolled};
 
 use super::problem::Real;
-use cuda_std::unrolled;
 
 /// Returns the distance between rows of a tile in shared memory. It is larger than the tile's width, so that lanes of a warp
 /// that store chunks along k use different banks. A row's start stays a multiple of 16 bytes.

@@ -28,11 +28,9 @@ pub mod ops;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod persistent;
 pub mod policy;
-mod start;
-mod status;
-mod tile;
 
 pub use best::{ScanBest, scan_best};
+pub use cuda_std::scan::{Scan, Start};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use instances::Kernels;
 #[cfg(feature = "ladder")]
@@ -46,10 +44,9 @@ pub use ladder::{
         scan_totals,
     },
 };
-pub use ops::{Element, Product, Scan, Sum, SumOfBytes};
+pub use ops::{Element, Product, Sum, SumOfBytes};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use persistent::{ScanBestPersistent, scan_best_persistent};
-pub use start::Start;
 
 use crate::catalogue::declare_family;
 

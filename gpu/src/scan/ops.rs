@@ -11,113 +11,17 @@
 //! accumulator is never rounded to the element's type. `Min` and `Max` are those of the family `reduce`: -0 is less than +0,
 //! and from the first NaN on every prefix is NaN.
 
-// The last of an unrolled loop's assignments has no reader.
-#![allow(unused_assignments)]
-
 use core::marker::PhantomData;
-use cuda_std::unrolled;
 
-use cuda_std::{Plain, bf16, convert::f32_to_f16, f16, warp::Shuffle};
+use cuda_std::{
+    Plain, bf16,
+    convert::f32_to_f16,
+    f16,
+    scan::{Chunk, Scan},
+    unrolled,
+};
 
 use crate::reduce::{self, Accumulator, Max, Min};
-
-/// A chunk of 16 bytes, in registers: what a thread loads and stores at once.
-pub type Chunk = [u32; 4];
-
-/// Returns the number of elements of a chunk.
-pub const fn chunk_len<T>() -> usize {
-    assert!(matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 16));
-    16 / size_of::<T>()
-}
-
-/// An operator of a scan and its element type.
-///
-/// `combine` is associative, apart from the rounding of floats.
-pub trait Scan: 'static {
-    /// The type of the elements and of the results.
-    type In: Plain;
-    /// The type of prefixes.
-    type Acc: Plain + Shuffle;
-    /// The identity: combining it with a prefix, on either side, changes nothing.
-    const IDENTITY: Self::Acc;
-    /// Whether `combine(a, b)` is `combine(b, a)`. Totals then take fewer shuffles.
-    const COMMUTATIVE: bool;
-
-    /// Returns the prefix of one element.
-    fn load(value: Self::In) -> Self::Acc;
-
-    /// Returns the prefix of the elements of `a` and then those of `b`.
-    fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-
-    /// Returns the result for a prefix.
-    fn store(prefix: Self::Acc) -> Self::In;
-
-    /// Returns the prefix of all elements of a chunk.
-    #[inline(always)]
-    fn total(chunk: Chunk) -> Self::Acc {
-        let len = const { chunk_len::<Self::In>() };
-        let mut total = Self::load(element(chunk, 0));
-        unrolled!(i < len of 16 => {
-            if i > 0 {
-                total = Self::combine(total, Self::load(element(chunk, i)));
-            }
-        });
-        total
-    }
-
-    /// Returns the results of a chunk's elements, whose first one comes after `before`.
-    #[inline(always)]
-    fn scan(chunk: Chunk, before: Self::Acc, exclusive: bool) -> Chunk {
-        let len = const { chunk_len::<Self::In>() };
-        let mut prefix = before;
-        let mut results = [0; 4];
-        unrolled!(i < len of 16 => {
-            let next = Self::combine(prefix, Self::load(element(chunk, i)));
-            results = with_element(results, i, Self::store(if exclusive { prefix } else { next }));
-            prefix = next;
-        });
-        results
-    }
-}
-
-/// Returns element `i` of a chunk.
-#[inline(always)]
-pub(super) fn element<T: Plain>(chunk: Chunk, i: usize) -> T {
-    let bit = i * size_of::<T>() * 8;
-    let word = chunk[(bit / 32) % 4] >> (bit % 32);
-    // SAFETY: the bytes are as many as a `T` has, and any bytes are a `T`, which is plain; both targets are little-endian.
-    unsafe {
-        match size_of::<T>() {
-            1 => core::mem::transmute_copy(&(word as u8)),
-            2 => core::mem::transmute_copy(&(word as u16)),
-            4 => core::mem::transmute_copy(&word),
-            8 => core::mem::transmute_copy(&[word, chunk[(bit / 32 + 1) % 4]]),
-            _ => core::mem::transmute_copy(&chunk),
-        }
-    }
-}
-
-/// Returns a chunk with the bits of an element added at place `i`, where it has zeros.
-#[inline(always)]
-pub(super) fn with_element<T: Plain>(mut chunk: Chunk, i: usize, value: T) -> Chunk {
-    let bit = i * size_of::<T>() * 8;
-    let at = (bit / 32) % 4;
-    // SAFETY: the types have the same size, and any bytes are a number.
-    unsafe {
-        match size_of::<T>() {
-            1 => chunk[at] |= u32::from(core::mem::transmute_copy::<T, u8>(&value)) << (bit % 32),
-            2 => chunk[at] |= u32::from(core::mem::transmute_copy::<T, u16>(&value)) << (bit % 32),
-            4 => chunk[at] = core::mem::transmute_copy::<T, u32>(&value),
-            8 => {
-                let words: [u32; 2] = core::mem::transmute_copy(&value);
-                chunk[at] = words[0];
-                chunk[(at + 1) % 4] = words[1];
-            }
-            _ => chunk = core::mem::transmute_copy::<T, Chunk>(&value),
-        }
-    }
-    chunk
-}
 
 /// The sums of elements of type `T`.
 pub struct Sum<T>(PhantomData<T>);
@@ -317,6 +221,7 @@ impl Scan for SumOfBytes {
     }
 
     #[inline(always)]
+    #[allow(unused_assignments)] // The last ones have no reader.
     fn scan(chunk: Chunk, before: u32, exclusive: bool) -> Chunk {
         // The prefix in both halves of a word; below 2^16 after all additions.
         let mut prefix = (before & 0xff) * BOTH;

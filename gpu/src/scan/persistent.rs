@@ -17,16 +17,18 @@
 //! missing. Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The
 //! limit is the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
 
-use cuda_std::unrolled;
-use cuda_std::{async_copy, bf16, f16, prelude::*, shared::DynamicShared};
+use cuda_std::{
+    async_copy, bf16, f16,
+    prelude::*,
+    scan::{Scan, Start, pieces::*},
+    shared::DynamicShared,
+    unrolled,
+};
 
 use super::{
     instances::with_scans,
     ops::*,
     policy::{CHUNKS, Policy},
-    start::{Start, words_of},
-    status::{Read, Statuses, tag_of, take_tickets},
-    tile::{Tile, chunk_prefixes, first_chunk, rows_total, tile_len, total_of_first, words},
 };
 use crate::{
     reduce::{Max, Min},
@@ -47,8 +49,7 @@ const MOST_SLOTS: usize = 4;
 /// # Safety
 /// `output` has as many elements as `input`, and is either the same array or does not overlap it. Both start at a multiple of
 /// 16 bytes. `control` has one element, and `statuses` has a word for each 4 bytes of an accumulator and each tile; all are 0
-/// before the first launch. Launches that may run at the same time
-/// do not share them.
+/// before the first launch. Launches that may run at the same time do not share them.
 ///
 /// Source: ours; the idea that every block adds up the tiles since its last one is that of CUB's `lookahead` scan.
 #[kernel(
@@ -175,20 +176,32 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let tile_words = threads * CHUNKS * 4;
     // SAFETY: the launch gives as much, and nothing else uses it.
     let ring: Shared<u32> = unsafe { DynamicShared::new() }.carve(slots * tile_words);
-    // SAFETY: the same memory as bytes.
-    let ring_bytes: Shared<u8> =
-        unsafe { Shared::from_raw_parts(ring.as_ptr().cast(), 4 * slots * tile_words) };
-    let bytes = size_of::<R::In>() * input.len();
-    // SAFETY: the same memory as bytes; the elements are plain.
-    let input_bytes: Global<u8> =
-        unsafe { Global::from_raw_parts(input.as_ptr().cast_mut().cast(), bytes) };
-    let input_words = words(input);
+    // SAFETY: the ring starts at a multiple of 16 bytes.
+    let ring_elements = unsafe { ring.cast::<R::In>() };
+    // SAFETY: the input starts at a multiple of 16 bytes.
+    let input_words = unsafe { input.cast::<u32>() };
     let tid = thread::thread_idx_x() as usize;
     let (lane, warp) = (tid % 32, tid / 32);
     let tiles = input.len().div_ceil(len);
     let all_tickets = tiles + thread::grid_dim_x() as usize * slots;
     let mine = |slot: usize, r: usize| slot * tile_words + 4 * (first_chunk(CHUNKS) + r * 32);
 
+    // Starts to copy a word, or sets it to zeros behind the end. Elements that do not fill the last word are set.
+    let copy_word = |to: usize, from: usize| {
+        let end = input_words.len();
+        if const { size_of::<R::In>() < 4 } && from == end {
+            let per_word = const { 4 / size_of::<R::In>() };
+            ring.set(to, 0);
+            let mut i = from * per_word;
+            while i < input.len() {
+                ring_elements.set(to * per_word + i % per_word, input.get(i));
+                i += 1;
+            }
+        } else {
+            let (from, count) = if from < end { (from, 1) } else { (0, 0) };
+            ring.copy_async_chunk_or_zeros::<1>(to, input_words, from, count);
+        }
+    };
     // Starts to copy a tile to a slot. A lane copies the chunks that it reads later.
     let copy = |slot: usize, tile: usize| {
         if (tile + 1) * len <= input.len() {
@@ -197,14 +210,15 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
                 ring.copy_async_chunk::<4>(mine(slot, r), input_words, from + r * 128);
             });
         } else if tile < tiles {
-            // One tile of a launch: the loop need not be unrolled.
+            // One tile of a launch: the loops need not be unrolled.
             let mut r = 0;
             while r < CHUNKS {
-                let from = 4 * (tile * tile_words + 4 * first_chunk(CHUNKS) + r * 128);
-                let at = from.min(bytes / 16 * 16);
-                let count = (bytes - at).min(16);
-                let to = 4 * mine(slot, r);
-                ring_bytes.copy_async_chunk_or_zeros::<16>(to, input_bytes, at, count);
+                let from = tile * tile_words + 4 * first_chunk(CHUNKS) + r * 128;
+                let mut k = 0;
+                while k < 4 {
+                    copy_word(mine(slot, r) + k, from + k);
+                    k += 1;
+                }
                 r += 1;
             }
         }

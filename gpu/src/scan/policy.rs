@@ -2,8 +2,8 @@
 
 use crate::tuning::{self, Choice};
 
-/// The 16-byte chunks that a thread takes of a tile.
-pub const CHUNKS: usize = 8;
+pub use cuda_std::scan::{CHUNKS, STATUS_STRIDE};
+
 /// The threads of a block of every rung except `best`.
 pub const RUNG_BLOCK: usize = 256;
 /// The minimum number of resident blocks of the rungs: without it `ptxas` makes room for more, and spills.
@@ -12,9 +12,6 @@ pub const RUNG_RESIDENT: u32 = 4;
 pub const RUNG_CHUNKS: usize = 2;
 /// The bytes of a tile of the rungs.
 pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
-/// The number of 64-bit words from one tile's status to the next one's in `scan_best` and `look_back`: statuses that several
-/// blocks poll lie in different cache lines.
-pub const STATUS_STRIDE: usize = 16;
 
 /// The policy of `best`. The order of additions depends on `threads` and `windows`: rows that differ in one of them may differ
 /// in the last bits of float sums.

@@ -115,7 +115,7 @@ pub const RUNG_TILE: usize = RUNG_BLOCK * RUNG_ITEMS;
 
 /// The dynamic shared memory of a block that scatters in `reduce_then_scan`, in bytes.
 pub const RUNG_SCATTER_BYTES: usize =
-    (RUNG_BLOCK / 32 * DIGITS + WORDS + 2 * DIGITS) * 4 + 9 * size_of::<u64>();
+    (RUNG_BLOCK / 32 * DIGITS + WORDS + 2 * DIGITS) * 4 + RUNG_BLOCK / 32 * size_of::<u64>();
 
 const BASE: Policy = Policy {
     threads: 512,

@@ -4,20 +4,20 @@
 //! `32 * (items * w + i) + l`. So the keys that a warp takes in one step are neighbors, and each step's come after those of the
 //! step before.
 
-use core::{ops::AddAssign, sync::atomic::Ordering};
+use core::sync::atomic::Ordering;
 
 use cuda_std::{
     atomic::{Backoff, Scope},
     prelude::*,
     shared::DynamicShared,
-    warp::{FULL_MASK, Shuffle},
+    unrolled,
+    warp::FULL_MASK,
 };
 
 use super::{
     bits::{Bits, DIGITS},
     policy::WORDS,
 };
-use cuda_std::unrolled;
 
 /// The words of [`Block::words`] from the sums of the warps on.
 const SHIFT: usize = 28;
@@ -123,7 +123,7 @@ impl Block {
                 count += counts.get(j * DIGITS + tid);
             });
             counted(count);
-            inclusive = warp_inclusive(count);
+            inclusive = warp::inclusive_scan(count, |a, b| a + b);
             if self.lane == 31 {
                 self.words.set(self.warp, inclusive);
             }
@@ -211,20 +211,6 @@ pub fn sync_warp() {
 pub fn keep_together() {
     #[cfg(not(target_arch = "nvptx64"))]
     sync_warp();
-}
-
-/// Returns the sum over the lanes up to this one.
-#[inline(always)]
-#[track_caller]
-pub fn warp_inclusive<T: Shuffle + AddAssign>(mut value: T) -> T {
-    let lane = warp::lane_id();
-    unrolled!(k < 5 => {
-        let below = warp::shuffle_up(FULL_MASK, value, 1 << k);
-        if lane >= 1 << k {
-            value += below;
-        }
-    });
-    value
 }
 
 /// Returns the number of keys with `digit` in the tiles before `tile`, which is at least 1.

@@ -1,16 +1,22 @@
 //! Scans of an array: the prefix sums, products, minima and maxima.
 
-use cuda_std::{bf16, f16};
+use std::marker::PhantomData;
+
+use cuda_std::{
+    bf16, f16,
+    kernel::Entry,
+    scan::{Parameters, ScanKernel, Start, THREADS, WINDOWS, Workspace},
+};
 use warpwright_gpu::{
     Family,
     scan::{
-        Element as GpuElement, FAMILY, Kernels, Product, Start, Sum, SumOfBytes,
-        policy::{Policy, STATUS_STRIDE},
+        Element as GpuElement, FAMILY, Kernels, Product, Scan as ScanFn, Sum, SumOfBytes,
+        policy::{CHUNKS, Policy},
     },
 };
 
 #[cfg(feature = "ladder")]
-use warpwright_gpu::scan::policy::{RUNG_BLOCK, RUNG_TILE_BYTES};
+use warpwright_gpu::scan::policy::{RUNG_BLOCK, RUNG_TILE_BYTES, STATUS_STRIDE};
 
 pub use warpwright_gpu::scan::Variant;
 
@@ -22,7 +28,8 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::Result,
+    error::{Error, Result},
+    module::Module,
     named::named,
 };
 
@@ -75,10 +82,10 @@ impl Device {
     /// # Errors
     /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and
     /// errors of the device.
-    pub fn inclusive_scan<'a, T: Scannable>(
+    pub fn inclusive_scan<'a, T: Element>(
         &self,
         values: impl Into<VectorView<'a, T>>,
-        operator: Operator,
+        operator: impl ScanOperator<T>,
     ) -> Result<Vector<T>> {
         self.scan_request(values, operator).run()
     }
@@ -89,10 +96,10 @@ impl Device {
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
-    pub fn exclusive_scan<'a, T: Scannable>(
+    pub fn exclusive_scan<'a, T: Element>(
         &self,
         values: impl Into<VectorView<'a, T>>,
-        operator: Operator,
+        operator: impl ScanOperator<T>,
     ) -> Result<Vector<T>> {
         self.scan_request(values, operator).exclusive().run()
     }
@@ -109,14 +116,15 @@ impl Device {
     }
 
     /// Makes a request of an [`inclusive_scan`](Self::inclusive_scan), with options.
-    pub fn scan_request<'a, T: Scannable>(
+    pub fn scan_request<'a, T: Element, O: ScanOperator<T>>(
         &self,
         values: impl Into<VectorView<'a, T>>,
-        operator: Operator,
-    ) -> ScanRequest<'a, T> {
+        operator: O,
+    ) -> ScanRequest<'a, T, O> {
         let scan = Scan {
             input: values.into(),
-            options: Options::new(operator),
+            operator,
+            options: Options::default(),
         };
         Request::new(self, scan)
     }
@@ -135,31 +143,111 @@ impl Device {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn scan_in_place_request<'a, T: Scannable>(
+    pub fn scan_in_place_request<'a, T: Element, O: ScanOperator<T>>(
         &self,
         values: impl Into<VectorViewMut<'a, T>>,
-        operator: Operator,
-    ) -> ScanInPlaceRequest<'a, T> {
+        operator: O,
+    ) -> ScanInPlaceRequest<'a, T, O> {
         let scan = ScanInPlace {
             values: values.into(),
-            options: Options::new(operator),
+            operator,
+            options: Options::default(),
         };
         Request::new(self, scan)
+    }
+}
+
+/// What scans: an [`Operator`], or an operator of a user's module, made by [`Module::scan_operator`].
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+pub trait ScanOperator<T>: Sealed {
+    #[doc(hidden)]
+    fn plan(&self, plan: &mut Plan<'_>, arrays: Arrays<T>, options: Options<T>) -> Result<()>;
+}
+
+impl Sealed for Operator {}
+
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+impl<T: Scannable> ScanOperator<T> for Operator {
+    fn plan(&self, plan: &mut Plan<'_>, arrays: Arrays<T>, options: Options<T>) -> Result<()> {
+        T::plan(plan, arrays, *self, options)
+    }
+}
+
+/// An operator of a user's module, made by [`Module::scan_operator`].
+#[derive(Debug, Clone)]
+pub struct ModuleOperator<R> {
+    module: Module,
+    marker: PhantomData<R>,
+}
+
+impl Module {
+    /// Makes an operator for [`Device::inclusive_scan`] and its like of `R`, whose kernel
+    /// ([`scan_kernel!`](cuda_std::scan_kernel!)) is in this module. Its scans have the variant `best` alone, and give the same
+    /// bits in every run, wherever the elements start.
+    ///
+    /// ```ignore
+    /// // SAFETY: the module is built from the crate that has `MarkedSum`.
+    /// let marked_sum = unsafe { module.scan_operator::<MarkedSum>() };
+    /// let sums = device.inclusive_scan(&x, marked_sum)?;
+    /// ```
+    ///
+    /// # Safety
+    /// As for [`map_function`](Self::map_function).
+    pub unsafe fn scan_operator<R: ScanKernel>(&self) -> ModuleOperator<R> {
+        ModuleOperator {
+            module: self.clone(),
+            marker: PhantomData,
+        }
+    }
+}
+
+impl<R> Sealed for ModuleOperator<R> {}
+
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+impl<R: ScanKernel> ScanOperator<R::In> for ModuleOperator<R> {
+    fn plan(
+        &self,
+        plan: &mut Plan<'_>,
+        arrays: Arrays<R::In>,
+        options: Options<R::In>,
+    ) -> Result<()> {
+        let kernel = R::KERNEL;
+        self.module.require(kernel.descriptor(), plan.operation)?;
+        #[cfg(feature = "ladder")]
+        if Variant::ALL[plan.choice.index] != Variant::Best {
+            return Err(plan.not_eligible(
+                "an operator of a user's module has a kernel for `best` alone".to_owned(),
+            ));
+        }
+        let start = Start::new::<R::Acc>(
+            options.initial.map_or(R::IDENTITY, R::load),
+            options.exclusive,
+        )
+        .ok_or_else(|| {
+            Error::invalid(
+                plan.operation,
+                "an accumulator of at most 16 bytes that is shuffled in words of 4 bytes",
+                format!("one of {} bytes in other words", size_of::<R::Acc>()),
+            )
+        })?;
+        if arrays.input.len() > 0 {
+            let module = Some(&self.module);
+            tile_per_block::<R>(plan, kernel, module, arrays, start, [THREADS, WINDOWS])?;
+        }
+        Ok(())
     }
 }
 
 /// The options of a scan.
 #[derive(Debug, Clone, Copy)]
 struct Options<T> {
-    operator: Operator,
     exclusive: bool,
     initial: Option<T>,
 }
 
-impl<T> Options<T> {
-    fn new(operator: Operator) -> Self {
+impl<T> Default for Options<T> {
+    fn default() -> Self {
         Self {
-            operator,
             exclusive: false,
             initial: None,
         }
@@ -172,27 +260,29 @@ impl<T> Options<T> {
 /// 128 bytes for each 8 KiB, that of `reduce_then_scan` an accumulator, and that of `naive` two accumulators for each
 /// element.
 #[derive(Debug, Clone)]
-pub struct Scan<'a, T> {
+pub struct Scan<'a, T, O = Operator> {
     input: VectorView<'a, T>,
+    operator: O,
     options: Options<T>,
 }
 
 /// A scan that replaces the elements by the results. Its workspace is that of a [`Scan`].
 #[derive(Debug)]
-pub struct ScanInPlace<'a, T> {
+pub struct ScanInPlace<'a, T, O = Operator> {
     values: VectorViewMut<'a, T>,
+    operator: O,
     options: Options<T>,
 }
 
 /// A request of a scan.
-pub type ScanRequest<'a, T, D = New> = Request<Scan<'a, T>, D>;
+pub type ScanRequest<'a, T, O = Operator, D = New> = Request<Scan<'a, T, O>, D>;
 /// A scan whose variant is chosen and whose result has its memory.
-pub type PreparedScan<'a, T, R = Vector<T>> = Prepared<Scan<'a, T>, R>;
+pub type PreparedScan<'a, T, O = Operator, R = Vector<T>> = Prepared<Scan<'a, T, O>, R>;
 /// A request of a scan in place.
-pub type ScanInPlaceRequest<'a, T> = Request<ScanInPlace<'a, T>>;
+pub type ScanInPlaceRequest<'a, T, O = Operator> = Request<ScanInPlace<'a, T, O>>;
 /// A scan in place whose variant is chosen and which has its workspace. Each time it is queued, it scans what the array
 /// has then.
-pub type PreparedScanInPlace<'a, T> = Prepared<ScanInPlace<'a, T>, ()>;
+pub type PreparedScanInPlace<'a, T, O = Operator> = Prepared<ScanInPlace<'a, T, O>, ()>;
 
 macro_rules! options {
     ($([$($generics:tt)*] $request:ty;)*) => { $(
@@ -212,11 +302,11 @@ macro_rules! options {
     )* };
 }
 options! {
-    ['a, T: Scannable, D] ScanRequest<'a, T, D>;
-    ['a, T: Scannable] ScanInPlaceRequest<'a, T>;
+    ['a, T: Element, O: ScanOperator<T>, D] ScanRequest<'a, T, O, D>;
+    ['a, T: Element, O: ScanOperator<T>] ScanInPlaceRequest<'a, T, O>;
 }
 
-impl<T: Scannable, D: Destination<Vector<T>>> ScanRequest<'_, T, D> {
+impl<T: Element, O: ScanOperator<T>, D: Destination<Vector<T>>> ScanRequest<'_, T, O, D> {
     /// Computes the scan and returns its result.
     ///
     /// # Errors
@@ -226,7 +316,7 @@ impl<T: Scannable, D: Destination<Vector<T>>> ScanRequest<'_, T, D> {
     }
 }
 
-impl<T: Scannable> ScanInPlaceRequest<'_, T> {
+impl<T: Element, O: ScanOperator<T>> ScanInPlaceRequest<'_, T, O> {
     /// Computes the scan.
     ///
     /// # Errors
@@ -236,7 +326,7 @@ impl<T: Scannable> ScanInPlaceRequest<'_, T> {
     }
 }
 
-impl<T: Scannable> Operation for Scan<'_, T> {
+impl<T: Element, O: ScanOperator<T>> Operation for Scan<'_, T, O> {
     type Output = Vector<T>;
 
     fn name(&self) -> &'static str {
@@ -254,12 +344,12 @@ impl<T: Scannable> Operation for Scan<'_, T> {
             output: Place::output(input.len()),
             aligned: is_aligned(input.offset()) && plan.target.is_none_or(is_aligned),
         };
-        T::plan(plan, arrays, self.options)?;
+        self.operator.plan(plan, arrays, self.options)?;
         Ok(Shape::Vector(input.len()))
     }
 }
 
-impl<T: Scannable> Operation for ScanInPlace<'_, T> {
+impl<T: Element, O: ScanOperator<T>> Operation for ScanInPlace<'_, T, O> {
     type Output = ();
 
     fn name(&self) -> &'static str {
@@ -278,7 +368,7 @@ impl<T: Scannable> Operation for ScanInPlace<'_, T> {
             output: values,
             aligned: is_aligned(values.offset()),
         };
-        T::plan(plan, arrays, self.options)?;
+        self.operator.plan(plan, arrays, self.options)?;
         Ok(Shape::Nothing)
     }
 }
@@ -301,7 +391,12 @@ pub struct Arrays<T> {
 #[expect(private_interfaces, reason = "hidden, and of this module alone")]
 pub trait Scannable: Element + GpuElement + Sealed {
     #[doc(hidden)]
-    fn plan(plan: &mut Plan<'_>, arrays: Arrays<Self>, options: Options<Self>) -> Result<()>;
+    fn plan(
+        plan: &mut Plan<'_>,
+        arrays: Arrays<Self>,
+        operator: Operator,
+        options: Options<Self>,
+    ) -> Result<()>;
 }
 
 macro_rules! scannable {
@@ -311,10 +406,11 @@ macro_rules! scannable {
             fn plan(
                 to: &mut Plan<'_>,
                 arrays: Arrays<Self>,
+                operator: Operator,
                 options: Options<Self>,
             ) -> Result<()> {
                 use warpwright_gpu::reduce::{Max, Min};
-                let Options { operator, exclusive, initial } = options;
+                let Options { exclusive, initial } = options;
                 let Arrays { input, output, aligned } = arrays;
                 let sums = Arrays::<$kernels> {
                     input: input.cast(),
@@ -361,7 +457,8 @@ fn plan<R: Kernels>(
     initial: Option<R::In>,
     exclusive: bool,
 ) -> Result<()> {
-    let start = Start::new(initial.map_or(R::IDENTITY, R::load), exclusive);
+    let start = Start::new(initial.map_or(R::IDENTITY, R::load), exclusive)
+        .expect("the library's accumulators are numbers");
     if arrays.input.len() == 0 {
         return Ok(());
     }
@@ -452,9 +549,8 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) ->
     let policy: Policy = plan.policy(R::BEST, size);
     let tiles = input.len().div_ceil(policy.tile_bytes() / size);
     let blocks = persistent_blocks::<R>(plan, policy, arrays, tiles)?;
-    let shared = usize::from(tiles > 1);
-    let control = plan.zeros(shared);
     if blocks > 0 {
+        let control = plan.zeros(1);
         let words = size_of::<R::Acc>().div_ceil(4);
         let statuses = plan.zeros(tiles * words);
         let mut config = plan.linear(blocks, policy.threads)?;
@@ -470,19 +566,33 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) ->
         };
         return Ok(());
     }
-    let mut config = plan.linear(tiles, policy.threads)?;
-    config.shared_bytes = stage_bytes(arrays, policy.tile_bytes());
-    let statuses = plan.zeros(shared * tiles * STATUS_STRIDE);
-    let batches = plan.zeros(shared * tiles / (32 * policy.windows) * STATUS_STRIDE);
-    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms have a
-    // status for each tile and for each whole batch and are 0 at first; nothing but this launch uses them.
-    unsafe {
-        plan.launch(
-            R::BEST,
-            config,
-            (input, output, control, statuses, batches, start),
-        )
-    };
+    let cut = [policy.threads, policy.windows];
+    tile_per_block::<R>(plan, R::BEST, None, arrays, start, cut)
+}
+
+/// Plans a launch with a block for each tile, of a kernel for this number of threads and windows.
+fn tile_per_block<R: ScanFn>(
+    plan: &mut Plan<'_>,
+    kernel: Entry<Parameters<R>>,
+    module: Option<&Module>,
+    arrays: Arrays<R::In>,
+    start: Start,
+    [threads, windows]: [usize; 2],
+) -> Result<()> {
+    let Arrays { input, output, .. } = arrays;
+    let tile_bytes = threads * CHUNKS * 16;
+    let tiles = input.len().div_ceil(tile_bytes / size_of::<R::In>());
+    let mut config = plan.linear(tiles, threads)?;
+    config.shared_bytes = stage_bytes(arrays, tile_bytes);
+    let words = Workspace::of(tiles, windows);
+    let control = plan.zeros(words.control);
+    let statuses = plan.zeros(words.statuses);
+    let batches = plan.zeros(words.batches);
+    let args = (input, output, control, statuses, batches, start);
+    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms are
+    // those that the kernel needs and are 0 at first; nothing but this launch uses them.
+    let launch = unsafe { plan.launch(kernel, config, args) };
+    launch.module = module.cloned();
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Scans: every variant, every operator, every element type.
 
 mod elements;
+mod users;
 
 use cuda_std::cpu::{Checks, Order};
 use elements::{Elements, Rung};
@@ -395,7 +396,7 @@ fn both_kernels_give_the_same_bits_for_every_grid_and_order() {
     let tile = shipped::<Policy, f32>().tile_bytes() / 4;
     for (len, exclusive) in [(5 * tile + 3, false), (6 * tile, true), (tile + 1, false)] {
         let values: Vec<f32> = rounding(len);
-        let start = || Start::new(0.5_f32, exclusive);
+        let start = || Start::new(0.5_f32, exclusive).unwrap();
         let mut first: Option<Vec<f32>> = None;
         for device in in_orders() {
             let input = device.upload(&values).unwrap();
@@ -422,9 +423,9 @@ fn statuses_of_two_words_and_sums_of_bytes() {
         let values: Vec<f64> = rounding(4 * 4096 + 1);
         let input = device.upload(&values).unwrap();
         let mut launches = Doubles::new(&device, &input);
-        let want = launches.tiles(Start::new(0.0_f64, false));
+        let want = launches.tiles(Start::new(0.0_f64, false).unwrap());
         for blocks in [1, 3] {
-            let got = launches.persistent(blocks, Start::new(0.0_f64, false));
+            let got = launches.persistent(blocks, Start::new(0.0_f64, false).unwrap());
             assert_eq!(compare::same_bits(&got, &want), Ok(()));
         }
         let values: Vec<u8> = Data::Spread.values(3 * 32_768 + 5);
@@ -437,9 +438,12 @@ fn statuses_of_two_words_and_sums_of_bytes() {
             })
             .collect();
         let mut launches = Bytes::new(&device, &input);
-        assert_eq!(launches.tiles(Start::new(9_u32, false)), want);
+        assert_eq!(launches.tiles(Start::new(9_u32, false).unwrap()), want);
         for blocks in [1, 2, 5] {
-            assert_eq!(launches.persistent(blocks, Start::new(9_u32, false)), want);
+            assert_eq!(
+                launches.persistent(blocks, Start::new(9_u32, false).unwrap()),
+                want
+            );
         }
     }
 }

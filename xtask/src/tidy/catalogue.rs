@@ -27,28 +27,39 @@ pub fn every_variant_has_ptx(tree: &Tree) -> Found {
     }
     for arch in archs {
         let shipped = (project::SHIPPED.iter()).find(|(it, _)| it.sm() == arch);
+        let is_shipped = |module: &String| {
+            shipped.is_none() || project::shipped(module).any(|it| it.sm() == arch)
+        };
         for family in tree.families {
+            let best = family.variants.last().map_or(&[][..], |best| best.kernels);
+            let mut kernels = family.variants.iter().flat_map(|variant| variant.kernels);
+            let has_rungs = kernels.any(|kernel| !best.contains(kernel));
+            let modules = project::modules_of(family.name);
+            let [has_best, has_ladder] = modules.each_ref().map(is_shipped);
             let mut stems = BTreeSet::new();
-            let mut is_here = true;
-            for module in project::modules_of(family.name) {
-                is_here &= project::shipped(&module).any(|it| it.sm() == arch) || shipped.is_none();
-                let text = tree.text(&format!("host/ptx/{arch}/{module}.ptx"));
-                if let Some(text) = text {
-                    stems.extend(entries(text).map(|(_, entry)| stem(entry)));
-                } else if is_here {
-                    let what = format!("there is no PTX `{module}` of the family for {arch}");
-                    found.push((page(family), 1, what));
+            for (module, has) in modules.iter().zip([has_best, has_ladder && has_rungs]) {
+                match tree.text(&format!("host/ptx/{arch}/{module}.ptx")) {
+                    Some(text) => stems.extend(entries(text).map(|(_, entry)| stem(entry))),
+                    None if !has => {}
+                    None => {
+                        let what = format!("there is no PTX `{module}` of the family for {arch}");
+                        found.push((page(family), 1, what));
+                    }
                 }
             }
-            if !is_here {
-                continue;
-            }
+            let is_expected = |kernel: &str| {
+                let has = if best.contains(&kernel) {
+                    has_best
+                } else {
+                    has_ladder
+                };
+                has && shipped.is_none_or(|(arch, _)| project::has_kernel(*arch, kernel))
+            };
             for variant in family.variants {
                 for kernel in variant
                     .kernels
                     .iter()
-                    .filter(|name| shipped.is_none_or(|(arch, _)| project::has_kernel(*arch, name)))
-                    .filter(|name| !stems.contains(**name))
+                    .filter(|name| is_expected(name) && !stems.contains(**name))
                 {
                     let line = line_with(tree, &page(family), &format!("\"{kernel}\""));
                     let what = format!(

@@ -16,6 +16,7 @@ pub mod functions;
 pub mod maps;
 pub mod memory;
 pub mod names;
+pub mod operators;
 pub mod random;
 pub mod threads;
 pub mod waits;

@@ -1,18 +1,18 @@
 //! `look_back`: one pass with decoupled look-back. A block publishes the total of its tile, adds the totals of the tiles before
 //! it back to one whose prefix is published, and publishes its own prefix.
 
-use cuda_std::{bf16, f16, prelude::*};
+use cuda_std::{
+    bf16, f16,
+    prelude::*,
+    scan::{Scan, Start, pieces::*},
+};
 
 use crate::{
     reduce::{Max, Min},
     scan::{
-        best::ticket,
         instances::with_scans,
         ops::*,
         policy::{RUNG_BLOCK, RUNG_CHUNKS, RUNG_RESIDENT, STATUS_STRIDE},
-        start::Start,
-        status::{Statuses, tag_of, warp_total},
-        tile::{Tile, scan_tile},
     },
 };
 
@@ -40,7 +40,7 @@ pub unsafe fn scan_look_back<R: Scan>(
     start: Start,
 ) {
     let tiles = thread::grid_dim_x() as usize;
-    let ticket = ticket(control, tiles);
+    let ticket = take_ticket(control, tiles);
     let number = ticket as u32 as usize;
     let tile = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, number);
     let mut chunks = tile.load();

@@ -1,11 +1,15 @@
 //! `naive`: log2(n) passes over the whole array. In a pass, every prefix takes in the one that is a step before it, and the
 //! step doubles.
 
-use cuda_std::{bf16, f16, prelude::*};
+use cuda_std::{
+    bf16, f16,
+    prelude::*,
+    scan::{Scan, Start},
+};
 
 use crate::{
     reduce::{Max, Min},
-    scan::{instances::with_scans, ops::*, policy::RUNG_BLOCK, start::Start},
+    scan::{instances::with_scans, ops::*, policy::RUNG_BLOCK},
 };
 
 /// The first pass: writes the prefix of element `i` alone, or of the element before it for an exclusive scan. The initial

@@ -1,7 +1,11 @@
 //! `reduce_then_scan`: the totals of all tiles, then the prefixes of the totals, then every tile from its prefix.
 
-use cuda_std::unrolled;
-use cuda_std::{bf16, f16, prelude::*};
+use cuda_std::{
+    bf16, f16,
+    prelude::*,
+    scan::{Scan, Start, pieces::*},
+    unrolled,
+};
 
 use crate::{
     reduce::{Max, Min},
@@ -9,8 +13,6 @@ use crate::{
         instances::with_scans,
         ops::*,
         policy::{RUNG_BLOCK, RUNG_CHUNKS, RUNG_RESIDENT},
-        start::Start,
-        tile::{Tile, chunk_prefixes, rows_total, scan_tile, total_of_first},
     },
 };
 

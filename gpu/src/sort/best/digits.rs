@@ -1,14 +1,12 @@
 //! Where each digit's keys begin, for all passes at once.
 
-use cuda_std::unrolled;
-use cuda_std::{prelude::*, shared::DynamicShared, view::Wide};
+use cuda_std::{prelude::*, shared::DynamicShared, unrolled, view::Wide};
 
 use crate::{
     block,
     sort::{
         bits::{Bits, DIGIT_BITS, DIGITS, Range, Twist},
         policy::{DIGITS_BLOCK, WORDS, digits_copies, digits_unroll},
-        tile::warp_inclusive,
     },
 };
 
@@ -120,7 +118,7 @@ fn add_up(pass: usize, counts: GlobalMut<u64>, begins: GlobalMut<u64>, sums: Sha
     thread::sync_threads();
     if tid < DIGITS {
         count = counts.atomic_exchange(bin, 0);
-        inclusive = warp_inclusive(count);
+        inclusive = warp::inclusive_scan(count, |a, b| a + b);
         if lane == 31 {
             sums.set(warp, inclusive);
         }

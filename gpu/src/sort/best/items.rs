@@ -1,8 +1,7 @@
 //! One pass over keys whose order among equals can be seen: keys with values or positions, and keys sorted by some of their
 //! bits.
 
-use cuda_std::unrolled;
-use cuda_std::{Plain, prelude::*, shared::DynamicShared};
+use cuda_std::{Plain, prelude::*, shared::DynamicShared, unrolled};
 
 use super::keys::{Order, Starts, placed, publish};
 use crate::{
@@ -85,13 +84,13 @@ impl Values {
         let position = column.first + from as u64;
         match (column.bytes, column.positions != 0) {
             (0, _) => {}
-            (4, true) => part_of(output).set(to, position as u32),
-            (_, true) => part_of(output).set(to, position),
-            (1, _) => part_of::<u8>(output).set(to, read_part_of(input).get(from)),
-            (2, _) => part_of::<u16>(output).set(to, read_part_of(input).get(from)),
-            (4, _) => part_of::<u32>(output).set(to, read_part_of(input).get(from)),
-            (8, _) => part_of::<u64>(output).set(to, read_part_of(input).get(from)),
-            _ => part_of::<u128>(output).set(to, read_part_of(input).get(from)),
+            (4, true) => places_of(output).set(to, position as u32),
+            (_, true) => places_of(output).set(to, position),
+            (1, _) => places_of::<u8>(output).set(to, values_of(input).get(from)),
+            (2, _) => places_of::<u16>(output).set(to, values_of(input).get(from)),
+            (4, _) => places_of::<u32>(output).set(to, values_of(input).get(from)),
+            (8, _) => places_of::<u64>(output).set(to, values_of(input).get(from)),
+            _ => places_of::<u128>(output).set(to, values_of(input).get(from)),
         }
     }
 }
@@ -124,7 +123,8 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
     let starts = Starts::new(&mut memory);
     let tags = memory.carve::<u32>(pass.tile as usize + 1);
     let exchange = memory.carve::<u128>(pass.tile as usize * column_bytes(size_of::<U>()) / 16);
-    let column_keys = part::<U>(exchange);
+    // SAFETY: the memory is aligned for the largest element.
+    let column_keys = unsafe { exchange.cast::<U>() };
     let (tid, n) = (block.tid, input.len());
 
     let tile = block.next_tile(order.tickets, pass.ticket);
@@ -244,11 +244,11 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
         let first = column.first + from as u64;
         match column.bytes {
             4 => {
-                let output = part_of::<u32>(values.output);
+                let output = places_of::<u32>(values.output);
                 sorted.each(|number, to| output.set(to, first as u32 + number as u32));
             }
             _ => {
-                let output = part_of::<u64>(values.output);
+                let output = places_of::<u64>(values.output);
                 sorted.each(|number, to| output.set(to, first + number as u64));
             }
         }
@@ -324,8 +324,9 @@ impl Sorted {
     #[inline(always)]
     #[track_caller]
     fn exchange<V: Plain>(self, values: Values, from: usize, exchange: Shared<u128>) {
-        let (input, output) = (read_part_of::<V>(values.input), part_of::<V>(values.output));
-        let room = part::<V>(exchange);
+        let (input, output) = (values_of::<V>(values.input), places_of::<V>(values.output));
+        // SAFETY: the memory is aligned for the largest element.
+        let room = unsafe { exchange.cast::<V>() };
         let mut begin = 0;
         while begin < self.left {
             let end = self.left.min(begin + room.len());
@@ -355,28 +356,16 @@ impl Sorted {
     }
 }
 
-/// Returns shared memory as elements of another type.
+/// Returns the places of values as those of elements of type `V`.
 #[inline(always)]
-#[track_caller]
-fn part<V: Plain>(memory: Shared<u128>) -> Shared<V> {
-    let len = memory.len() * size_of::<u128>() / size_of::<V>();
-    // SAFETY: the memory is aligned for the largest element, and holds as many.
-    unsafe { Shared::from_raw_parts(memory.as_ptr().cast(), len) }
-}
-
-/// Returns values as elements of another type.
-#[inline(always)]
-#[track_caller]
-pub fn part_of<V: Plain>(values: GlobalMut<u8>) -> GlobalMut<V> {
+pub fn places_of<V: Plain>(values: GlobalMut<u8>) -> GlobalMut<V> {
     // SAFETY: the kernel's caller gives values of this size, aligned to it.
-    unsafe { GlobalMut::from_raw_parts(values.as_ptr().cast(), values.len() / size_of::<V>()) }
+    unsafe { values.cast() }
 }
 
-/// Returns values that are read as elements of another type.
+/// Returns values as elements of type `V`.
 #[inline(always)]
-#[track_caller]
-pub fn read_part_of<V: Plain>(values: Global<u8>) -> Global<V> {
-    let pointer = values.as_ptr().cast_mut().cast();
+pub fn values_of<V: Plain>(values: Global<u8>) -> Global<V> {
     // SAFETY: as above.
-    unsafe { Global::from_raw_parts(pointer, values.len() / size_of::<V>()) }
+    unsafe { values.cast() }
 }

@@ -1,7 +1,6 @@
 //! One pass over keys alone.
 
-use cuda_std::unrolled;
-use cuda_std::{prelude::*, shared::DynamicShared};
+use cuda_std::{prelude::*, shared::DynamicShared, unrolled};
 
 use crate::{
     sort::{

@@ -1,9 +1,8 @@
 //! A small input, sorted by one block.
 
-use cuda_std::unrolled;
-use cuda_std::{Plain, prelude::*, shared::DynamicShared};
+use cuda_std::{Plain, prelude::*, shared::DynamicShared, unrolled};
 
-use super::items::part_of;
+use super::items::places_of;
 use crate::sort::{
     bits::{Bits, Column, Range, Twists},
     policy::{SMALL_ITEMS, SMALL_THREADS},
@@ -85,8 +84,8 @@ pub unsafe fn sort_best_small<U: Bits>(
         while i < n {
             let position = column.first + u64::from(numbers.get(i));
             match column.bytes {
-                4 => part_of(values_out).set(i, position as u32),
-                _ => part_of(values_out).set(i, position),
+                4 => places_of(values_out).set(i, position as u32),
+                _ => places_of(values_out).set(i, position),
             }
             i += threads;
         }
@@ -106,7 +105,7 @@ pub unsafe fn sort_best_small<U: Bits>(
 #[inline(always)]
 #[track_caller]
 fn permute<V: Plain + Default>(input: GlobalMut<u8>, output: GlobalMut<u8>, numbers: Shared<u16>) {
-    let (input, output) = (part_of::<V>(input), part_of::<V>(output));
+    let (input, output) = (places_of::<V>(input), places_of::<V>(output));
     let (tid, threads) = (
         thread::thread_idx_x() as usize,
         thread::block_dim_x() as usize,

@@ -11,14 +11,13 @@
 //!
 //! Source: Merrill, Grimshaw, "Revisiting sorting for GPGPU stream architectures", 2010.
 
-use cuda_std::unrolled;
-use cuda_std::{prelude::*, shared::DynamicShared};
+use cuda_std::{block, prelude::*, shared::DynamicShared, unrolled};
 
 use crate::sort::{
     best::{items::Values, keys::Starts},
     bits::{Bits, Column, DIGITS, Pass, Twists},
     policy::{RUNG_BLOCK, RUNG_ITEMS, RUNG_SCATTER_BYTES, RUNG_TILE},
-    tile::{Block, warp_inclusive},
+    tile::Block,
 };
 
 /// Counts the digits of each tile: `counts[d * tiles + tile]`.
@@ -67,7 +66,7 @@ pub unsafe fn sort_reduce_then_scan_count<U: Bits>(
 /// `counts` has 256 rows of equal length and `totals` 256 elements, and nothing else uses them.
 #[kernel(launch_bounds(RUNG_BLOCK as u32))]
 pub unsafe fn sort_reduce_then_scan_places(counts: GlobalMut<u64>, totals: GlobalMut<u64>) {
-    let sums = shared![u64; 9];
+    let sums = shared![u64; block::scan_len(RUNG_BLOCK)];
     let (digit, tid) = (
         thread::block_idx_x() as usize,
         thread::thread_idx_x() as usize,
@@ -82,12 +81,15 @@ pub unsafe fn sort_reduce_then_scan_places(counts: GlobalMut<u64>, totals: Globa
         } else {
             0
         };
-        let (exclusive, total) = block_exclusive(sums, count);
+        let (exclusive, all) =
+            block::exclusive_scan::<u64, RUNG_BLOCK>(count, before, sums, |a, b| a + b);
         if tile < tiles {
-            counts.set(digit * tiles + tile, before + exclusive);
+            counts.set(digit * tiles + tile, exclusive);
         }
-        before += total;
+        before = all;
         from += RUNG_BLOCK;
+        // The sums are read before they are written again.
+        thread::sync_threads();
     }
     if tid == 0 {
         totals.set(digit, before);
@@ -127,8 +129,9 @@ pub unsafe fn sort_reduce_then_scan_scatter<U: Bits>(
     let mut memory = unsafe { DynamicShared::new() };
     let block = Block::new(&mut memory, RUNG_BLOCK / 32);
     let starts = Starts::new(&mut memory);
-    let sums = memory.carve::<u64>(9);
-    let (begin, _) = block_exclusive(sums, totals.get(block.tid));
+    let sums = memory.carve::<u64>(block::scan_len(RUNG_BLOCK));
+    let total = totals.get(block.tid);
+    let (begin, _) = block::exclusive_scan::<u64, RUNG_BLOCK>(total, 0, sums, |a, b| a + b);
     let from = tile * RUNG_TILE;
     let left = (input.len() - from).min(RUNG_TILE);
     let at = |i: usize| block.warp * (32 * RUNG_ITEMS) + i * 32 + block.lane;
@@ -160,27 +163,4 @@ pub unsafe fn sort_reduce_then_scan_scatter<U: Bits>(
             values.copy(from + at(i), to);
         }
     });
-}
-
-/// Returns the sum of the values of the threads before this one, and of all threads of a block of 256. `sums` has 9 elements.
-/// Two barriers allow repeated calls.
-#[inline(always)]
-#[track_caller]
-fn block_exclusive(sums: Shared<u64>, value: u64) -> (u64, u64) {
-    let tid = thread::thread_idx_x() as usize;
-    let inclusive = warp_inclusive(value);
-    if tid % 32 == 31 {
-        sums.set(tid / 32, inclusive);
-    }
-    thread::sync_threads();
-    let (mut before, mut total) = (inclusive - value, 0);
-    unrolled!(j < 8 => {
-        let sum = sums.get(j);
-        if j < tid / 32 {
-            before += sum;
-        }
-        total += sum;
-    });
-    thread::sync_threads();
-    (before, total)
 }

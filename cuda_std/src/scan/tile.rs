@@ -3,60 +3,42 @@
 //! A warp takes neighbouring elements of the tile in `ROWS` rows, and a lane one chunk of 16 bytes of each row. So the
 //! order of operations within a tile depends on the number of threads alone, not on addresses.
 
-use cuda_std::{
+use crate::{
     Global, GlobalMut, Shared, shared,
     shared::DynamicShared,
-    thread,
+    thread, unrolled,
     warp::{self, FULL_MASK},
 };
 
-use super::{
-    ops::{Chunk, Scan, chunk_len, element, with_element},
-    status::warp_total,
-};
-use cuda_std::unrolled;
+use super::{Chunk, Scan, chunk_len, element, status::warp_total, with_element};
 
 /// A thread's chunks of a tile, one of each row.
-pub(super) type Chunks<const ROWS: usize> = [Chunk; ROWS];
+pub type Chunks<const ROWS: usize> = [Chunk; ROWS];
 
 /// Returns the number of elements of a tile of `threads` threads with `rows` chunks each.
 #[inline(always)]
-pub(super) const fn tile_len<T>(threads: usize, rows: usize) -> usize {
+pub const fn tile_len<T>(threads: usize, rows: usize) -> usize {
     threads * rows * chunk_len::<T>()
 }
 
 /// Returns the place of the thread's first chunk in a tile, in chunks. The chunk of the next row is 32 further on.
 #[inline(always)]
-pub(super) fn first_chunk(rows: usize) -> usize {
+pub fn first_chunk(rows: usize) -> usize {
     let tid = thread::thread_idx_x() as usize;
     tid / 32 * (32 * rows) + tid % 32
 }
 
 /// Returns whether both arrays start at a multiple of 16 bytes.
 #[inline(always)]
-pub(super) fn is_aligned<T: Copy>(input: Global<T>, output: GlobalMut<T>) -> bool {
+pub fn is_aligned<T: Copy>(input: Global<T>, output: GlobalMut<T>) -> bool {
     (input.as_ptr().addr() | output.as_ptr().addr()).is_multiple_of(16)
 }
 
-/// Returns a view of the same memory as 32-bit words. The array starts at a multiple of 16 bytes.
-#[inline(always)]
-pub(super) fn words<T: Copy>(view: Global<T>) -> Global<u32> {
-    let len = view.len() * size_of::<T>() / 4;
-    // SAFETY: the words lie within the view, whose elements are plain.
-    unsafe { Global::from_raw_parts(view.as_ptr().cast_mut().cast(), len) }
-}
-
-/// Returns a view of the same memory as 32-bit words. The array starts at a multiple of 16 bytes.
-#[inline(always)]
-pub(super) fn words_mut<T: Copy>(view: GlobalMut<T>) -> GlobalMut<u32> {
-    let len = view.len() * size_of::<T>() / 4;
-    // SAFETY: the words lie within the view, whose elements are plain.
-    unsafe { GlobalMut::from_raw_parts(view.as_ptr().cast(), len) }
-}
-
 /// The elements of a tile.
-pub(super) struct Tile<R: Scan, const ROWS: usize> {
+pub struct Tile<R: Scan, const ROWS: usize> {
+    /// All elements.
     pub input: Global<R::In>,
+    /// The places of all results.
     pub output: GlobalMut<R::In>,
     /// The position of the first element.
     pub first: usize,
@@ -128,13 +110,15 @@ impl<R: Scan, const ROWS: usize> Tile<R, ROWS> {
                 i += thread::block_dim_x() as usize;
             }
             thread::sync_threads();
-            let words = shared_words(stage);
+            // SAFETY: the stage starts at a multiple of 16 bytes.
+            let words = unsafe { stage.cast::<u32>() };
             unrolled!(r < ROWS => {
                 chunks[r] = words.get_chunk(4 * (first_chunk(ROWS) + r * 32));
             });
             return chunks;
         }
-        let words = words(self.input);
+        // SAFETY: the array starts at a multiple of 16 bytes.
+        let words = unsafe { self.input.cast::<u32>() };
         let at = |r: usize| self.mine() + r * 32 * Self::LEN;
         let word = |r: usize| at(r) / Self::LEN * 4;
         if self.is_whole() {
@@ -172,7 +156,8 @@ impl<R: Scan, const ROWS: usize> Tile<R, ROWS> {
     pub fn store(self, chunks: Chunks<ROWS>) {
         if !self.aligned {
             let stage = self.stage();
-            let words = shared_words(stage);
+            // SAFETY: as in `load`.
+            let words = unsafe { stage.cast::<u32>() };
             unrolled!(r < ROWS => { words.set_chunk(4 * (first_chunk(ROWS) + r * 32), chunks[r]); });
             thread::sync_threads();
             let mut i = thread::thread_idx_x() as usize;
@@ -182,7 +167,8 @@ impl<R: Scan, const ROWS: usize> Tile<R, ROWS> {
             }
             return;
         }
-        let words = words_mut(self.output);
+        // SAFETY: the array starts at a multiple of 16 bytes.
+        let words = unsafe { self.output.cast::<u32>() };
         let at = |r: usize| self.mine() + r * 32 * Self::LEN;
         let set = |r: usize, chunk: Chunk| {
             let word = at(r) / Self::LEN * 4;
@@ -238,19 +224,10 @@ fn to_chunk(bits: u128) -> Chunk {
     [bits, bits >> 32, bits >> 64, bits >> 96].map(|word| word as u32)
 }
 
-/// Returns a view of the same shared memory as 32-bit words.
-#[inline(always)]
-#[track_caller]
-fn shared_words<T: Copy>(view: Shared<T>) -> Shared<u32> {
-    let len = view.len() * size_of::<T>() / 4;
-    // SAFETY: the words lie within the view, which starts at a multiple of 16 bytes.
-    unsafe { Shared::from_raw_parts(view.as_ptr().cast(), len) }
-}
-
 /// Returns the total of the warp's rows, in every lane.
 #[inline(always)]
 #[track_caller]
-pub(super) fn rows_total<R: Scan, const ROWS: usize>(totals: [R::Acc; ROWS]) -> R::Acc {
+pub fn rows_total<R: Scan, const ROWS: usize>(totals: [R::Acc; ROWS]) -> R::Acc {
     let mut all = R::IDENTITY;
     unrolled!(r < ROWS => {
         let total = if R::COMMUTATIVE { totals[r] } else { warp_total::<R>(totals[r]) };
@@ -266,7 +243,7 @@ pub(super) fn rows_total<R: Scan, const ROWS: usize>(totals: [R::Acc; ROWS]) -> 
 /// totals of the thread's chunks.
 #[inline(always)]
 #[track_caller]
-pub(super) fn chunk_prefixes<R: Scan, const ROWS: usize>(
+pub fn chunk_prefixes<R: Scan, const ROWS: usize>(
     before: R::Acc,
     totals: [R::Acc; ROWS],
 ) -> [R::Acc; ROWS] {
@@ -274,11 +251,7 @@ pub(super) fn chunk_prefixes<R: Scan, const ROWS: usize>(
     let mut row = before;
     let mut at = [R::IDENTITY; ROWS];
     unrolled!(r < ROWS => {
-        let mut value = totals[r];
-        unrolled!(k < 5 => {
-            let below = warp::shuffle_up(FULL_MASK, value, 1 << k);
-            if lane >= 1 << k { value = R::combine(below, value); }
-        });
+        let value = warp::inclusive_scan(totals[r], R::combine);
         let below = warp::shuffle_up(FULL_MASK, value, 1);
         at[r] = if lane == 0 { row } else { R::combine(row, below) };
         if r + 1 < ROWS {
@@ -293,7 +266,7 @@ pub(super) fn chunk_prefixes<R: Scan, const ROWS: usize>(
 /// Returns the total of the first `count` values in shared memory, at most 32, from element `from` on; in every lane of a warp.
 #[inline(always)]
 #[track_caller]
-pub(super) fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count: usize) -> R::Acc {
+pub fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count: usize) -> R::Acc {
     let lane = warp::lane_id() as usize;
     warp_total::<R>(if lane < count {
         values.get(from + lane)
@@ -306,7 +279,7 @@ pub(super) fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count
 /// block must call this.
 #[inline(always)]
 #[track_caller]
-pub(super) fn scan_tile<R: Scan, const ROWS: usize>(
+pub fn scan_tile<R: Scan, const ROWS: usize>(
     chunks: &mut Chunks<ROWS>,
     exclusive: bool,
     prefix: impl FnOnce(R::Acc) -> R::Acc,

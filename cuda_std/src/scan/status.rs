@@ -6,17 +6,17 @@
 
 use core::{marker::PhantomData, sync::atomic::Ordering::Relaxed};
 
-use cuda_std::{
+use crate::{
     GlobalMut,
     atomic::{Backoff, Scope},
+    shared, thread, unrolled,
     warp::{self, FULL_MASK, Shuffle},
 };
 
 use super::{
-    ops::Scan,
+    Scan,
     start::{MOST_WORDS, from_words, words_of},
 };
-use cuda_std::unrolled;
 
 /// The most windows of a batch.
 const MOST_WINDOWS: usize = 8;
@@ -25,7 +25,7 @@ const MOST_WINDOWS: usize = 8;
 /// one makes the counter ready for the next launch. `control` has one element, which is 0 before the first launch.
 #[inline(always)]
 #[track_caller]
-pub(super) fn take_tickets(control: GlobalMut<u64>, count: usize, all: usize) -> u64 {
+pub fn take_tickets(control: GlobalMut<u64>, count: usize, all: usize) -> u64 {
     let word = control.atomic_add(0, count as u64);
     if word as u32 as usize + count == all {
         // No block takes a ticket of this launch any more.
@@ -35,14 +35,29 @@ pub(super) fn take_tickets(control: GlobalMut<u64>, count: usize, all: usize) ->
     word
 }
 
+/// Returns a ticket of a launch of `tiles` blocks for this block. The whole block must call it.
+#[inline(always)]
+#[track_caller]
+pub fn take_ticket(control: GlobalMut<u64>, tiles: usize) -> u64 {
+    if tiles == 1 {
+        return 0;
+    }
+    let ticket = shared![u64; 2];
+    if thread::thread_idx_x() == 0 {
+        ticket.set(1, take_tickets(control, 1, tiles));
+    }
+    thread::sync_threads();
+    ticket.get(1)
+}
+
 /// Returns the tag of a launch: never 0 in the first one, whose statuses are 0.
 #[inline(always)]
-pub(super) fn tag_of(ticket: u64) -> u32 {
+pub fn tag_of(ticket: u64) -> u32 {
     ((ticket >> 32) as u32).wrapping_add(1) << 1
 }
 
 /// Statuses with the tag of this launch.
-pub(super) struct Statuses<R> {
+pub struct Statuses<R> {
     words: GlobalMut<u64>,
     /// The number of words from one status to the next.
     stride: usize,
@@ -59,11 +74,12 @@ impl<R> Clone for Statuses<R> {
 impl<R> Copy for Statuses<R> {}
 
 /// The words of the statuses that a lane reads: one in each window.
-pub(super) type Read = [[u64; MOST_WORDS]; MOST_WINDOWS];
+pub type Read = [[u64; MOST_WORDS]; MOST_WINDOWS];
 
 impl<R: Scan> Statuses<R> {
     const WORDS: usize = words_of::<R::Acc>();
 
+    /// Makes the view of statuses that begin `stride` words from each other, for the launch with this tag.
     #[inline(always)]
     pub fn new(words: GlobalMut<u64>, stride: usize, tag: u32) -> Self {
         Self {
@@ -200,14 +216,12 @@ impl<R: Scan> Statuses<R> {
 /// Returns the total of the lanes' values, in every lane. The lanes' order is kept.
 #[inline(always)]
 #[track_caller]
-pub(super) fn warp_total<R: Scan>(mut value: R::Acc) -> R::Acc {
+pub fn warp_total<R: Scan>(mut value: R::Acc) -> R::Acc {
+    if !R::COMMUTATIVE {
+        return warp::reduce(value, R::combine);
+    }
     unrolled!(k < 5 => {
-        let other = warp::shuffle_xor(FULL_MASK, value, 1 << k);
-        value = if R::COMMUTATIVE || warp::lane_id() & (1 << k) == 0 {
-            R::combine(value, other)
-        } else {
-            R::combine(other, value)
-        };
+        value = R::combine(value, warp::shuffle_xor(FULL_MASK, value, 1 << k));
     });
     value
 }

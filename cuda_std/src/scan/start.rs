@@ -1,12 +1,12 @@
 //! The parameters of a launch that are no arrays.
 
-use cuda_std::{Plain, warp::Shuffle};
+use crate::{Plain, warp::Shuffle};
 
 /// The maximum number of 32-bit words of an accumulator.
 pub(super) const MOST_WORDS: usize = 4;
 
 /// Returns the number of 32-bit words of an accumulator.
-pub(super) const fn words_of<A>() -> usize {
+pub const fn words_of<A>() -> usize {
     let words = size_of::<A>().div_ceil(4);
     assert!(words <= MOST_WORDS, "an accumulator has at most 16 bytes");
     words
@@ -32,35 +32,37 @@ pub struct Start {
 
 impl Start {
     /// Starts with the prefix `initial`. The result of an element is the prefix before it if `exclusive`, else the prefix that
-    /// includes it.
-    pub fn new<A: Plain + Shuffle>(initial: A, exclusive: bool) -> Self {
-        const { words_of::<A>() };
+    /// includes it. Returns `None` if [`Shuffle`] takes the accumulator in another number of words than it has.
+    pub fn new<A: Plain + Shuffle>(initial: A, exclusive: bool) -> Option<Self> {
+        let count = const { words_of::<A>() };
         let mut words = [0; MOST_WORDS];
         let mut i = 0;
         initial.map_words(&mut |word| {
-            words[i] = word;
+            if i < MOST_WORDS {
+                words[i] = word;
+            }
             i += 1;
             word
         });
-        Self {
+        (i == count).then_some(Self {
             initial: words,
             exclusive: u32::from(exclusive),
-        }
+        })
     }
 
     /// Returns the prefix before the first element. `any` is any accumulator.
     #[inline(always)]
-    pub(super) fn initial<A: Plain + Shuffle>(self, any: A) -> A {
+    pub fn initial<A: Plain + Shuffle>(self, any: A) -> A {
         from_words(any, |i| self.initial[i])
     }
 
     /// Returns whether an element's result leaves the element out.
     #[inline(always)]
-    pub(super) fn is_exclusive(self) -> bool {
+    pub fn is_exclusive(self) -> bool {
         self.exclusive != 0
     }
 }
 
 // SAFETY: the same plain fields on both sides.
 #[cfg(not(target_arch = "nvptx64"))]
-unsafe impl cuda_std::kernel::ByValue for Start {}
+unsafe impl crate::kernel::ByValue for Start {}
