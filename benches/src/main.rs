@@ -74,9 +74,9 @@ enum Command {
         /// The family, or `all`.
         #[arg(value_name = "FAMILY")]
         family: String,
-        /// The module with a kernel for every row, as `cargo xtask tune` and `cargo xtask bundle` build it; without
-        /// it, `tune.ptx` beside this program.
-        #[arg(long, value_name = "FILE")]
+        /// The folder of the modules with a kernel for every row, as `cargo xtask tune` and `cargo xtask bundle` build
+        /// them; without it, `tune` beside this program.
+        #[arg(long, value_name = "DIR")]
         ptx: Option<PathBuf>,
         /// Where: on the GPU, or, at sizes for a test of the sweep itself, on the CPU executor.
         #[arg(long, value_enum, default_value_t = DeviceOption::Cuda)]
@@ -304,6 +304,31 @@ fn start(arguments: &Arguments) -> Result<bool> {
     Ok(right)
 }
 
+/// Reads the modules `sm_75.ptx` and so on of a folder that a device can run, the oldest architecture first.
+fn modules_for(device: &Device, folder: &Path) -> std::io::Result<Vec<String>> {
+    let capability = device.info().compute_capability.unwrap_or_default();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let architecture = stem.and_then(|stem| stem.strip_prefix("sm_")?.parse::<u32>().ok());
+        if let Some(architecture) = architecture
+            && architecture <= 10 * capability.0 + capability.1
+        {
+            found.push((architecture, path));
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        let required = "a file such as `sm_75.ptx`, for this card or an earlier one, required";
+        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, required));
+    }
+    found
+        .iter()
+        .map(|(_, path)| fs::read_to_string(path))
+        .collect()
+}
+
 /// Sweeps over a table. Returns whether every row was right and every chosen row is justified.
 fn tune(
     family: &str,
@@ -313,31 +338,31 @@ fn tune(
     folder: Option<&Path>,
 ) -> Result<bool> {
     let start = std::time::Instant::now();
-    let (device, scale, text) = match device {
+    let (device, scale, modules) = match device {
         DeviceOption::Cpu if folder.is_some() => {
             return Err(
                 "tune: a record of a card required, given --record with --device cpu".into(),
             );
         }
-        DeviceOption::Cpu => (Device::cpu(), Scale::Tiny, None),
+        DeviceOption::Cpu => (Device::cpu(), Scale::Tiny, Vec::new()),
         DeviceOption::Cuda => {
-            let path = match ptx {
+            let folder = match ptx {
                 Some(path) => path.to_owned(),
-                None => std::env::current_exe()?.with_file_name("tune.ptx"),
+                None => std::env::current_exe()?.with_file_name("tune"),
             };
-            let text = fs::read_to_string(&path)
-                .map_err(|error| {
-                    format!(
-                        "tune: the kernels of the tables required (in a bundle, `tar xf kernels.tar.xz` unpacks them): \
-                         reading {}: {error}",
-                        path.display()
-                    )
-                })?;
             let scale = if quick { Scale::Quick } else { Scale::Full };
-            (cuda()?, scale, Some(text))
+            let device = cuda()?;
+            let modules = modules_for(&device, &folder).map_err(|error| {
+                format!(
+                    "tune: the kernels of the tables required (in a bundle, `tar xf kernels.tar.xz` unpacks them): \
+                     reading {}: {error}",
+                    folder.display()
+                )
+            })?;
+            (device, scale, modules)
         }
     };
-    let rows = Tuning::new(&device, text.as_deref())?;
+    let rows = Tuning::new(&device, &modules)?;
     let known = rows.families();
     if family != "all" && !known.contains(&family) {
         return Err(format!(

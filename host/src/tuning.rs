@@ -49,20 +49,22 @@ pub struct Candidate {
 
 #[cfg(feature = "tuning")]
 impl Candidate {
-    /// Makes a candidate from a row and the kernels that replace the library's. `ptx` is the module with these kernels.
-    /// Without it they run on the CPU executor only.
+    /// Makes a candidate from a row and the kernels that replace the library's. `ptx` are modules with these kernels, the
+    /// oldest architecture first: the last one that has a kernel is taken. Without any they run on the CPU executor only.
     ///
     /// # Errors
-    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) if the module lacks one of the kernels.
-    pub fn new(row: warpwright_gpu::tuning::Candidate, ptx: Option<&str>) -> Result<Self> {
+    /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) if no module has one of the kernels.
+    pub fn new(row: warpwright_gpu::tuning::Candidate, ptx: &[String]) -> Result<Self> {
         let (policy, pairs) = row.into_parts();
         let mut kernels = HashMap::new();
         for [own, other] in pairs {
             let module = match ptx {
-                None => None,
-                Some(text) => {
+                [] => None,
+                texts => {
                     // One module per kernel, so that the driver compiles only kernels that are used.
-                    let text = crate::ptx::slice(text, other.name).unwrap_or_default();
+                    let mut kernels = texts.iter().rev();
+                    let text = kernels.find_map(|text| crate::ptx::slice(text, other.name));
+                    let text = text.unwrap_or_default();
                     let module = Module::from_ptx(text)?;
                     module.require(other, "tune")?;
                     Some(module)

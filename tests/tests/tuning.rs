@@ -37,7 +37,7 @@ fn each(family: &str, rung: &str, problems: impl Fn(&str) -> Vec<Workload>) {
     assert!(!candidates.is_empty());
     for it in candidates {
         let (key, label) = (it.key, it.label.clone());
-        let candidate = Arc::new(Candidate::new(it, None).unwrap());
+        let candidate = Arc::new(Candidate::new(it, &[]).unwrap());
         let device = devices::cpu().with_candidate(candidate.clone());
         for problem in problems(key) {
             let name = problem.name();

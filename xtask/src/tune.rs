@@ -1,6 +1,6 @@
 //! `tune`: builds a kernel for every policy row, and the program that times them, and runs it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cuda_builder::{CudaBuilder, Module, PanicMessages};
 
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.cpu {
         command.args(["--device", "cpu"]);
     } else {
-        let to = project::target_dir().join("tune.ptx");
+        let to = project::target_dir().join("tune");
         build(&to)?;
         command.arg("--ptx").arg(to);
     }
@@ -45,25 +45,35 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command::finish("tune", &mut command)
 }
 
-/// Builds the module of all policy rows.
-pub fn build(to: &Path) -> Result<()> {
-    // The crate also has the kernels that ship.
-    let modules = [Module::family("tune"), Module::new("own").prefix("")];
-    let built = CudaBuilder::new(project::root().join("gpu"))
-        .build_args(&["--features", "tuning"])
-        .target_dir(project::target_dir().join("cuda-builder"))
-        .install_tools(true)
-        .verbose(true)
-        // The same as for the library's own kernels.
-        .panic_messages(PanicMessages::None)
-        .modules(modules)
-        .only(["tune"])
-        .build_modules()?;
-    let path: PathBuf = built
-        .into_iter()
-        .next()
-        .ok_or("tune: a module required, given none")?
-        .path;
-    fs_err::copy(&path, to)?;
+/// Builds the kernels of every row of every table of tuning: a file per architecture that is shipped, with the kernels of
+/// the families that are shipped for it.
+pub fn build(folder: &Path) -> Result<()> {
+    fs_err::create_dir_all(folder)?;
+    for (arch, families) in project::SHIPPED {
+        let module = match families {
+            [] => Module::family("tune"),
+            families => (families.iter()).fold(Module::new("tune"), |module, family| {
+                module.prefix(format!("tune_{family}_"))
+            }),
+        };
+        // The crate also has the kernels that ship, and those of the other families.
+        let modules = [module, Module::new("other").prefix("")];
+        let built = CudaBuilder::new(project::root().join("gpu"))
+            .build_args(&["--features", "tuning"])
+            .target_dir(project::target_dir().join("cuda-builder"))
+            .install_tools(true)
+            .verbose(true)
+            .arch(*arch)
+            // The same as for the library's own kernels.
+            .ptx_version(project::ptx_version(*arch))
+            .panic_messages(PanicMessages::None)
+            .modules(modules)
+            .only(["tune"])
+            .build_modules()?;
+        let path = (built.into_iter().next())
+            .ok_or("tune: a module required, given none")?
+            .path;
+        fs_err::copy(&path, folder.join(format!("{}.ptx", arch.sm())))?;
+    }
     Ok(())
 }

@@ -27,11 +27,12 @@ struct Row {
 }
 
 impl Tuning {
-    /// Makes the rows, to run on `device`. `ptx` is the text of their module; the CPU executor needs none.
+    /// Makes the rows, to run on `device`. `ptx` are the texts of their modules, the oldest architecture first; the CPU
+    /// executor needs none.
     ///
     /// # Errors
-    /// Returns an error if the module does not have their kernels.
-    pub fn new(device: &Device, ptx: Option<&str>) -> Result<Self> {
+    /// Returns an error if no module has one of their kernels.
+    pub fn new(device: &Device, ptx: &[String]) -> Result<Self> {
         let mut rows = Vec::new();
         for it in candidates() {
             let architecture = device.table_architecture(it.family);

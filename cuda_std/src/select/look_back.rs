@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::{
     GlobalMut,
     atomic::Scope::Device,
+    unrolled,
     warp::{self, FULL_MASK},
 };
 
@@ -13,6 +14,9 @@ const AGGREGATE: u64 = 1;
 const SUM: u64 = 2;
 /// The launches after which the numbers of launches begin again. Each launch writes every word, so two would be enough.
 const LAUNCHES: u64 = 1 << 13;
+
+/// The windows of 32 tiles that a warp looks back at in one trip to memory.
+const WINDOWS: usize = 4;
 
 /// The tile of a block, and the number of the launch, from 1 on.
 #[derive(Clone, Copy)]
@@ -55,23 +59,38 @@ impl Taken {
         if self.tile > 0 {
             publish(AGGREGATE, count);
         }
-        let mut prefix = 0;
+        let mut added = 0;
         // The tiles that are not added yet.
         let mut left = self.tile;
         while left > 0 {
-            // Lane 0 looks at the nearest tile.
-            let word = if lane < left {
-                let at = left - lane;
-                control.wait_until(at, Relaxed, Device, |word| self.is_there(word))
-            } else {
-                self.word(SUM, 0)
-            };
-            let sums = warp::ballot(FULL_MASK, word & 3 == SUM);
-            let nearest = sums.trailing_zeros() as usize;
-            let added = if lane <= nearest { word >> 16 } else { 0 };
-            prefix += warp::reduce(added, |a, b| a + b);
-            left = if sums != 0 { 0 } else { left - 32 };
+            // All loads are under way at once: as many tiles as are resident have no sum yet. Lane 0 has the nearest tile.
+            let mut words = [0; WINDOWS];
+            let back = |window: usize| 32 * window + lane;
+            unrolled!(j < WINDOWS => {
+                words[j] = if back(j) < left {
+                    control.atomic_load(left - back(j), Relaxed, Device)
+                } else {
+                    self.word(SUM, 0)
+                };
+            });
+            let mut found = false;
+            unrolled!(j < WINDOWS => {
+                if !found {
+                    let mut word = words[j];
+                    if !self.is_there(word) {
+                        let is_there = |word| self.is_there(word);
+                        word = control.wait_until(left - back(j), Relaxed, Device, is_there);
+                    }
+                    let sums = warp::ballot(FULL_MASK, word & 3 == SUM);
+                    if lane <= sums.trailing_zeros() as usize {
+                        added += word >> 16;
+                    }
+                    found = sums != 0;
+                }
+            });
+            left = if found { 0 } else { left - 32 * WINDOWS };
         }
+        let prefix = warp::reduce(added, |a, b| a + b);
         publish(SUM, prefix + count);
         if last && lane == 0 {
             // Every block has its ticket, and has read it before it published its count.

@@ -161,10 +161,11 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let threads = const { N::POLICY.threads };
     let windows = const { N::POLICY.windows };
     let slots = const {
-        assert!(N::POLICY.slots <= MOST_SLOTS && N::POLICY.ahead < N::POLICY.slots);
+        assert!(1 < N::POLICY.slots && N::POLICY.slots <= MOST_SLOTS);
         N::POLICY.slots
     };
-    let ahead = const { N::POLICY.ahead };
+    // The tiles that are published before the prefix of the first of them is needed.
+    let ahead = slots - 1;
     // Whether results are computed after the next copy has started. For narrow elements the registers do not suffice.
     let is_late = const { size_of::<R::In>() > 2 };
     // The warps' totals of the tiles that are published and not yet written, 32 for each; then the tile's prefix.

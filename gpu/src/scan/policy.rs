@@ -21,10 +21,9 @@ pub struct Policy {
     pub threads: usize,
     /// The windows of 32 tiles in a batch, whose totals one warp adds at once: 2, 4 or 8.
     pub windows: usize,
-    /// The tiles of a block that are in shared memory or on their way there: 3 or 4.
+    /// The tiles of a block that are in shared memory or on their way there: 3 or 4. All but one are published before the
+    /// block needs the prefix of the first of them. A block that publishes fewer makes the others wait: 20 times as long.
     pub slots: usize,
-    /// The number of tiles that a block publishes before it needs the prefix of the first of them: less than `slots`.
-    pub ahead: usize,
     /// The resident blocks per multiprocessor: of the kernel with a tile per block, and of the persistent one.
     pub resident: [u32; 2],
     /// The number of bytes from which on the blocks are persistent.
@@ -47,20 +46,21 @@ const WORDS: Policy = Policy {
     threads: 256,
     windows: 8,
     slots: 3,
-    ahead: 2,
     resident: [2, 2],
-    persistent_bytes: 16 << 20,
+    persistent_bytes: 64 << 20,
 };
 
 /// Bytes take more registers, which the statuses of fewer windows leave.
 const NARROW: Policy = Policy {
     windows: 4,
+    persistent_bytes: 16 << 20,
     ..WORDS
 };
 
 /// Elements of two bytes take more registers still, and a status of 8 bytes is two words.
 const WIDE: Policy = Policy {
     windows: 2,
+    persistent_bytes: 16 << 20,
     ..WORDS
 };
 
@@ -70,8 +70,15 @@ impl tuning::Policy for Policy {
         WORDS,
         NARROW,
         WIDE,
-        Policy { ahead: 1, ..WORDS },
-        Policy { ahead: 1, ..WIDE },
+        Policy {
+            persistent_bytes: 128 << 20,
+            ..WORDS
+        },
+        Policy {
+            threads: 512,
+            resident: [1, 1],
+            ..WIDE
+        },
         Policy {
             threads: 512,
             resident: [1, 1],

@@ -34,7 +34,7 @@ use crate::tuning::numbers;
         numbers::<Policy, First<F>>(ROW).resident
     ),
     instances = with_predicates,
-    tuned(compare_u8 as u8: 0..7, compare_f32 as f32: 0..7)
+    tuned(compare_u8 as u8: 0..11, compare_f32 as f32: 0..11)
 )]
 pub unsafe fn select_best<F: Predicate, A: Arguments<F>, const ROW: usize>(
     predicate: Passed<F>,
@@ -58,5 +58,7 @@ pub unsafe fn select_best<F: Predicate, A: Arguments<F>, const ROW: usize>(
             }
         };
     }
-    rows!(512 x 4, 256 x 4, 256 x 8, 384 x 4, 128 x 8, 640 x 4);
+    rows!(
+        512 x 4, 256 x 4, 256 x 8, 384 x 4, 128 x 8, 640 x 4, 256 x 2, 512 x 2, 256 x 3
+    );
 }

@@ -40,6 +40,10 @@ impl tuning::Policy for Policy {
         policy(128, 8, 6),
         policy(640, 4, 2),
         policy(256, 4, 3),
+        policy(256, 4, 5),
+        policy(256, 2, 6),
+        policy(512, 2, 3),
+        policy(256, 3, 5),
     ];
     // With 64 registers, unique bytes spill.
     const CHOICES: &'static [Choice] = &[Choice::up_to(1, 6), Choice::always(0)];

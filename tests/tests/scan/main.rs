@@ -453,19 +453,18 @@ fn statuses_of_two_words_and_sums_of_bytes() {
 fn many_tiles_by_every_variant() {
     // Without the checks, which would take minutes; in a pseudo-random order too.
     let cpu = |order| Device::cpu_with(CpuOptions::default().checks(Checks::NONE).order(order));
-    let policy = shipped::<Policy, f32>();
-    let batch = 32 * policy.windows * policy.tile_bytes() / 4;
+    let policy = shipped::<Policy, f64>();
+    let batch = 32 * policy.windows * policy.tile_bytes() / 8;
     for device in [cpu(Order::Forward), cpu(Order::Seeded(5))] {
-        let len = 2 * batch + 12_345;
-        let values: Vec<f32> = (0..len).map(|i| (i % 17) as f32 - 8.0).collect();
-        let mut sum = 0.0_f32;
-        let want: Vec<f32> = (values.iter())
+        let len = (2 * batch).max(policy.persistent_bytes / 8) + 12_345;
+        let values: Vec<f64> = (0..len).map(|i| (i % 17) as f64 - 8.0).collect();
+        let mut sum = 0.0_f64;
+        let want: Vec<f64> = (values.iter())
             .map(|value| {
                 sum += value;
                 sum
             })
             .collect();
-        assert!(len * 4 >= policy.persistent_bytes, "for persistent blocks");
         let input = device.upload(&values).unwrap();
         for variant in ["look_back", "reduce_then_scan", "best"] {
             let request = device.scan_request(&input, Operator::Sum).variant(variant);
@@ -475,7 +474,7 @@ fn many_tiles_by_every_variant() {
         // Without room for wide loads, `best` takes a block for every tile.
         let input = input.slice(1..).unwrap();
         let got = device.cumulative_sum(input).unwrap().to_vec().unwrap();
-        let want: Vec<f32> = want[1..].iter().map(|sum| sum + 8.0).collect();
+        let want: Vec<f64> = want[1..].iter().map(|sum| sum + 8.0).collect();
         assert_eq!(compare::same_bits(&got, &want), Ok(()));
     }
 }

@@ -25,7 +25,7 @@ const TESTS: &str = "tests.tar.xz";
 /// The archive of [`KERNELS`], which the scripts unpack.
 const KERNELS_ARCHIVE: &str = "kernels.tar.xz";
 /// The archived kernels: those with source lines, the sources, and those of the tuning tables. The text compresses to a tenth.
-const KERNELS: [&str; 3] = ["ptx", "source", "tune.ptx"];
+const KERNELS: [&str; 3] = ["ptx", "source", "tune"];
 
 /// The window of the archive's compressor. The test programs share the library and its PTX: a window over several of them makes
 /// the archive a fifth of the size of separate ones.
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for messages in [PanicMessages::Place, PanicMessages::Full] {
         build::program_tests(messages, &folder_of_kernels)?;
     }
-    crate::tune::build(&folder.join("tune.ptx"))?;
+    crate::tune::build(&folder.join("tune"))?;
     add_tools(folder)?;
     pack_away(folder, &KERNELS, &folder.join(KERNELS_ARCHIVE))?;
     fs::write(folder.join("README.txt"), read_me(&tests))?;
@@ -276,7 +276,7 @@ fn read_me(tests: &[&Executable]) -> String {
          sanitize.sh     the kernels under compute-sanitizer (of the CUDA toolkit)\n\
          profile.sh      one kernel under Nsight Compute (of the CUDA toolkit)\n\
          tests.tar.xz    the test programs (run.sh needs tar and xz); device-tests: kernels that they run\n\
-         kernels.tar.xz  the kernels with source lines, for the two above, which unpack it, and tune.ptx, the kernels\n\
+         kernels.tar.xz  the kernels with source lines, for the two above, which unpack it, and tune, the kernels\n\
          \x20               of ./warpwright-bench tune all: every row of the tables of tuning, timed (first: tar xf kernels.tar.xz)\n\
          \n\
          Test programs:\n",
