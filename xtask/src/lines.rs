@@ -20,11 +20,16 @@ type Lines = BTreeMap<String, usize>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut git = Command::new("git");
+    // New files too, unless git ignores them.
+    let options = ["ls-files", "--cached", "--others", "--exclude-standard"];
+    git.current_dir(project::root()).args(options).arg("*.rs");
+    let names = command::bytes("lines", &mut git)?;
     let mut files = Vec::new();
-    for path in project::files(&project::root(), &[".git", "target", "bundle"])? {
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = project::name_below(&project::root(), &path)?;
-            files.push((name, fs::read_to_string(&path)?));
+    for name in String::from_utf8_lossy(&names).lines() {
+        let path = project::root().join(name);
+        if path.is_file() {
+            files.push((name.to_owned(), fs::read_to_string(path)?));
         }
     }
     let now = count(&files);

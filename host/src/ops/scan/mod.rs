@@ -1,25 +1,21 @@
 //! Scans of an array: the prefix sums, products, minima and maxima.
 
+mod plan;
+
 use std::marker::PhantomData;
 
 use cuda_std::{
     bf16, f16,
-    kernel::Entry,
-    scan::{Parameters, ScanKernel, Start, THREADS, WINDOWS, Workspace},
+    scan::{ScanKernel, Start, THREADS, WINDOWS},
 };
 use warpwright_gpu::{
     Family,
-    scan::{
-        Element as GpuElement, FAMILY, Kernels, Product, Scan as ScanFn, Sum, SumOfBytes,
-        policy::{CHUNKS, Policy},
-    },
+    scan::{Element as GpuElement, FAMILY, Product, Sum, SumOfBytes},
 };
-
-#[cfg(feature = "ladder")]
-use warpwright_gpu::scan::policy::{RUNG_BLOCK, RUNG_TILE_BYTES, STATUS_STRIDE};
 
 pub use warpwright_gpu::scan::Variant;
 
+use self::plan::{Arrays, is_aligned, plan, tile_per_block};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -373,20 +369,6 @@ impl<T: Element, O: ScanOperator<T>> Operation for ScanInPlace<'_, T, O> {
     }
 }
 
-fn is_aligned(address: u64) -> bool {
-    address.is_multiple_of(16)
-}
-
-/// The arrays of a scan.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct Arrays<T> {
-    input: Place<T>,
-    output: Place<T>,
-    /// Whether both start at a multiple of 16 bytes.
-    aligned: bool,
-}
-
 /// An element that can be scanned: `u8 u16 u32 i32 u64 i64 f32 f64 f16 bf16`.
 #[expect(private_interfaces, reason = "hidden, and of this module alone")]
 pub trait Scannable: Element + GpuElement + Sealed {
@@ -448,187 +430,4 @@ scannable! {
     f64: f64, Sum<f64>, f64::NEG_INFINITY, f64::INFINITY;
     f16: f16, Sum<f16>, f16::NEG_INFINITY, f16::INFINITY;
     bf16: bf16, Sum<bf16>, bf16::NEG_INFINITY, bf16::INFINITY;
-}
-
-/// Plans the scan `R`.
-fn plan<R: Kernels>(
-    plan: &mut Plan<'_>,
-    arrays: Arrays<R::In>,
-    initial: Option<R::In>,
-    exclusive: bool,
-) -> Result<()> {
-    let start = Start::new(initial.map_or(R::IDENTITY, R::load), exclusive)
-        .expect("the library's accumulators are numbers");
-    if arrays.input.len() == 0 {
-        return Ok(());
-    }
-    #[cfg(feature = "ladder")]
-    match Variant::ALL[plan.choice.index] {
-        Variant::Naive => return naive::<R>(plan, arrays, start),
-        Variant::ReduceThenScan => return reduce_then_scan::<R>(plan, arrays, start),
-        Variant::LookBack => return look_back::<R>(plan, arrays, start),
-        _ => {}
-    }
-    best::<R>(plan, arrays, start)
-}
-
-/// Plans a pass for each doubling of the step, back and forth between two arrays.
-#[cfg(feature = "ladder")]
-fn naive<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
-    let Arrays { input, output, .. } = arrays;
-    let len = input.len();
-    let (first, step_kernel, last) = R::NAIVE;
-    let config = plan.linear(len.div_ceil(RUNG_BLOCK), RUNG_BLOCK)?;
-    let (mut from, mut to) = (plan.room::<R::Acc>(len), plan.room::<R::Acc>(len));
-    // SAFETY: the input and the room have `len` elements.
-    unsafe { plan.launch(first, config, (input, from, start)) };
-    let mut step = 1;
-    while step < len {
-        // SAFETY: both rooms have `len` elements, and they do not overlap.
-        unsafe { plan.launch(step_kernel, config, (from, to, step)) };
-        (from, to) = (to, from);
-        step *= 2;
-    }
-    // SAFETY: the room and the output have `len` elements.
-    unsafe { plan.launch(last, config, (from, output)) };
-    Ok(())
-}
-
-/// The dynamic shared memory of a block with one tile: arrays that are not aligned go through it.
-fn stage_bytes<T>(arrays: Arrays<T>, tile_bytes: usize) -> u32 {
-    if arrays.aligned { 0 } else { tile_bytes as u32 }
-}
-
-#[cfg(feature = "ladder")]
-fn reduce_then_scan<R: Kernels>(
-    plan: &mut Plan<'_>,
-    arrays: Arrays<R::In>,
-    start: Start,
-) -> Result<()> {
-    let Arrays { input, output, .. } = arrays;
-    let tiles = input.len().div_ceil(RUNG_TILE_BYTES / size_of::<R::In>());
-    let (first, second, third) = R::REDUCE_THEN_SCAN;
-    let totals = plan.room::<R::Acc>(tiles);
-    let mut config = plan.linear(tiles, RUNG_BLOCK)?;
-    config.shared_bytes = stage_bytes(arrays, RUNG_TILE_BYTES);
-    let one = plan.linear(1, RUNG_BLOCK)?;
-    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The room has an
-    // element for each block, and nothing else uses it.
-    unsafe {
-        plan.launch(first, config, (input, output, totals));
-        plan.launch(second, one, (totals, start));
-        plan.launch(third, config, (input, output, totals, start));
-    }
-    Ok(())
-}
-
-#[cfg(feature = "ladder")]
-fn look_back<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
-    let Arrays { input, output, .. } = arrays;
-    let tiles = input.len().div_ceil(RUNG_TILE_BYTES / size_of::<R::In>());
-    let mut config = plan.linear(tiles, RUNG_BLOCK)?;
-    config.shared_bytes = stage_bytes(arrays, RUNG_TILE_BYTES);
-    let shared = usize::from(tiles > 1);
-    let control = plan.zeros(shared);
-    let statuses = plan.zeros(shared * tiles * STATUS_STRIDE);
-    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms have a
-    // status for each block and are 0 at first; nothing but this launch uses them.
-    unsafe {
-        plan.launch(
-            R::LOOK_BACK,
-            config,
-            (input, output, control, statuses, start),
-        )
-    };
-    Ok(())
-}
-
-fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
-    let Arrays { input, output, .. } = arrays;
-    let size = size_of::<R::In>();
-    let policy: Policy = plan.policy(R::BEST, size);
-    let tiles = input.len().div_ceil(policy.tile_bytes() / size);
-    let blocks = persistent_blocks::<R>(plan, policy, arrays, tiles)?;
-    if blocks > 0 {
-        let control = plan.zeros(1);
-        let words = size_of::<R::Acc>().div_ceil(4);
-        let statuses = plan.zeros(tiles * words);
-        let mut config = plan.linear(blocks, policy.threads)?;
-        config.shared_bytes = policy.ring_bytes() as u32;
-        // SAFETY: the output has as many elements as the input and is the same array or does not overlap it; both are
-        // aligned. The rooms have a status for each tile and are 0 at first; nothing but this launch uses them.
-        unsafe {
-            plan.launch(
-                R::PERSISTENT,
-                config,
-                (input, output, control, statuses, start),
-            )
-        };
-        return Ok(());
-    }
-    let cut = [policy.threads, policy.windows];
-    tile_per_block::<R>(plan, R::BEST, None, arrays, start, cut)
-}
-
-/// Plans a launch with a block for each tile, of a kernel for this number of threads and windows.
-fn tile_per_block<R: ScanFn>(
-    plan: &mut Plan<'_>,
-    kernel: Entry<Parameters<R>>,
-    module: Option<&Module>,
-    arrays: Arrays<R::In>,
-    start: Start,
-    [threads, windows]: [usize; 2],
-) -> Result<()> {
-    let Arrays { input, output, .. } = arrays;
-    let tile_bytes = threads * CHUNKS * 16;
-    let tiles = input.len().div_ceil(tile_bytes / size_of::<R::In>());
-    let mut config = plan.linear(tiles, threads)?;
-    config.shared_bytes = stage_bytes(arrays, tile_bytes);
-    let words = Workspace::of(tiles, windows);
-    let control = plan.zeros(words.control);
-    let statuses = plan.zeros(words.statuses);
-    let batches = plan.zeros(words.batches);
-    let args = (input, output, control, statuses, batches, start);
-    // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms are
-    // those that the kernel needs and are 0 at first; nothing but this launch uses them.
-    let launch = unsafe { plan.launch(kernel, config, args) };
-    launch.module = module.cloned();
-    Ok(())
-}
-
-/// Returns the number of persistent blocks, or 0 if a block for each tile is better or the only way.
-fn persistent_blocks<R: Kernels>(
-    plan: &Plan<'_>,
-    policy: Policy,
-    arrays: Arrays<R::In>,
-    tiles: usize,
-) -> Result<usize> {
-    /// The architecture from which on copies are asynchronous.
-    const ASYNCHRONOUS: u32 = 80;
-    /// The most static shared memory of the kernel.
-    const STATIC_BYTES: usize = 2 << 10;
-    let info = plan.device.info();
-    let is_small = tiles * policy.tile_bytes() < policy.persistent_bytes;
-    let is_new = info.compute_capability.is_none()
-        || plan.device.executor.architecture(FAMILY.name) >= ASYNCHRONOUS;
-    let has_room = policy.ring_bytes() + STATIC_BYTES <= info.shared_bytes_per_block;
-    if is_small || !arrays.aligned || !is_new || !has_room {
-        return Ok(0);
-    }
-    let wanted = policy.resident[1];
-    let resident = plan
-        .device
-        .resident_blocks(
-            plan.operation,
-            R::PERSISTENT.descriptor(),
-            policy.threads as u32,
-            policy.ring_bytes() as u32,
-        )?
-        .unwrap_or(wanted);
-    let blocks = info.multiprocessors.max(1) as usize * resident as usize;
-    // Fewer copies in flight than planned hide less. Tickets are counted in 32 bits.
-    if resident < wanted || tiles + blocks * policy.slots > u32::MAX as usize {
-        return Ok(0);
-    }
-    Ok(blocks.min(tiles))
 }
