@@ -53,7 +53,8 @@ named! {
 impl Device {
     /// Computes the inclusive scan: element `i` of the result combines elements `0` to `i`.
     ///
-    /// The array can have any length, and can be part of an array. The results have the type of the elements:
+    /// `operator` is an [`Operator`], or one of a user's module, made by [`Module::scan_operator`]. The array can have any
+    /// length, and can be part of an array. The results have the type of the elements:
     /// - Integers wrap modulo 2 to the width of their type, without an error.
     /// - `f16` and `bf16` are combined in `f32`, and each result is rounded once. Floats are combined in an order that
     ///   depends on the operator, the type and the position alone: the same elements give the same bits in every run, on
@@ -76,8 +77,9 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and
-    /// errors of the device.
+    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device. For a user's operator also
+    /// [`Error::UnknownKernel`] if its module does not contain the kernel, and [`Error::Invalid`] if the kernel takes other
+    /// parameters there or an accumulator is not shuffled in words of its size.
     pub fn inclusive_scan<'a, T: Element>(
         &self,
         values: impl Into<VectorView<'a, T>>,
