@@ -190,7 +190,7 @@ impl Module {
     /// ```
     ///
     /// # Safety
-    /// As for [`map_function`](Self::map_function).
+    /// As for [`map_function`](Self::map_function). Every accumulator must be shuffled in as many words as the identity.
     pub unsafe fn scan_operator<R: ScanKernel>(&self) -> ModuleOperator<R> {
         ModuleOperator {
             module: self.clone(),
