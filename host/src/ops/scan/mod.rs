@@ -157,12 +157,17 @@ impl Device {
 
 /// What scans: an [`Operator`], or an operator of a user's module, made by [`Module::scan_operator`].
 #[expect(private_interfaces, reason = "hidden, and of this module alone")]
-pub trait ScanOperator<T>: Sealed {
+pub trait ScanOperator<T>: sealed::Sealed {
     #[doc(hidden)]
     fn plan(&self, plan: &mut Plan<'_>, arrays: Arrays<T>, options: Options<T>) -> Result<()>;
 }
 
-impl Sealed for Operator {}
+mod sealed {
+    /// Keeps other crates from implementing [`ScanOperator`](super::ScanOperator), whose kernels are trusted.
+    pub trait Sealed {}
+    impl Sealed for super::Operator {}
+    impl<R> Sealed for super::ModuleOperator<R> {}
+}
 
 #[expect(private_interfaces, reason = "hidden, and of this module alone")]
 impl<T: Scannable> ScanOperator<T> for Operator {
@@ -198,8 +203,6 @@ impl Module {
         }
     }
 }
-
-impl<R> Sealed for ModuleOperator<R> {}
 
 #[expect(private_interfaces, reason = "hidden, and of this module alone")]
 impl<R: ScanKernel> ScanOperator<R::In> for ModuleOperator<R> {
