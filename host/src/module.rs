@@ -425,12 +425,12 @@ mod tests {
         }
         let packed: usize = OWN.iter().map(|packed| packed.kernels.len()).sum();
         assert_eq!(kernels, packed);
-        // Groups of several kernels compress to a tenth of the text, because the kernels are alike.
+        // Groups of several kernels compress to a fifth of the text, because the kernels are alike.
         let bytes: usize = OWN.iter().map(|packed| packed.text.len()).sum();
         let text: usize = (COMMITTED.iter().chain(LADDERS))
             .map(|(text, _)| text.len())
             .sum();
-        assert!(6 * bytes < text, "{bytes} bytes packed, of {text}");
+        assert!(5 * bytes < text, "{bytes} bytes packed, of {text}");
         assert_eq!(packed_kernel("family_a", (9, 0)), None);
     }
 
