@@ -42,6 +42,9 @@ class Torch:
     def sums(self, source, axis, output):
         self.torch.sum(source, dim=axis, dtype=output.dtype, out=output)
 
+    def top_k(self, source, k, output):
+        self.torch.topk(source, k, out=output)
+
     def sin(self, source, output):
         self.torch.sin(source, out=output)
 
@@ -118,7 +121,7 @@ class Case:
         self.sets = request["sets"]
         shape, element = tuple(request["shape"]), np.dtype(request["element"])
         random = np.random.default_rng(request["sets"])
-        self.outputs, self.mask = [], None
+        self.outputs, self.mask, self.k = [], None, request.get("k")
         # One set's values moved along are another's.
         values = self.values(random, shape, element)
         self.values_of = lambda index: np.roll(values, 1001 * index)
@@ -131,6 +134,9 @@ class Case:
             self.outputs = [library.empty((shape[1 - self.axis],), sums) for _ in range(self.sets)]
         elif self.work in ("sin", "sqrt"):
             self.outputs = [library.empty(shape, element) for _ in range(self.sets)]
+        elif self.work == "top_k":
+            parts = [(shape[:-1] + (self.k,), kind) for kind in (element, np.dtype(np.int64))]
+            self.outputs = [tuple(library.empty(*part) for part in parts) for _ in range(self.sets)]
         elif self.work == "convolve":
             self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
             self.outputs = [None] * self.sets
@@ -153,6 +159,8 @@ class Case:
             self.library.transpose(source, output)
         elif self.work in ("columns", "rows"):
             self.library.sums(source, self.axis, output)
+        elif self.work == "top_k":
+            self.library.top_k(source, self.k, output)
         elif self.work == "convolve":
             self.outputs[index] = self.library.convolve(source, self.mask)
         else:
@@ -162,7 +170,14 @@ class Case:
         """What is wrong with the answer, if something is."""
         self.enqueue(index)
         get = self.library.download
-        source, found = self.values_of(index), get(self.outputs[index])
+        source, output = self.values_of(index), self.outputs[index]
+        if self.work == "top_k":
+            found, positions = map(get, output)
+            greatest = np.sort(np.partition(source, -self.k)[..., -self.k :])[..., ::-1]
+            # Which of equal elements are found is not defined.
+            right = np.array_equal(greatest, found) and np.array_equal(np.take_along_axis(source, positions, -1), found)
+            return None if right else "top_k: other elements than NumPy's"
+        found = get(output)
         if self.work == "transpose":
             right = np.array_equal(source.T[:4096], found[:4096]) and np.array_equal(source.T[-64:], found[-64:])
         elif self.work in ("columns", "rows"):

@@ -74,6 +74,8 @@ pub enum Command {
     Scan(Scan),
     /// Sort a vector, or find the positions of its elements in order
     Sort(Sort),
+    /// Find the greatest or smallest elements of a vector, or of each row of a matrix
+    TopK(TopK),
     /// Check every variant against plain Rust on the chosen device
     Verify(Verify),
     /// Check and time every variant, beside the device's copy rate
@@ -108,6 +110,26 @@ pub struct Sort {
     /// Write the elements' positions in place of the elements, counted from 0, as i64
     #[arg(long)]
     pub argsort: bool,
+}
+
+/// `top-k IN -k K [--smallest] -o OUT.npy [--positions OUT.npy]`
+#[derive(Debug, ClapArgs)]
+pub struct TopK {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Number of elements, of the vector or of each row of the matrix
+    #[arg(short, value_name = "K")]
+    pub k: usize,
+    /// Find the smallest elements, the smallest one first, instead of the greatest; NaNs come first in both
+    #[arg(long)]
+    pub smallest: bool,
+    /// Where to write the elements, the greatest one first: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Where to write the elements' positions, counted from 0 in the vector or the row, as i64: a .npy file
+    #[arg(long, value_name = "OUT.npy")]
+    pub positions: Option<PathBuf>,
 }
 
 /// `reduce IN --op OP [--axis AXIS [-o OUT.npy]]`

@@ -15,6 +15,9 @@ pub struct Answer<V> {
     /// The file that holds the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// The file that holds the elements' positions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<String>,
     /// The file that shows the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plot: Option<String>,
@@ -40,6 +43,7 @@ impl<V> Default for Answer<V> {
         Answer {
             value: None,
             output: None,
+            positions: None,
             plot: None,
             outside: None,
             variant: None,

@@ -6,7 +6,7 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 7] = [
     "map IN --op sin -o out.npy",
     "select IN --where less:3 -o out.npy",
     "unique IN -o out.npy",
+    "top-k IN -k 1 -o out.npy",
 ];
 
 /// Runs every command on a file of these bytes; each must fail with these parts in its line.
@@ -476,6 +477,44 @@ fn maps_of_what_cannot_be_mapped() {
     }
     folder.fails("select in.npy -o out.npy", 2, &["--where"]);
     folder.fails("unique in.npy -o out.png", 2, &["out.png", ".npy"]);
+}
+
+#[test]
+fn greatest_elements_that_are_not_there() {
+    let folder = Folder::new();
+    folder.vector("in.npy", &[1.0f32, 2.0]);
+    folder.matrix("rows.npy", 3, 1, &[1u8, 2, 3]);
+    for k in ["3", "18446744073709551615"] {
+        folder.fails(
+            &format!("top-k in.npy -k {k} -o out.npy"),
+            1,
+            &["in.npy: ", k],
+        );
+    }
+    folder.fails("top-k rows.npy -k 2 -o out.npy", 1, &["rows.npy: ", "2"]);
+    for k in ["-1", "x", "1.5", "18446744073709551616"] {
+        folder.fails(&format!("top-k in.npy -k={k} -o out.npy"), 2, &["-k", k]);
+    }
+    folder.fails("top-k in.npy -o out.npy", 2, &["-k"]);
+    folder.fails("top-k in.npy -k 1", 2, &["--output"]);
+    let line = "top-k in.npy -k 1 -o out.npy";
+    folder.fails(
+        &format!("{line} --positions out.npy"),
+        2,
+        &["--positions", "another file"],
+    );
+    folder.fails(&format!("{line} --positions p.png"), 2, &["p.png", ".npy"]);
+    // One output that cannot be written keeps the other from being written.
+    folder.fails(
+        &format!("{line} --positions no/p.npy"),
+        1,
+        &["no/p.npy: ", "does not exist"],
+    );
+    folder.fails(
+        &format!("{line} --variant tiled"),
+        2,
+        &["tiled", "two_level"],
+    );
 }
 
 #[test]

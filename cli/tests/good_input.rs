@@ -292,6 +292,51 @@ fn selections() {
 }
 
 #[test]
+fn greatest_and_smallest_elements() {
+    let folder = Folder::new();
+    let positions = |values: &[i64]| Array::I64(Data::vector(values.to_vec()));
+    folder.vector("in.npy", &[1.5f32, -2.0, 3.0, -0.0, 3.0, 0.0]);
+    for (options, values, places) in [
+        ("-k 4", vec![3.0f32, 3.0, 1.5, 0.0], [2, 4, 0, 5]),
+        ("-k 4 --smallest", vec![-2.0, -0.0, 0.0, 1.5], [1, 3, 5, 0]),
+    ] {
+        for variant in ["naive", "two_level", "best"] {
+            let answer = folder.json(&format!(
+                "top-k in.npy {options} -o out.npy --positions at.npy --variant {variant}"
+            ));
+            assert_eq!(answer["variant"], variant);
+            assert_eq!(answer["output"], "out.npy");
+            assert_eq!(answer["positions"], "at.npy");
+            let values = Array::F32(Data::vector(values.clone()));
+            assert_eq!(folder.read("out.npy"), values, "{options} {variant}");
+            assert_eq!(folder.read("at.npy"), positions(&places), "{options}");
+        }
+    }
+    // A NaN comes first in both orders.
+    folder.vector("nan.npy", &[1.0, f64::NAN]);
+    for options in ["-k 2 --smallest", "-k 2"] {
+        folder.succeeds(&format!(
+            "top-k nan.npy {options} -o out.npy --positions at.npy"
+        ));
+        assert_eq!(folder.read("at.npy"), positions(&[1, 0]), "{options}");
+    }
+    assert_eq!(folder.succeeds("top-k nan.npy -k 0 -o none.npy"), "");
+    assert!(folder.read("none.npy").is_empty());
+
+    let rows = |values: Vec<i64>| {
+        let shape = Shape::Matrix {
+            height: 2,
+            width: 2,
+        };
+        Array::I64(Data::new(shape, values).unwrap())
+    };
+    folder.matrix("rows.npy", 2, 3, &[7i64, -1, 9, 5, 5, 5]);
+    folder.succeeds("top-k rows.npy -k 2 -o out.npy --positions at.npy");
+    assert_eq!(folder.read("out.npy"), rows(vec![9, 7, 5, 5]));
+    assert_eq!(folder.read("at.npy"), rows(vec![2, 0, 0, 1]));
+}
+
+#[test]
 fn histograms_of_ranges() {
     let folder = Folder::new();
     folder.vector(

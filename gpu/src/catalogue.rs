@@ -171,6 +171,7 @@ pub static FAMILIES: &[Family] = &[
     crate::scan::FAMILY,
     crate::select::FAMILY,
     crate::sort::FAMILY,
+    crate::top_k::FAMILY,
 ];
 
 /// Returns the family called `name`.

@@ -25,6 +25,7 @@ pub mod rows;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 pub mod transpose;
 pub mod tuning;
 

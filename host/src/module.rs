@@ -396,7 +396,8 @@ mod tests {
 
     const COMMITTED: &[(&str, (u32, u32))] = committed! {
         "sm_75" (7, 5), [
-            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "select" "sort" "transpose"
+            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "select" "sort" "top_k"
+            "transpose"
         ];
         "sm_80" (8, 0), ["scan"];
     };

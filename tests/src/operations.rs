@@ -249,6 +249,7 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
         ("select", here.unique(&words).map(drop)),
         ("sort", here.sort(&words).map(drop)),
         ("sort", here.argsort(&words).map(drop)),
+        ("top_k", here.top_k(&words, 1).map(drop)),
         ("a copy", vector.download_pinned(&mut pinned)),
         ("a launch", {
             let module = ptx("transpose")?;

@@ -8,7 +8,7 @@ use cuda_std::{
 };
 use warpwright_gpu::{
     axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort,
-    transpose,
+    top_k, transpose,
 };
 use warpwright_tests::{cases, for_each_axis_number, for_each_number};
 
@@ -26,6 +26,7 @@ const TESTED: &[&str] = &[
     "scan",
     "select",
     "sort",
+    "top_k",
 ];
 
 /// What the shipped PTX holds, by module.
@@ -216,6 +217,21 @@ fn tested() -> BTreeSet<String> {
     add(&sorts::<u16>());
     add(&sorts::<u32>());
     add(&sorts::<u64>());
+    fn best<U: top_k::Kernels>() -> [&'static KernelDescriptor; 7] {
+        [
+            U::ROWS.descriptor(),
+            U::SAMPLE.descriptor(),
+            U::FILTER.descriptor(),
+            U::CHUNKS.descriptor(),
+            U::MERGE.descriptor(),
+            U::RANKS.descriptor(),
+            U::GATHER.descriptor(),
+        ]
+    }
+    add(&best::<u8>());
+    add(&best::<u16>());
+    add(&best::<u32>());
+    add(&best::<u64>());
     names
 }
 

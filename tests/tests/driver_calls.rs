@@ -79,6 +79,7 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
         &[ALLOCATE, SET, LAUNCH, DOWNLOAD, WAIT, FREE],
     ),
     ("sort", &[LAUNCH, WAIT], ONE_LAUNCH),
+    ("top_k", &[LAUNCH, WAIT], ONE_LAUNCH),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

@@ -1,6 +1,6 @@
 use crate::{Scale, Workload};
 use crate::{
-    axis, convolution, gemm, histogram, map, random, reduce, scan, select, sort, transpose,
+    axis, convolution, gemm, histogram, map, random, reduce, scan, select, sort, top_k, transpose,
 };
 
 /// The workloads of one family.
@@ -36,6 +36,7 @@ pub const FAMILIES: &[Family] = &[
     scan::FAMILY,
     select::FAMILY,
     sort::FAMILY,
+    top_k::FAMILY,
 ];
 
 impl Family {

@@ -25,6 +25,7 @@ pub mod reduce;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 pub mod transpose;
 
 pub use compare::{Verdict, equal, within};

@@ -23,6 +23,11 @@ pub trait Key: SortKey + Debug {
     fn from_hash(hash: u64) -> Self;
     /// Returns the key's place in the type's order: the least key has 0.
     fn rank(self) -> u64;
+    /// Returns a NaN, or at times an infinity, with the sign and the payload of a hash's lowest bits; any integer, if the type
+    /// has no NaN.
+    fn nan(hash: u64) -> Self;
+    /// Returns whether the key is a NaN.
+    fn is_nan(self) -> bool;
 }
 
 macro_rules! keys {
@@ -37,6 +42,14 @@ macro_rules! keys {
             fn rank(self) -> u64 {
                 self.wrapping_sub(Self::MIN) as u64 & (u64::MAX >> (64 - Self::BITS))
             }
+
+            fn nan(hash: u64) -> Self {
+                Self::from_hash(hash)
+            }
+
+            fn is_nan(self) -> bool {
+                false
+            }
         })*
         $(impl Key for $float {
             const NAME: &'static str = stringify!($float);
@@ -50,6 +63,14 @@ macro_rules! keys {
                 let bits = self.to_bits();
                 let is_negative = self.is_sign_negative();
                 (if is_negative { !bits } else { bits | 1 << ($bits::BITS - 1) }).into()
+            }
+
+            fn nan(hash: u64) -> Self {
+                Self::from_bits(hash as $bits | Self::INFINITY.to_bits())
+            }
+
+            fn is_nan(self) -> bool {
+                $float::is_nan(self)
             }
         })*
     };
@@ -152,6 +173,18 @@ pub struct Sorted<K> {
     pub keys: Vec<K>,
     /// The values or positions.
     pub values: Vec<u64>,
+}
+
+impl<K: Key> Sorted<K> {
+    /// Checks that another result has the same bits.
+    pub(crate) fn check(&self, found: &Self) -> Verdict {
+        each(&found.keys, self.keys.len(), |at, found| {
+            let expected = self.keys[at];
+            (found.rank() != expected.rank())
+                .then(|| format!("expected {expected:?}, found {found:?}"))
+        })?;
+        equal(&found.values, &self.values)
+    }
 }
 
 impl<K: Key> crate::Bits for Sorted<K> {
@@ -295,12 +328,7 @@ impl<K: Key> Problem for Sort<K> {
     }
 
     fn check(&self, truth: &Sorted<K>, answer: &Sorted<K>) -> Verdict {
-        each(&answer.keys, truth.keys.len(), |at, found| {
-            let expected = truth.keys[at];
-            (found.rank() != expected.rank())
-                .then(|| format!("expected {expected:?}, found {found:?}"))
-        })?;
-        equal(&answer.values, &truth.values)
+        truth.check(answer)
     }
 }
 
@@ -316,11 +344,12 @@ pub const FAMILY: Family = Family {
 };
 
 /// Returns keys of which few are different.
+pub(crate) fn few_keys<K: Key>() -> Make<K> {
+    Make::hashed(|hash| K::from_hash(hash % 5 * 0x0123_4567_89ab_cdef))
+}
+
 fn few<K: Key>(len: usize, with: With) -> Sort<K> {
-    Sort::new(len, with).of(
-        "few",
-        Make::hashed(|hash| K::from_hash(hash % 5 * 0x0123_4567_89ab_cdef)),
-    )
+    Sort::new(len, with).of("few", few_keys())
 }
 
 /// Returns the problems that the variants are checked with.
@@ -391,6 +420,7 @@ mod tests {
         assert!((-0.0_f32).rank() < 0.0_f32.rank() && (-f32::NAN).rank() < f32::MIN.rank());
         assert!(f64::NAN.rank() > f64::INFINITY.rank() && u64::MAX.rank() == u64::MAX);
         assert!(bf16::NEG_INFINITY.rank() < bf16::MIN.rank());
+        assert!(Key::is_nan(f16::nan(1)) && Key::is_nan(f64::nan(u64::MAX)) && !Key::is_nan(1_u8));
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Selection {
         }
         let chosen: Vec<String> = (known.into_iter())
             .filter(|family| families.is_empty() || families.iter().any(|name| name == family))
-            .flat_map(project::modules_of)
+            .flat_map(project::existing_modules_of)
             .collect();
         let shipped = |arch: NvvmArch| {
             let is_shipped = |module: &&String| project::shipped(module).any(|it| it == arch);

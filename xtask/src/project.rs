@@ -54,9 +54,16 @@ pub fn family_of(module: &str) -> &str {
     module.strip_suffix(LADDER).unwrap_or(module)
 }
 
-/// Returns the names of a family's modules: that of the kernels that `auto` launches, and that of its ladder.
+/// Returns the names that a family's modules can have: that of the kernels that `auto` launches, and that of its ladder.
 pub fn modules_of(family: &str) -> [String; 2] {
     [family.to_owned(), format!("{family}{LADDER}")]
+}
+
+/// Returns the names of a family's modules. A ladder without kernels of its own has none.
+pub fn existing_modules_of(family: &str) -> impl Iterator<Item = String> {
+    let has_ladder = ladder_kernels(family).next().is_some();
+    let count = 1 + usize::from(has_ladder);
+    modules_of(family).into_iter().take(count)
 }
 
 /// Returns the kernels of a family that `auto` never launches, without the suffix of the instance.
@@ -103,20 +110,26 @@ pub fn require_family(operation: &str, name: &str) -> Result<()> {
     Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
 }
 
-/// Returns the PTX modules, two per family.
+/// Returns the PTX modules, one or two per family.
 pub fn modules() -> Vec<Module> {
-    let of = |family| {
-        let [best, ladder] = modules_of(family);
-        let mut kernels: Vec<&str> = ladder_kernels(family).collect();
+    let of = |name: String| {
+        let family = family_of(&name).to_owned();
+        let module = Module::new(&*name);
+        if name == family {
+            return module.prefix(format!("{family}_"));
+        }
+        let mut kernels: Vec<&str> = ladder_kernels(&family).collect();
         kernels.sort_unstable();
         kernels.dedup();
-        let ladder = Module::new(ladder);
-        let ladder = kernels
+        kernels
             .iter()
-            .fold(ladder, |module, kernel| module.prefix(*kernel));
-        [Module::new(best).prefix(format!("{family}_")), ladder]
+            .fold(module, |module, kernel| module.prefix(*kernel))
     };
-    families().into_iter().flat_map(of).collect()
+    families()
+        .into_iter()
+        .flat_map(existing_modules_of)
+        .map(of)
+        .collect()
 }
 
 /// Returns the root of the workspace.

@@ -31,6 +31,7 @@ mod reduce_axis;
 mod scan;
 mod select;
 mod sort;
+mod top_k;
 mod transpose;
 mod ulp;
 mod verify;
@@ -64,6 +65,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Random(options) => random::run(&global, &options),
         Command::Scan(options) => scan::run(&global, &options),
         Command::Sort(options) => sort::run(&global, &options),
+        Command::TopK(options) => top_k::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
         Command::Ulp(options) => ulp::run(&global, &options),

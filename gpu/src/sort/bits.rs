@@ -1,6 +1,6 @@
 //! Keys as bits, and the arguments that say which of the bits are sorted.
 
-use core::ops::BitXor;
+use core::ops::{BitAnd, BitXor};
 
 use cuda_std::Plain;
 
@@ -10,7 +10,7 @@ pub const DIGITS: usize = 256;
 pub const DIGIT_BITS: u32 = 8;
 
 /// The bits of a key, an unsigned integer: `u8 u16 u32 u64`.
-pub trait Bits: Plain + Ord + BitXor<Output = Self> {
+pub trait Bits: Plain + Ord + BitAnd<Output = Self> + BitXor<Output = Self> {
     /// The number of bits.
     const BITS: u32;
     /// All bits set, the greatest.
@@ -28,6 +28,8 @@ pub trait Bits: Plain + Ord + BitXor<Output = Self> {
     fn untwist(self, by: Twist<Self>) -> Self;
     /// Returns the number whose lowest bits are these.
     fn to_word(self) -> u64;
+    /// Returns the lowest bits of a number.
+    fn from_word(word: u64) -> Self;
 }
 
 macro_rules! bits {
@@ -63,6 +65,11 @@ macro_rules! bits {
             #[inline(always)]
             fn to_word(self) -> u64 {
                 self.into()
+            }
+
+            #[inline(always)]
+            fn from_word(word: u64) -> Self {
+                word as Self
             }
         }
     )* };

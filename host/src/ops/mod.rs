@@ -34,6 +34,7 @@ mod rows;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 pub mod transpose;
 
 pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};

@@ -261,6 +261,25 @@ impl<'a> Plan<'a> {
         room
     }
 
+    /// Plans `count` parts one after the other, which all use the same memory: each must reserve the same rooms, and can rely
+    /// on their contents no more than at the start of a run.
+    pub fn in_turn(
+        &mut self,
+        count: usize,
+        mut part: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<()> {
+        let begin = self.work.bytes;
+        for i in 0..count {
+            let set_up = self.work.setup.len();
+            self.work.bytes = begin;
+            part(self, i)?;
+            if i > 0 {
+                self.work.setup.truncate(set_up);
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the whole workspace to 0 before its first use. This replaces all other set-up.
     pub fn zero_workspace(&mut self) {
         let all = Place::new(Base::Workspace, 0, self.work.bytes);

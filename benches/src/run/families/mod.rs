@@ -10,6 +10,7 @@ mod reduce;
 mod scan;
 mod select;
 mod sort;
+mod top_k;
 mod transpose;
 
 use std::cell::OnceCell;
@@ -38,6 +39,7 @@ pub const FAMILIES: &[Family] = &[
     ("select", select::run),
     ("gemm", gemm::run),
     ("sort", sort::run),
+    ("top_k", top_k::run),
 ];
 
 /// Makes our contender: the library on the sets of a problem, with the variant that it chooses.

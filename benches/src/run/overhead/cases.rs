@@ -6,7 +6,7 @@ use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
 use warpwright::{Device, Generator, kernel_ptx};
 use warpwright_gpu::tuning::shipped;
 use warpwright_gpu::{
-    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort,
+    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort, top_k,
 };
 
 use super::super::Result;
@@ -361,6 +361,49 @@ pub fn cases(
                     .words(&[0, 0]),
             }))?,
             VALUE,
+        )
+    })?;
+
+    let mut kept = [device.zeros::<f32>(1)?, device.zeros::<f32>(1)?];
+    let to = kept[1].view().device_pointer();
+    let [prepared, once] = &mut kept;
+    let mut greatest = (device.top_k_request(&value, 1).output_to(prepared)).prepare()?;
+    let most =
+        top_k::policy::most_entries(1, size_of::<f32>(), device.info().shared_bytes_per_block);
+    each(Case {
+        read: |bytes| read::<u64>(bytes) as f64,
+        ..Case::of(
+            device,
+            ["top_k", "f32"],
+            || greatest.enqueue(),
+            || {
+                let request = device.top_k_request(&value, 1).output_to(&mut *once);
+                let (_, positions) = request.run()?;
+                let positions = positions.to_vec()?;
+                Ok(*positions.first().ok_or("one position required")? as f64)
+            },
+            // The room is the position's. The order is that of `f32`; a row has one element, and is one element apart.
+            kernels.bare(Needs {
+                room: 8,
+                clear: None,
+                clear_again: false,
+                work: Work::Launch {
+                    kernel: kernels.get("top_k_rows__b4")?,
+                    block: [top_k::policy::BLOCK as u32, 1],
+                    shared_bytes: top_k::policy::shared_bytes(most, size_of::<f32>()) as u32,
+                    arguments: Arguments::default()
+                        .view(input, 1)
+                        .words(&[0x8000_0000_7fff_ffff, 0x7f80_0000])
+                        .word(1)
+                        .word(1)
+                        .word(1)
+                        .word(most as u64)
+                        .view(to, 1)
+                        .room(0, 1),
+                },
+                result: 0..8,
+            })?,
+            0.0,
         )
     })?;
 

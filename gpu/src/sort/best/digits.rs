@@ -1,6 +1,6 @@
 //! Where each digit's keys begin, for all passes at once.
 
-use cuda_std::{prelude::*, shared::DynamicShared, unrolled, view::Wide};
+use cuda_std::{prelude::*, shared::DynamicShared, unrolled};
 
 use crate::{
     block,
@@ -135,45 +135,12 @@ fn add_up(pass: usize, counts: GlobalMut<u64>, begins: GlobalMut<u64>, sums: Sha
     }
 }
 
-/// Calls `each` with this thread's share of the elements: 16 bytes per load, several loads in flight.
+/// Calls `each` with this thread's share of the keys.
 #[inline(always)]
 #[track_caller]
 fn for_each<U: Bits>(input: Global<U>, each: impl Fn(U)) {
     match const { digits_unroll(size_of::<U>()) } {
-        2 => for_each_by::<U, 2>(input, each),
-        _ => for_each_by::<U, 4>(input, each),
-    }
-}
-
-#[inline(always)]
-#[track_caller]
-fn for_each_by<U: Bits, const UNROLL: usize>(input: Global<U>, each: impl Fn(U)) {
-    let lanes = Wide::<U>::LEN;
-    let thread = thread::index_1d_wide();
-    let stride = thread::grid_stride();
-    let past = input.as_ptr().addr() % 16 / size_of::<U>();
-    let head = if past == 0 { 0 } else { lanes - past }.min(input.len());
-    let wides = (input.len() - head) / lanes;
-    let tail = head + wides * lanes;
-    let mut wide = thread;
-    while wide + (UNROLL - 1) * stride < wides {
-        let loaded: [Wide<U>; UNROLL] = core::array::from_fn(|round| {
-            input.get_wide_streaming(head + (wide + round * stride) * lanes)
-        });
-        unrolled!(round < UNROLL => {
-            loaded[round].fold((), |(), key, _| each(key));
-        });
-        wide += UNROLL * stride;
-    }
-    while wide < wides {
-        let loaded = input.get_wide_streaming(head + wide * lanes);
-        loaded.fold((), |(), key, _| each(key));
-        wide += stride;
-    }
-    if thread < head {
-        each(input.get(thread));
-    }
-    if tail + thread < input.len() {
-        each(input.get(tail + thread));
+        2 => block::for_each::<U, 2>(input, each),
+        _ => block::for_each::<U, 4>(input, each),
     }
 }

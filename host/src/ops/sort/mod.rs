@@ -6,11 +6,13 @@ use std::ops::{Bound, RangeBounds};
 
 use warpwright_gpu::{
     Family,
-    sort::{Bits, FAMILY, Kernels, Range, Twist},
+    sort::{Bits, FAMILY, Range, Twist},
+    top_k,
 };
 
 pub use warpwright_gpu::sort::Variant;
 
+pub(super) use self::plan::descending_positions;
 use self::plan::{Data, Given, Keys, sort};
 use super::{
     plan::{Place, Plan},
@@ -27,22 +29,26 @@ use crate::{
 pub trait SortKey: Element + Sealed {
     /// The unsigned integer of the same size.
     #[doc(hidden)]
-    type Bits: Kernels + Element;
+    type Bits: top_k::Kernels + Element;
     /// How the bits become numbers in the key's ascending order.
     #[doc(hidden)]
     const TWIST: Twist<Self::Bits>;
+    /// The bits of infinity for floats, otherwise 0.
+    #[doc(hidden)]
+    const INFINITY: Self::Bits;
 }
 
 macro_rules! keys {
     ($($bits:ident: $unsigned:ty, $signed:ty, [$($float:ty),*];)*) => { $(
-        keys!(@ $bits, $unsigned, 0, 0);
-        keys!(@ $bits, $signed, 0, 1 << ($bits::BITS - 1));
-        $(keys!(@ $bits, $float, $bits::MAX >> 1, 1 << ($bits::BITS - 1));)*
+        keys!(@ $bits, $unsigned, 0, 0, 0);
+        keys!(@ $bits, $signed, 0, 1 << ($bits::BITS - 1), 0);
+        $(keys!(@ $bits, $float, $bits::MAX >> 1, 1 << ($bits::BITS - 1), <$float>::INFINITY.to_bits());)*
     )* };
-    (@ $bits:ident, $key:ty, $magnitude:expr, $flip:expr) => {
+    (@ $bits:ident, $key:ty, $magnitude:expr, $flip:expr, $infinity:expr) => {
         impl SortKey for $key {
             type Bits = $bits;
             const TWIST: Twist<$bits> = Twist { magnitude: $magnitude, flip: $flip };
+            const INFINITY: $bits = $infinity;
         }
     };
 }

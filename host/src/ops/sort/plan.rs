@@ -81,10 +81,35 @@ pub(super) fn sort<K: SortKey>(
         Variant::Ballot => return problem.sweeps(plan, K::Bits::BALLOT, false),
         _ => {}
     }
-    if problem.is_small(plan) {
-        return problem.small(plan);
-    }
-    problem.sweeps(plan, (K::Bits::KEYS, K::Bits::ITEMS), true)
+    problem.best(plan)
+}
+
+/// Plans the variant `best` of a sort that writes the positions of at least one number, the greatest first.
+pub(in crate::ops) fn descending_positions<U: Kernels + Element>(
+    plan: &mut Plan<'_>,
+    numbers: Place<U>,
+    positions: Place<u64>,
+) -> Result<()> {
+    let flip = U::ONES;
+    let problem = Problem {
+        len: numbers.len(),
+        keys: Keys {
+            input: numbers,
+            output: None,
+            in_place: false,
+        },
+        data: Data::Positions(positions.cast(), size_of::<u64>()),
+        range: Range {
+            first: 0,
+            bits: U::BITS,
+        },
+        twist: Twist {
+            flip,
+            ..Twist::NONE
+        },
+        tile: None,
+    };
+    problem.best(plan)
 }
 
 /// The kernels of a sweep: over keys alone, and over keys and values.
@@ -105,6 +130,13 @@ struct Problem<U> {
 }
 
 impl<U: Kernels + Element> Problem<U> {
+    fn best(&self, plan: &mut Plan<'_>) -> Result<()> {
+        if self.is_small(plan) {
+            return self.small(plan);
+        }
+        self.sweeps(plan, (U::KEYS, U::ITEMS), true)
+    }
+
     fn is_small(&self, plan: &Plan<'_>) -> bool {
         let bytes = policy::small_shared_bytes(self.len.min(policy::SMALL_KEYS), size_of::<U>());
         self.tile.is_none()

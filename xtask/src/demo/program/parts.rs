@@ -20,7 +20,8 @@ use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::scan::{Data as ScanData, Scan};
 use warpwright_workloads::select::{Kind, Selection};
-use warpwright_workloads::sort::{Sort, With};
+use warpwright_workloads::sort::{Sort, Sorted, With};
+use warpwright_workloads::top_k::TopK;
 use warpwright_workloads::transpose::Transpose;
 use warpwright_workloads::{Problem, Sets, Unit, within};
 
@@ -54,6 +55,7 @@ pub const PARTS: &[(&str, Part)] = &[
     ("scan", scan),
     ("select", select),
     ("sort", sort),
+    ("top_k", top_k),
 ];
 
 /// The seed of all random numbers.
@@ -443,5 +445,40 @@ fn sort(ground: &Ground<'_>) -> Result<Table> {
         format!("pixel {}", first as u64 + at)
     })?;
     table.values.push(("first of the darkest", darkest));
+    Ok(table)
+}
+
+/// Finds the brightest pixels by every variant, the darkest pixels, and the brightest pixel of each row.
+fn top_k(ground: &Ground<'_>) -> Result<Table> {
+    let (width, pixels) = (ground.image.width, ground.image.pixels.clone());
+    // One of the variants sorts everything, so the CPU executor's part is the upper rows.
+    let most = match ground.device.kind() {
+        DeviceKind::Cpu => (1 << 18) / width.max(1),
+        _ => usize::MAX,
+    };
+    let height = most.max(1).min(ground.image.height);
+    let len = height * width;
+    let make = Make::by(move |at: usize, _, _| pixels[at]);
+    let problem = TopK::<u8>::new(len, len.min(10)).of("pixels as", make.clone());
+    let sets = ground.sets(problem.clone())?;
+    let title = format!("the ten brightest of {len} u8, and others");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let show = |found: &Sorted<u8>| {
+        let all = found.keys.iter().zip(&found.values);
+        let all = all.map(|(value, at)| format!("{value} at {at}"));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let darkest = sets.with(problem.smallest());
+    let rows = TopK::rows((height, width), width.min(1)).of("pixels as", make);
+    table.values = vec![
+        ("ten brightest", ground.value(&sets, show)?),
+        ("ten darkest", ground.value(&darkest, show)?),
+        (
+            "brightest of each row",
+            ground.value(&sets.with(rows), |found| {
+                format!("{} results", found.keys.len())
+            })?,
+        ),
+    ];
     Ok(table)
 }

@@ -1,0 +1,76 @@
+//! The greatest elements of vectors and of the rows of a matrix, compared with PyTorch's `topk`. CUB has none.
+
+use serde_json::json;
+use warpwright_workloads::Problem;
+use warpwright_workloads::sample::Make;
+use warpwright_workloads::sort::Key;
+use warpwright_workloads::top_k::TopK;
+
+use super::super::{Bench, Spec, power};
+use super::{Place, case};
+use crate::record::{Aim, Bound};
+
+/// The length that the aims are for.
+const LARGE: usize = 1 << 28;
+
+pub(super) fn run(bench: &mut Bench) {
+    let sizes = [1 << 20, 1 << 24, LARGE];
+    for len in bench.scale().pick(&sizes[..], &sizes[2..], &[1 << 13]) {
+        for k in [10, 256, 4096] {
+            of(bench, [1, *len], k, unit(TopK::new(*len, k)), Some("f4"));
+        }
+    }
+    let len = bench.scale().pick(LARGE, LARGE, 1 << 13);
+    // PyTorch has no `topk` of u32.
+    of(bench, [1, len], 256, TopK::<u32>::new(len, 256), None);
+    of(bench, [1, len], 256, TopK::<u8>::new(len, 256), Some("u1"));
+    let (height, width) = bench
+        .scale()
+        .pick((1024, 32_000), (1024, 32_000), (16, 500));
+    let rows = unit(TopK::rows((height, width), 50));
+    of(bench, [height, width], 50, rows, Some("f4"));
+}
+
+/// Returns the problem of uniform values from 0 to 1, as the peer has them.
+fn unit(problem: TopK<f32>) -> TopK<f32> {
+    let unit = |hash: u64| (hash >> 40) as f32 / (1 << 24) as f32;
+    problem.of("uniform", Make::hashed(unit))
+}
+
+/// Runs a case. `python` is the type's name in NumPy, if the peer has the operation for it.
+fn of<K: Key>(
+    bench: &mut Bench,
+    [height, width]: [usize; 2],
+    k: usize,
+    problem: TopK<K>,
+    python: Option<&'static str>,
+) {
+    let (what, size) = match height {
+        1 => ("", power(width)),
+        _ => ("each row of ", format!("{height} x {width}")),
+    };
+    let is_large = width == LARGE;
+    let spec = Spec {
+        family: "top_k",
+        work: format!("{k} greatest of {what}{}", K::NAME),
+        size,
+        elements: height * width,
+        bytes: problem.bytes(),
+        operations: 0,
+        bound: Bound::Read,
+        aim: Aim {
+            share: is_large.then_some(0.6),
+            ratio: Some(if is_large { 10.0 } else { 1.0 }),
+        },
+    };
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, Place { peers, count, .. }| {
+        let Some(python) = python else {
+            return Ok(Vec::new());
+        };
+        let shape = [height, width];
+        let request =
+            json!({"work": "top_k", "shape": shape, "element": python, "k": k, "sets": count});
+        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
+    });
+}
