@@ -360,7 +360,7 @@ fn operations() -> Vec<Workload> {
     vec![
         Workload::new(TopK::<f32>::new(3000, 10).of("any", with_nans())),
         Workload::new(TopK::<u16>::new(5000, 257).of("few", few_keys()).smallest()),
-        Workload::new(TopK::<i64>::new(5003, 5000)),
+        Workload::new(TopK::<i64>::new(5003, 4000)),
         Workload::new(TopK::<u32>::new(17_000, 100).sampled()),
         Workload::new(TopK::<f32>::rows((30, 100), 10)),
     ]

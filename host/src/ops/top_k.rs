@@ -30,9 +30,11 @@ impl Device {
     ///
     /// Elements are compared as [`sort`](Self::sort) compares them, but NaNs, which are all equal, come before all numbers. Of
     /// equal elements the first come first. The elements keep their bits. The result is the same by every variant on every
-    /// device. Up to `k` = 4096, the input is read once if it is long, and the workspace is at most 5 % of the bytes of
-    /// elements of 32 bits; for a greater `k`, everything is sorted in a workspace of up to 16 bytes per element and two copies
-    /// of the elements.
+    /// device.
+    ///
+    /// Up to `k` = 4096, a long input is read once, and the workspace for 2^20 or more elements of 32 bits is at most 5 % of
+    /// their size. For a greater `k`, or 2^32 elements, everything is sorted: the workspace is three copies of the elements and
+    /// 16 bytes for each.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

@@ -30,6 +30,7 @@ pub mod rows;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod top_k;
 pub mod transpose;
 
 /// How a defect is launched.
@@ -259,6 +260,7 @@ macro_rules! for_each_defect {
             scan: scan_torn_state ScanTornState SCAN;
             select: select_best_no_barrier SelectBestNoBarrier LINE;
             sort: sort_best_no_barrier SortBestNoBarrier LINE;
+            top_k: top_k_best_no_barrier TopKBestNoBarrier LINE;
             map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
         }
     };
