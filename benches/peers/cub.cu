@@ -1,5 +1,6 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS) -DELEMENT=<a type below>. Not a part of the product.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _LENGTHS) -DELEMENT=<a type below>.
+// Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
 // nothing else. It gives the code of the CUDA runtime, 0 for success.
@@ -125,6 +126,32 @@ extern "C" int bench_pairs(void *temp, std::size_t *temp_bytes, const T *keys, T
                                            stream);
 }
 
+#elif defined(PART_SEGMENTS)
+
+// The sums of segments. There is an offset more than there are segments.
+extern "C" int bench_segments(void *temp, std::size_t *temp_bytes, const T *in, const u32 *offsets, Sum *sums,
+                              std::size_t segments, cudaStream_t stream) {
+    return cub::DeviceSegmentedReduce::Sum(temp, *temp_bytes, in, sums, static_cast<std::int64_t>(segments), offsets,
+                                           offsets + 1, stream);
+}
+
+#elif defined(PART_BY_KEY)
+
+// The first key of each run of equal keys, the sum of its values, and the number of runs.
+extern "C" int bench_by_key(void *temp, std::size_t *temp_bytes, const T *keys, const f32 *values, T *firsts, f32 *sums,
+                            int *count, int n, cudaStream_t stream) {
+    return cub::DeviceReduce::ReduceByKey(temp, *temp_bytes, keys, firsts, values, sums, count, cuda::std::plus<>{}, n,
+                                          stream);
+}
+
+#elif defined(PART_LENGTHS)
+
+// The first key of each run of equal keys, its length, and the number of runs.
+extern "C" int bench_lengths(void *temp, std::size_t *temp_bytes, const T *keys, T *firsts, int *lengths, int *count, int n,
+                             cudaStream_t stream) {
+    return cub::DeviceRunLengthEncode::Encode(temp, *temp_bytes, keys, firsts, lengths, count, n, stream);
+}
+
 #else
-#error "PART_REDUCE, PART_ROWS, PART_HISTOGRAM, PART_SCAN, PART_SELECT, PART_SORT or PART_PAIRS required"
+#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY or _LENGTHS required"
 #endif

@@ -68,6 +68,8 @@ pub enum Command {
     Select(Select),
     /// Keep the first element of each run of equal ones
     Unique(Unique),
+    /// Find the runs of equal elements, and their lengths
+    RunLengths(RunLengths),
     /// Make an array of random numbers
     Random(Random),
     /// Compute the running sums, products, minima or maxima of an array
@@ -335,6 +337,20 @@ pub struct Unique {
     /// Where to write the elements: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
+}
+
+/// `run-lengths IN -o OUT.npy --lengths OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct RunLengths {
+    /// A .npy, PNG or JPEG file; - reads standard input
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// Where to write the element of each run, in order: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Where to write the number of elements of each run, as i64: a .npy file
+    #[arg(long, value_name = "OUT.npy")]
+    pub lengths: PathBuf,
 }
 
 /// `ulp [--full]`

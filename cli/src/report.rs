@@ -18,6 +18,9 @@ pub struct Answer<V> {
     /// The file that holds the elements' positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<String>,
+    /// The file that holds the lengths of the runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<String>,
     /// The file that shows the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plot: Option<String>,
@@ -44,6 +47,7 @@ impl<V> Default for Answer<V> {
             value: None,
             output: None,
             positions: None,
+            lengths: None,
             plot: None,
             outside: None,
             variant: None,

@@ -57,6 +57,8 @@ fn axes_of_any_length_beside_an_empty_one() {
                 "map in.npy --op sin -o out.npy",
                 "select in.npy --where at-least:0 -o out.npy",
                 "unique in.npy -o out.npy",
+                "run-lengths in.npy -o out.npy --lengths lengths.npy",
+                "run-lengths bytes.npy -o out.npy --lengths lengths.npy",
                 "top-k in.npy -k 0 -o out.npy --positions positions.npy",
                 "top-k bytes.npy -k 1 -o out.npy",
                 "matmul in.npy in.npy --transpose-b -o out.npy",

@@ -18,6 +18,8 @@ fn word() -> impl Strategy<Value = String> {
         "map",
         "select",
         "unique",
+        "run-lengths",
+        "--lengths",
         "--where",
         "within:0,3",
         "random",

@@ -6,7 +6,7 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 8] = [
     "map IN --op sin -o out.npy",
     "select IN --where less:3 -o out.npy",
     "unique IN -o out.npy",
+    "run-lengths IN -o out.npy --lengths lengths.npy",
     "top-k IN -k 1 -o out.npy",
 ];
 
@@ -477,6 +478,32 @@ fn maps_of_what_cannot_be_mapped() {
     }
     folder.fails("select in.npy -o out.npy", 2, &["--where"]);
     folder.fails("unique in.npy -o out.png", 2, &["out.png", ".npy"]);
+}
+
+#[test]
+fn runs_without_two_places() {
+    let folder = Folder::new();
+    folder.vector("in.npy", &[1.0f32, 2.0]);
+    let line = "run-lengths in.npy -o out.npy";
+    folder.fails(line, 2, &["--lengths"]);
+    folder.fails("run-lengths in.npy --lengths l.npy", 2, &["--output"]);
+    folder.fails(
+        &format!("{line} --lengths out.npy"),
+        2,
+        &["--lengths", "another file"],
+    );
+    folder.fails(&format!("{line} --lengths l.png"), 2, &["l.png", ".npy"]);
+    // One output that cannot be written keeps the other from being written.
+    folder.fails(
+        &format!("{line} --lengths no/l.npy"),
+        1,
+        &["no/l.npy: ", "does not exist"],
+    );
+    folder.fails(
+        &format!("{line} --lengths l.npy --variant tiled"),
+        2,
+        &["tiled", "warp_per_segment"],
+    );
 }
 
 #[test]

@@ -375,6 +375,19 @@ macro_rules! stores {
                 unsafe { imp::store(self.ptr.add(i), values) }
             }
 
+            /// Writes the elements of a wide load to elements `i..`, with one store of 16 bytes. Element `i` must lie at a
+            /// multiple of 16 bytes.
+            #[inline(always)]
+            #[track_caller]
+            pub fn set_wide(self, i: usize, values: Wide<T>)
+            where
+                T: Plain,
+            {
+                // SAFETY: the elements from `i` on lie at a multiple of 16 bytes.
+                let words = unsafe { self.cast::<u64>() };
+                words.set_chunk(i * size_of::<T>() / 8, values.words);
+            }
+
             /// Returns a pointer to element `i`, for an atomic operation.
             #[inline(always)]
             #[track_caller]

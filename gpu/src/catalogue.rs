@@ -172,6 +172,7 @@ pub static FAMILIES: &[Family] = &[
     crate::select::FAMILY,
     crate::sort::FAMILY,
     crate::top_k::FAMILY,
+    crate::segments::FAMILY,
 ];
 
 /// Returns the family called `name`.

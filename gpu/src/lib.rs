@@ -23,6 +23,7 @@ pub mod random;
 pub mod reduce;
 pub mod rows;
 pub mod scan;
+pub mod segments;
 pub mod select;
 pub mod sort;
 pub mod top_k;

@@ -396,8 +396,8 @@ mod tests {
 
     const COMMITTED: &[(&str, (u32, u32))] = committed! {
         "sm_75" (7, 5), [
-            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "select" "sort" "top_k"
-            "transpose"
+            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "segments" "select" "sort"
+            "top_k" "transpose"
         ];
         "sm_80" (8, 0), ["scan"];
     };
@@ -406,7 +406,7 @@ mod tests {
     const LADDERS: &[(&str, (u32, u32))] = committed! {
         "sm_75" (7, 5), [
             "columns_ladder" "convolution_ladder" "gemm_ladder" "histogram_ladder" "map_ladder" "random_ladder"
-            "reduce_ladder" "rows_ladder" "scan_ladder" "select_ladder" "sort_ladder" "transpose_ladder"
+            "reduce_ladder" "rows_ladder" "scan_ladder" "segments_ladder" "select_ladder" "sort_ladder" "transpose_ladder"
         ];
     };
     #[cfg(not(feature = "ladder"))]

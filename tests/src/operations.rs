@@ -250,6 +250,11 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
         ("sort", here.sort(&words).map(drop)),
         ("sort", here.argsort(&words).map(drop)),
         ("top_k", here.top_k(&words, 1).map(drop)),
+        ("run lengths", here.run_lengths(&words).map(drop)),
+        (
+            "sum by key",
+            here.reduce_by_key(&words, own.as_vector()).sum().map(drop),
+        ),
         ("a copy", vector.download_pinned(&mut pinned)),
         ("a launch", {
             let module = ptx("transpose")?;

@@ -7,8 +7,8 @@ use cuda_std::{
     kernel::{Entry, KernelDescriptor},
 };
 use warpwright_gpu::{
-    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort,
-    top_k, transpose,
+    axis, columns, convolution, gemm, histogram, map, random, reduce, rows, scan, segments, select,
+    sort, top_k, transpose,
 };
 use warpwright_tests::{cases, for_each_axis_number, for_each_number};
 
@@ -27,6 +27,7 @@ const TESTED: &[&str] = &[
     "select",
     "sort",
     "top_k",
+    "segments",
 ];
 
 /// What the shipped PTX holds, by module.
@@ -232,6 +233,32 @@ fn tested() -> BTreeSet<String> {
     add(&best::<u16>());
     add(&best::<u32>());
     add(&best::<u64>());
+    fn segmented<R: segments::Kernels>() -> Vec<&'static KernelDescriptor> {
+        let rungs = [R::NAIVE, R::WARP_PER_SEGMENT].map(Entry::descriptor);
+        let best = [R::BEST.descriptor(), R::JOIN.descriptor()];
+        [rungs, best].concat()
+    }
+    macro_rules! reductions {
+        ($ty:ident) => {
+            add(&segmented::<reduce::Sum<$ty>>());
+            add(&segmented::<reduce::Product<$ty>>());
+            add(&segmented::<reduce::Min<$ty>>());
+            add(&segmented::<reduce::Max<$ty>>());
+        };
+    }
+    macro_rules! keys {
+        ($($ty:ident)*) => { $(
+            add(&[<select::predicates::Changed<$ty> as segments::Keys>::HEADS.descriptor()]);
+        )* };
+    }
+    // The elements and keys of `tests/segments.rs`.
+    for_each_number!(reductions);
+    keys!(u8 u16 u32 u64 f16 bf16 f32 f64);
+    add(&[
+        Entry::of::<segments::SegmentsCut>().descriptor(),
+        Entry::of::<segments::SegmentsLengths>().descriptor(),
+        Entry::of::<segments::SegmentsCheck>().descriptor(),
+    ]);
     names
 }
 

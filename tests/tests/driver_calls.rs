@@ -80,6 +80,11 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
     ),
     ("sort", &[LAUNCH, WAIT], ONE_LAUNCH),
     ("top_k", &[LAUNCH, WAIT], ONE_LAUNCH),
+    (
+        "segments",
+        &[LAUNCH, WAIT],
+        &[ALLOCATE, SET, LAUNCH, DOWNLOAD, WAIT, FREE],
+    ),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

@@ -1,6 +1,7 @@
 use crate::{Scale, Workload};
 use crate::{
-    axis, convolution, gemm, histogram, map, random, reduce, scan, select, sort, top_k, transpose,
+    axis, convolution, gemm, histogram, map, random, reduce, scan, segments, select, sort, top_k,
+    transpose,
 };
 
 /// The workloads of one family.
@@ -37,6 +38,7 @@ pub const FAMILIES: &[Family] = &[
     select::FAMILY,
     sort::FAMILY,
     top_k::FAMILY,
+    segments::FAMILY,
 ];
 
 impl Family {

@@ -23,6 +23,7 @@ pub mod map;
 pub mod random;
 pub mod reduce;
 pub mod scan;
+pub mod segments;
 pub mod select;
 pub mod sort;
 pub mod top_k;

@@ -193,7 +193,7 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
 
 /// Returns the result, computed by loops over the values. For sums and products of fractions, the length of the longest chain
 /// of operations gives the bound.
-fn truth<T: Number + Reducible<Sum: Total>>(
+pub(crate) fn truth<T: Number + Reducible<Sum: Total>>(
     operator: Operator,
     values: &[T],
     chain: Option<usize>,

@@ -28,6 +28,7 @@ mod matmul;
 mod random;
 mod reduce;
 mod reduce_axis;
+mod run_lengths;
 mod scan;
 mod select;
 mod sort;
@@ -62,6 +63,7 @@ pub fn run(args: Args) -> Result<()> {
         Command::Map(options) => map::run(&global, &options),
         Command::Select(options) => select::run(&global, &options),
         Command::Unique(options) => select::unique(&global, &options),
+        Command::RunLengths(options) => run_lengths::run(&global, &options),
         Command::Random(options) => random::run(&global, &options),
         Command::Scan(options) => scan::run(&global, &options),
         Command::Sort(options) => sort::run(&global, &options),
@@ -135,6 +137,16 @@ fn check_variant(families: &[&'static Family], variant: Option<&str>) -> Result<
         names.join(", "),
         known.join(", ")
     )))
+}
+
+/// Refuses a second output that has the name of the first.
+fn check_names(output: &Path, option: &str, second: Option<&Path>) -> Result<()> {
+    if second == Some(output) {
+        return Err(Error::usage(format!(
+            "{option} needs another file than --output: give two names"
+        )));
+    }
+    Ok(())
 }
 
 /// Reads an input, and prints a remark if it had to be converted.

@@ -3,11 +3,11 @@
 use warpwright::Device;
 use warpwright::ops::sort::SortKey;
 use warpwright_cli::array::{Array, Data, Element, Shape};
-use warpwright_cli::error::{Error, Result};
+use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
 use warpwright_cli::with_data;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, shown, timed};
+use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
 use crate::args::{Global, TopK};
 use crate::report::{self, Answer};
 
@@ -20,11 +20,7 @@ struct Found {
 /// Finds the greatest or smallest elements of a vector or of each row of a matrix, and writes them and their positions.
 pub fn run(global: &Global, options: &TopK) -> Result<()> {
     check_variant(&families(Some("top_k"))?, global.variant.as_deref())?;
-    if options.positions.as_ref() == Some(&options.output) {
-        return Err(Error::usage(
-            "--positions needs another file than --output: give two names",
-        ));
-    }
+    check_names(&options.output, "--positions", options.positions.as_deref())?;
     let target = Target::npy(&options.output)?;
     let positions = options.positions.as_deref().map(Target::npy).transpose()?;
     let device = open(global.device)?;

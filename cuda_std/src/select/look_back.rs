@@ -3,9 +3,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::{
-    GlobalMut,
+    GlobalMut, Shared,
     atomic::Scope::Device,
-    unrolled,
+    thread, unrolled,
     warp::{self, FULL_MASK},
 };
 
@@ -45,10 +45,34 @@ impl Taken {
         (word & 0xffff) >> 2 == self.launch
     }
 
+    /// Publishes the tile's count, waits for the counts of the tiles before, and writes their sum to `words[1]`. The last tile
+    /// writes the number of all to `count[0]`, if there is one. The first warp does that; the others go on.
+    #[inline(always)]
+    #[track_caller]
+    pub fn tell(
+        self,
+        control: GlobalMut<u64>,
+        selected: u32,
+        words: Shared<u64>,
+        count: Option<GlobalMut<u64>>,
+    ) {
+        let t = thread::thread_idx_x();
+        if t < 32 {
+            let last = self.tile + 1 == thread::grid_dim_x() as usize;
+            let prefix = self.prefix(control, u64::from(selected), last);
+            if t == 0 {
+                words.set(1, prefix);
+                if let Some(count) = count.filter(|_| last) {
+                    count.set(0, prefix + u64::from(selected));
+                }
+            }
+        }
+    }
+
     /// Publishes the tile's count, and returns the sum of the counts of the tiles before it. The first warp calls it.
     #[inline(always)]
     #[track_caller]
-    pub fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool) -> u64 {
+    fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool) -> u64 {
         let lane = warp::lane_id() as usize;
         let own = 1 + self.tile;
         let publish = |state: u64, sum: u64| {

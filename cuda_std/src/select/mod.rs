@@ -36,17 +36,15 @@
 //! the number of the launch: the next launch needs no memory set to zero.
 
 mod look_back;
+mod tile;
 
-use core::marker::PhantomData;
-
-use self::look_back::Taken;
+use self::tile::{Counted, take};
 use crate::{
     Global, GlobalMut, Plain, Shared,
     map::{First, MapFn, MapInput, Passed, Second},
     shared::{DynamicShared, SharedLayout},
     thread, unrolled,
-    view::Wide,
-    warp::{self, FULL_MASK, Shuffle},
+    warp::Shuffle,
 };
 
 /// A [`MapFn`] whose result says whether an element is selected.
@@ -186,57 +184,17 @@ pub fn select_tiles<F: Predicate, A: Arguments<F>, const THREADS: usize, const R
     let words = memory.carve::<u64>(2);
     let compact = memory.carve::<First<F>>(tile_len::<First<F>>(THREADS, ROUNDS));
     let totals = memory.carve::<u32>(THREADS / 32);
-    let t = thread::thread_idx_x() as usize;
-
-    if t == 0 {
-        words.set(0, control.atomic_add(0, 1));
-    }
-    thread::sync_threads();
-    let taken = Taken::of(words.get(0));
-
-    let tile = Tile::<F, A, THREADS> {
-        predicate,
-        items,
-        second,
-        shift: before::<First<F>>(items.as_ptr().addr()),
-        first: taken.tile * tile_len::<First<F>>(THREADS, ROUNDS),
-        arguments: PhantomData,
-    };
-    let (loaded, masks) = tile.load_and_test::<ROUNDS>();
-
-    // The position of each load's first selected element among those of the warp.
-    let mut starts = [0_u32; ROUNDS];
-    let mut warp_total = 0;
-    if const { Wide::<First<F>>::LEN <= 4 } {
-        warp_total = ranks::<ROUNDS, 4>(&masks, &mut starts, warp_total);
-    } else {
-        warp_total = ranks::<ROUNDS, 2>(&masks, &mut starts, warp_total);
-    }
-    if t % 32 == 31 {
-        totals.set(t / 32, warp_total);
-    }
-    thread::sync_threads();
-    let (mut below, mut selected) = (0, 0);
-    let mut w = 0;
-    while w < THREADS / 32 {
-        let total = totals.get(w);
-        if w < t / 32 {
-            below += total;
-        }
-        selected += total;
-        w += 1;
-    }
-
-    if t < 32 {
-        let last = taken.tile + 1 == thread::grid_dim_x() as usize;
-        let prefix = taken.prefix(control, u64::from(selected), last);
-        if t == 0 {
-            words.set(1, prefix);
-            if last && mode != PARTITION {
-                count.set(0, prefix + u64::from(selected));
-            }
-        }
-    }
+    let (taken, tile) = take::<F, A, THREADS, ROUNDS>(predicate, items, second, control, words);
+    let counted = tile.count::<ROUNDS>(totals);
+    let written = if mode == PARTITION { None } else { Some(count) };
+    taken.tell(control, counted.selected, words, written);
+    let Counted {
+        loaded,
+        masks,
+        starts,
+        below,
+        selected,
+    } = counted;
     if mode != COUNT {
         let (first, end) = tile.bounds::<ROUNDS>();
         unrolled!(round < ROUNDS => {
@@ -265,6 +223,78 @@ pub fn select_tiles<F: Predicate, A: Arguments<F>, const THREADS: usize, const R
         let from = count.get(0) as usize + (first - tile.shift) - prefix;
         write_out::<_, THREADS>(others, output, from, end - first - selected as usize);
     }
+}
+
+/// Writes the elements of `items` that the predicate selects to `output` and their positions to `positions`, in order, and
+/// their number to `count[0]`.
+///
+/// A position takes `per_position` elements of `positions`: 1, or for 64 bits 2, the low bits first. As [`select_tiles`]
+/// otherwise, but that the shared memory is [`positions_shared_bytes`], and elements that are selected are read twice.
+///
+/// # Contract
+/// That of [`select_tiles`]. `positions` has room for as many positions as `output` has for elements. Items have fewer than
+/// 2^32 elements, or a position takes two.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+pub fn select_positions<
+    F: Predicate,
+    A: Arguments<F>,
+    const THREADS: usize,
+    const ROUNDS: usize,
+>(
+    predicate: Passed<F>,
+    items: Global<First<F>>,
+    second: Global<Second<F>>,
+    control: GlobalMut<u64>,
+    output: GlobalMut<First<F>>,
+    positions: GlobalMut<u32>,
+    per_position: u32,
+    count: GlobalMut<u64>,
+) {
+    const { assert!(tile_len::<First<F>>(THREADS, ROUNDS) <= 1 << 16) };
+    // SAFETY: the only one in the kernel; the launch gives `positions_shared_bytes`.
+    let mut memory = unsafe { DynamicShared::new() };
+    let words = memory.carve::<u64>(2);
+    let places = memory.carve::<u16>(tile_len::<First<F>>(THREADS, ROUNDS));
+    let totals = memory.carve::<u32>(THREADS / 32);
+    let (taken, tile) = take::<F, A, THREADS, ROUNDS>(predicate, items, second, control, words);
+    let counted = tile.count::<ROUNDS>(totals);
+    taken.tell(control, counted.selected, words, Some(count));
+    unrolled!(round < ROUNDS => {
+        let mut rank = counted.below + counted.starts[round];
+        let chunk = tile.chunk_first::<ROUNDS>(round) - tile.first;
+        counted.loaded[round].fold((), |(), _, k| {
+            if counted.masks[round] >> k & 1 != 0 {
+                places.set(rank as usize, (chunk + k) as u16);
+                rank += 1;
+            }
+        });
+    });
+    thread::sync_threads();
+    let before = words.get(1) as usize;
+    let mut i = thread::thread_idx_x() as usize;
+    while i < counted.selected as usize {
+        let at = tile.first + usize::from(places.get(i)) - tile.shift;
+        output.set(before + i, items.get(at));
+        if per_position == 1 {
+            positions.set(before + i, at as u32);
+        } else {
+            let words = [at as u32, (at as u64 >> 32) as u32];
+            positions.set_chunk(2 * (before + i), words);
+        }
+        i += THREADS;
+    }
+}
+
+/// Returns the dynamic shared memory of a block of [`select_positions`] in bytes: two bytes for each element of the tile, a sum
+/// per warp, and two words.
+pub const fn positions_shared_bytes<T>(threads: usize, rounds: usize) -> usize {
+    SharedLayout::new()
+        .array::<u64>(2)
+        .array::<u16>(tile_len::<T>(threads, rounds))
+        .array::<u32>(threads / 32)
+        .bytes()
 }
 
 /// Writes the first `len` elements of `compact` to `output` from element `at` on.
@@ -312,185 +342,6 @@ fn write_words<T: Plain, const THREADS: usize, const N: usize>(
         if tail + t < len {
             output.set_streaming(at + tail + t, compact.get(tail + t));
         }
-    }
-}
-
-/// Computes for each round where the lane's selected elements begin, counted from `base` on. Returns `base` plus all selected
-/// elements of the warp. `FIELDS` counts share a word: 4, if a round of a warp has at most 128 elements, otherwise 2.
-#[inline(always)]
-#[track_caller]
-fn ranks<const ROUNDS: usize, const FIELDS: usize>(
-    masks: &[u32; ROUNDS],
-    starts: &mut [u32; ROUNDS],
-    mut base: u32,
-) -> u32 {
-    let bits = const { 32 / FIELDS };
-    unrolled!(word < ROUNDS => {
-        if word.is_multiple_of(FIELDS) {
-            let mut counts = 0_u32;
-            unrolled!(field < FIELDS => {
-                if word + field < ROUNDS {
-                    counts |= masks[(word + field) % ROUNDS].count_ones() << (bits * field);
-                }
-            });
-            let up_to = warp::inclusive_scan(counts, |a, b| a + b);
-            let below = up_to - counts;
-            let all = warp::shuffle(FULL_MASK, up_to, 31);
-            unrolled!(field < FIELDS => {
-                if word + field < ROUNDS {
-                    let of = |counts: u32| counts >> (bits * field) & (u32::MAX >> (32 - bits));
-                    starts[(word + field) % ROUNDS] = base + of(below);
-                    base += of(all);
-                }
-            });
-        }
-    });
-    base
-}
-
-/// A tile's elements: those of a warp follow one another, and so do those of a round of it.
-#[derive(Clone, Copy)]
-struct Tile<F: Predicate, A, const THREADS: usize> {
-    predicate: Passed<F>,
-    items: Global<First<F>>,
-    second: Global<Second<F>>,
-    /// Places before element 0: place `shift` is element 0, and places that are a multiple of 16 bytes are aligned.
-    shift: usize,
-    /// The tile's first place.
-    first: usize,
-    arguments: PhantomData<A>,
-}
-
-impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
-    /// Returns the first place of a load of this thread.
-    #[inline(always)]
-    fn chunk_first<const ROUNDS: usize>(&self, round: usize) -> usize {
-        let t = thread::thread_idx_x() as usize;
-        let load = t / 32 * 32 * ROUNDS + round * 32 + t % 32;
-        self.first + load * Wide::<First<F>>::LEN
-    }
-
-    /// Returns the tile's first place with an element, and the place behind its last one.
-    #[inline(always)]
-    fn bounds<const ROUNDS: usize>(&self) -> (usize, usize) {
-        let end = self.first + tile_len::<First<F>>(THREADS, ROUNDS);
-        let all = self.shift + self.items.len();
-        (self.first.max(self.shift), end.min(all).max(self.shift))
-    }
-
-    /// Returns this thread's elements, and for each load a mask of those that are selected.
-    #[inline(always)]
-    #[track_caller]
-    fn load_and_test<const ROUNDS: usize>(&self) -> ([Wide<First<F>>; ROUNDS], [u32; ROUNDS]) {
-        let mut loaded = [Wide::ZERO; ROUNDS];
-        let mut masks = [0; ROUNDS];
-        let (first, end) = self.bounds::<ROUNDS>();
-        if end - first == tile_len::<First<F>>(THREADS, ROUNDS) {
-            unrolled!(round < ROUNDS => {
-                let at = self.chunk_first::<ROUNDS>(round) - self.shift;
-                loaded[round] = self.items.get_wide_streaming(at);
-            });
-            unrolled!(round < ROUNDS => {
-                let at = self.chunk_first::<ROUNDS>(round) - self.shift;
-                masks[round] = self.test(loaded[round], at, |_| true, true);
-            });
-        } else {
-            unrolled!(round < ROUNDS => {
-                let chunk = self.chunk_first::<ROUNDS>(round);
-                let is_there = |k: usize| first <= chunk + k && chunk + k < end;
-                let mut wide = Wide::ZERO;
-                unrolled!(k < { Wide::<First<F>>::LEN } of 16 => {
-                    if is_there(k) {
-                        wide = wide.with(k, self.items.get(chunk + k - self.shift));
-                    }
-                });
-                loaded[round] = wide;
-                masks[round] = self.test(wide, chunk.wrapping_sub(self.shift), is_there, false);
-            });
-        }
-        (loaded, masks)
-    }
-
-    /// Returns the mask of the selected ones of the elements from `at` on that are there.
-    #[inline(always)]
-    #[track_caller]
-    fn test(
-        &self,
-        wide: Wide<First<F>>,
-        at: usize,
-        is_there: impl Fn(usize) -> bool,
-        all: bool,
-    ) -> u32 {
-        if const { A::NEIGHBORS } {
-            return self.test_neighbors(wide, at, is_there);
-        }
-        match const { Wide::<First<F>>::LEN } {
-            16 => self.test_arrays::<16>(wide, at, is_there, all),
-            8 => self.test_arrays::<8>(wide, at, is_there, all),
-            4 => self.test_arrays::<4>(wide, at, is_there, all),
-            2 => self.test_arrays::<2>(wide, at, is_there, all),
-            _ => self.test_arrays::<1>(wide, at, is_there, all),
-        }
-    }
-
-    /// `all` says that every element is there, and `N` is their number.
-    #[inline(always)]
-    #[track_caller]
-    fn test_arrays<const N: usize>(
-        &self,
-        wide: Wide<First<F>>,
-        at: usize,
-        is_there: impl Fn(usize) -> bool,
-        all: bool,
-    ) -> u32 {
-        let mut others: [Option<Second<F>>; N] = [None; N];
-        if const { F::In::ARRAYS > 1 } {
-            let bytes = N * size_of::<Second<F>>();
-            let address = self
-                .second
-                .as_ptr()
-                .addr()
-                .wrapping_add(at.wrapping_mul(size_of::<Second<F>>()));
-            if all && matches!(bytes, 1 | 2 | 4 | 8 | 16) && address.is_multiple_of(bytes) {
-                let chunk = self.second.get_chunk_streaming::<N>(at);
-                unrolled!(k < N of 16 => { others[k] = Some(chunk[k]); });
-            } else {
-                unrolled!(k < N of 16 => {
-                    if is_there(k) {
-                        others[k] = Some(self.second.get(at.wrapping_add(k)));
-                    }
-                });
-            }
-        }
-        wide.fold(0, |mask, item, k| {
-            let (index, other) = (at.wrapping_add(k), others[k % N]);
-            // SAFETY: the elements of a second array that are there have been loaded.
-            let selected = is_there(k) && unsafe { self.predicate.call_joined(index, item, other) };
-            mask | u32::from(selected) << k
-        })
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn test_neighbors(
-        &self,
-        wide: Wide<First<F>>,
-        at: usize,
-        is_there: impl Fn(usize) -> bool,
-    ) -> u32 {
-        let mut before = warp::shuffle_up(FULL_MASK, wide.last(), 1);
-        if warp::lane_id() == 0 && is_there(0) && at > 0 {
-            before = self.items.get(at - 1);
-        }
-        wide.fold(0, |mask, item, k| {
-            let index = at.wrapping_add(k);
-            let other = A::second(before);
-            // SAFETY: the element before is the second one.
-            let is_selected = || unsafe { self.predicate.call_joined(index, item, other) };
-            let selected = is_there(k) && (index == 0 || is_selected());
-            before = item;
-            mask | u32::from(selected) << k
-        })
     }
 }
 

@@ -23,7 +23,7 @@ use cuda_std::{
 
 use super::{
     policy::*,
-    source::{Part, Source},
+    source::{Part, Ranked, Source},
 };
 use crate::sort::Bits;
 
@@ -86,12 +86,7 @@ impl<U: Bits> Threshold<U> {
 /// enough elements are left.
 #[inline(always)]
 #[track_caller]
-pub fn narrow<U: Bits>(
-    source: impl Source<U>,
-    k: u32,
-    most: u32,
-    memory: Memory<U>,
-) -> Threshold<U> {
+fn narrow<U: Bits>(source: impl Ranked<U>, k: u32, most: u32, memory: Memory<U>) -> Threshold<U> {
     // The elements that count for sure, and those that may.
     let (mut above, mut inside) = (0, source.len() as u32);
     // All ranks that may count are `low` and up to the `bits` lowest bits more.
@@ -229,7 +224,7 @@ fn add(bins: Shared<u32>, digit: u32) {
 /// are not close, that is nothing and all bits.
 #[inline(always)]
 #[track_caller]
-fn window<U: Bits, S: Source<U>>(source: S, sums: Shared<u64>) -> (u64, u32) {
+fn window<U: Bits, S: Ranked<U>>(source: S, sums: Shared<u64>) -> (u64, u32) {
     if !S::ARE_CLOSE {
         return (0, U::BITS);
     }
@@ -340,7 +335,7 @@ pub fn best<U: Bits, S: Source<U>>(
 
 /// Returns the part of the elements that is counted first.
 #[inline(always)]
-fn first_part<U: Bits, S: Source<U>>(source: S, k: usize, most: usize) -> Part<S> {
+fn first_part<U: Bits, S: Ranked<U>>(source: S, k: usize, most: usize) -> Part<S> {
     let len = source.len();
     let enough = (ENOUGH_PER_K * k).max(ENOUGH).min(most / 4 * 3);
     let wanted = (len * k / enough).max(LEAST_PART);
@@ -358,7 +353,7 @@ fn first_part<U: Bits, S: Source<U>>(source: S, k: usize, most: usize) -> Part<S
 
 /// Returns all elements as a part.
 #[inline(always)]
-fn everything<U: Bits, S: Source<U>>(source: S) -> Part<S> {
+fn everything<U: Bits, S: Ranked<U>>(source: S) -> Part<S> {
     Part {
         source,
         step: 1,

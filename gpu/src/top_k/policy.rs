@@ -26,9 +26,9 @@ pub const fn most_entries(k: usize, rank_bytes: usize, most_bytes: usize) -> usi
     most
 }
 
-/// The entries that a threshold of a part of the elements should leave, at least, and per element wanted.
+/// The fewest entries that a threshold of a part of the elements should leave.
 pub const ENOUGH: usize = 128;
-/// See [`ENOUGH`].
+/// The same per selected element.
 pub const ENOUGH_PER_K: usize = 4;
 /// The fewest elements of such a part.
 pub const LEAST_PART: usize = 2048;
@@ -44,9 +44,9 @@ pub const fn shared_bytes(most: usize, rank_bytes: usize) -> usize {
 
 /// Inputs of up to this many elements are one block's work.
 pub const SMALL: usize = 1 << 15;
-/// The fewest elements of a chunk of `two_level`, and the fewest per selected element.
+/// The fewest elements of a chunk of `two_level`.
 pub const LEAST_CHUNK: usize = 1 << 13;
-/// The same per selected element.
+/// The fewest elements of such a chunk per selected element.
 pub const LEAST_CHUNK_PER_K: usize = 4;
 /// The most entries that `best` merges of chunks. Above that, a sample is quicker.
 pub const MOST_CHUNK_ENTRIES: usize = 1 << 16;
@@ -67,10 +67,9 @@ pub const fn samples(len: usize) -> usize {
         MOST_SAMPLES
     }
 }
+
 /// The blocks of a filter per multiprocessor.
 pub const FILTER_RESIDENT: u32 = 2;
-/// The loads of 16 bytes of a filter's thread in flight.
-pub const FILTER_UNROLL: usize = 4;
 /// The fewest elements of a filter's block.
 pub const FILTER_LEAST_PER_BLOCK: usize = BLOCK * 16;
 /// The entries that a filter's block gathers before it takes room for them.

@@ -1,16 +1,16 @@
 //! Where a block takes its elements from.
 
-use cuda_std::{prelude::*, unrolled};
+use cuda_std::prelude::*;
 
 use super::{
     Order,
     find::Threshold,
-    policy::{ABOVE_UNROLL, BLOCK, UNROLL, sample_position},
+    policy::{ABOVE_UNROLL, BLOCK},
 };
 use crate::{block::Share, sort::Bits};
 
 /// Elements, each with a rank and a position. The positions differ.
-pub trait Source<U: Bits>: Copy {
+pub trait Ranked<U: Bits>: Copy {
     /// Whether the ranks are likely to begin with the same bits.
     const ARE_CLOSE: bool = false;
 
@@ -25,31 +25,13 @@ pub trait Source<U: Bits>: Copy {
 
     /// Returns a position that none is above.
     fn last(self) -> u32;
+}
 
+/// Elements that the threads of a block share.
+pub trait Source<U: Bits>: Ranked<U> {
     /// Calls `found` with number and rank of each element of this thread's share that may count by the threshold, and perhaps
-    /// with others. The threads of a block share the elements.
-    #[inline(always)]
-    #[track_caller]
-    fn each_above(self, _: Threshold<U>, found: impl Fn(usize, U)) {
-        let tid = thread::thread_idx_x() as usize;
-        let mut first = 0;
-        while first < self.len() {
-            let at = |j: usize| first + j * BLOCK + tid;
-            let ranks: [U; UNROLL] = core::array::from_fn(|j| {
-                if at(j) < self.len() {
-                    self.rank(at(j))
-                } else {
-                    U::ZERO
-                }
-            });
-            unrolled!(j < UNROLL => {
-                if at(j) < self.len() {
-                    found(at(j), ranks[j]);
-                }
-            });
-            first += UNROLL * BLOCK;
-        }
-    }
+    /// with others.
+    fn each_above(self, threshold: Threshold<U>, found: impl Fn(usize, U));
 }
 
 /// Neighboring elements of an array.
@@ -67,7 +49,7 @@ pub struct Elements<U> {
     pub at: u32,
 }
 
-impl<U: Bits> Source<U> for Elements<U> {
+impl<U: Bits> Ranked<U> for Elements<U> {
     #[inline(always)]
     fn len(self) -> usize {
         self.len
@@ -88,7 +70,9 @@ impl<U: Bits> Source<U> for Elements<U> {
     fn last(self) -> u32 {
         self.at + (self.len as u32).saturating_sub(1)
     }
+}
 
+impl<U: Bits> Source<U> for Elements<U> {
     #[inline(always)]
     #[track_caller]
     fn each_above(self, threshold: Threshold<U>, found: impl Fn(usize, U)) {
@@ -107,41 +91,9 @@ impl<U: Bits> Source<U> for Elements<U> {
             threads: BLOCK,
         };
         let position = |i: usize| at + (i - first) as u32;
-        each_above::<U, ABOVE_UNROLL>(share, order, threshold, position, |i, rank| {
+        each_above(share, order, threshold, position, |i, rank| {
             found(i - first, rank);
         });
-    }
-}
-
-/// The samples of an array: see [`sample_position`].
-#[derive(Clone, Copy)]
-pub struct Samples<U> {
-    /// Their ranks.
-    pub ranks: GlobalMut<U>,
-    /// The number of elements of the array.
-    pub of: usize,
-}
-
-impl<U: Bits> Source<U> for Samples<U> {
-    #[inline(always)]
-    fn len(self) -> usize {
-        self.ranks.len()
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn rank(self, i: usize) -> U {
-        self.ranks.get(i)
-    }
-
-    #[inline(always)]
-    fn position(self, i: usize) -> u32 {
-        sample_position(i, self.of)
-    }
-
-    #[inline(always)]
-    fn last(self) -> u32 {
-        self.of as u32 - 1
     }
 }
 
@@ -158,7 +110,7 @@ pub struct Entries<U> {
     pub last: u32,
 }
 
-impl<U: Bits> Source<U> for Entries<U> {
+impl<U: Bits> Ranked<U> for Entries<U> {
     const ARE_CLOSE: bool = true;
 
     #[inline(always)]
@@ -182,7 +134,9 @@ impl<U: Bits> Source<U> for Entries<U> {
     fn last(self) -> u32 {
         self.last
     }
+}
 
+impl<U: Bits> Source<U> for Entries<U> {
     #[inline(always)]
     #[track_caller]
     fn each_above(self, threshold: Threshold<U>, found: impl Fn(usize, U)) {
@@ -194,7 +148,7 @@ impl<U: Bits> Source<U> for Entries<U> {
             threads: BLOCK,
         };
         // The entries have no order of positions.
-        each_above::<U, ABOVE_UNROLL>(share, Order::NONE, threshold, |_| 0, found);
+        each_above(share, Order::NONE, threshold, |_| 0, found);
     }
 }
 
@@ -216,7 +170,7 @@ impl<S> Part<S> {
     }
 }
 
-impl<U: Bits, S: Source<U>> Source<U> for Part<S> {
+impl<U: Bits, S: Ranked<U>> Ranked<U> for Part<S> {
     const ARE_CLOSE: bool = S::ARE_CLOSE;
 
     #[inline(always)]
@@ -249,14 +203,14 @@ impl<U: Bits, S: Source<U>> Source<U> for Part<S> {
 /// by element.
 #[inline(always)]
 #[track_caller]
-pub fn each_above<U: Bits, const LOADS: usize>(
+pub fn each_above<U: Bits>(
     share: Share<U>,
     order: Order<U>,
     threshold: Threshold<U>,
     position: impl Fn(usize) -> u32,
     found: impl Fn(usize, U),
 ) {
-    share.for_each_wide::<LOADS>(
+    share.for_each_wide::<ABOVE_UNROLL>(
         |first, wide| {
             let best = wide.fold(U::ZERO, |best, bits, _| best.max(order.rank(bits)));
             let is_above = best > threshold.rank;

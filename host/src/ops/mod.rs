@@ -32,6 +32,7 @@ pub mod reduce;
 mod request;
 mod rows;
 pub mod scan;
+pub mod segments;
 pub mod select;
 pub mod sort;
 pub mod top_k;

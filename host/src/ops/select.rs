@@ -13,6 +13,7 @@ use cuda_std::{
 use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
+    segments::Keys,
     select::{
         FAMILY, LibraryPredicate,
         policy::Policy,
@@ -157,7 +158,7 @@ pub trait Selectable: Element + Sealed {
     #[doc(hidden)]
     type Flagged: Predicate<Map: MapFn<In = (Self::Bits, u8)>>;
     #[doc(hidden)]
-    type Changed: Predicate;
+    type Changed: Predicate<Map: Keys>;
     #[doc(hidden)]
     fn flagged() -> Self::Flagged;
     #[doc(hidden)]

@@ -28,6 +28,7 @@ pub mod reduce_best;
 pub mod reduce_warp;
 pub mod rows;
 pub mod scan;
+pub mod segments;
 pub mod select;
 pub mod sort;
 pub mod top_k;
@@ -258,6 +259,7 @@ macro_rules! for_each_defect {
             scan: scan_no_acquire ScanNoAcquire SCAN;
             scan: scan_tile_by_block_index ScanTileByBlockIndex SCAN;
             scan: scan_torn_state ScanTornState SCAN;
+            segments: segments_best_no_barrier SegmentsBestNoBarrier LINE;
             select: select_best_no_barrier SelectBestNoBarrier LINE;
             sort: sort_best_no_barrier SortBestNoBarrier LINE;
             top_k: top_k_best_no_barrier TopKBestNoBarrier LINE;

@@ -8,6 +8,7 @@ mod map;
 mod random;
 mod reduce;
 mod scan;
+mod segments;
 mod select;
 mod sort;
 mod top_k;
@@ -40,6 +41,7 @@ pub const FAMILIES: &[Family] = &[
     ("gemm", gemm::run),
     ("sort", sort::run),
     ("top_k", top_k::run),
+    ("segments", segments::run),
 ];
 
 /// Makes our contender: the library on the sets of a problem, with the variant that it chooses.

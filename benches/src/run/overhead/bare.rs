@@ -111,6 +111,8 @@ pub struct Bare<'a> {
     needs: Needs,
     pointers: Vec<*mut c_void>,
     room: u64,
+    /// The address that the bytes of the result count from, if not that of the room.
+    elsewhere: Option<u64>,
     bytes: Vec<u8>,
 }
 
@@ -136,12 +138,20 @@ impl<'a> Bare<'a> {
             needs,
             pointers,
             room: 0,
+            elsewhere: None,
             bytes,
         };
         bare.room = bare.allocate()?;
         bare.place(bare.room);
         bare.clear(bare.room)?;
         Ok(bare)
+    }
+
+    /// Returns the same operation, whose result is not in the room but in memory at this address.
+    #[must_use]
+    pub fn with_result_at(mut self, address: u64) -> Self {
+        self.elsewhere = Some(address);
+        self
     }
 
     /// Runs the operation again in the existing room, and waits.
@@ -241,8 +251,10 @@ impl<'a> Bare<'a> {
     }
 
     fn read(&mut self, room: u64) -> Result<()> {
-        let (from, to) = (room + self.needs.result.start as u64, &mut self.bytes);
-        // SAFETY: the result is within the room, and the host's bytes are not moved until the wait is over.
+        let from = self.elsewhere.unwrap_or(room) + self.needs.result.start as u64;
+        let to = &mut self.bytes;
+        // SAFETY: the result is within the room, or where the caller said, and the host's bytes are not moved until the wait is
+        // over.
         unsafe { (self.driver).copy_out(to.as_mut_ptr().cast(), from, to.len(), self.stream)? };
         self.wait()
     }

@@ -6,11 +6,12 @@ use warpwright::ops::{histogram::HistogramRequest, map::Sqrt, reduce::Operator};
 use warpwright::{Device, Generator, kernel_ptx};
 use warpwright_gpu::tuning::shipped;
 use warpwright_gpu::{
-    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, select, sort, top_k,
+    columns, convolution, gemm, histogram, map, random, reduce, rows, scan, segments, select, sort,
+    top_k,
 };
 
-use super::super::Result;
 use super::super::driver::{Driver, Handle, Module};
+use super::super::{Result, pointer};
 use super::bare::{Arguments, Bare, Needs, Work};
 
 /// An operation on one element.
@@ -406,6 +407,50 @@ pub fn cases(
             0.0,
         )
     })?;
+
+    let offsets = device.segments(device.upload(&[0_u32, 1])?)?;
+    let zero = || device.zeros::<f32>(1);
+    let (mut kept, mut once, mut result) = (zero()?, zero()?, zero()?);
+    let to = pointer(&mut result);
+    let request = || device.reduce_segments(&value, &offsets);
+    let mut sums = request().output_to(&mut kept).prepare_sum()?;
+    each(Case::of(
+        device,
+        ["segments", "sum of 1 segment of f32"],
+        || sums.enqueue(),
+        || {
+            let mut prepared = request().output_to(&mut once).prepare_sum()?;
+            prepared.enqueue()?;
+            first(prepared.output()?.to_vec()?)
+        },
+        // What is known of the only tile, and its ticket, 16 bytes apart. There are no starts of tiles, and the offsets say
+        // how many segments there are.
+        kernels
+            .bare(Needs {
+                room: 64,
+                clear: Some(48..64),
+                clear_again: false,
+                work: Work::Launch {
+                    kernel: kernels.get("segments_best__sum_f32")?,
+                    block: [segments::policy::BLOCK as u32, 1],
+                    shared_bytes: segments::policy::shared_bytes(size_of::<f32>()) as u32,
+                    arguments: Arguments::default()
+                        .view(input, 1)
+                        .view(offsets.device_pointer(), 2)
+                        .word(1)
+                        .view(0, 0)
+                        .view(0, 0)
+                        .room(0, 1)
+                        .room(16, 1)
+                        .room(32, 1)
+                        .room(48, 1)
+                        .view(to, 1),
+                },
+                result: 0..4,
+            })?
+            .with_result_at(to),
+        VALUE,
+    ))?;
 
     let mut output = device.zeros::<f32>(1)?;
     let generator = || device.generator(Generator::Philox, SEED);

@@ -1,5 +1,7 @@
 //! CUB: `peers/cub.cu`, compiled with nvcc if that is installed, in several parts at once.
 
+mod segments;
+
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
 use std::fs;
@@ -39,6 +41,9 @@ const PARTS: &[(&str, &str)] = &[
     ("sort", "f32"),
     ("pairs", "u32"),
     ("pairs", "u64"),
+    ("segments", "f32"),
+    ("by_key", "u8"),
+    ("lengths", "u8"),
 ];
 
 type Reduce = unsafe extern "C" fn(
@@ -187,15 +192,26 @@ impl Cub {
         &self,
         call: F,
     ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<F>, Absent> {
+        let call = move |room: *mut c_void, bytes: *mut usize, [from, to]: [u64; 2]| {
+            call(room, bytes, from, to)
+        };
+        let mut work = self.with_addresses(call)?;
+        Ok(move |from, to| work([from, to]))
+    }
+
+    /// The same for a function of several addresses.
+    fn with_addresses<const N: usize, F: Fn(*mut c_void, *mut usize, [u64; N]) -> c_int>(
+        &self,
+        call: F,
+    ) -> Result<impl FnMut([u64; N]) -> Result<()> + use<N, F>, Absent> {
         let mut bytes = 0;
-        check(call(std::ptr::null_mut(), &mut bytes, 0, 0))?;
+        check(call(std::ptr::null_mut(), &mut bytes, [0; N]))?;
         let mut room = Room::new(&self.device, bytes)?;
-        Ok(move |from, to| {
+        Ok(move |all| {
             Ok(check(call(
                 room.pointer() as *mut c_void,
                 &mut room.bytes,
-                from,
-                to,
+                all,
             ))?)
         })
     }
@@ -367,16 +383,7 @@ impl Cub {
             let [keys, sorted, values, moved] = all.map(|address| address as *mut c_void);
             function(room, bytes, keys, sorted, values, moved, len, stream)
         };
-        let mut bytes = 0;
-        check(call(std::ptr::null_mut(), &mut bytes, [0; 4]))?;
-        let mut room = Room::new(&self.device, bytes)?;
-        Ok(move |all| {
-            Ok(check(call(
-                room.pointer() as *mut c_void,
-                &mut room.bytes,
-                all,
-            ))?)
-        })
+        self.with_addresses(call)
     }
 }
 

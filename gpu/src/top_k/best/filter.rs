@@ -9,7 +9,7 @@ use crate::{
     top_k::{
         Order,
         find::Threshold,
-        policy::{BLOCK, FILTER_RESIDENT, FILTER_UNROLL, STAGE},
+        policy::{BLOCK, FILTER_RESIDENT, STAGE},
         source::each_above,
     },
 };
@@ -54,7 +54,7 @@ pub unsafe fn top_k_filter<U: Bits>(
     };
     let share = Share::by_all(input);
     let position = |i: usize| i as u32;
-    each_above::<U, FILTER_UNROLL>(share, order, threshold, position, |i, rank| {
+    each_above(share, order, threshold, position, |i, rank| {
         if threshold.counts(rank, || i as u32) {
             let place = words.atomic_add(0, 1) as usize;
             if place < STAGE {

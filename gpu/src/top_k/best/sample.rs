@@ -10,7 +10,7 @@ use crate::{
         Order,
         find::{self, Memory},
         policy::{BLOCK, sample_position},
-        source::Samples,
+        source::Elements,
     },
 };
 
@@ -49,10 +49,17 @@ pub unsafe fn top_k_sample<U: Bits>(
     // SAFETY: the launch gives as much.
     let mut memory = unsafe { DynamicShared::new() };
     let memory = Memory::new(&mut memory, most as usize);
-    let of = input.len();
-    let samples = Samples { ranks, of };
-    find::best(samples, target, most, memory, |i, rank, position| {
+    let samples = Elements {
+        // SAFETY: all ranks are written, and nothing writes them from here on.
+        input: unsafe { Global::from_raw_parts(ranks.as_ptr(), ranks.len()) },
+        order: Order::NONE,
+        first: 0,
+        len: ranks.len(),
+        at: 0,
+    };
+    find::best(samples, target, most, memory, |i, rank, sample| {
         if i + 1 == target as usize {
+            let position = sample_position(sample as usize, input.len());
             state.set(RANK, rank.to_word());
             state.set(POSITION, position.into());
             state.set(COUNT, 0);

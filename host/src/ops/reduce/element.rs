@@ -9,6 +9,7 @@ use super::{
     super::{
         plan::{Place, Plan},
         sealed::Sealed,
+        segments,
     },
     Operator,
     plan::plan,
@@ -23,6 +24,13 @@ pub trait Reducible: Element + GpuElement + Sealed {
 
     #[doc(hidden)]
     fn plan(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<Place<u8>>;
+    #[doc(hidden)]
+    fn plan_segments(
+        operator: segments::Operator,
+        plan: &mut Plan<'_>,
+        values: Place<Self>,
+        bounds: segments::Bounds,
+    ) -> Result<()>;
     #[doc(hidden)]
     fn sum_of(bits: Partial) -> Self::Sum;
     #[doc(hidden)]
@@ -79,6 +87,19 @@ macro_rules! reducible {
                     Operator::ArgMax => plan::<ArgMax<$ty>>(to, input)?.cast(),
                     Operator::Mean => plan::<$mean<$ty>>(to, input)?.cast(),
                 })
+            }
+            fn plan_segments(
+                operator: segments::Operator,
+                plan: &mut Plan<'_>,
+                values: Place<Self>,
+                bounds: segments::Bounds,
+            ) -> Result<()> {
+                match operator {
+                    segments::Operator::Sum => segments::plan::<Sum<$ty>>(plan, values, bounds),
+                    segments::Operator::Product => segments::plan::<Product<$ty>>(plan, values, bounds),
+                    segments::Operator::Min => segments::plan::<Min<$ty>>(plan, values, bounds),
+                    segments::Operator::Max => segments::plan::<Max<$ty>>(plan, values, bounds),
+                }
             }
             fn sum_of(bits: Partial) -> $sum {
                 partial(bits)

@@ -19,11 +19,12 @@ use warpwright_workloads::random::{Distribution, Draw};
 use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::scan::{Data as ScanData, Scan};
+use warpwright_workloads::segments::Lengths;
 use warpwright_workloads::select::{Kind, Selection};
 use warpwright_workloads::sort::{Sort, Sorted, With};
 use warpwright_workloads::top_k::TopK;
 use warpwright_workloads::transpose::Transpose;
-use warpwright_workloads::{Problem, Sets, Unit, within};
+use warpwright_workloads::{Problem, Sets, Unit, equal, within};
 
 use crate::table::{Outcome, Table};
 use crate::{Picture, Result, picture};
@@ -56,6 +57,7 @@ pub const PARTS: &[(&str, Part)] = &[
     ("select", select),
     ("sort", sort),
     ("top_k", top_k),
+    ("segments", segments),
 ];
 
 /// The seed of all random numbers.
@@ -478,6 +480,31 @@ fn top_k(ground: &Ground<'_>) -> Result<Table> {
             ground.value(&sets.with(rows), |found| {
                 format!("{} results", found.keys.len())
             })?,
+        ),
+    ];
+    Ok(table)
+}
+
+/// Finds the runs of equal pixels and their lengths by every variant. The lengths add up to the number of pixels.
+fn segments(ground: &Ground<'_>) -> Result<Table> {
+    let len = ground.image.pixels.len();
+    let problem = Lengths::<u8>::new(len).of("pixels as", ground.image.make());
+    let sets = ground.sets(problem)?;
+    let title = format!("run lengths of {len} u8");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let (found, shown) = ground.best(&sets, |found| found.keys.len().to_string())?;
+    let total = found.values.iter().sum::<u64>();
+    let longest = found.values.iter().zip(&found.keys).max();
+    let longest = longest.map_or_else(
+        || "none".to_owned(),
+        |(length, pixel)| format!("{length} of {pixel}"),
+    );
+    table.values = vec![
+        ("runs", shown.clone()),
+        ("longest", shown.map(|_| longest)),
+        (
+            "all lengths together",
+            equal(&[total], &[len as u64]).map(|()| format!("{total} pixels")),
         ),
     ];
     Ok(table)

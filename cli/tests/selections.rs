@@ -1,0 +1,154 @@
+//! The commands that select elements: select, unique, run-lengths and top-k, on the CPU.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::Folder;
+use warpwright_cli::array::{Array, Data, Element, Shape};
+
+#[test]
+fn selections() {
+    let folder = Folder::new();
+    let vector = |values: Vec<f32>| {
+        let shape = Shape::Vector(values.len());
+        Array::F32(Data::new(shape, values).unwrap())
+    };
+    folder.vector("in.npy", &[1.5f32, -2.0, -2.0, 0.0, 3.0, f32::NAN, 3.0]);
+    let cases = [
+        ("less:0", vec![-2.0, -2.0]),
+        ("at-most:0", vec![-2.0, -2.0, 0.0]),
+        ("greater:1.5", vec![3.0, 3.0]),
+        ("at-least:1.5", vec![1.5, 3.0, 3.0]),
+        ("equal:-2", vec![-2.0, -2.0]),
+        ("within:-2,1.5", vec![1.5, -2.0, -2.0, 0.0]),
+        ("greater:inf", vec![]),
+    ];
+    for (condition, expected) in cases {
+        for variant in ["naive", "reduce_then_scan", "best"] {
+            let answer = folder.json(&format!(
+                "select in.npy --where {condition} -o out.npy --variant {variant}"
+            ));
+            assert_eq!(answer["variant"], variant);
+            assert_eq!(
+                folder.read("out.npy"),
+                vector(expected.clone()),
+                "{condition}"
+            );
+        }
+    }
+    // A NaN is in the result, and equals nothing.
+    for condition in ["not-equal:3", "outside:3,3"] {
+        folder.succeeds(&format!("select in.npy --where {condition} -o out.npy"));
+        assert_eq!(folder.read("out.npy").len(), 5, "{condition}");
+    }
+    folder.vector("bytes.npy", &[7u8, 7, 7, 0, 0, 7]);
+    folder.succeeds("unique bytes.npy -o out.npy");
+    let unique = Data::new(Shape::Vector(3), vec![7u8, 0, 7]).unwrap();
+    assert_eq!(folder.read("out.npy"), Array::U8(unique));
+}
+
+/// The runs of equal values, in plain Rust.
+fn runs<T: Element>(values: &[T]) -> (Array, Array) {
+    let runs: Vec<&[T]> = values.chunk_by(|a, b| a == b).collect();
+    let elements = runs.iter().map(|run| run[0]).collect();
+    let lengths = runs.iter().map(|run| run.len() as i64).collect();
+    (
+        T::into_array(Data::vector(elements)),
+        Array::I64(Data::vector(lengths)),
+    )
+}
+
+#[test]
+fn run_lengths() {
+    fn of<T: Element>(values: &[T]) {
+        let folder = Folder::new();
+        folder.vector("in.npy", values);
+        let (elements, lengths) = runs(values);
+        for variant in ["naive", "warp_per_segment", "best"] {
+            let answer = folder.json(&format!(
+                "run-lengths in.npy -o out.npy --lengths lengths.npy --variant {variant}"
+            ));
+            assert_eq!(answer["variant"], variant);
+            assert_eq!(answer["output"], "out.npy");
+            assert_eq!(answer["lengths"], "lengths.npy");
+            assert_eq!(folder.read("out.npy"), elements, "{} {variant}", T::DTYPE);
+            assert_eq!(
+                folder.read("lengths.npy"),
+                lengths,
+                "{} {variant}",
+                T::DTYPE
+            );
+        }
+    }
+    fn each<T>(values: &[u8], of: fn(u8) -> T) -> Vec<T> {
+        values.iter().map(|value| of(*value)).collect()
+    }
+    let values: Vec<u8> = (0..3000_u32).map(|i| (i * i / 977) as u8).collect();
+    of(&values);
+    of(&each(&values, u16::from));
+    of(&each(&values, u32::from));
+    of(&each(&values, |value| i32::from(value) << 24));
+    of(&each(&values, |value| -i64::from(value)));
+    of(&each(&values, |value| f32::from(value) / 7.0));
+    of(&each(&values, |value| f64::from(value) / 7.0));
+    of::<u8>(&[]);
+    of(&[5_i64]);
+
+    // A matrix is read row by row. Zeros of both signs are equal, and a NaN equals nothing.
+    let folder = Folder::new();
+    let line = "run-lengths in.npy -o out.npy --lengths lengths.npy";
+    folder.matrix("in.npy", 2, 3, &[7u8, 1, 1, 1, 1, 7]);
+    assert_eq!(folder.succeeds(line), "");
+    let (elements, lengths) = runs(&[7u8, 1, 1, 1, 1, 7]);
+    assert_eq!(folder.read("out.npy"), elements);
+    assert_eq!(folder.read("lengths.npy"), lengths);
+    folder.vector("in.npy", &[0.0f32, -0.0, f32::NAN, f32::NAN]);
+    folder.succeeds(line);
+    let lengths = Array::I64(Data::vector(vec![2, 1, 1]));
+    assert_eq!(folder.read("lengths.npy"), lengths);
+}
+
+#[test]
+fn greatest_and_smallest_elements() {
+    let folder = Folder::new();
+    let positions = |values: &[i64]| Array::I64(Data::vector(values.to_vec()));
+    folder.vector("in.npy", &[1.5f32, -2.0, 3.0, -0.0, 3.0, 0.0]);
+    for (options, values, places) in [
+        ("-k 4", vec![3.0f32, 3.0, 1.5, 0.0], [2, 4, 0, 5]),
+        ("-k 4 --smallest", vec![-2.0, -0.0, 0.0, 1.5], [1, 3, 5, 0]),
+    ] {
+        for variant in ["naive", "two_level", "best"] {
+            let answer = folder.json(&format!(
+                "top-k in.npy {options} -o out.npy --positions at.npy --variant {variant}"
+            ));
+            assert_eq!(answer["variant"], variant);
+            assert_eq!(answer["output"], "out.npy");
+            assert_eq!(answer["positions"], "at.npy");
+            let values = Array::F32(Data::vector(values.clone()));
+            assert_eq!(folder.read("out.npy"), values, "{options} {variant}");
+            assert_eq!(folder.read("at.npy"), positions(&places), "{options}");
+        }
+    }
+    // A NaN comes first in both orders.
+    folder.vector("nan.npy", &[1.0, f64::NAN]);
+    for options in ["-k 2 --smallest", "-k 2"] {
+        folder.succeeds(&format!(
+            "top-k nan.npy {options} -o out.npy --positions at.npy"
+        ));
+        assert_eq!(folder.read("at.npy"), positions(&[1, 0]), "{options}");
+    }
+    assert_eq!(folder.succeeds("top-k nan.npy -k 0 -o none.npy"), "");
+    assert!(folder.read("none.npy").is_empty());
+
+    let rows = |values: Vec<i64>| {
+        let shape = Shape::Matrix {
+            height: 2,
+            width: 2,
+        };
+        Array::I64(Data::new(shape, values).unwrap())
+    };
+    folder.matrix("rows.npy", 2, 3, &[7i64, -1, 9, 5, 5, 5]);
+    folder.succeeds("top-k rows.npy -k 2 -o out.npy --positions at.npy");
+    assert_eq!(folder.read("out.npy"), rows(vec![9, 7, 5, 5]));
+    assert_eq!(folder.read("at.npy"), rows(vec![2, 0, 0, 1]));
+}

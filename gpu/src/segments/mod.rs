@@ -1,0 +1,185 @@
+//! Reductions of segments: neighboring elements of an array that belong together, by offsets or by equal keys.
+//!
+//! | variant | idea |
+//! | --- | --- |
+//! | `naive` | a thread per segment |
+//! | `warp_per_segment` | a warp per segment, its lanes side by side |
+//! | `best` | equal work for every thread: elements and ends of segments are cut as one list |
+//!
+//! Segments are given by [`Offsets`]: segment `s` has the elements from `offsets[s]` up to `offsets[s + 1]`, and may have none.
+//! Runs of equal keys are segments too, whose offsets the kernel `segments_heads` finds; their number stays on the device, and
+//! the same kernels reduce them. The results are those of the family [`reduce`](crate::reduce) (sums of integers in 64 bits),
+//! and [`ops`] says what a segment without elements gives.
+//!
+//! The order in which floats are added depends on the variant, the type and the offsets, and on nothing else: the same input
+//! gives the same bits in every run, for every alignment, on every device. Every element and every offset is read once (by
+//! `best` a few offsets more), and every result written once.
+
+mod best;
+#[cfg(feature = "ladder")]
+mod ladder;
+mod offsets;
+pub mod ops;
+pub mod policy;
+
+pub use best::*;
+#[cfg(feature = "ladder")]
+pub use ladder::{
+    naive::{SegmentsNaive, segments_naive},
+    warp_per_segment::{SegmentsWarpPerSegment, segments_warp_per_segment},
+};
+pub use offsets::Offsets;
+pub use ops::Segmented;
+
+use crate::catalogue::declare_family;
+
+declare_family! {
+    name: "segments",
+    summary: "sum, product, min and max of segments of an array, given by offsets or by runs of equal keys",
+    ladder: [
+        Naive {
+            name: "naive",
+            idea: "a thread per segment: the longest segment takes as long as it is",
+            kernels: ["segments_naive", "segments_heads", "segments_lengths", "segments_check"],
+        },
+        WarpPerSegment {
+            name: "warp_per_segment",
+            idea: "a warp per segment: its lanes read side by side, and idle where segments are short",
+            kernels: [
+                "segments_warp_per_segment",
+                "segments_heads",
+                "segments_lengths",
+                "segments_check",
+            ],
+        },
+    ],
+    best: {
+        idea: "elements and ends of segments cut as one list, so that every thread has as much work; two launches join the pieces",
+        kernels: [
+            "segments_cut",
+            "segments_best",
+            "segments_join",
+            "segments_heads",
+            "segments_lengths",
+            "segments_check",
+        ],
+    },
+}
+
+/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
+macro_rules! with_segments {
+    ($callback:ident) => {
+        $callback! {
+            sum_u8: (Sum<u8>),
+            sum_u16: (Sum<u16>),
+            sum_u32: (Sum<u32>),
+            sum_i32: (Sum<i32>),
+            sum_u64: (Sum<u64>),
+            sum_i64: (Sum<i64>),
+            sum_f32: (Sum<f32>),
+            sum_f64: (Sum<f64>),
+            sum_f16: (Sum<f16>),
+            sum_bf16: (Sum<bf16>),
+            product_u8: (Product<u8>),
+            product_u16: (Product<u16>),
+            product_u32: (Product<u32>),
+            product_i32: (Product<i32>),
+            product_u64: (Product<u64>),
+            product_i64: (Product<i64>),
+            product_f32: (Product<f32>),
+            product_f64: (Product<f64>),
+            product_f16: (Product<f16>),
+            product_bf16: (Product<bf16>),
+            min_u8: (Min<u8>),
+            min_u16: (Min<u16>),
+            min_u32: (Min<u32>),
+            min_i32: (Min<i32>),
+            min_u64: (Min<u64>),
+            min_i64: (Min<i64>),
+            min_f32: (Min<f32>),
+            min_f64: (Min<f64>),
+            min_f16: (Min<f16>),
+            min_bf16: (Min<bf16>),
+            max_u8: (Max<u8>),
+            max_u16: (Max<u16>),
+            max_u32: (Max<u32>),
+            max_i32: (Max<i32>),
+            max_u64: (Max<u64>),
+            max_i64: (Max<i64>),
+            max_f32: (Max<f32>),
+            max_f64: (Max<f64>),
+            max_f16: (Max<f16>),
+            max_bf16: (Max<bf16>),
+        }
+    };
+}
+use with_segments;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod launch {
+    use super::*;
+    use crate::{
+        reduce::{Max, Min, Product, Sum},
+        select::predicates::Changed,
+    };
+    use cuda_std::{
+        bf16, f16,
+        kernel::{Entry, EntryOf},
+        select::{Arrays, Neighbors, Predicate},
+    };
+
+    /// The kernels of one reduction of segments.
+    ///
+    /// # Safety
+    /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
+    pub unsafe trait Kernels: Segmented + Sized {
+        /// The kernel of `naive`.
+        #[cfg(feature = "ladder")]
+        const NAIVE: EntryOf<SegmentsNaive<Self>>;
+        /// The kernel of `warp_per_segment`.
+        #[cfg(feature = "ladder")]
+        const WARP_PER_SEGMENT: EntryOf<SegmentsWarpPerSegment<Self>>;
+        /// The kernel of `best` that reduces tiles.
+        const BEST: EntryOf<SegmentsBest<Self>>;
+        /// The kernel of `best` that reduces the segments that lie in several tiles.
+        const JOIN: EntryOf<SegmentsJoin<Self>>;
+    }
+
+    macro_rules! kernels {
+        ($($suffix:ident: ($reduction:ty),)*) => { $(
+            // SAFETY: the kernels are those of this family.
+            unsafe impl Kernels for $reduction {
+                #[cfg(feature = "ladder")]
+                const NAIVE: EntryOf<SegmentsNaive<Self>> = Entry::of::<SegmentsNaive<$reduction>>();
+                #[cfg(feature = "ladder")]
+                const WARP_PER_SEGMENT: EntryOf<SegmentsWarpPerSegment<Self>> =
+                    Entry::of::<SegmentsWarpPerSegment<$reduction>>();
+                const BEST: EntryOf<SegmentsBest<Self>> = Entry::of::<SegmentsBest<$reduction>>();
+                const JOIN: EntryOf<SegmentsJoin<Self>> = Entry::of::<SegmentsJoin<$reduction>>();
+            }
+        )* };
+    }
+    with_segments!(kernels);
+
+    /// A type of keys, of which neighbors are compared.
+    ///
+    /// # Safety
+    /// As for [`Kernels`].
+    pub unsafe trait Keys: Predicate {
+        /// The kernel that finds the first of each run.
+        const HEADS: EntryOf<SegmentsHeads<Self, Arrays>>;
+    }
+
+    macro_rules! heads {
+        ($($suffix:ident: ($predicate:ty, $arguments:ty),)*) => { $(
+            // SAFETY: the kernel is that of this family.
+            unsafe impl Keys for $predicate {
+                const HEADS: EntryOf<SegmentsHeads<Self, Arrays>> =
+                    Entry::of::<SegmentsHeads<$predicate, $arguments>>();
+            }
+        )* };
+    }
+    best::with_keys!(heads);
+}
+#[cfg(not(target_arch = "nvptx64"))]
+pub use launch::{Kernels, Keys};
