@@ -126,7 +126,8 @@ macro_rules! by_key {
                 /// keys. Waits for the number of runs.
                 ///
                 /// # Errors
-                /// [`Error::Invalid`] if there are not as many keys as values; otherwise as for [`SegmentsRequest::sum`].
+                /// [`Error::Invalid`] if there are not as many keys as values; otherwise as for
+                /// [`SegmentsRequest::sum`](super::SegmentsRequest::sum).
                 pub fn $name(self) -> Result<(Vector<K>, Vector<$result>)> {
                     let mut prepared = self.$prepare()?;
                     prepared.enqueue()?;
@@ -139,13 +140,13 @@ macro_rules! by_key {
     };
 }
 by_key! {
-    /// Computes the sum of the values of each run: see [`SegmentsRequest::sum`].
+    /// Computes the sum of the values of each run: see [`SegmentsRequest::sum`](super::SegmentsRequest::sum).
     sum, prepare_sum -> T::Sum;
-    /// Computes the product of the values of each run: see [`SegmentsRequest::product`].
+    /// Computes the product of the values of each run: see [`SegmentsRequest::product`](super::SegmentsRequest::product).
     product, prepare_product -> T::Sum;
-    /// Finds the least value of each run: see [`SegmentsRequest::min`].
+    /// Finds the least value of each run: see [`SegmentsRequest::min`](super::SegmentsRequest::min).
     min, prepare_min -> T;
-    /// Finds the greatest value of each run: see [`SegmentsRequest::max`].
+    /// Finds the greatest value of each run: see [`SegmentsRequest::max`](super::SegmentsRequest::max).
     max, prepare_max -> T;
 }
 
@@ -176,7 +177,7 @@ impl<K: Selectable> RunLengthsRequest<'_, K> {
     /// Finds the runs, waits for their number, and returns the first key of each and their lengths.
     ///
     /// # Errors
-    /// As for [`Device::run_lengths`], and those of [`prepare`](Self::prepare).
+    /// As for [`Device::run_lengths`](crate::Device::run_lengths), and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<(Vector<K>, Vector<u64>)> {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
