@@ -11,9 +11,7 @@ use warpwright::Device;
 use warpwright_bench::overhead::Overhead;
 use warpwright_bench::record::Record;
 use warpwright_bench::run::{
-    self, Bench, Mode, Result, Scale, ceilings, counters as profiling,
-    families::FAMILIES,
-    overhead,
+    self, Bench, Mode, Result, Scale, ceilings, counters as profiling, families, overhead,
     peers::{Peers, survey},
     tune::Tuning,
 };
@@ -208,9 +206,11 @@ fn start(arguments: &Arguments) -> Result<bool> {
             .as_deref()
             .is_none_or(|part| name.contains(part))
     };
-    let families: Vec<_> = FAMILIES.iter().filter(|(name, _)| wanted(name)).collect();
+    let families: Vec<_> = families::all()
+        .filter(|family| wanted(family.name()))
+        .collect();
     if families.is_empty() && !wanted(OVERHEAD) {
-        let known = FAMILIES.iter().map(|(name, _)| *name);
+        let known = families::all().map(families::Family::name);
         let known: Vec<_> = known.chain([OVERHEAD]).collect();
         return Err(format!(
             "one of the families {} required, given {}",
@@ -225,7 +225,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         let mut bench = Bench::new(device, scale, Mode::List, peers, |row| {
             println!("{}", row.name())
         });
-        families.iter().for_each(|(_, run)| run(&mut bench));
+        families.iter().for_each(|family| family.run(&mut bench));
         if wanted(OVERHEAD) {
             println!("{OVERHEAD}");
         }
@@ -259,7 +259,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
         }
         println!("{}", table::row(row, &shown));
     });
-    families.iter().for_each(|(_, run)| run(&mut bench));
+    families.iter().for_each(|family| family.run(&mut bench));
     let peers = bench.peers().list();
     let rows = bench.into_rows();
     let mut record = Record {
@@ -383,11 +383,10 @@ fn tune(
         println!("{}", table::sweep(row, &shown));
     })
     .sweep(rows);
-    for (_, run) in FAMILIES
-        .iter()
-        .filter(|(name, _)| known.contains(name) && (family == "all" || family == *name))
-    {
-        run(&mut bench);
+    for known in families::all().filter(|it| known.contains(&it.name())) {
+        if ["all", known.name()].contains(&family) {
+            known.run(&mut bench);
+        }
     }
     let rows = bench.into_rows();
     let right = run::all_are_right(&rows);
@@ -430,7 +429,7 @@ fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
     println!("\n{OVERHEAD}\n{}", table::calls_head());
     let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
     println!("{}", table::cold_head());
-    let names: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = families::all().map(families::Family::name).collect();
     let cold = overhead::first_operations(scale, &names, |row| println!("{}", table::cold(row)));
     Ok(Overhead { cold, calls })
 }

@@ -2,7 +2,7 @@
 
 use warpwright::Device;
 use warpwright_bench::record::Outcome;
-use warpwright_bench::run::{Bench, Mode, Scale, families::FAMILIES, peers::Peers, tune::Tuning};
+use warpwright_bench::run::{Bench, Mode, Scale, families, peers::Peers, tune::Tuning};
 
 fn bench(scale: Scale, mode: Mode) -> Bench {
     let device = Device::cpu();
@@ -17,11 +17,11 @@ fn bench(scale: Scale, mode: Mode) -> Bench {
 
 #[test]
 fn every_case_is_right_at_a_tiny_size() {
-    for (name, run) in FAMILIES {
+    for family in families::all() {
         let mut bench = bench(Scale::Tiny, Mode::Verify);
-        run(&mut bench);
+        family.run(&mut bench);
         let rows = bench.into_rows();
-        assert!(!rows.is_empty(), "{name}");
+        assert!(!rows.is_empty(), "{}", family.name());
         for row in rows {
             let ours = row.ours().unwrap();
             assert_eq!(ours.outcome, Outcome::Verified, "{}", row.name());
@@ -35,8 +35,7 @@ fn every_row_of_the_tables_of_tuning_is_right_at_a_tiny_size() {
     let tuning = || Tuning::new(&device, &[]).unwrap();
     for family in tuning().families() {
         let mut bench = bench(Scale::Tiny, Mode::Verify).sweep(tuning());
-        let (_, run) = FAMILIES.iter().find(|(name, _)| *name == family).unwrap();
-        run(&mut bench);
+        families::Family::called(family).unwrap().run(&mut bench);
         let rows = bench.into_rows();
         assert!(!rows.is_empty(), "{family}");
         for row in rows {
@@ -57,13 +56,14 @@ fn every_row_of_the_tables_of_tuning_is_right_at_a_tiny_size() {
 #[test]
 fn the_cases_are_listed_without_being_run() {
     for scale in [Scale::Full, Scale::Quick] {
-        for (name, run) in FAMILIES {
+        for family in families::all() {
+            let name = family.name();
             let mut bench = bench(scale, Mode::List);
-            run(&mut bench);
+            family.run(&mut bench);
             let rows = bench.into_rows();
             assert!(
                 rows.iter()
-                    .all(|row| row.family == *name && row.results.is_empty())
+                    .all(|row| row.family == name && row.results.is_empty())
             );
             let mut names: Vec<_> = rows.iter().map(|row| row.name()).collect();
             names.sort();

@@ -245,6 +245,10 @@ mod tests {
                 0
             }
 
+            fn kernels(&self) -> Vec<&'static str> {
+                Vec::new()
+            }
+
             fn bits(&self) -> Result<Vec<u8>> {
                 Ok(Vec::new())
             }

@@ -212,7 +212,14 @@ mod tests {
             _: Option<&str>,
         ) -> Result<Prepared<'_, Vec<u8>>, Error> {
             let _verdict = self.1.clone()?;
-            Ok(Prepared::new((), |()| 0, |()| Ok(()), |()| Ok(Vec::new())))
+            let (none, kernels) = (|(): &()| 0, |(): &()| Vec::new());
+            Ok(Prepared::new(
+                (),
+                none,
+                kernels,
+                |()| Ok(()),
+                |()| Ok(Vec::new()),
+            ))
         }
 
         fn truth(&self, _: usize) {}

@@ -384,38 +384,25 @@ mod tests {
         assert_eq!(runs_on("sm_90a", (u32::MAX, 0)), None);
     }
 
-    /// Makes the list of the committed modules: their text, and the compute capability that they are for.
-    macro_rules! committed {
-        ($($arch:literal $capability:expr, [$($module:literal)*];)*) => { &[$($(
-            (
-                include_str!(concat!("../ptx/", $arch, "/", $module, ".ptx")),
-                $capability,
-            ),
-        )*)*] };
+    /// Returns the committed modules that this build has: their text, and the compute capability that they are for.
+    fn committed() -> Vec<(String, (u32, u32))> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx");
+        let has = |name: &str| cfg!(feature = "ladder") || !name.ends_with("_ladder");
+        let modules = modules_in(&folder).into_iter();
+        modules
+            .filter(|(_, name, _)| has(name))
+            .map(|(arch, _, text)| {
+                let number: u32 = arch.strip_prefix("sm_").unwrap().parse().unwrap();
+                (text, (number / 10, number % 10))
+            })
+            .collect()
     }
-
-    const COMMITTED: &[(&str, (u32, u32))] = committed! {
-        "sm_75" (7, 5), [
-            "columns" "convolution" "gemm" "histogram" "map" "random" "reduce" "rows" "scan" "segments" "select" "sort"
-            "top_k" "transpose"
-        ];
-        "sm_80" (8, 0), ["scan"];
-    };
-
-    #[cfg(feature = "ladder")]
-    const LADDERS: &[(&str, (u32, u32))] = committed! {
-        "sm_75" (7, 5), [
-            "columns_ladder" "convolution_ladder" "gemm_ladder" "histogram_ladder" "map_ladder" "random_ladder"
-            "reduce_ladder" "rows_ladder" "scan_ladder" "segments_ladder" "select_ladder" "sort_ladder" "transpose_ladder"
-        ];
-    };
-    #[cfg(not(feature = "ladder"))]
-    const LADDERS: &[(&str, (u32, u32))] = &[];
 
     #[test]
     fn every_committed_kernel_is_unpacked_as_it_is() {
         let mut kernels = 0;
-        for (text, capability) in COMMITTED.iter().chain(LADDERS) {
+        let committed = committed();
+        for (text, capability) in &committed {
             let (shared, list) = ptx::split(text);
             for (name, kernel) in list {
                 let expected = format!("{shared}{kernel}");
@@ -428,9 +415,7 @@ mod tests {
         assert_eq!(kernels, packed);
         // Groups of several kernels compress to a fifth of the text, because the kernels are alike.
         let bytes: usize = OWN.iter().map(|packed| packed.text.len()).sum();
-        let text: usize = (COMMITTED.iter().chain(LADDERS))
-            .map(|(text, _)| text.len())
-            .sum();
+        let text: usize = committed.iter().map(|(text, _)| text.len()).sum();
         assert!(5 * bytes < text, "{bytes} bytes packed, of {text}");
         assert_eq!(packed_kernel("family_a", (9, 0)), None);
     }

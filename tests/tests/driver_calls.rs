@@ -21,7 +21,7 @@ use warpwright_tests::{
     faults::{self, Behind, Driver},
 };
 use warpwright_workloads::{
-    Number, Problem, Sets, Total,
+    FAMILIES, Number, Problem, Sets, Total,
     axis::{self, AxisReduction},
     convolution::Convolution,
     gemm::{self, Product},
@@ -49,7 +49,8 @@ const DOWNLOAD: &str = "cuMemcpyDtoHAsync_v2";
 const WAIT: &str = "cuStreamSynchronize";
 const FREE: &str = "cuMemFreeAsync";
 
-/// The calls of an operation on one element, stated: prepared, and in one call. Every family is here.
+/// The calls of an operation on one element, stated: prepared, and in one call. Every family whose operation the benchmark
+/// times beside the bare calls is here.
 const STATED: &[(&str, &[&str], &[&str])] = &[
     (
         "reduce",
@@ -98,6 +99,7 @@ fn child() {
     one_element(&driver, &device);
     constants(&driver, &device);
     memory(&driver, &device);
+    queued(&driver, &device);
     assert_eq!(driver.wrong(), "");
     println!("all calls are as stated");
 }
@@ -171,10 +173,33 @@ fn one_element(driver: &Driver, device: &Device) {
         Ok(())
     })
     .expect("no call fails");
-    let mut all: Vec<_> = warpwright::families().iter().map(|it| it.name).collect();
+    let mut stated: Vec<_> = STATED.iter().map(|(family, ..)| *family).collect();
     families.sort_unstable();
-    all.sort_unstable();
-    assert_eq!(families, all, "every family, once");
+    stated.sort_unstable();
+    assert_eq!(families, stated, "every family that is stated, once");
+}
+
+/// Once prepared, no family's work allocates or releases memory, reads results, or waits.
+fn queued(driver: &Driver, device: &Device) {
+    for family in FAMILIES {
+        for workload in (family.operations)() {
+            let input = workload.input(device).expect("memory");
+            let mut ready = input.prepare(device, None).expect("a plan");
+            if ready.kernels().is_empty() {
+                // It is not prepared by the library.
+                continue;
+            }
+            for turn in 0..2 {
+                let calls = calls(driver, || ready.enqueue().expect("launches"));
+                let name = format!("{} {}, turn {turn}", family.name, workload.name());
+                let names = names(&calls);
+                assert!(names.contains(&LAUNCH), "{name}: {names:?}");
+                for call in [ALLOCATE, FREE, DOWNLOAD, WAIT] {
+                    assert!(!names.contains(&call), "{name}: {call}");
+                }
+            }
+        }
+    }
 }
 
 /// A mask is copied to the device where another one is there, and streams that read the same one do not wait for each other.

@@ -400,7 +400,7 @@ impl<T: Real> Problem for Rectangles<T> {
             Ok(())
         };
         let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
-        Ok(Prepared::new(None, |_| 0, enqueue, read))
+        Ok(Prepared::new(None, |_| 0, |_| Vec::new(), enqueue, read))
     }
 
     fn truth(&self, set: usize) -> [Vec<T>; 3] {

@@ -85,25 +85,32 @@ pub struct Prepared<'a, A>(Box<dyn Work<A> + 'a>);
 
 trait Work<A> {
     fn workspace_bytes(&self) -> usize;
+    fn kernels(&self) -> Vec<&'static str>;
     fn enqueue(&mut self) -> Result<()>;
     fn answer(&self) -> Result<A>;
 }
 
-struct Local<P, W, E, R> {
+struct Local<P, W, K, E, R> {
     prepared: P,
     workspace: W,
+    kernels: K,
     enqueue: E,
     read: R,
 }
 
-impl<A, P, W, E, R> Work<A> for Local<P, W, E, R>
+impl<A, P, W, K, E, R> Work<A> for Local<P, W, K, E, R>
 where
     W: Fn(&P) -> usize,
+    K: Fn(&P) -> Vec<&'static str>,
     E: FnMut(&mut P) -> Result<()>,
     R: Fn(&P) -> Result<A>,
 {
     fn workspace_bytes(&self) -> usize {
         (self.workspace)(&self.prepared)
+    }
+
+    fn kernels(&self) -> Vec<&'static str> {
+        (self.kernels)(&self.prepared)
     }
 
     fn enqueue(&mut self) -> Result<()> {
@@ -116,17 +123,19 @@ where
 }
 
 impl<'a, A> Prepared<'a, A> {
-    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, a function that queues it, and
-    /// one that reads its answer.
+    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, the kernels that it launches, a
+    /// function that queues it, and one that reads its answer.
     pub fn new<P: 'a>(
         prepared: P,
         workspace: impl Fn(&P) -> usize + 'a,
+        kernels: impl Fn(&P) -> Vec<&'static str> + 'a,
         enqueue: impl FnMut(&mut P) -> Result<()> + 'a,
         read: impl Fn(&P) -> Result<A> + 'a,
     ) -> Self {
         Self(Box::new(Local {
             prepared,
             workspace,
+            kernels,
             enqueue,
             read,
         }))
@@ -135,6 +144,11 @@ impl<'a, A> Prepared<'a, A> {
     /// Returns the device memory beyond input and output, in bytes.
     pub fn workspace_bytes(&self) -> usize {
         self.0.workspace_bytes()
+    }
+
+    /// Returns the kernels that it launches. The list is empty for work that is not prepared by the library.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        self.0.kernels()
     }
 
     /// Queues the work.
@@ -242,6 +256,7 @@ macro_rules! prepared {
         $crate::Prepared::new(
             $prepared,
             |prepared| prepared.workspace_bytes(),
+            |prepared| prepared.kernels(),
             |prepared| prepared.enqueue(),
             |$it| $read,
         )

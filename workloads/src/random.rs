@@ -232,6 +232,7 @@ impl<T: Random> Problem for Draw<T> {
         Ok(Prepared::new(
             (with_variant!(random, variant), output, None),
             |(random, ..)| random.workspace_bytes(),
+            |_| Vec::new(),
             |(random, output, place)| {
                 *place = random.position();
                 T::fill(random, self.distribution, output)

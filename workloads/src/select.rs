@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use warpwright::cuda_std::{bf16, f16};
 use warpwright::ops::select::Compare;
 use warpwright::{Device, Element, Result, Vector, VectorView};
 
@@ -97,7 +98,7 @@ macro_rules! values {
         }
     )* };
 }
-values!(u8 u16 u32 i32 u64 i64 f32 f64);
+values!(u8 u16 u32 i32 u64 i64 f16 bf16 f32 f64);
 
 /// A selection.
 #[derive(Clone)]
@@ -275,6 +276,15 @@ fn checks(scale: Scale) -> Vec<Workload> {
             )));
         }
     }
+    let len = scale.pick(9001, 300_001);
+    integers(&mut all, len, "u32", [1 << 31, 0, u32::MAX], |hash| {
+        hash as u32
+    });
+    integers(&mut all, len, "i64", [0, i64::MIN, i64::MAX], |hash| {
+        hash as i64
+    });
+    halves(&mut all, len, "f16", f16::from_f32);
+    halves(&mut all, len, "bf16", bf16::from_f32);
     // The first element is not aligned for wide loads.
     for kind in [
         Kind::Greater(100),
@@ -309,6 +319,20 @@ fn integers<T: Value>(
     push(Kind::Flagged, Make::hashed(make), what);
     let runs = Make::by(move |at, _, _| make(crate::sample::hash(at as u64 / 5 % 3)));
     push(Kind::Unique, runs, &format!("{what} in runs"));
+}
+
+/// Adds selections of small numbers, NaNs and infinities.
+fn halves<T: Value>(all: &mut Vec<Workload>, len: usize, what: &str, from: fn(f32) -> T) {
+    let value = move |hash: u64| match hash % 16 {
+        0 => from(f32::NAN),
+        1 => from(-0.0),
+        2 => from(f32::NEG_INFINITY),
+        _ => from(f32::from(hash as u8 as i8 & 7)),
+    };
+    for kind in [Kind::Greater(from(0.0)), Kind::Flagged, Kind::Unique] {
+        let problem = Selection::new(len, kind, what, Make::hashed(value));
+        all.push(Workload::new(problem));
+    }
 }
 
 /// Returns the problems that the variants are timed with: half of the values are selected.

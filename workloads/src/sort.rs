@@ -378,6 +378,10 @@ fn checks(scale: Scale) -> Vec<Workload> {
     of::<f16>(&mut all, len);
     of::<bf16>(&mut all, len);
     of::<f32>(&mut all, len);
+    // Keys of few bits that are more than one block sorts.
+    let more = len.max(5003);
+    all.push(Workload::new(Sort::<u8>::new(more, With::Nothing)));
+    all.push(Workload::new(Sort::<u16>::new(more, With::Nothing)));
     all.push(Workload::new(
         Sort::<u32>::new(len, With::Nothing).by([5, 18]),
     ));

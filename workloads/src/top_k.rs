@@ -302,6 +302,9 @@ fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<f32>(&mut all, len);
     all.push(Workload::new(TopK::<f32>::new(100_000, 257)));
     of_kinds::<f32>(&mut all, &TopK::new(20_011, 257).sampled());
+    of_kinds::<u8>(&mut all, &TopK::new(20_011, 257).sampled());
+    of_kinds::<i16>(&mut all, &TopK::new(20_011, 257).sampled());
+    of_kinds::<u64>(&mut all, &TopK::new(20_011, 257).sampled());
     let zeros = Make::hashed(|hash| if hash & 1 == 0 { 0.0 } else { -0.0 });
     let zeros = TopK::<f32>::new(len, 1700).of("zeros as", zeros);
     all.push(Workload::new(zeros.clone().smallest()));

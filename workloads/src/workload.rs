@@ -81,6 +81,9 @@ pub trait Ready {
     /// Returns the device memory beyond input and output, in bytes.
     fn workspace_bytes(&self) -> usize;
 
+    /// Returns the kernels that the work launches. The list is empty for work that is not prepared by the library.
+    fn kernels(&self) -> Vec<&'static str>;
+
     /// Queues the work.
     ///
     /// # Errors
@@ -151,6 +154,10 @@ struct Single<'a, P: Problem> {
 impl<P: Problem> Ready for Single<'_, P> {
     fn workspace_bytes(&self) -> usize {
         self.prepared.workspace_bytes()
+    }
+
+    fn kernels(&self) -> Vec<&'static str> {
+        self.prepared.kernels()
     }
 
     fn enqueue(&mut self) -> Result<()> {

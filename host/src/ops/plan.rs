@@ -385,6 +385,15 @@ impl Work {
         self.bytes
     }
 
+    /// Returns the kernels of the launches, in their order.
+    pub fn kernels(&self) -> impl Iterator<Item = &'static KernelDescriptor> {
+        let kernel = |step: &Step| match step {
+            Step::Launch(queued) => Some(queued.kernel),
+            Step::Copy(..) | Step::Clear(_) | Step::Upload(..) => None,
+        };
+        self.steps.iter().filter_map(kernel)
+    }
+
     /// Returns whether there are no steps.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty()

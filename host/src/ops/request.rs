@@ -371,6 +371,12 @@ impl<Op: Operation, R> Prepared<Op, R> {
         self.work.workspace_bytes()
     }
 
+    /// Returns the names of the kernels that each queueing launches, in their order. The list is empty for work that takes
+    /// none, such as a copy.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        self.work.kernels().map(|kernel| kernel.name).collect()
+    }
+
     /// Queues the work.
     ///
     /// # Errors

@@ -358,11 +358,12 @@ fn checks(scale: Scale) -> Vec<Workload> {
 /// Adds the problems of a type of elements, which is a type of keys too.
 fn of_type<T: Item + Key>(all: &mut Vec<Workload>) {
     for operator in Operator::ALL {
-        for (len, count) in [(3001, 40), (9001, 9001)] {
+        for (len, count, is_apart) in [(3001, 40, false), (9001, 9001, false), (9001, 40, true)] {
             // The first element is not aligned for wide loads, and not all elements are in segments.
             all.push(Workload::new(Reduce {
                 view: Part([3, 2]),
                 part: Part([5, 1]),
+                is_apart,
                 ..Reduce::<T>::by(operator, len, count, Data::Exact)
             }));
         }

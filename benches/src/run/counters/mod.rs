@@ -7,7 +7,7 @@ use std::process::Command;
 
 use warpwright::Device;
 
-use super::families::FAMILIES;
+use super::families::{self, Family};
 use super::peers::{Peers, toolkit};
 use super::{Bench, Mode, Result, Scale};
 use crate::counters::Kernel;
@@ -29,7 +29,7 @@ fn cases(scale: Scale) -> Vec<Row> {
     let device = Device::cpu();
     let peers = Peers::new(device.clone(), false);
     let mut bench = Bench::new(device, scale, Mode::List, peers, |_| {});
-    FAMILIES.iter().for_each(|(_, run)| run(&mut bench));
+    families::all().for_each(|family| family.run(&mut bench));
     bench.into_rows()
 }
 
@@ -113,10 +113,7 @@ fn unknown<'a>(rows: impl Iterator<Item = &'a Row>, name: &str) -> String {
 /// # Errors
 /// Returns an error if there is no such case or the answer is wrong, and the errors of the library and the driver.
 pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) -> Result<String> {
-    let (_, run) = FAMILIES
-        .iter()
-        .find(|(it, _)| *it == family)
-        .ok_or_else(|| no_family(family))?;
+    let known = Family::called(family).ok_or_else(|| no_family(family))?;
     let wanted = format!("{family}: {name}");
     let has_it = |scale: &Scale| cases(*scale).iter().any(|row| row.name() == wanted);
     let Some(scale) = [Scale::Full, Scale::Quick].into_iter().find(has_it) else {
@@ -127,7 +124,7 @@ pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) ->
     let device = device()?;
     let peers = Peers::new(device.clone(), false);
     let mut bench = Bench::new(device, scale, Mode::Profile, peers, |_| {}).only(wanted.clone());
-    run(&mut bench);
+    known.run(&mut bench);
     let rows = bench.into_rows();
     let ours = rows.first().and_then(Row::ours);
     match ours.map(|ours| &ours.outcome) {
@@ -142,7 +139,7 @@ pub fn one(device: impl FnOnce() -> Result<Device>, family: &str, name: &str) ->
 
 /// Returns the error for an unknown family.
 fn no_family(given: &str) -> String {
-    let known: Vec<_> = FAMILIES.iter().map(|(name, _)| *name).collect();
+    let known: Vec<_> = families::all().map(Family::name).collect();
     format!(
         "one of the families {} required, given {given}",
         known.join(", ")
@@ -406,7 +403,7 @@ mod tests {
         let peers = Peers::new(device.clone(), false);
         let mut bench = Bench::new(device, Scale::Tiny, Mode::Verify, peers, |_| {})
             .only("reduce: min i32, 2^12".to_owned());
-        FAMILIES.iter().for_each(|(_, run)| run(&mut bench));
+        families::all().for_each(|family| family.run(&mut bench));
         let rows = bench.into_rows();
         assert_eq!(names(&rows), ["reduce: min i32, 2^12"]);
         assert_eq!(rows[0].ours().unwrap().outcome, Outcome::Verified);

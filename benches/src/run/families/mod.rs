@@ -18,16 +18,15 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use warpwright::Device;
-use warpwright_workloads::{Problem, Sets};
+use warpwright_workloads::{FAMILIES, Problem, Sets};
 
 use super::peers::Peers;
+use crate::record::{Aim, Bound};
+
 use super::{Bench, Contender, Contest, Result, Rival, Spec, local};
 
-/// A family's name, and the function that runs its cases.
-type Family = (&'static str, fn(&mut Bench));
-
-/// The families, in the order of a run.
-pub const FAMILIES: &[Family] = &[
+/// The families with cases beside peers, in the order of a run, and the functions that run these cases.
+const CASES: &[(&str, fn(&mut Bench))] = &[
     ("reduce", reduce::run),
     ("columns", axis::columns),
     ("rows", axis::rows),
@@ -43,6 +42,87 @@ pub const FAMILIES: &[Family] = &[
     ("top_k", top_k::run),
     ("segments", segments::run),
 ];
+
+/// A family of the benchmark.
+#[derive(Clone, Copy)]
+pub struct Family(&'static warpwright_workloads::Family);
+
+/// Returns all families, in the order of a run.
+pub fn all() -> impl Iterator<Item = Family> {
+    let listed = CASES.iter().filter_map(|(name, _)| workloads(name));
+    let others = FAMILIES
+        .iter()
+        .filter(|family| cases(family.name).is_none());
+    listed.chain(others).map(Family)
+}
+
+fn workloads(name: &str) -> Option<&'static warpwright_workloads::Family> {
+    warpwright_workloads::Family::called(name)
+}
+
+fn cases(name: &str) -> Option<fn(&mut Bench)> {
+    let found = CASES.iter().find(|(family, _)| *family == name);
+    found.map(|(_, run)| *run)
+}
+
+impl Family {
+    /// Returns the family called `name`.
+    pub fn called(name: &str) -> Option<Self> {
+        workloads(name).map(Self)
+    }
+
+    /// Returns the family's name in the catalogue.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Runs the family's cases. A family without cases beside peers has the workloads that `ladder` times, without peers.
+    pub fn run(self, bench: &mut Bench) {
+        match cases(self.name()) {
+            Some(run) => run(bench),
+            None => plain(bench, self.0),
+        }
+    }
+}
+
+/// Runs a family's timings, by the library alone.
+fn plain(bench: &mut Bench, family: &warpwright_workloads::Family) {
+    let log2 = bench.scale().pick(28, 26, 12);
+    for workload in (family.timings)(1 << log2) {
+        let operations = workload.operations();
+        let spec = Spec {
+            family: family.name,
+            work: workload.name(),
+            size: format!("2^{log2}"),
+            elements: 1 << log2,
+            bytes: workload.bytes(),
+            operations: operations.unwrap_or(0),
+            bound: operations.map_or(Bound::Copy, |_| Bound::FmaF32),
+            aim: Aim::default(),
+        };
+        let (device, sets) = (bench.device(), bench.sets(spec.bytes));
+        let made = OnceCell::new();
+        bench.case(spec, || {
+            let new: Vec<_> = (0..sets)
+                .map(|_| workload.input(&device))
+                .collect::<Result<_, _>>()?;
+            let inputs = made.get_or_init(|| new).iter();
+            let ready: Vec<_> = inputs
+                .map(|input| input.prepare(&device, None))
+                .collect::<Result<_, _>>()?;
+            let ours = local(
+                ready,
+                |ready, set| Ok(ready[set].enqueue()?),
+                |ready, set| Ok(ready[set].check()?),
+            );
+            Ok(Contest {
+                sets,
+                ours,
+                rivals: Vec::new(),
+            })
+        });
+    }
+}
 
 /// Makes our contender: the library on the sets of a problem, with the variant that it chooses.
 fn ours<'a, P: Problem>(sets: &'a Sets<P>, device: &Device) -> Result<Box<dyn Contender + 'a>> {

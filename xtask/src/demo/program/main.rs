@@ -14,7 +14,7 @@ use clap::Parser;
 use warpwright::Device;
 use warpwright_bench::table::time;
 
-use parts::{Ground, PARTS};
+use parts::{Ground, part};
 use picture::Picture;
 
 /// The result of every step. On failure, the text of the error goes to standard error.
@@ -78,12 +78,8 @@ fn run(arguments: &Arguments) -> Result<usize> {
         image: &picture,
         out: &arguments.out,
     };
-    for family in warpwright::families() {
-        // A family without a part here must be reported.
-        let part = PARTS.iter().find(|(name, _)| *name == family.name);
-        let (_, part) =
-            part.ok_or_else(|| format!("the family {} has no part in the demo", family.name))?;
-        let table = part(&ground)?;
+    for family in warpwright_workloads::FAMILIES {
+        let table = part(&ground, family)?;
         print!("\n{table}");
         right += table.right();
         wrong += table.wrong();

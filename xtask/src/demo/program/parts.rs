@@ -1,6 +1,7 @@
 //! The demo's part for each family: one problem on the picture by every variant, and further ones by the best variant.
 
 use std::path::Path;
+use std::time::Duration;
 
 use warpwright::ops::axis::{Axis, AxisOperator};
 use warpwright::ops::map::{Function, Sin, Sqrt, Tanh};
@@ -24,7 +25,7 @@ use warpwright_workloads::select::{Kind, Selection};
 use warpwright_workloads::sort::{Sort, Sorted, With};
 use warpwright_workloads::top_k::TopK;
 use warpwright_workloads::transpose::Transpose;
-use warpwright_workloads::{Problem, Sets, Unit, equal, within};
+use warpwright_workloads::{Family, Problem, Sets, Unit, Verdict, equal, within};
 
 use crate::table::{Outcome, Table};
 use crate::{Picture, Result, picture};
@@ -40,10 +41,10 @@ pub struct Ground<'a> {
 }
 
 /// Runs a family's part.
-pub type Part = fn(&Ground<'_>) -> Result<Table>;
+type Part = fn(&Ground<'_>) -> Result<Table>;
 
-/// The families' parts.
-pub const PARTS: &[(&str, Part)] = &[
+/// The parts that work on the picture.
+const PARTS: &[(&str, Part)] = &[
     ("transpose", transpose),
     ("reduce", reduce),
     ("columns", |ground| axis(ground, Axis::Columns)),
@@ -60,6 +61,36 @@ pub const PARTS: &[(&str, Part)] = &[
     ("segments", segments),
 ];
 
+/// Runs the part of a family. A family without a part on the picture has the first workload that `ladder` times, of as many
+/// elements as the picture has pixels.
+pub fn part(ground: &Ground<'_>, family: &Family) -> Result<Table> {
+    match PARTS.iter().find(|(name, _)| *name == family.name) {
+        Some((_, part)) => part(ground),
+        None => timing(ground, family),
+    }
+}
+
+fn timing(ground: &Ground<'_>, family: &Family) -> Result<Table> {
+    let workloads = (family.timings)(ground.image.pixels.len());
+    let workload = workloads.first().ok_or("a workload to time required")?;
+    let input = workload.input(ground.device)?;
+    let one = |variant: &'static str| {
+        let mut ready = input.prepare(ground.device, Some(variant))?;
+        let time = timed(ground.device, || ready.enqueue())?;
+        Ok(outcome(time, ready.check()?))
+    };
+    let (title, bytes) = (workload.name(), workload.bytes() as u64);
+    Ground::table(family.name, title, bytes, one)
+}
+
+/// Returns the outcome of a timed variant.
+fn outcome(time: Duration, verdict: Verdict) -> Outcome {
+    match verdict {
+        Ok(()) => Outcome::Timed(time),
+        Err(text) => Outcome::Wrong(text),
+    }
+}
+
 /// The seed of all random numbers.
 const SEED: u64 = 2026;
 
@@ -73,25 +104,37 @@ impl Ground<'_> {
         title: String,
         sets: &Sets<P>,
     ) -> Result<(Table, Option<P::Answer>)> {
-        let family = sets.problem().family();
+        let (problem, mut last) = (sets.problem(), None);
+        let (family, bytes) = (problem.family(), problem.bytes() as u64);
+        let one = |variant: &'static str| self.one(sets, variant, &mut last);
+        let table = Self::table(family, title, bytes, one)?;
+        Ok((table, last))
+    }
+
+    /// Runs every variant of a family by `one`.
+    fn table(
+        family: &str,
+        title: String,
+        bytes: u64,
+        mut one: impl FnMut(&'static str) -> warpwright::Result<Outcome>,
+    ) -> Result<Table> {
         let family = warpwright::families().iter().find(|it| it.name == family);
-        let (mut rows, mut last) = (Vec::new(), None);
+        let mut rows = Vec::new();
         for variant in family.into_iter().flat_map(|family| family.variants) {
-            let outcome = match self.one(sets, variant.name, &mut last) {
+            let outcome = match one(variant.name) {
                 Ok(outcome) => outcome,
                 Err(Error::NotEligible { reason, .. }) => Outcome::Cannot(reason),
                 Err(error) => return Err(error.into()),
             };
             rows.push((variant.name, outcome));
         }
-        let table = Table {
+        Ok(Table {
             title,
-            bytes: sets.problem().bytes() as u64,
+            bytes,
             rows,
             values: Vec::new(),
             picture: None,
-        };
-        Ok((table, last))
+        })
     }
 
     fn one<P: Problem>(
@@ -103,10 +146,7 @@ impl Ground<'_> {
         let mut prepared = sets.prepare(self.device, Some(variant))?;
         let time = timed(self.device, || prepared[0].enqueue())?;
         let answer = last.insert(prepared[0].answer()?);
-        Ok(match sets.check(0, answer) {
-            Ok(()) => Outcome::Timed(time),
-            Err(text) => Outcome::Wrong(text),
-        })
+        Ok(outcome(time, sets.check(0, answer)))
     }
 
     /// Returns the answer of the variant that the library chooses, and its text.
