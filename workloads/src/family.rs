@@ -1,8 +1,4 @@
 use crate::{Scale, Workload};
-use crate::{
-    axis, convolution, gemm, histogram, map, random, reduce, scan, segments, select, sort, top_k,
-    transpose,
-};
 
 /// The workloads of one family.
 pub struct Family {
@@ -25,20 +21,20 @@ pub struct Family {
 
 /// The families, in the catalogue's order.
 pub const FAMILIES: &[Family] = &[
-    transpose::FAMILY,
-    reduce::FAMILY,
-    axis::COLUMNS,
-    axis::ROWS,
-    histogram::FAMILY,
-    gemm::FAMILY,
-    convolution::FAMILY,
-    map::FAMILY,
-    random::FAMILY,
-    scan::FAMILY,
-    select::FAMILY,
-    sort::FAMILY,
-    top_k::FAMILY,
-    segments::FAMILY,
+    crate::transpose::FAMILY,
+    crate::reduce::FAMILY,
+    crate::axis::COLUMNS,
+    crate::axis::ROWS,
+    crate::histogram::FAMILY,
+    crate::gemm::FAMILY,
+    crate::convolution::FAMILY,
+    crate::map::FAMILY,
+    crate::random::FAMILY,
+    crate::scan::FAMILY,
+    crate::select::FAMILY,
+    crate::sort::FAMILY,
+    crate::top_k::FAMILY,
+    crate::segments::FAMILY,
 ];
 
 impl Family {

@@ -152,6 +152,23 @@ fn records(ending: &str) -> Result<Vec<(String, String)>> {
     Ok(newest.into_iter().collect())
 }
 
+/// Returns the table of the families.
+fn families() -> String {
+    let mut table = String::from(
+        "\n## The families\n\n| family | what it computes | variants |\n| --- | --- | --- |\n",
+    );
+    for family in warpwright_gpu::FAMILIES {
+        let names: Vec<_> = family
+            .variants
+            .iter()
+            .map(|variant| format!("`{}`", variant.name))
+            .collect();
+        let (name, summary) = (family.name, family.summary);
+        table += &format!("| `{name}` | {summary} | {} |\n", names.join(", "));
+    }
+    table
+}
+
 /// Returns the pages in their correct state.
 fn pages(records: &[(String, String)], readme: &str) -> Result<Vec<(&'static str, String)>> {
     let mut page = String::from(
@@ -160,6 +177,7 @@ fn pages(records: &[(String, String)], readme: &str) -> Result<Vec<(&'static str
          its rate beside that of a copy within the device in the\nsame run; a copy's rate counts bytes read \
          and bytes written.\n",
     );
+    page += &families();
     let mut table = String::new();
     for (path, text) in records {
         let record = Record::parse(text).map_err(|error| format!("{path}: {error}"))?;

@@ -1,0 +1,136 @@
+//! CONTRIBUTING.md's "Add a family", followed in a copy of the tree: the family in `tests/family` passes `verify` and its tests,
+//! and is in `ladder`, the benchmark, the demo and the documentation. Its kernel runs on the CPU executor.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use system::folder;
+use warpwright_tests::outside;
+
+/// The new family.
+const FAMILY: &str = "reverse";
+/// The family whose lines are copied.
+const MODEL: &str = "transpose";
+/// The most files and registrations of a family.
+const MOST: [usize; 2] = [6, 5];
+
+/// The lines between two lines of CONTRIBUTING.md.
+fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = page.split_once(from).expect(from);
+    rest.split_once(to).expect(to).0
+}
+
+/// The first two things in backquotes of each row of a table.
+fn rows(table: &str) -> Vec<[&str; 2]> {
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let mut quoted = row.split('`').skip(1).step_by(2);
+        [quoted.next().unwrap(), quoted.next().unwrap_or_default()]
+    })
+    .collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, name) = (entry.path(), entry.file_name());
+        if [".git", "target"].iter().any(|left_out| name == *left_out) {
+            continue;
+        }
+        if entry.file_type().unwrap().is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
+}
+
+struct Tree(PathBuf);
+
+impl Tree {
+    /// Runs a command of cargo, and returns what it prints.
+    fn cargo(&self, arguments: &str) -> String {
+        let mut command = outside::cargo(env!("CARGO"), env!("CARGO_TARGET_TMPDIR"));
+        let (subcommand, arguments) = arguments.split_once(' ').unwrap();
+        command
+            .arg("--config=profile.dev.opt-level=1")
+            .arg(subcommand)
+            .args(["--quiet", "--offline"])
+            .args(arguments.split(' '))
+            // The kernel is not in the committed PTX.
+            .env("WARPWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1")
+            .current_dir(&self.0);
+        self.run(command)
+    }
+
+    fn run(&self, mut command: Command) -> String {
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?}:\n{text}\n{errors}");
+        text
+    }
+}
+
+#[test]
+fn a_family_takes_six_files_and_five_lines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let section = part(&page, "\n## Add a family\n", "\n## ");
+    let files = rows(part(section, "| its own file |", "\n\n"));
+    let lines = rows(part(section, "| file | line |", "\n\n"));
+    assert!(files.len() <= MOST[0] && lines.len() <= MOST[1]);
+
+    let folder = folder::temporary("warpwright-add-family");
+    let _ = fs::remove_dir_all(&folder);
+    let tree = Tree(folder::private(&folder).unwrap());
+    copy(root, &tree.0);
+    for [file, _] in &files {
+        let to = tree.0.join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root.join("tests/family").join(file), to).expect(file);
+    }
+    for [file, line] in &lines {
+        let path = tree.0.join(file);
+        let text = fs::read_to_string(&path).expect(file);
+        let model = line.replace(FAMILY, MODEL);
+        let found: Vec<_> = text.lines().filter(|it| it.trim() == model).collect();
+        let [old] = found[..] else {
+            panic!("{file}: one line `{model}` required, found {}", found.len());
+        };
+        let new = format!("{old}\n{}", old.replace(MODEL, FAMILY));
+        fs::write(&path, text.replacen(old, &new, 1)).unwrap();
+    }
+
+    let verified = tree.cargo("run --bin warpwright -- verify --quick --family reverse");
+    assert!(
+        verified.contains("6 passed, 0 failed"),
+        "verify: {verified}"
+    );
+    let ladder = tree.cargo("run --bin warpwright -- ladder --family reverse --size 1000");
+    assert!(
+        ladder.contains("reverse: reversal of 1000 u32"),
+        "ladder: {ladder}"
+    );
+    let cases = tree.cargo("run --bin warpwright-bench -- --list --family reverse");
+    assert!(cases.contains("reverse: reversal of"), "bench: {cases}");
+    let out = tree.0.join("demo");
+    fs::create_dir(&out).unwrap();
+    let demo = tree.cargo(&format!(
+        "run -p xtask --features demo --bin demo -- --size 32 --out {}",
+        out.display()
+    ));
+    assert!(
+        demo.contains("reversal of 1024 u32") && demo.contains(" 0 wrong"),
+        "demo: {demo}"
+    );
+    tree.cargo("run -p xtask --bin xtask -- docs");
+    let written = fs::read_to_string(tree.0.join("docs/LADDER.md")).unwrap();
+    assert!(written.contains("| `reverse` |"), "docs: {written}");
+    tree.cargo("test -p warpwright-tests --test reverse");
+    fs::remove_dir_all(&tree.0).unwrap();
+}
