@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use warpwright::{Device, Error, Matrix, Result};
+use warpwright::{Device, Error, InvalidKind, Matrix, Result};
 use warpwright_workloads::{Ready, Scale, Workload, timings};
 
 /// The times of one family's rungs for one problem.
@@ -72,6 +72,7 @@ impl Ladder {
         let room = device.free_memory()?.min(Device::cpu().free_memory()?) / BYTES;
         if let Some(size) = size.filter(|size| *size as u64 > room) {
             return Err(Error::Invalid {
+                kind: InvalidKind::TooLarge,
                 operation: "ladder",
                 required: format!("a size of at most {room} elements, for which there is memory"),
                 given: size.to_string(),
@@ -80,6 +81,7 @@ impl Ladder {
         let workloads = timings(family, Scale::of(device), size);
         if workloads.is_empty() {
             return Err(Error::Invalid {
+                kind: InvalidKind::Name,
                 operation: "ladder",
                 required: "a family with a ladder".to_owned(),
                 given: family.to_owned(),

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use crate::{
     cpu,
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     executor::{DEVICE_ALIGN, Memory},
 };
 
@@ -22,6 +22,7 @@ impl<T: Pod + Send + Sync> Element for T {}
 pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> {
     if size_of::<T>() == 0 {
         return Err(Error::invalid(
+            InvalidKind::ElementSize,
             operation,
             "elements of at least one byte",
             format!("{len} elements of none"),
@@ -31,6 +32,7 @@ pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> 
         .filter(|bytes| *bytes <= isize::MAX as usize)
         .ok_or_else(|| {
             Error::invalid(
+                InvalidKind::TooLarge,
                 operation,
                 format!("{} bytes in all at most", isize::MAX),
                 format!("{len} elements of {} bytes", size_of::<T>()),
@@ -111,6 +113,7 @@ pub(crate) fn resolve(
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= len => Ok((start, end)),
         _ => Err(Error::invalid(
+            InvalidKind::Range,
             operation,
             format!("a range within 0..{len}"),
             format!("{:?}..{:?}", range.start_bound(), range.end_bound()),
@@ -287,6 +290,7 @@ impl<'a, T: Element> VectorView<'a, T> {
     pub fn download(&self, to: &mut [T]) -> Result<()> {
         if to.len() != self.len {
             return Err(Error::invalid(
+                InvalidKind::Length,
                 "download",
                 format!("room for {} elements", self.len),
                 format!("{}", to.len()),
@@ -373,6 +377,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
     pub fn upload(&mut self, from: &[T]) -> Result<()> {
         if from.len() != self.len {
             return Err(Error::invalid(
+                InvalidKind::Length,
                 "upload",
                 format!("{} elements", self.len),
                 format!("{}", from.len()),

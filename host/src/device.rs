@@ -3,13 +3,14 @@
 use std::{ffi::c_void, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     executor::Executor,
     tuning::Tuning,
 };
 
 /// Identifies a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeviceKind {
     /// A CUDA device.
     Cuda {
@@ -41,6 +42,7 @@ impl FromStr for DeviceKind {
             Some(ordinal) => Ok(Self::Cuda { ordinal }),
             None if text == "cpu" => Ok(Self::Cpu),
             None => Err(Error::invalid(
+                InvalidKind::Name,
                 "device",
                 "cpu, or cuda:0 and on",
                 format!("`{text}`"),

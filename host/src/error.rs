@@ -1,6 +1,46 @@
 //! The library's errors. Each is one line that names the operation, what was required and what was given.
 
-use crate::device::DeviceKind;
+use crate::{device::DeviceKind, named::named};
+
+/// What is wrong with an invalid argument: the kind of an [`Error::Invalid`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InvalidKind {
+    /// An array does not have the length that the operation, a shape or another argument asks for.
+    Length,
+    /// There are more elements than the operation, a table or an address can take.
+    TooLarge,
+    /// A matrix or an output does not have the rows and columns that the operation asks for, or its rows are apart.
+    Shape,
+    /// A range, a position or a number of elements does not lie within what there is.
+    Range,
+    /// A value is not one that the operation is defined for.
+    Value,
+    /// The elements are of a size in bytes that the operation does not take.
+    ElementSize,
+    /// The kernel cannot be launched with so many blocks, threads or bytes of shared memory.
+    Launch,
+    /// The text is not PTX, or its kernel is not the one that the program launches.
+    Module,
+    /// Nothing has the name.
+    Name,
+    /// The result was asked for before its work was queued, or queueing the work failed.
+    NotQueued,
+}
+
+named! {
+    InvalidKind, "kind of an invalid argument":
+    Length = "length",
+    TooLarge = "too large",
+    Shape = "shape",
+    Range = "range",
+    Value = "value",
+    ElementSize = "element size",
+    Launch = "launch",
+    Module = "module",
+    Name = "name",
+    NotQueued = "not queued",
+}
 
 /// An error of the library.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -9,6 +49,8 @@ pub enum Error {
     /// An argument is invalid for the operation.
     #[error("{operation}: {required} required, {given} given")]
     Invalid {
+        /// What is wrong with it.
+        kind: InvalidKind,
         /// The operation.
         operation: &'static str,
         /// The requirement.
@@ -118,11 +160,13 @@ impl Error {
     }
 
     pub(crate) fn invalid(
+        kind: InvalidKind,
         operation: &'static str,
         required: impl Into<String>,
         given: impl Into<String>,
     ) -> Self {
         Self::Invalid {
+            kind,
             operation,
             required: required.into(),
             given: given.into(),

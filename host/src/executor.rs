@@ -15,7 +15,7 @@ use crate::{
     cpu,
     cuda_backend::{self, CudaBackend, CudaMark, CudaMemory, PinnedMemory},
     device::{CpuOptions, DeviceInfo},
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     module::Module,
 };
 
@@ -94,6 +94,7 @@ impl Mark {
             (Self::Cpu(end), Self::Cpu(start)) => Ok(end.duration_since(*start)),
             (Self::Cuda(end), Self::Cuda(start)) => end.since(start),
             _ => Err(Error::invalid(
+                InvalidKind::Value,
                 "time",
                 "two points of one device",
                 "points of two",

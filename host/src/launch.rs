@@ -10,7 +10,7 @@ use cuda_std::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     executor::{Launch, ordered},
     matrix::{Matrix, MatrixView},
     module::Module,
@@ -281,6 +281,7 @@ impl Device {
         module.require(kernel, OPERATION)?;
         if kernel.max_threads > 0 && config.threads() > u64::from(kernel.max_threads) {
             return Err(Error::invalid(
+                InvalidKind::Launch,
                 OPERATION,
                 format!(
                     "at most {} threads per block for `{}`",
@@ -291,6 +292,7 @@ impl Device {
         }
         if (config.shared_bytes as usize) < kernel.dynamic_shared {
             return Err(Error::invalid(
+                InvalidKind::Launch,
                 OPERATION,
                 format!(
                     "at least {} bytes of dynamic shared memory for `{}`",

@@ -46,7 +46,7 @@ mod tuning;
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
 pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
-pub use error::{Error, Result};
+pub use error::{Error, InvalidKind, Result};
 pub use launch::{Arg, Args};
 pub use matrix::{Matrix, MatrixView};
 pub use module::Module;

@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut, resolve},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
 
 /// A row-major matrix in device memory: element `(row, column)` is element `row * width + column`.
@@ -28,6 +28,7 @@ pub struct MatrixView<'a, T> {
 fn elements(operation: &'static str, height: usize, width: usize) -> Result<usize> {
     height.checked_mul(width).ok_or_else(|| {
         Error::invalid(
+            InvalidKind::TooLarge,
             operation,
             format!("{} elements at most", usize::MAX),
             format!("{height} rows of {width}"),
@@ -124,6 +125,7 @@ fn check_shape(operation: &'static str, len: usize, height: usize, width: usize)
         return Ok(());
     }
     Err(Error::invalid(
+        InvalidKind::Length,
         operation,
         format!("{height} x {width} elements"),
         format!("{len}"),

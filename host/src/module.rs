@@ -11,7 +11,7 @@ use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 use crate::{
     cuda_backend::LoadedModules,
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     ptx,
 };
 
@@ -55,6 +55,7 @@ impl Module {
             .any(|line| line.trim_start().starts_with(".version"))
         {
             return Err(Error::invalid(
+                InvalidKind::Module,
                 "Module::from_ptx",
                 "PTX text with a `.version` line",
                 format!("{} bytes without one", ptx.len()),
@@ -63,6 +64,7 @@ impl Module {
         let entries = ptx::entries(&ptx);
         if entries.is_empty() {
             return Err(Error::invalid(
+                InvalidKind::Module,
                 "Module::from_ptx",
                 "a kernel (`.entry`)",
                 "none",
@@ -122,6 +124,7 @@ impl Device {
     pub fn set_constant(&self, module: &Module, values: ConstantValues<'_>) -> Result<()> {
         if values.len() > values.capacity() {
             return Err(Error::invalid(
+                InvalidKind::TooLarge,
                 "set_constant",
                 format!(
                     "at most {} elements for `{}`",
@@ -165,6 +168,7 @@ pub(crate) fn check_params(
         return Ok(());
     }
     Err(Error::invalid(
+        InvalidKind::Module,
         operation,
         format!(
             "a kernel `{}` with parameters of {wanted:?} bytes",

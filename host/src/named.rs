@@ -29,7 +29,12 @@ macro_rules! named {
                 let found = Self::ALL.into_iter().find(|value| value.name() == name);
                 found.ok_or_else(|| {
                     let names = [$($name),*].join(", ");
-                    $crate::Error::invalid($what, format!("one of {names}"), format!("`{name}`"))
+                    $crate::Error::invalid(
+                        $crate::InvalidKind::Name,
+                        $what,
+                        format!("one of {names}"),
+                        format!("`{name}`"),
+                    )
                 })
             }
         }
@@ -42,7 +47,7 @@ mod tests {
     use std::{fmt::Display, str::FromStr};
 
     use crate::{
-        DeviceKind, Error, Generator,
+        DeviceKind, Error, Generator, InvalidKind,
         ops::{
             ChosenBy,
             axis::{Axis, AxisOperator},
@@ -69,6 +74,7 @@ mod tests {
         round_trips(&Axis::ALL);
         round_trips(&ChosenBy::ALL);
         round_trips(&Generator::ALL);
+        round_trips(&InvalidKind::ALL);
         let kinds = [0, 1, 17].map(|ordinal| DeviceKind::Cuda { ordinal });
         for kind in kinds.into_iter().chain([DeviceKind::Cpu]) {
             assert_eq!(kind.to_string().parse::<DeviceKind>().unwrap(), kind);

@@ -5,7 +5,7 @@ use std::{marker::PhantomData, sync::Arc};
 use crate::{
     buffer::{Element, Vector, bytes_of},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     executor::{PINNED_ALIGN, Pinned},
 };
 
@@ -92,6 +92,7 @@ impl<T: Element> PinnedVec<T> {
         self.device.require_same(operation, device)?;
         if len != self.len {
             return Err(Error::invalid(
+                InvalidKind::Length,
                 operation,
                 format!("pinned memory of {len} elements"),
                 format!("{}", self.len),

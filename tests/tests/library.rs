@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
-use warpwright::{Device, DeviceKind, Error, Matrix, Vector, VectorView};
+use warpwright::{
+    Device, DeviceKind, Error, InvalidKind, Matrix, Module, Vector, VectorView, ops::map::Sin,
+};
 use warpwright_tests::{cases, compare, data::Data, devices, oracle};
 
 /// Asserts that `error` is one line that holds all of `parts`.
@@ -25,6 +27,52 @@ fn invalid<T: std::fmt::Debug>(result: warpwright::Result<T>, parts: &[&str]) {
     assert!(matches!(error, Error::Invalid { .. }), "{error:?}");
     says(&error, parts);
     says(&error, &["required", "given"]);
+}
+
+/// Every kind of invalid argument comes of calls of the library, and says itself which it is.
+#[test]
+fn invalid_arguments_say_what_kind_they_are() {
+    use InvalidKind as Kind;
+    let device = Device::cpu();
+    let vector = device.upload(&[1.0_f32, 2.0, 3.0]).unwrap();
+    let matrix = device.zeros_matrix::<f32>(2, 3).unwrap();
+    let odd = device.zeros_matrix::<[u8; 3]>(2, 2).unwrap();
+    let bytes = device.upload(&[1_u8, 2]).unwrap();
+    let mut short = device.zeros::<f32>(2).unwrap();
+    let mut wide = device.zeros_matrix::<f32>(2, 3).unwrap();
+    let transposed = device.transpose_request(&matrix);
+    let mapped = device.map_request(&vector, Sin);
+    let unlaunched = device.map_request(&vector, Sin).shape(0, 32);
+    let prepared = device.transpose_request(&matrix).prepare().unwrap();
+    let none = device.zeros_matrix::<f32>(0, 3).unwrap();
+    let refused = [
+        (Kind::Length, vector.download(&mut [0.0; 2])),
+        (Kind::Length, device.convolve(&vector, &[]).map(drop)),
+        (Kind::Length, device.upload_matrix(&[1_u8], 1, 2).map(drop)),
+        (Kind::Length, mapped.output_to(&mut short).run().map(drop)),
+        (Kind::TooLarge, device.zeros::<u64>(usize::MAX).map(drop)),
+        (Kind::Shape, device.gemm(&matrix, &matrix).run().map(drop)),
+        (Kind::Shape, transposed.output_to(&mut wide).run().map(drop)),
+        (Kind::Shape, device.reduce_columns(&none).max().map(drop)),
+        (Kind::Range, vector.slice(2..4).map(drop)),
+        (Kind::Range, device.top_k(&vector, 4).map(drop)),
+        (Kind::Value, device.histogram(&bytes, 0).map(drop)),
+        (Kind::ElementSize, device.transpose(&odd).map(drop)),
+        (Kind::Launch, unlaunched.run().map(drop)),
+        (Kind::Module, Module::from_ptx("no PTX").map(drop)),
+        (Kind::Name, "nought".parse::<DeviceKind>().map(drop)),
+        (Kind::Name, "nought".parse::<Kind>().map(drop)),
+        (Kind::NotQueued, prepared.output().map(drop)),
+    ];
+    for kind in Kind::ALL {
+        assert!(refused.iter().any(|(wanted, _)| *wanted == kind), "{kind}");
+    }
+    for (wanted, result) in refused {
+        match result {
+            Err(Error::Invalid { kind, .. }) if kind == wanted => {}
+            other => panic!("{wanted}: {other:?}"),
+        }
+    }
 }
 
 #[test]

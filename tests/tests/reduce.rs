@@ -139,6 +139,7 @@ impl<T: Number> Prepared<T> {
                 let mean = request.mean().map_err(failed)?;
                 compare::mean::<T>(mean, self.whole, chain, elements.len)
             }
+            other => Err(format!("no oracle of {other}")),
         }
     }
 }

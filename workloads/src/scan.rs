@@ -189,6 +189,7 @@ impl State {
                     }),
                 });
             }
+            other => unimplemented!("an oracle of {other}"),
         }
     }
 

@@ -74,6 +74,7 @@ where
         Some(Value::Element(element)) => Ok(Number::from(element)),
         Some(Value::Index(index)) => Ok(Number::Unsigned(index)),
         Some(Value::Mean(mean)) => Ok(Number::Double(mean)),
+        Some(_) => Err(Error::failed("the result is of an unknown kind")),
         None => Err(Error::failed(format!(
             "{} needs at least one element and the array has none: give another file",
             op.name()

@@ -149,6 +149,7 @@ impl Work<'_> {
             AxisOperator::Mean => along!(prepare_mean, Ok::<_, Error>),
             AxisOperator::Min => along!(prepare_min, Ok::<_, Error>),
             AxisOperator::Max => along!(prepare_max, Ok::<_, Error>),
+            other => Err(Error::failed(format!("no {other} along an axis"))),
         }
     }
 }

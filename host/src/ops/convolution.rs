@@ -21,7 +21,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::{Matrix, MatrixView},
 };
 
@@ -213,6 +213,7 @@ impl<'a, S: Signal<'a>> Operation for Convolve<'a, S> {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         if self.mask.is_empty() {
             return Err(Error::invalid(
+                InvalidKind::Length,
                 OPERATION,
                 "a mask of 1 weight or more",
                 "none",

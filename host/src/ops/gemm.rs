@@ -18,7 +18,7 @@ use super::{
 use crate::{
     buffer::Element,
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::Matrix,
     rect::MatrixRect,
 };
@@ -183,6 +183,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         let ([rows, n], b_strides) = operand(&self.b, self.transpose_b);
         if k != rows {
             return Err(Error::invalid(
+                InvalidKind::Shape,
                 OPERATION,
                 "as many columns of op(A) as rows of op(B)",
                 format!("op(A) of {m} x {k} and op(B) of {rows} x {n}"),

@@ -24,7 +24,7 @@ use crate::buffer::host_vec;
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
 
 /// The most bins that a histogram can have: 2^32 - 2. One further number stands for values outside all bins.
@@ -145,6 +145,7 @@ impl Device {
     ) -> HistogramRequest<'a, T::Rule> {
         let rule = T::rule(low, high, u32::try_from(bins).unwrap_or(u32::MAX)).ok_or_else(|| {
             Error::invalid(
+                InvalidKind::Value,
                 "histogram",
                 "a finite range whose low end lies below its high end",
                 format!("{low} to {high}"),
@@ -210,6 +211,7 @@ impl<B: Rule> Operation for Counts<'_, B> {
         let bins = self.bins;
         if bins == 0 || bins > MOST_BINS {
             return Err(Error::invalid(
+                InvalidKind::Value,
                 plan.operation,
                 format!("1 to {MOST_BINS} bins"),
                 format!("{bins}"),

@@ -1,6 +1,6 @@
 //! The results of prepared work.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InvalidKind, Result};
 
 /// The memory of a prepared operation's result. It is accessible only after the work that computes it was queued.
 #[derive(Debug)]
@@ -44,6 +44,7 @@ impl<R> Made<R> {
             return Ok(());
         }
         Err(Error::invalid(
+            InvalidKind::NotQueued,
             self.operation,
             "work queued by `enqueue` before its result is asked for",
             "none",

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     module::Module,
 };
 
@@ -255,6 +255,7 @@ pub(super) fn planned<T>(
     plan.uses(device)?;
     if elements.len() != len {
         return Err(Error::invalid(
+            InvalidKind::Length,
             plan.operation,
             "two arrays of the same length",
             format!("{len} and {} elements", elements.len()),
@@ -377,6 +378,7 @@ where
 fn given_shape(plan: &Plan<'_>, blocks: u32, threads: u32, len: usize) -> Result<LaunchConfig> {
     if blocks == 0 || threads == 0 || blocks > i32::MAX as u32 || threads as usize > BLOCK {
         return Err(Error::invalid(
+            InvalidKind::Launch,
             plan.operation,
             format!("1 to {} blocks of 1 to {BLOCK} threads", i32::MAX),
             format!("{blocks} blocks of {threads} threads"),

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::Matrix,
     rect::MatrixRectMut,
 };
@@ -191,7 +191,11 @@ impl Target<'_> {
             (wanted, found) => (wanted != found).then(|| format!("an output of {wanted}")),
         };
         if let Some(required) = required {
-            return Err(Error::invalid(operation, required, self.to_string()));
+            let kind = match (shape, self.shape) {
+                (Shape::Vector(_), Shape::Vector(_)) => InvalidKind::Length,
+                _ => InvalidKind::Shape,
+            };
+            return Err(Error::invalid(kind, operation, required, self.to_string()));
         }
         work.belongs_to(device, self.device);
         Ok(self.address)

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::Matrix,
     rect::MatrixRect,
 };
@@ -219,7 +219,12 @@ results! {
 }
 
 fn no_positions() -> Error {
-    Error::invalid("top_k", "positions that are planned", "none")
+    Error::invalid(
+        InvalidKind::NotQueued,
+        "top_k",
+        "positions that are planned",
+        "none",
+    )
 }
 
 impl<T: SortKey> Operation for TopK<'_, T> {
@@ -303,6 +308,7 @@ impl<U: Kernels + Element> Rows<U> {
     fn check(&self, plan: &Plan<'_>, k: usize) -> Result<()> {
         if k > self.width {
             return Err(Error::invalid(
+                InvalidKind::Range,
                 plan.operation,
                 format!("k of at most the {} elements there are", self.width),
                 format!("{k}"),

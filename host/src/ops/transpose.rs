@@ -14,7 +14,7 @@ use super::{
 use crate::{
     buffer::Element,
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::{Matrix, MatrixView},
 };
 
@@ -86,6 +86,7 @@ impl<T: Element> Operation for Transpose<'_, T> {
             8 => words::<u64>(plan, input.cast(), height, width),
             16 => words::<u128>(plan, input.cast(), height, width),
             size => Err(Error::invalid(
+                InvalidKind::ElementSize,
                 plan.operation,
                 "elements of 1, 2, 4, 8 or 16 bytes",
                 format!("{size}"),

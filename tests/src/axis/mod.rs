@@ -282,6 +282,7 @@ impl<T: AxisNumber> Prepared<T> {
             AxisOperator::Mean => each(request.mean().map_err(failed)?, &self.lines, mean::<T>),
             AxisOperator::Min => extremes(request.min(), true),
             AxisOperator::Max => extremes(request.max(), false),
+            other => Err(format!("no oracle of {other}")),
         }
     }
 }

@@ -70,7 +70,7 @@ impl<T: Number> Prefix<T> {
                 self.whole = self.whole.wrapping_mul(value.bits());
                 self.real *= real;
             }
-            Operator::Min | Operator::Max => {
+            _ => {
                 let wins = match self.extreme {
                     None => true,
                     Some(so_far) if so_far.is_nan() => false,
@@ -176,7 +176,7 @@ fn identity<T: Number>(operator: Operator) -> T {
         Operator::Sum => T::from_real(0.0),
         Operator::Product => T::from_real(1.0),
         Operator::Min => infinity(f64::INFINITY, T::GREATEST),
-        Operator::Max => infinity(f64::NEG_INFINITY, T::LEAST),
+        _ => infinity(f64::NEG_INFINITY, T::LEAST),
     }
 }
 

@@ -92,6 +92,7 @@ fn whole(operator: Operator) -> reduce::Operator {
         Operator::Product => reduce::Operator::Product,
         Operator::Min => reduce::Operator::Min,
         Operator::Max => reduce::Operator::Max,
+        other => unimplemented!("an oracle of {other}"),
     }
 }
 
@@ -150,7 +151,7 @@ fn made<T: Item>(operator: Operator, data: Data) -> Make<T> {
         (Data::Fractions(_), _) => T::fraction,
         (_, Operator::Sum) => T::whole,
         (_, Operator::Product) => T::factor,
-        (_, Operator::Min | Operator::Max) => T::any,
+        _ => T::any,
     })
 }
 
@@ -203,7 +204,7 @@ impl<T: Item> Problem for Reduce<T> {
     fn bytes(&self) -> usize {
         let result = match self.operator {
             Operator::Sum | Operator::Product => size_of::<T::Sum>(),
-            Operator::Min | Operator::Max => size_of::<T>(),
+            _ => size_of::<T>(),
         };
         let offset = if self.is_wide { 8 } else { 4 };
         self.len * size_of::<T>() + self.count * (offset + result)
@@ -247,6 +248,7 @@ impl<T: Item> Problem for Reduce<T> {
             Operator::Product => of!(prepare_product, Sum),
             Operator::Min => of!(prepare_min, Element),
             Operator::Max => of!(prepare_max, Element),
+            other => unimplemented!("a workload of {other}"),
         })
     }
 

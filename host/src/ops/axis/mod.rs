@@ -20,7 +20,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     matrix::MatrixView,
     named::named,
 };
@@ -47,6 +47,7 @@ pub trait AxisReducible: Element + fmt::Debug + fmt::Display + Sealed {
 
 /// The operator of a reduction along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AxisOperator {
     /// The sum.
     Sum,
@@ -415,11 +416,13 @@ impl<T: AxisReducible, O: Element> Operation for AxisReduction<'_, T, O> {
             Axis::Columns => (width, height),
             Axis::Rows => (height, width),
         };
-        let refuse = |required: String, given: String| {
-            Err(Error::invalid(axis.operation(operator), required, given))
+        let operation = axis.operation(operator);
+        let refuse = |kind, required: String, given: String| {
+            Err(Error::invalid(kind, operation, required, given))
         };
         if results > 0 && addends == 0 && operator != AxisOperator::Sum {
-            return refuse(format!("at least one {}", axis.along()), "none".to_owned());
+            let required = format!("at least one {}", axis.along());
+            return refuse(InvalidKind::Shape, required, "none".to_owned());
         }
         let adds = matches!(operator, AxisOperator::Sum | AxisOperator::Mean);
         if results > 0 && adds && addends > T::MOST_ADDENDS {
@@ -428,7 +431,7 @@ impl<T: AxisReducible, O: Element> Operation for AxisReduction<'_, T, O> {
                 T::MOST_ADDENDS,
                 axis.along()
             );
-            return refuse(required, format!("{addends}"));
+            return refuse(InvalidKind::TooLarge, required, format!("{addends}"));
         }
         if results > 0 && addends > 0 {
             let matrix = Rows {

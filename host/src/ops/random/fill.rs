@@ -12,7 +12,7 @@ use warpwright_gpu::random::{
 use super::{OPERATION, RandomGenerator, STREAM};
 use crate::{
     buffer::{Element, VectorViewMut},
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     ops::{Choice, plan::Place},
 };
 
@@ -49,6 +49,7 @@ impl RandomGenerator {
         let end = (first + output.len() as u128) * u128::from(words);
         if end > STREAM {
             return Err(Error::invalid(
+                InvalidKind::Range,
                 OPERATION,
                 format!(
                     "no more than the {} words that are left of the stream's 2^64",

@@ -9,7 +9,7 @@ use super::{Choice, choose, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     named::named,
 };
 
@@ -247,6 +247,7 @@ impl RandomGenerator {
         let position = self.position + u128::from(words);
         if position > STREAM {
             return Err(Error::invalid(
+                InvalidKind::Range,
                 OPERATION,
                 format!(
                     "a place in the stream of 2^64 words, {} further on at most",
@@ -388,6 +389,7 @@ impl RandomGenerator {
             _ => {
                 let table = PoissonTable::new(lambda).ok_or_else(|| {
                     Error::invalid(
+                        InvalidKind::Value,
                         OPERATION,
                         format!("a lambda from 0 to {}", Poisson::LARGEST_MEAN),
                         format!("{lambda}"),
@@ -411,6 +413,7 @@ fn check_normal(mean: f64, std_dev: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(
+        InvalidKind::Value,
         OPERATION,
         "a finite mean and a finite standard deviation of at least 0",
         format!("{mean} and {std_dev}"),

@@ -16,6 +16,7 @@ pub use warpwright_gpu::reduce::Variant;
 
 /// The operator of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operator {
     /// The sum.
     Sum,
@@ -282,6 +283,7 @@ impl<T: Reducible> PreparedReduce<'_, T> {
 
 /// The result of a reduction whose operator is chosen at run time.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Value<T: Reducible> {
     /// A sum or a product.
     Sum(T::Sum),

@@ -24,13 +24,14 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     module::Module,
     named::named,
 };
 
 /// The operator of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operator {
     /// The sum.
     Sum,
@@ -226,6 +227,7 @@ impl<R: ScanKernel> ScanOperator<R::In> for ModuleOperator<R> {
         )
         .ok_or_else(|| {
             Error::invalid(
+                InvalidKind::ElementSize,
                 plan.operation,
                 "an accumulator of at most 16 bytes that is shuffled in words of 4 bytes",
                 format!("one of {} bytes in other words", size_of::<R::Acc>()),

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
 
 /// A type of offsets: `u32 u64`.
@@ -157,6 +157,7 @@ impl Groups for &Segments {
         plan.uses(self.device())?;
         if self.range.end > len {
             return Err(Error::invalid(
+                InvalidKind::Range,
                 plan.operation,
                 format!("offsets of at most the {len} elements there are"),
                 format!("{}", self.range.end),
@@ -214,6 +215,7 @@ impl Device {
             let first = len - report[2] as usize;
             let [offset, next] = words.pair(first)?;
             return Err(Error::invalid(
+                InvalidKind::Value,
                 CHECK,
                 "offsets that do not fall",
                 format!(
@@ -329,7 +331,12 @@ impl Operation for Check<'_> {
         let len = self.words.len();
         if len == 0 {
             let required = "an offset more than there are segments";
-            return Err(Error::invalid(CHECK, required, "no offsets"));
+            return Err(Error::invalid(
+                InvalidKind::Length,
+                CHECK,
+                required,
+                "no offsets",
+            ));
         }
         let report = Place::<u64>::output(3);
         plan.clear(report);

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
 
 /// The runs of equal keys: neighboring keys that are equal.
@@ -53,7 +53,12 @@ impl<'a, K: Selectable> Runs<'a, K> {
 }
 
 fn no_heads() -> Error {
-    Error::invalid("runs of keys", "keys that are planned", "none")
+    Error::invalid(
+        InvalidKind::NotQueued,
+        "runs of keys",
+        "keys that are planned",
+        "none",
+    )
 }
 
 impl<K: Selectable> Groups for Runs<'_, K> {
@@ -70,6 +75,7 @@ impl<K: Selectable> Groups for Runs<'_, K> {
         let keys = plan.input(self.keys)?;
         if keys.len() != len {
             return Err(Error::invalid(
+                InvalidKind::Length,
                 plan.operation,
                 format!("a key for each of the {len} values"),
                 format!("{}", keys.len()),

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
 
 /// A key: `u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64`.
@@ -234,6 +234,7 @@ impl By {
                 bits: end - first,
             }),
             Some([first, end]) => Err(Error::invalid(
+                InvalidKind::Range,
                 operation,
                 format!("a range of bits with at least one of the {of} bits of a key"),
                 format!("{first}..{end}"),
@@ -434,7 +435,8 @@ impl<K: SortKey, V: Element, R> PreparedSortPairs<'_, K, V, R> {
 }
 
 fn no_values() -> Error {
-    Error::invalid("sort", "values that are planned", "none")
+    let required = "values that are planned";
+    Error::invalid(InvalidKind::NotQueued, "sort", required, "none")
 }
 
 impl<K: SortKey, V: Element> Operation for SortPairs<'_, K, V> {
@@ -556,6 +558,7 @@ impl<K: SortKey, P: Position> Operation for Argsort<'_, K, P> {
         let len = input.len();
         if len > P::MOST {
             return Err(Error::invalid(
+                InvalidKind::TooLarge,
                 plan.operation,
                 format!("at most {} keys for positions of this type", P::MOST),
                 format!("{len}"),
@@ -578,6 +581,7 @@ fn value_bytes<V: Element>(plan: &Plan<'_>, keys: usize, values: usize) -> Resul
     let bytes = size_of::<V>();
     if keys != values {
         return Err(Error::invalid(
+            InvalidKind::Length,
             plan.operation,
             format!("as many values as keys, {keys}"),
             format!("{values}"),
@@ -585,6 +589,7 @@ fn value_bytes<V: Element>(plan: &Plan<'_>, keys: usize, values: usize) -> Resul
     }
     if !matches!(bytes, 1 | 2 | 4 | 8 | 16) {
         return Err(Error::invalid(
+            InvalidKind::ElementSize,
             plan.operation,
             "values of 1, 2, 4, 8 or 16 bytes",
             format!("{bytes}"),

@@ -219,6 +219,7 @@ fn reduce(ground: &Ground<'_>) -> Result<Table> {
         Some(Value::Element(element)) => element.to_string(),
         Some(Value::Index(index)) => index.to_string(),
         Some(Value::Mean(mean)) => mean.to_string(),
+        Some(other) => format!("{other:?}"),
     };
     for (name, operator) in [
         ("sum", Operator::Sum),
