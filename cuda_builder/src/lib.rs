@@ -59,6 +59,7 @@
 
 mod arch;
 pub mod assemble;
+mod build;
 mod builder;
 mod compile;
 mod error;

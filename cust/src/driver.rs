@@ -9,11 +9,16 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::error::{FIRST_MISSING, NO_DRIVER};
 use crate::sys::{CUresult, SYMBOLS};
 
 /// The environment variable that names a library to open instead of the driver's.
 pub const LIBRARY_VARIABLE: &str = "WARPWRIGHT_LIBCUDA";
+
+/// The code of [`CudaError::NoDriver`](crate::error::CudaError::NoDriver), which no driver returns.
+pub(crate) const NO_DRIVER: CUresult = 100_102;
+/// The code of [`CudaError::MissingFunction`](crate::error::CudaError::MissingFunction) for the first function. The codes of
+/// the other functions follow.
+pub(crate) const FIRST_MISSING: CUresult = 100_200;
 
 /// A function of the driver.
 pub(crate) struct Symbol {

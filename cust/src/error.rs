@@ -3,15 +3,11 @@
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-use crate::driver;
+use crate::driver::{self, FIRST_MISSING, NO_DRIVER};
 use crate::sys::{self, CUresult};
 
-/// The code of [`CudaError::NoDriver`], which no driver returns.
-pub(crate) const NO_DRIVER: CUresult = 100_102;
 /// The code of [`CudaError::UnexpectedValue`].
 const UNEXPECTED_VALUE: CUresult = 100_103;
-/// The code of [`CudaError::MissingFunction`] for the first function. The codes of the other functions follow.
-pub(crate) const FIRST_MISSING: CUresult = 100_200;
 
 /// A value, or an error.
 pub type CudaResult<T> = Result<T, CudaError>;

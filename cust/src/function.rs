@@ -1,4 +1,4 @@
-//! Kernels, their attributes, and the dimensions of launches.
+//! Kernels and their attributes.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -6,108 +6,9 @@ use std::marker::PhantomData;
 use crate::context::{CacheConfig, SharedMemoryConfig};
 use crate::error::{CudaError, CudaResult, ToResult, written};
 use crate::launch::LaunchConfig;
+pub use crate::launch::{BlockSize, GridSize};
 use crate::module::Module;
 use crate::sys::{self, CUfunction};
-
-macro_rules! shapes {
-    ($($name:ident, $what:literal;)*) => { $(
-        #[doc = concat!("The number of ", $what, " in each dimension.")]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub struct $name {
-            /// The x dimension.
-            pub x: u32,
-            /// The y dimension.
-            pub y: u32,
-            /// The z dimension.
-            pub z: u32,
-        }
-
-        impl $name {
-            /// Creates a one-dimensional size.
-            #[inline]
-            pub fn x(x: u32) -> $name {
-                Self { x, y: 1, z: 1 }
-            }
-
-            /// Creates a two-dimensional size.
-            #[inline]
-            pub fn xy(x: u32, y: u32) -> $name {
-                Self { x, y, z: 1 }
-            }
-
-            /// Creates a three-dimensional size.
-            #[inline]
-            pub fn xyz(x: u32, y: u32, z: u32) -> $name {
-                Self { x, y, z }
-            }
-
-            /// Returns the product of the dimensions as the driver's integer type.
-            pub(crate) fn total(self) -> CudaResult<c_int> {
-                let all = self.x.checked_mul(self.y).and_then(|plane| plane.checked_mul(self.z));
-                all.and_then(|all| c_int::try_from(all).ok()).ok_or(CudaError::InvalidValue)
-            }
-        }
-
-        impl From<u32> for $name {
-            fn from(x: u32) -> $name {
-                Self::x(x)
-            }
-        }
-
-        impl From<(u32, u32)> for $name {
-            fn from((x, y): (u32, u32)) -> $name {
-                Self::xy(x, y)
-            }
-        }
-
-        impl From<(u32, u32, u32)> for $name {
-            fn from((x, y, z): (u32, u32, u32)) -> $name {
-                Self::xyz(x, y, z)
-            }
-        }
-
-        impl From<&$name> for $name {
-            fn from(other: &$name) -> $name {
-                *other
-            }
-        }
-
-        vectors!("vek", $name, [vek::Vec2<u32>, vek::Vec2<usize>], [vek::Vec3<u32>, vek::Vec3<usize>]);
-        vectors!("glam", $name, [glam::UVec2, glam::USizeVec2], [glam::UVec3, glam::USizeVec3]);
-    )* };
-}
-
-/// Conversions from vectors. A `usize` that does not fit in 32 bits becomes `u32::MAX`, which the driver refuses.
-macro_rules! vectors {
-    ($feature:literal, $name:ident, [$($two:ty),*], [$($three:ty),*]) => {
-        $(
-            #[cfg(feature = $feature)]
-            impl From<$two> for $name {
-                fn from(vec: $two) -> Self {
-                    Self::xy(narrow(vec.x), narrow(vec.y))
-                }
-            }
-        )*
-        $(
-            #[cfg(feature = $feature)]
-            impl From<$three> for $name {
-                fn from(vec: $three) -> Self {
-                    Self::xyz(narrow(vec.x), narrow(vec.y), narrow(vec.z))
-                }
-            }
-        )*
-    };
-}
-
-#[cfg(any(feature = "vek", feature = "glam"))]
-fn narrow(count: impl TryInto<u32>) -> u32 {
-    count.try_into().unwrap_or(u32::MAX)
-}
-
-shapes! {
-    GridSize, "blocks";
-    BlockSize, "threads of a block";
-}
 
 /// An attribute of a kernel. Some of those from `MaxDynamicSharedSizeBytes` on can also be set. The names are the driver's
 /// without the prefix `CU_FUNC_ATTRIBUTE_`.

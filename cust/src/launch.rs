@@ -1,9 +1,8 @@
-//! Launches: the macro [`launch!`](crate::launch!), and [`LaunchConfig`] for launches with attributes.
+//! Launches: the macro [`launch!`](crate::launch!), their dimensions, and [`LaunchConfig`] for launches with attributes.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
-use crate::error::CudaResult;
-use crate::function::{BlockSize, GridSize};
+use crate::error::{CudaError, CudaResult};
 use crate::memory::DeviceCopy;
 use crate::sys::{
     self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
@@ -52,6 +51,106 @@ macro_rules! launch {
 /// Returns a launch parameter: a pointer to the value, which is valid for as long as the value lives.
 pub fn parameter<T: DeviceCopy>(value: &T) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
+}
+
+macro_rules! shapes {
+    ($($name:ident, $what:literal;)*) => { $(
+        #[doc = concat!("The number of ", $what, " in each dimension.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name {
+            /// The x dimension.
+            pub x: u32,
+            /// The y dimension.
+            pub y: u32,
+            /// The z dimension.
+            pub z: u32,
+        }
+
+        impl $name {
+            /// Creates a one-dimensional size.
+            #[inline]
+            pub fn x(x: u32) -> $name {
+                Self { x, y: 1, z: 1 }
+            }
+
+            /// Creates a two-dimensional size.
+            #[inline]
+            pub fn xy(x: u32, y: u32) -> $name {
+                Self { x, y, z: 1 }
+            }
+
+            /// Creates a three-dimensional size.
+            #[inline]
+            pub fn xyz(x: u32, y: u32, z: u32) -> $name {
+                Self { x, y, z }
+            }
+
+            /// Returns the product of the dimensions as the driver's integer type.
+            pub(crate) fn total(self) -> CudaResult<c_int> {
+                let all = self.x.checked_mul(self.y).and_then(|plane| plane.checked_mul(self.z));
+                all.and_then(|all| c_int::try_from(all).ok()).ok_or(CudaError::InvalidValue)
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(x: u32) -> $name {
+                Self::x(x)
+            }
+        }
+
+        impl From<(u32, u32)> for $name {
+            fn from((x, y): (u32, u32)) -> $name {
+                Self::xy(x, y)
+            }
+        }
+
+        impl From<(u32, u32, u32)> for $name {
+            fn from((x, y, z): (u32, u32, u32)) -> $name {
+                Self::xyz(x, y, z)
+            }
+        }
+
+        impl From<&$name> for $name {
+            fn from(other: &$name) -> $name {
+                *other
+            }
+        }
+
+        vectors!("vek", $name, [vek::Vec2<u32>, vek::Vec2<usize>], [vek::Vec3<u32>, vek::Vec3<usize>]);
+        vectors!("glam", $name, [glam::UVec2, glam::USizeVec2], [glam::UVec3, glam::USizeVec3]);
+    )* };
+}
+
+/// Conversions from vectors. A `usize` that does not fit in 32 bits becomes `u32::MAX`, which the driver refuses.
+macro_rules! vectors {
+    ($feature:literal, $name:ident, [$($two:ty),*], [$($three:ty),*]) => {
+        $(
+            #[cfg(feature = $feature)]
+            impl From<$two> for $name {
+                fn from(vec: $two) -> Self {
+                    Self::xy(narrow(vec.x), narrow(vec.y))
+                }
+            }
+        )*
+        $(
+            #[cfg(feature = $feature)]
+            impl From<$three> for $name {
+                fn from(vec: $three) -> Self {
+                    Self::xyz(narrow(vec.x), narrow(vec.y), narrow(vec.z))
+                }
+            }
+        )*
+    };
+}
+
+#[cfg(any(feature = "vek", feature = "glam"))]
+fn narrow(count: impl TryInto<u32>) -> u32 {
+    count.try_into().unwrap_or(u32::MAX)
+}
+
+shapes! {
+    GridSize, "blocks";
+    BlockSize, "threads of a block";
 }
 
 /// The shape and the attributes of a launch: grid, block, shared memory, clusters, cooperation, priority.

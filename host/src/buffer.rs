@@ -8,10 +8,11 @@ use std::{
 use bytemuck::Pod;
 
 use crate::{
+    backend::DEVICE_ALIGN,
     cpu,
     device::Device,
     error::{Error, InvalidKind, Result},
-    executor::{DEVICE_ALIGN, Memory},
+    executor::Memory,
 };
 
 /// A type that can be stored on a device: plain data of at least one byte, for which every bit pattern is valid.

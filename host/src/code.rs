@@ -1,7 +1,7 @@
 //! Machine code of the library's kernels: those that `auto` launches, for some architectures. A driver loads it without
 //! compiling, which PTX needs.
 
-use crate::module::architecture;
+use crate::architecture;
 
 /// The machine code of some kernels, as `build.rs` packs it.
 struct Packed {
@@ -63,7 +63,7 @@ impl Code {
 /// Returns the architecture's number if a device of this compute capability runs its machine code: `sm_80` runs on 8.x,
 /// `sm_86` on 8.6 and 8.9, `sm_90a` on 9.0 only.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
-    let (number, exact) = architecture(arch)?;
+    let (number, exact) = architecture::parse(arch)?;
     let fits = if exact {
         number % 10 == minor
     } else {
@@ -116,7 +116,7 @@ mod tests {
     fn every_committed_image_is_unpacked_as_it_is() {
         let mut bytes = 0;
         for arch in archs() {
-            let (number, _) = architecture(arch).unwrap();
+            let (number, _) = architecture::parse(arch).unwrap();
             let capability = (number / 10, number % 10);
             let images = COMMITTED.iter().filter(|(of, ..)| *of == arch);
             assert!(images.clone().count() > 0, "{arch}");

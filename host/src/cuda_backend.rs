@@ -14,14 +14,14 @@ use cuda_std::{
 use warpwright_gpu::tuning;
 
 use crate::{
+    backend::Launch,
     code::Code,
     cuda::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaModule,
-        CudaStream,
+        CudaStream, Loaded,
     },
     device::{DeviceInfo, DeviceKind},
     error::{Error, Result},
-    executor::Launch,
     module::{self, Module},
     ptx,
 };
@@ -48,16 +48,6 @@ impl CudaMark {
         let time = self.0.elapsed_since(&start.0);
         time.map_err(|error| driver_error("time", self.1, error))
     }
-}
-
-/// A user's module as loaded on each device, by the devices' ordinals.
-pub(crate) type LoadedModules = Mutex<HashMap<usize, Loaded>>;
-
-/// A user's module on one device.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    module: Arc<CudaModule>,
-    functions: HashMap<&'static str, Arc<CudaFunction>>,
 }
 
 /// Kernels by device and name.

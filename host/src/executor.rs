@@ -9,9 +9,10 @@ use std::{
 };
 
 use cuda_std::constant::ConstantValues;
-use cuda_std::kernel::{KernelDescriptor, LaunchConfig};
+use cuda_std::kernel::KernelDescriptor;
 
 use crate::{
+    backend::Launch,
     cpu,
     cuda_backend::{self, CudaBackend, CudaMark, CudaMemory, PinnedMemory},
     device::{CpuOptions, DeviceInfo},
@@ -34,7 +35,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// Returns the address of the first byte, aligned to [`DEVICE_ALIGN`].
+    /// Returns the address of the first byte, aligned to [`DEVICE_ALIGN`](crate::backend::DEVICE_ALIGN).
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
@@ -42,21 +43,6 @@ impl Memory {
         }
     }
 }
-
-/// The least alignment of [`Memory`] in bytes. Elements that need more do not compile:
-///
-/// ```compile_fail
-/// #[derive(Clone, Copy)]
-/// #[repr(C, align(512))]
-/// struct Far([u8; 512]);
-/// unsafe impl bytemuck::Zeroable for Far {}
-/// unsafe impl bytemuck::Pod for Far {}
-///
-/// let _ = warpwright::Device::cpu().zeros::<Far>(1);
-/// ```
-pub(crate) const DEVICE_ALIGN: usize = 256;
-/// The least alignment of [`Pinned`] memory in bytes.
-pub(crate) const PINNED_ALIGN: usize = 64;
 
 /// Pinned host memory, for asynchronous copies. It starts out as zeros.
 #[derive(Debug)]
@@ -101,24 +87,6 @@ impl Mark {
             )),
         }
     }
-}
-
-/// A launch, without the executor that runs it.
-pub(crate) struct Launch<'a> {
-    pub operation: &'static str,
-    pub kernel: &'a KernelDescriptor,
-    pub config: LaunchConfig,
-    /// The raw parameters, as [`KernelDescriptor::params`] lists them.
-    pub params: &'a [*const c_void],
-    /// The module of the kernel. `None` for the library's own.
-    #[cfg_attr(
-        not(feature = "cuda"),
-        expect(dead_code, reason = "the driver alone loads modules")
-    )]
-    pub module: Option<&'a Module>,
-    /// Constant tables that the kernel reads, with the values that this launch sees. There are never more values than a
-    /// table has elements.
-    pub constants: &'a [ConstantValues<'a>],
 }
 
 impl Executor {

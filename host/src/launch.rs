@@ -8,14 +8,25 @@ use cuda_std::{
 };
 
 use crate::{
+    backend::Launch,
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
     error::{Error, InvalidKind, Result},
-    executor::{Launch, ordered},
+    executor::ordered,
     matrix::{Matrix, MatrixView},
     module::Module,
-    ops::plan::Base,
 };
+
+/// What a place's offset is relative to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// Address 0: the offset is the address of a view's elements.
+    Memory,
+    /// The start of the output, which exists once the plan is made.
+    Output,
+    /// The start of the workspace, which exists once the plan is made.
+    Workspace,
+}
 
 /// What a launch gathers from its arguments: the words of its raw parameters. Each parameter begins a new word.
 ///

@@ -22,6 +22,8 @@
 //! Your own kernels run in the same way, on a CUDA device and on the CPU: write them with `cuda_std`, build them with
 //! `cuda_builder`, and launch them with [`Device::launch`].
 
+mod architecture;
+mod backend;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod code;
@@ -41,10 +43,12 @@ pub mod ops;
 mod pinned;
 mod ptx;
 mod rect;
-mod tuning;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
+#[cfg(feature = "tuning")]
+#[doc(hidden)]
+pub use device::Candidate;
 pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
 pub use error::{Error, InvalidKind, Result};
 pub use launch::{Arg, Args};
@@ -54,9 +58,6 @@ pub use ops::random::{Generator, RandomGenerator};
 pub use ops::{convolution::Boundary, histogram::Histogram};
 pub use pinned::PinnedVec;
 pub use rect::{MatrixRect, MatrixRectMut};
-#[cfg(feature = "tuning")]
-#[doc(hidden)]
-pub use tuning::Candidate;
 pub use warpwright_gpu::{Family, Variant};
 
 /// Returns all families of kernels with their variants.

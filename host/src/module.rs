@@ -8,8 +8,10 @@ use std::{
 
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
+#[cfg(feature = "cuda")]
+use crate::cuda::LoadedModules;
 use crate::{
-    cuda_backend::LoadedModules,
+    architecture,
     device::Device,
     error::{Error, InvalidKind, Result},
     ptx,
@@ -40,6 +42,7 @@ pub struct Module {
 struct Inner {
     ptx: String,
     entries: Vec<ptx::Entry>,
+    #[cfg(feature = "cuda")]
     loaded: LoadedModules,
 }
 
@@ -74,6 +77,7 @@ impl Module {
             inner: Arc::new(Inner {
                 ptx,
                 entries,
+                #[cfg(feature = "cuda")]
                 loaded: LoadedModules::default(),
             }),
         })
@@ -103,7 +107,7 @@ impl Module {
     }
 
     /// Returns the module as drivers have loaded it.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    #[cfg(feature = "cuda")]
     pub(crate) fn loaded(&self) -> &LoadedModules {
         &self.inner.loaded
     }
@@ -299,7 +303,7 @@ fn modules_in(folder: &Path) -> Vec<Given> {
 /// Returns the architecture's number if a device of this compute capability runs its PTX: `sm_80` runs on all devices that
 /// are not older, `sm_90a` on 9.0 only.
 fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
-    let (number, exact) = architecture(arch)?;
+    let (number, exact) = architecture::parse(arch)?;
     let device = major.saturating_mul(10).saturating_add(minor);
     (if exact {
         device == number
@@ -307,13 +311,6 @@ fn runs_on(arch: &str, (major, minor): (u32, u32)) -> Option<(u32, bool)> {
         device >= number
     })
     .then_some((number, exact))
-}
-
-/// Returns an architecture's number, and whether it is specific: `sm_90a` is 90 and specific.
-pub(crate) fn architecture(arch: &str) -> Option<(u32, bool)> {
-    let digits = arch.strip_prefix("sm_")?;
-    let number = digits.trim_end_matches('a').parse().ok()?;
-    Some((number, digits.ends_with('a')))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::{ffi::c_void, ptr::NonNull, time::Duration};
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
 use crate::{
+    backend::Launch,
     device::{DeviceInfo, DeviceKind},
     error::{Error, Result},
-    executor::Launch,
     module::Module,
 };
 
@@ -23,8 +23,6 @@ pub(crate) enum PinnedMemory {}
 /// No point in a stream.
 #[derive(Debug)]
 pub(crate) enum CudaMark {}
-/// The modules that drivers have loaded: none.
-pub(crate) type LoadedModules = ();
 
 pub(crate) fn list() -> Vec<DeviceInfo> {
     Vec::new()

@@ -3,10 +3,11 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use crate::{
+    backend::PINNED_ALIGN,
     buffer::{Element, Vector, bytes_of},
     device::Device,
     error::{Error, InvalidKind, Result},
-    executor::{PINNED_ALIGN, Pinned},
+    executor::Pinned,
 };
 
 /// Pinned host memory: copies between it and the device are asynchronous and overlap with other work.

@@ -1,3 +1,5 @@
+//! What a family declares.
+
 use crate::{Scale, Workload};
 
 /// The workloads of one family.
@@ -17,63 +19,4 @@ pub struct Family {
     pub operations: fn() -> Vec<Workload>,
     /// Whether the documentation promises the same bits from every variant on every device.
     pub same_everywhere: bool,
-}
-
-/// The families, in the catalogue's order.
-pub const FAMILIES: &[Family] = &[
-    crate::transpose::FAMILY,
-    crate::reduce::FAMILY,
-    crate::axis::COLUMNS,
-    crate::axis::ROWS,
-    crate::histogram::FAMILY,
-    crate::gemm::FAMILY,
-    crate::convolution::FAMILY,
-    crate::map::FAMILY,
-    crate::random::FAMILY,
-    crate::scan::FAMILY,
-    crate::select::FAMILY,
-    crate::sort::FAMILY,
-    crate::top_k::FAMILY,
-    crate::segments::FAMILY,
-];
-
-impl Family {
-    /// Returns the family called `name`.
-    pub fn called(name: &str) -> Option<&'static Self> {
-        FAMILIES.iter().find(|family| family.name == name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use warpwright::Device;
-
-    use super::*;
-
-    #[test]
-    fn every_family_of_the_catalogue_is_here() {
-        let catalogue = warpwright::families().iter().map(|family| family.name);
-        assert!(catalogue.eq(FAMILIES.iter().map(|family| family.name)));
-    }
-
-    #[test]
-    fn every_operation_is_right_by_the_variant_that_is_best() {
-        let device = Device::cpu();
-        for family in FAMILIES {
-            let operations = (family.operations)();
-            for operation in operations.iter().chain([&(family.first)()]) {
-                let name = operation.name();
-                let verdict = operation.check(&device, "best").unwrap();
-                assert_eq!(
-                    (operation.family(), verdict),
-                    (family.name, Ok(())),
-                    "{name}"
-                );
-            }
-            let names: BTreeSet<_> = operations.iter().map(Workload::name).collect();
-            assert_eq!(names.len(), operations.len(), "{}: one twice", family.name);
-        }
-    }
 }

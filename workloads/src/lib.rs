@@ -7,6 +7,7 @@
 //! demo are problems too.
 
 mod compare;
+mod families;
 mod family;
 mod number;
 mod problem;
@@ -30,7 +31,8 @@ pub mod top_k;
 pub mod transpose;
 
 pub use compare::{Verdict, equal, within};
-pub use family::{FAMILIES, Family};
+pub use families::FAMILIES;
+pub use family::Family;
 pub use number::{Number, Total};
 pub use problem::{Bits, Prepared, Problem, Sets};
 pub(crate) use problem::{prepared, with_variant};

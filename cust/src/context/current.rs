@@ -2,11 +2,12 @@
 
 use std::ptr;
 
-use super::ContextHandle;
-use super::legacy::{StreamPriorityRange, UnownedContext};
+use super::{ContextHandle, api_version};
+use crate::CudaApiVersion;
 use crate::device::Device;
 use crate::error::{CudaError, CudaResult, ToResult, written};
-use crate::sys;
+use crate::private::Sealed;
+use crate::sys::{self, CUcontext};
 
 /// The preferred split of a multiprocessor's memory between the L1 cache and shared memory.
 #[repr(u32)]
@@ -73,6 +74,47 @@ bitflags::bitflags! {
         const MAP_HOST = 0x08;
         /// Local memory that was grown for a kernel is not shrunk after it.
         const LMEM_RESIZE_TO_MAX = 0x10;
+    }
+}
+
+/// The range of stream priorities. A smaller number is a higher priority.
+#[derive(Debug, Clone, Hash, Eq, PartialEq)]
+pub struct StreamPriorityRange {
+    /// The lowest priority, the largest number.
+    pub least: i32,
+    /// The highest priority, the smallest number.
+    pub greatest: i32,
+}
+
+/// A non-owning handle of a context. If the context is destroyed, calls with this handle return an error.
+#[derive(Debug, Clone)]
+pub struct UnownedContext {
+    inner: CUcontext,
+}
+
+// SAFETY: any thread may use a context.
+unsafe impl Send for UnownedContext {}
+// SAFETY: as above.
+unsafe impl Sync for UnownedContext {}
+
+impl UnownedContext {
+    pub(super) fn new(inner: CUcontext) -> Self {
+        Self { inner }
+    }
+
+    /// Returns the version of the API that created the context.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn get_api_version(&self) -> CudaResult<CudaApiVersion> {
+        api_version(self.inner)
+    }
+}
+
+impl Sealed for UnownedContext {}
+impl ContextHandle for UnownedContext {
+    fn get_inner(&self) -> CUcontext {
+        self.inner
     }
 }
 

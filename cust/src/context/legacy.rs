@@ -5,6 +5,7 @@ use std::ptr;
 
 pub use super::current::{
     CacheConfig, ContextFlags, CurrentContext, ResourceLimit, SharedMemoryConfig,
+    StreamPriorityRange, UnownedContext,
 };
 use super::{ContextHandle, api_version};
 use crate::CudaApiVersion;
@@ -74,38 +75,6 @@ impl ContextHandle for Context {
     }
 }
 
-impl Sealed for UnownedContext {}
-impl ContextHandle for UnownedContext {
-    fn get_inner(&self) -> CUcontext {
-        self.inner
-    }
-}
-
-/// A non-owning handle of a context. If the context is destroyed, calls with this handle return an error.
-#[derive(Debug, Clone)]
-pub struct UnownedContext {
-    inner: CUcontext,
-}
-
-// SAFETY: any thread may use a context.
-unsafe impl Send for UnownedContext {}
-// SAFETY: as above.
-unsafe impl Sync for UnownedContext {}
-
-impl UnownedContext {
-    pub(super) fn new(inner: CUcontext) -> Self {
-        Self { inner }
-    }
-
-    /// Returns the version of the API that created the context.
-    ///
-    /// # Errors
-    /// Returns the driver's error.
-    pub fn get_api_version(&self) -> CudaResult<CudaApiVersion> {
-        api_version(self.inner)
-    }
-}
-
 /// The calling thread's context stack. The context on top is the current one.
 #[derive(Debug)]
 pub struct ContextStack;
@@ -130,13 +99,4 @@ impl ContextStack {
         // SAFETY: the argument is the handle of a context.
         unsafe { sys::cuCtxPushCurrent(ctx.get_inner()) }.to_result()
     }
-}
-
-/// The range of stream priorities. A smaller number is a higher priority.
-#[derive(Debug, Clone, Hash, Eq, PartialEq)]
-pub struct StreamPriorityRange {
-    /// The lowest priority, the largest number.
-    pub least: i32,
-    /// The highest priority, the smallest number.
-    pub greatest: i32,
 }

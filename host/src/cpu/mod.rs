@@ -9,9 +9,9 @@ use cuda_std::cpu::{
 };
 
 use crate::{
+    backend::{DEVICE_ALIGN, Launch},
     device::{CpuOptions, DeviceInfo, DeviceKind},
     error::{Error, Result},
-    executor::{DEVICE_ALIGN, Launch},
 };
 
 /// The CPU as a device. All its work is done at once, so there is nothing to wait for.

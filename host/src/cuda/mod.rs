@@ -14,7 +14,7 @@
 //! | `kept.rs` | driver objects that are destroyed when they are dropped |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
-//! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches |
+//! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
 //! | `tables.rs` | the constant tables of a module, and the streams that read them |
 
 mod context;
@@ -32,7 +32,7 @@ pub(crate) use context::CudaContext;
 pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
 pub(crate) use error::{CudaError, CudaErrorKind, is_device_fault};
 pub(crate) use memory::{CudaMemory, PinnedMemory};
-pub(crate) use module::{CudaFunction, CudaModule};
+pub(crate) use module::{CudaFunction, CudaModule, Loaded, LoadedModules};
 pub(crate) use stream::{CudaEvent, CudaStream};
 
 // Only the tests use these.

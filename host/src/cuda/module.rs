@@ -11,6 +11,7 @@ use cust::error::CudaError as DriverError;
 use cust::function::FunctionAttribute;
 use cust::module::{Module, ModuleJitOption};
 use cust::sys::{CUfunction, CUfunction_attribute};
+use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::ptr;
@@ -368,4 +369,14 @@ impl fmt::Debug for CudaFunction {
             .field("attributes", &self.attributes)
             .finish_non_exhaustive()
     }
+}
+
+/// A user's module as loaded on each device, by the devices' ordinals.
+pub(crate) type LoadedModules = Mutex<HashMap<usize, Loaded>>;
+
+/// A user's module on one device.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) module: Arc<CudaModule>,
+    pub(crate) functions: HashMap<&'static str, Arc<CudaFunction>>,
 }

@@ -14,8 +14,7 @@ use warpwright_gpu::columns::{
 
 use super::{
     Strided,
-    axis::Rows,
-    plan::{Place, Plan},
+    plan::{Place, Plan, Rows},
 };
 use crate::error::Result;
 

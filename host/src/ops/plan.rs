@@ -11,24 +11,14 @@ use warpwright_gpu::{Family, tuning::Policy};
 
 use super::{Choice, MOST_BLOCKS};
 use crate::{
+    backend::Launch,
     buffer::{Element, VectorView, VectorViewMut},
     device::Device,
     error::{Error, Result},
-    executor::{Executor, Launch, ordered},
-    launch::{Arg, Args, Gathered, Pointers},
+    executor::{Executor, ordered},
+    launch::{Arg, Args, Base, Gathered, Pointers},
     module::Module,
 };
-
-/// What a place's offset is relative to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Base {
-    /// Address 0: the offset is the address of a view's elements.
-    Memory,
-    /// The start of the output, which exists once the plan is made.
-    Output,
-    /// The start of the workspace, which exists once the plan is made.
-    Workspace,
-}
 
 /// Elements that the steps of a plan read or write.
 pub struct Place<T> {
@@ -115,6 +105,15 @@ impl<T> Place<T> {
         let bytes = self.len.saturating_mul(size_of::<T>());
         Place::new(self.base, self.offset, bytes / size_of::<U>())
     }
+}
+
+/// A matrix that has elements, as a place.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<T> {
+    pub(super) elements: Place<T>,
+    pub(super) height: usize,
+    pub(super) width: usize,
 }
 
 /// Lets a place be passed for a view, as an argument of a step.

@@ -11,8 +11,7 @@ use warpwright_gpu::rows::{
 use super::MOST_BLOCKS;
 use super::{
     Strided,
-    axis::Rows,
-    plan::{Place, Plan},
+    plan::{Place, Plan, Rows},
 };
 use crate::{buffer::Element, error::Result};
 

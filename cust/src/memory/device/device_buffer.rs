@@ -8,7 +8,7 @@ pub use bytemuck;
 #[cfg(feature = "bytemuck")]
 use bytemuck::{Pod, PodCastError, Zeroable};
 
-use super::DeviceSlice;
+use super::{AsyncCopyDestination, CopyDestination, DeviceSlice};
 use crate::error::{CudaResult, DropResult};
 use crate::memory::{
     DeviceCopy, DevicePointer, cuda_free, cuda_free_async, cuda_malloc, cuda_malloc_async,
@@ -226,6 +226,30 @@ impl<T: DeviceCopy> DerefMut for DeviceBuffer<T> {
     fn deref_mut(&mut self) -> &mut DeviceSlice<T> {
         // SAFETY: the buffer holds as many elements for as long as it lives.
         unsafe { DeviceSlice::from_raw_parts_mut(self.buf, self.len) }
+    }
+}
+
+impl<T: DeviceCopy> CopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
+    fn copy_from(&mut self, val: &DeviceBuffer<T>) -> CudaResult<()> {
+        self.copy_from(val.as_slice())
+    }
+
+    fn copy_to(&self, val: &mut DeviceBuffer<T>) -> CudaResult<()> {
+        let to: &mut DeviceSlice<T> = val;
+        to.copy_from(self)
+    }
+}
+
+impl<T: DeviceCopy> AsyncCopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
+    unsafe fn async_copy_from(&mut self, val: &DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
+        // SAFETY: the caller upholds the contract.
+        unsafe { self.async_copy_from(val.as_slice(), stream) }
+    }
+
+    unsafe fn async_copy_to(&self, val: &mut DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
+        let to: &mut DeviceSlice<T> = val;
+        // SAFETY: the caller upholds the contract.
+        unsafe { to.async_copy_from(self, stream) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ptr;
 #[cfg(feature = "bytemuck")]
 use bytemuck::{Pod, Zeroable};
 
-use super::{AsyncCopyDestination, CopyDestination, DeviceBuffer};
+use super::{AsyncCopyDestination, CopyDestination};
 #[cfg(feature = "bytemuck")]
 use crate::error::ToResult;
 use crate::error::{CudaError, CudaResult};
@@ -284,17 +284,6 @@ impl<T: DeviceCopy> CopyDestination<DeviceSlice<T>> for DeviceSlice<T> {
     }
 }
 
-impl<T: DeviceCopy> CopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
-    fn copy_from(&mut self, val: &DeviceBuffer<T>) -> CudaResult<()> {
-        self.copy_from(val.as_slice())
-    }
-
-    fn copy_to(&self, val: &mut DeviceBuffer<T>) -> CudaResult<()> {
-        let to: &mut DeviceSlice<T> = val;
-        to.copy_from(self)
-    }
-}
-
 impl<T: DeviceCopy, I: AsRef<[T]> + AsMut<[T]> + ?Sized> AsyncCopyDestination<I>
     for DeviceSlice<T>
 {
@@ -321,18 +310,5 @@ impl<T: DeviceCopy> AsyncCopyDestination<DeviceSlice<T>> for DeviceSlice<T> {
     unsafe fn async_copy_to(&self, val: &mut DeviceSlice<T>, stream: &Stream) -> CudaResult<()> {
         // SAFETY: the caller upholds the contract.
         unsafe { val.async_copy_from(self, stream) }
-    }
-}
-
-impl<T: DeviceCopy> AsyncCopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
-    unsafe fn async_copy_from(&mut self, val: &DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: the caller upholds the contract.
-        unsafe { self.async_copy_from(val.as_slice(), stream) }
-    }
-
-    unsafe fn async_copy_to(&self, val: &mut DeviceBuffer<T>, stream: &Stream) -> CudaResult<()> {
-        let to: &mut DeviceSlice<T> = val;
-        // SAFETY: the caller upholds the contract.
-        unsafe { to.async_copy_from(self, stream) }
     }
 }

@@ -12,7 +12,7 @@ use warpwright_gpu::{
 
 use super::{
     columns,
-    plan::{Place, Plan},
+    plan::{Place, Plan, Rows},
     request::{Destination, New, Operation, Prepared, Request, Shape},
     rows,
     sealed::Sealed,
@@ -113,15 +113,6 @@ impl Axis {
             Self::Rows => "column",
         }
     }
-}
-
-/// A matrix that has elements, as a place.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct Rows<T> {
-    pub(super) elements: Place<T>,
-    pub(super) height: usize,
-    pub(super) width: usize,
 }
 
 /// Plans the launches of a reduction along an axis.

@@ -8,11 +8,12 @@ use warpwright_gpu::reduce::{
 use super::{
     super::{
         plan::{Place, Plan},
+        scan::Operator as SegmentsOperator,
         sealed::Sealed,
-        segments,
+        segments::{Bounds, plan as plan_segments},
     },
     Operator,
-    plan::plan,
+    plan::{Partial, plan},
 };
 use crate::{buffer::Element, error::Result};
 
@@ -26,10 +27,10 @@ pub trait Reducible: Element + GpuElement + Sealed {
     fn plan(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<Place<u8>>;
     #[doc(hidden)]
     fn plan_segments(
-        operator: segments::Operator,
+        operator: SegmentsOperator,
         plan: &mut Plan<'_>,
         values: Place<Self>,
-        bounds: segments::Bounds,
+        bounds: Bounds,
     ) -> Result<()>;
     #[doc(hidden)]
     fn sum_of(bits: Partial) -> Self::Sum;
@@ -42,10 +43,6 @@ pub trait Reducible: Element + GpuElement + Sealed {
     #[doc(hidden)]
     fn mean_of(bits: Partial, len: usize) -> f64;
 }
-
-/// The bytes of a partial result, as the kernels write them.
-#[doc(hidden)]
-pub type Partial = [u64; 2];
 
 /// Returns the value of type `A` at the start of `bits`.
 fn partial<A: Copy>(bits: Partial) -> A {
@@ -89,16 +86,16 @@ macro_rules! reducible {
                 })
             }
             fn plan_segments(
-                operator: segments::Operator,
+                operator: SegmentsOperator,
                 plan: &mut Plan<'_>,
                 values: Place<Self>,
-                bounds: segments::Bounds,
+                bounds: Bounds,
             ) -> Result<()> {
                 match operator {
-                    segments::Operator::Sum => segments::plan::<Sum<$ty>>(plan, values, bounds),
-                    segments::Operator::Product => segments::plan::<Product<$ty>>(plan, values, bounds),
-                    segments::Operator::Min => segments::plan::<Min<$ty>>(plan, values, bounds),
-                    segments::Operator::Max => segments::plan::<Max<$ty>>(plan, values, bounds),
+                    SegmentsOperator::Sum => plan_segments::<Sum<$ty>>(plan, values, bounds),
+                    SegmentsOperator::Product => plan_segments::<Product<$ty>>(plan, values, bounds),
+                    SegmentsOperator::Min => plan_segments::<Min<$ty>>(plan, values, bounds),
+                    SegmentsOperator::Max => plan_segments::<Max<$ty>>(plan, values, bounds),
                 }
             }
             fn sum_of(bits: Partial) -> $sum {

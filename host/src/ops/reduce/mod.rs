@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{buffer::VectorView, device::Device, error::Result, named::named};
 
-pub use self::element::{Partial, Reducible};
+pub use self::{element::Reducible, plan::Partial};
 pub use warpwright_gpu::reduce::Variant;
 
 /// The operator of a reduction.

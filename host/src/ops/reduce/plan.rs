@@ -7,13 +7,16 @@ use warpwright_gpu::reduce::{
     policy::{Cut, FINISH_BLOCK, FINISH_SPAN, RUNG_BLOCK},
 };
 
-use super::element::Partial;
 #[cfg(feature = "ladder")]
 use crate::ops::Strided;
 use crate::{
     error::Result,
     ops::plan::{Place, Plan},
 };
+
+/// The bytes of a partial result, as the kernels write them.
+#[doc(hidden)]
+pub type Partial = [u64; 2];
 
 /// Plans the reduction `R` of `input`. Returns the place of its result, which is empty if there are no elements.
 pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {

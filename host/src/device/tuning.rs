@@ -16,11 +16,12 @@ use std::{
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::tuning::{Policy, chosen};
 
-use crate::{device::Device, error::Result, executor::Launch, module::Module};
+use super::Device;
+use crate::{backend::Launch, error::Result, module::Module};
 
 /// A handle's use of the tables: the chosen rows, or one candidate.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tuning {
+pub(super) struct Tuning {
     #[cfg(feature = "tuning")]
     candidate: Option<Arc<Candidate>>,
 }
