@@ -4,6 +4,7 @@
 //! violation planted in a small tree.
 
 mod catalogue;
+mod circles;
 pub mod code;
 mod environment;
 mod layers;
@@ -45,6 +46,7 @@ const CHECKS: &[Check] = &[
     ("layers", layers::crates_keep_to_the_table),
     ("cust-door", layers::one_door_to_cust),
     ("asm-door", layers::one_place_for_asm),
+    ("circles", circles::no_two_files_import_from_each_other),
     ("catalogue-ptx", catalogue::every_variant_has_ptx),
     ("ptx-catalogue", catalogue::all_ptx_is_in_the_catalogue),
     ("ptx-manifest", catalogue::ptx_is_what_the_manifest_says),

@@ -9,6 +9,8 @@ use crate::manifest::tests::record;
 use crate::manifest::{Manifest, Record};
 use crate::sources;
 
+mod circles;
+
 const PTX: &str = ".version 7.0
 .visible .entry sum_naive__f32(
 )
@@ -142,6 +144,12 @@ fn after_adding(path: &str, text: &str) -> Vec<String> {
     places(|tree| *tree.files.entry(path.to_owned()).or_default() += text)
 }
 
+/// Returns the violations with these files, in place of those of the same paths.
+fn after_writing<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    places(|tree| tree.files.extend(files))
+}
+
 /// As `after_adding`, with a manifest that matches the changed PTX.
 fn after_adding_ptx(path: &str, text: &str) -> Vec<String> {
     places(|tree| {
@@ -194,6 +202,13 @@ fn every_check_finds_a_planted_violation() {
             "host/src/ops/sum.rs",
             "fn g() { unsafe { asm!(\"nop\") } }\n",
         ),
+        after_writing([
+            ("cuda_std/src/a.rs", "use crate::b::B;\npub struct A;\n"),
+            (
+                "cuda_std/src/b.rs",
+                "//! Of `A`.\nuse super::a::A;\npub struct B;\n",
+            ),
+        ]),
         places(|tree| tree.families = OTHER_FAMILIES),
         after_adding_ptx("host/ptx/sm_80/sum.ptx", ".visible .entry sum_old__f32(\n"),
         after_adding("host/ptx/sm_80/sum.ptx", "// changed by hand\n"),
@@ -218,6 +233,7 @@ fn every_check_finds_a_planted_violation() {
         "gpu/Cargo.toml:5: layers",
         "gpu/src/sum/best.rs:2: cust-door",
         "host/src/ops/sum.rs:2: asm-door",
+        "cuda_std/src/a.rs:1: circles",
         // One violation for each architecture.
         "gpu/src/sum/mod.rs:1: catalogue-ptx",
         "host/ptx/sm_80/sum.ptx:8: ptx-catalogue",
