@@ -47,6 +47,7 @@ mod nvptx;
 mod plain;
 pub mod ptr;
 pub mod random;
+pub mod ring;
 pub mod scan;
 pub mod select;
 pub mod shared;

@@ -99,6 +99,13 @@ impl<T: Copy> Wide<T> {
         core::array::from_fn(|i| self.get(i))
     }
 
+    /// Makes the elements from the words of a chunk.
+    #[inline(always)]
+    pub(crate) fn from_chunk(chunk: [u32; 4]) -> Self {
+        let word = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        Self::from_words([word(chunk[0], chunk[1]), word(chunk[2], chunk[3])])
+    }
+
     #[inline(always)]
     pub(crate) const fn from_words(words: [u64; 2]) -> Self {
         Self {

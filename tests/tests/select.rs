@@ -254,11 +254,16 @@ fn prepared_selections_run_again_and_keep_their_count_on_the_device() {
     let bound = 1 << 31;
     let expected: Vec<u32> = values.iter().copied().filter(|x| *x > bound).collect();
     for device in devices::all() {
-        for variant in cases::variants("select") {
+        let variants = cases::variants("select").iter().map(|it| (it, false));
+        let best = cases::variants("select").last().map(|it| (it, true));
+        for (variant, persistent) in variants.chain(best) {
             let input = device.upload(&values).unwrap();
             let mut output = device.zeros::<u32>(values.len()).unwrap();
             let request = device.select_request(&input, Compare::greater(bound));
-            let request = request.variant(variant.name).output_to(&mut output);
+            let mut request = request.variant(variant.name).output_to(&mut output);
+            if persistent {
+                request = request.persistent();
+            }
             let mut prepared = request.prepare().unwrap();
             assert!(matches!(prepared.count(), Err(Error::Invalid { .. })));
             for _ in 0..5 {
@@ -295,8 +300,11 @@ fn every_order_of_blocks_gives_the_same() {
     ] {
         let device = devices::cpu_in(order);
         let input = device.upload(&values).unwrap();
-        let selected = device.select(&input, Compare::less(1 << 50)).unwrap();
-        assert_same(&format!("{order:?}"), &selected, &expected);
+        let request = || device.select_request(&input, Compare::less(1 << 50));
+        for request in [request(), request().persistent()] {
+            let selected = request.run().unwrap();
+            assert_same(&format!("{order:?}"), &selected, &expected);
+        }
     }
 }
 

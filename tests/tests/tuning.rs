@@ -95,20 +95,31 @@ fn histograms() {
 #[test]
 fn selections() {
     each("select", "naive", |key| {
-        let of = |len| {
+        let of = |(len, is_persistent)| {
             let half = |at: usize| at * at / 3 % 256;
             match key {
                 "u8" => {
                     let bytes = Make::by(move |at, _, _| half(at) as u8);
-                    Workload::new(Selection::new(len, Kind::Greater(99), "u8", bytes))
+                    let bytes = Selection::new(len, Kind::Greater(99), "u8", bytes);
+                    Workload::new(if is_persistent {
+                        bytes.persistent()
+                    } else {
+                        bytes
+                    })
                 }
                 _ => {
-                    let kind = Kind::Partition(50.0);
-                    Workload::new(Selection::new(len, kind, "f32", floats()))
+                    // A partition has no persistent blocks.
+                    let of = |kind| Selection::new(len, kind, "f32", floats());
+                    Workload::new(match is_persistent {
+                        true => of(Kind::Greater(50.0)).persistent(),
+                        false => of(Kind::Partition(50.0)),
+                    })
                 }
             }
         };
-        [0, 1, 37, 8192, 50_001].map(of).into()
+        let mut all: Vec<_> = [0, 1, 37, 8192, 50_001].map(|len| of((len, false))).into();
+        all.extend([37, 130_001].map(|len| of((len, true))));
+        all
     });
 }
 

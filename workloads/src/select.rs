@@ -55,6 +55,7 @@ pub trait Value: Element + PartialOrd + Debug {
         values: VectorView<'a, Self>,
         flags: VectorView<'a, u8>,
         kind: Kind<Self>,
+        is_persistent: bool,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Selected<Self>>>;
 }
@@ -67,8 +68,14 @@ macro_rules! values {
                 values: VectorView<'a, Self>,
                 flags: VectorView<'a, u8>,
                 kind: Kind<Self>,
+                is_persistent: bool,
                 variant: Option<&str>,
             ) -> Result<Prepared<'a, Selected<Self>>> {
+                macro_rules! way {
+                    ($request:expr) => {
+                        if is_persistent { $request.persistent() } else { $request }
+                    };
+                }
                 macro_rules! of {
                     ($request:expr, |$it:ident, $count:ident| $len:expr) => {{
                         let request = with_variant!($request, variant);
@@ -81,7 +88,7 @@ macro_rules! values {
                 }
                 match kind {
                     Kind::Greater(value) => of!(
-                        device.select_request(values, Compare::greater(value)),
+                        way!(device.select_request(values, Compare::greater(value))),
                         |it, count| count
                     ),
                     Kind::Partition(value) => of!(
@@ -89,10 +96,10 @@ macro_rules! values {
                         |it, count| it.output()?.len()
                     ),
                     Kind::Flagged => of!(
-                        device.select_flagged_request(values, flags),
+                        way!(device.select_flagged_request(values, flags)),
                         |it, count| count
                     ),
-                    Kind::Unique => of!(device.unique_request(values), |it, count| count),
+                    Kind::Unique => of!(way!(device.unique_request(values)), |it, count| count),
                 }
             }
         }
@@ -108,6 +115,7 @@ pub struct Selection<T> {
     part: Part,
     what: String,
     make: Make<T>,
+    is_persistent: bool,
 }
 
 impl<T: Value> Selection<T> {
@@ -119,6 +127,16 @@ impl<T: Value> Selection<T> {
             part: Part::WHOLE,
             what: what.to_owned(),
             make,
+            is_persistent: false,
+        }
+    }
+
+    /// Returns the same selection by persistent blocks, which the library launches for large inputs alone.
+    #[must_use]
+    pub fn persistent(self) -> Self {
+        Self {
+            is_persistent: true,
+            ..self
         }
     }
 
@@ -153,7 +171,12 @@ impl<T: Value> Problem for Selection<T> {
             Kind::Flagged => "with a flag".to_owned(),
             Kind::Unique => "unique".to_owned(),
         };
-        format!("{elements} {}, {how}", self.what)
+        let persistent = if self.is_persistent {
+            ", persistent"
+        } else {
+            ""
+        };
+        format!("{elements} {}, {how}{persistent}", self.what)
     }
 
     fn bytes(&self) -> usize {
@@ -182,7 +205,8 @@ impl<T: Value> Problem for Selection<T> {
             Kind::Flagged => flags.slice(range.clone())?,
             _ => flags.view(),
         };
-        T::prepare(device, values.slice(range)?, flags, self.kind, variant)
+        let (values, is_persistent) = (values.slice(range)?, self.is_persistent);
+        T::prepare(device, values, flags, self.kind, is_persistent, variant)
     }
 
     fn truth(&self, set: usize) -> Selected<T> {
@@ -285,6 +309,23 @@ fn checks(scale: Scale) -> Vec<Workload> {
     });
     halves(&mut all, len, "f16", f16::from_f32);
     halves(&mut all, len, "bf16", bf16::from_f32);
+    // More tiles than a block has in its ring, and a tile that is not whole.
+    let len = scale.pick(70_007, 5_000_011);
+    persistent(&mut all, len, "u8", 128, |hash| hash as u8);
+    persistent(&mut all, len, "u16", 40_000, |hash| hash as u16);
+    persistent(&mut all, len, "u32", 1 << 31, |hash| hash as u32);
+    persistent(&mut all, len, "i32", 1 << 30, |hash| hash as i32);
+    persistent(&mut all, len, "u64", 1 << 63, |hash| hash);
+    persistent(&mut all, len, "i64", -1 << 62, |hash| hash as i64);
+    let small = |hash: u64| f32::from(hash as i8);
+    persistent(&mut all, len, "f16", f16::ZERO, move |hash| {
+        f16::from_f32(small(hash))
+    });
+    persistent(&mut all, len, "bf16", bf16::ONE, move |hash| {
+        bf16::from_f32(small(hash))
+    });
+    persistent(&mut all, len, "f32", 100.0, small);
+    persistent(&mut all, len, "f64", -100.0, move |hash| small(hash).into());
     // The first element is not aligned for wide loads.
     for kind in [
         Kind::Greater(100),
@@ -319,6 +360,22 @@ fn integers<T: Value>(
     push(Kind::Flagged, Make::hashed(make), what);
     let runs = Make::by(move |at, _, _| make(crate::sample::hash(at as u64 / 5 % 3)));
     push(Kind::Unique, runs, &format!("{what} in runs"));
+}
+
+/// Adds selections by persistent blocks, of elements that repeat.
+fn persistent<T: Value>(
+    all: &mut Vec<Workload>,
+    len: usize,
+    what: &str,
+    bound: T,
+    make: impl Fn(u64) -> T + Send + Sync + 'static,
+) {
+    let runs = Make::by(move |at, _, _| make(crate::sample::hash(at as u64 / 3)));
+    for kind in [Kind::Greater(bound), Kind::Flagged, Kind::Unique] {
+        let what = format!("{what} in runs");
+        let problem = Selection::new(len, kind, &what, runs.clone());
+        all.push(Workload::new(problem.persistent()));
+    }
 }
 
 /// Adds selections of small numbers, NaNs and infinities.

@@ -9,11 +9,16 @@ use crate::Result;
 
 /// The architectures for which PTX is shipped, the oldest first, and the modules that are; an empty list has all. The driver
 /// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions.
-pub const SHIPPED: &[(NvvmArch, &[&str])] =
-    &[(NvvmArch::Compute75, &[]), (NvvmArch::Compute80, &["scan"])];
+pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
+    (NvvmArch::Compute75, &[]),
+    (NvvmArch::Compute80, &["scan", "select"]),
+];
 
 /// The kernels that are compiled from an architecture on, for its asynchronous copies.
-const FROM: &[(&str, NvvmArch)] = &[("scan_best_persistent", NvvmArch::Compute80)];
+const FROM: &[(&str, NvvmArch)] = &[
+    ("scan_best_persistent", NvvmArch::Compute80),
+    ("select_best_persistent", NvvmArch::Compute80),
+];
 
 /// Returns the architectures for which a module is shipped.
 pub fn shipped(module: &str) -> impl Iterator<Item = NvvmArch> {
@@ -88,6 +93,7 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("scan_best_persistent__product_f16", TWO_BLOCKS),
     ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
     ("scan_best_persistent__sum_f16", TWO_BLOCKS),
+    ("select_best_persistent__flagged_b1", TWO_BLOCKS),
 ];
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";

@@ -52,6 +52,7 @@
 //!
 //! The functions from which other scans are made are in [`pieces`].
 
+mod prefix;
 mod start;
 mod status;
 mod tile;
@@ -59,6 +60,7 @@ mod tile;
 /// The parts of a scan's kernel.
 pub mod pieces {
     pub use super::{
+        prefix::{Prefix, Trip},
         start::words_of,
         status::{Read, Statuses, tag_of, take_ticket, take_tickets, warp_total},
         tile::{

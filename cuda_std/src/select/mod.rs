@@ -36,7 +36,10 @@
 //! the number of the launch: the next launch needs no memory set to zero.
 
 mod look_back;
+mod persistent;
 mod tile;
+
+pub use persistent::{ring_bytes, select_persistent};
 
 use self::tile::{Counted, take};
 use crate::{
@@ -362,6 +365,18 @@ pub type Parameters<F> = (
     Global<First<F>>,
     Global<Second<F>>,
     u32,
+    GlobalMut<u64>,
+    GlobalMut<First<F>>,
+    GlobalMut<u64>,
+);
+
+/// The parameters of a kernel with persistent blocks: those of [`select_persistent`].
+#[cfg(not(target_arch = "nvptx64"))]
+pub type PersistentParameters<F> = (
+    Passed<F>,
+    Global<First<F>>,
+    Global<Second<F>>,
+    GlobalMut<u64>,
     GlobalMut<u64>,
     GlobalMut<First<F>>,
     GlobalMut<u64>,

@@ -4,8 +4,9 @@ use core::marker::PhantomData;
 
 use super::{Arguments, Predicate, before, look_back::Taken, tile_len};
 use crate::{
-    Global, GlobalMut, Shared,
+    Global, GlobalMut, Plain, Shared,
     map::{First, MapInput, Passed, Second},
+    ring::Ring,
     thread, unrolled,
     view::Wide,
     warp::{self, FULL_MASK},
@@ -53,14 +54,14 @@ pub(super) struct Counted<T, const ROUNDS: usize> {
 /// A tile's elements: those of a warp follow one another, and so do those of a round of it.
 #[derive(Clone, Copy)]
 pub(super) struct Tile<F: Predicate, A, const THREADS: usize> {
-    predicate: Passed<F>,
-    items: Global<First<F>>,
-    second: Global<Second<F>>,
+    pub predicate: Passed<F>,
+    pub items: Global<First<F>>,
+    pub second: Global<Second<F>>,
     /// Places before element 0: place `shift` is element 0, and places that are a multiple of 16 bytes are aligned.
     pub shift: usize,
     /// The tile's first place.
     pub first: usize,
-    arguments: PhantomData<A>,
+    pub arguments: PhantomData<A>,
 }
 
 impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
@@ -86,16 +87,7 @@ impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
     pub fn count<const ROUNDS: usize>(&self, totals: Shared<u32>) -> Counted<First<F>, ROUNDS> {
         let t = thread::thread_idx_x() as usize;
         let (loaded, masks) = self.load_and_test::<ROUNDS>();
-        let mut starts = [0_u32; ROUNDS];
-        let mut warp_total = 0;
-        if const { Wide::<First<F>>::LEN <= 4 } {
-            warp_total = ranks::<ROUNDS, 4>(&masks, &mut starts, warp_total);
-        } else {
-            warp_total = ranks::<ROUNDS, 2>(&masks, &mut starts, warp_total);
-        }
-        if t % 32 == 31 {
-            totals.set(t / 32, warp_total);
-        }
+        let starts = ranked::<First<F>, ROUNDS>(&masks, totals);
         thread::sync_threads();
         let (mut below, mut selected) = (0, 0);
         let mut w = 0;
@@ -149,10 +141,37 @@ impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
         (loaded, masks)
     }
 
+    /// Returns this thread's elements in a slot of a ring, which has tile `number`, and for each chunk a mask of those that are
+    /// selected. The first tile begins with the first element.
+    #[inline(always)]
+    #[track_caller]
+    pub fn examine<const ROUNDS: usize>(
+        &self,
+        ring: Ring<First<F>, ROUNDS>,
+        slot: usize,
+        number: usize,
+    ) -> ([Wide<First<F>>; ROUNDS], [u32; ROUNDS]) {
+        let (mut loaded, mut masks) = ([Wide::ZERO; ROUNDS], [0; ROUNDS]);
+        unrolled!(r < ROUNDS => { loaded[r] = ring.elements(slot, r); });
+        let len = self.items.len();
+        if (number + 1) * ring.tile_len() <= len {
+            unrolled!(r < ROUNDS => {
+                let at = ring.position(number, r);
+                masks[r] = self.test(loaded[r], at, |_| true, true);
+            });
+        } else {
+            unrolled!(r < ROUNDS => {
+                let at = ring.position(number, r);
+                masks[r] = self.test(loaded[r], at, |k| at + k < len, false);
+            });
+        }
+        (loaded, masks)
+    }
+
     /// Returns the mask of the selected ones of the elements from `at` on that are there.
     #[inline(always)]
     #[track_caller]
-    fn test(
+    pub fn test(
         &self,
         wide: Wide<First<F>>,
         at: usize,
@@ -230,6 +249,48 @@ impl<F: Predicate, A: Arguments<F>, const THREADS: usize> Tile<F, A, THREADS> {
             mask | u32::from(selected) << k
         })
     }
+}
+
+/// Writes the warp's number of selected elements to `totals`, and returns the position of each load's first selected element
+/// among those of the warp.
+#[inline(always)]
+#[track_caller]
+pub(super) fn ranked<T: Plain, const ROUNDS: usize>(
+    masks: &[u32; ROUNDS],
+    totals: Shared<u32>,
+) -> [u32; ROUNDS] {
+    let t = thread::thread_idx_x() as usize;
+    let mut starts = [0_u32; ROUNDS];
+    let total = if const { Wide::<T>::LEN <= 4 } {
+        ranks::<ROUNDS, 4>(masks, &mut starts, 0)
+    } else {
+        ranks::<ROUNDS, 2>(masks, &mut starts, 0)
+    };
+    if t % 32 == 31 {
+        totals.set(t / 32, total);
+    }
+    starts
+}
+
+/// Writes this thread's selected elements to `compact`, behind the `below` elements of the warps before.
+#[inline(always)]
+#[track_caller]
+pub(super) fn compacted<T: Plain, const ROUNDS: usize>(
+    loaded: &[Wide<T>; ROUNDS],
+    masks: &[u32; ROUNDS],
+    starts: &[u32; ROUNDS],
+    below: u32,
+    compact: Shared<T>,
+) {
+    unrolled!(round < ROUNDS => {
+        let mut rank = below + starts[round];
+        loaded[round].fold((), |(), item, k| {
+            if masks[round] >> k & 1 != 0 {
+                compact.set(rank as usize, item);
+                rank += 1;
+            }
+        });
+    });
 }
 
 /// Computes for each round where the lane's selected elements begin, counted from `base` on. Returns `base` plus all selected

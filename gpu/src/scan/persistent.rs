@@ -20,6 +20,7 @@
 use cuda_std::{
     async_copy, bf16, f16,
     prelude::*,
+    ring::Ring,
     scan::{Scan, Start, pieces::*},
     shared::DynamicShared,
     unrolled,
@@ -71,71 +72,6 @@ pub unsafe fn scan_best_persistent<R: Scan, const ROW: usize>(
     told_ahead::<R, Numbers<R::In, ROW>>(input, output, control, statuses, start);
 }
 
-/// The prefix of a block's tiles, which goes on from its last one.
-struct Prefix<A> {
-    /// The number of whole batches that are added.
-    batches: usize,
-    /// Their prefix.
-    before: A,
-}
-
-/// Two batches of statuses, whose loads overlap.
-struct Trip {
-    first: Read,
-    second: Read,
-}
-
-impl<A: Copy> Prefix<A> {
-    /// Starts to load the statuses of the tiles before `tile` that are not added yet.
-    #[inline(always)]
-    #[track_caller]
-    fn begin<R: Scan<Acc = A>>(&self, windows: usize, statuses: Statuses<R>, tile: usize) -> Trip {
-        let batch = 32 * windows;
-        let from = self.batches * batch;
-        let count = (tile - from).min(batch);
-        let more = (tile - from - count).min(batch);
-        Trip {
-            first: statuses.begin(windows, from, count),
-            second: statuses.begin(windows, from + batch, more),
-        }
-    }
-
-    /// Waits for the statuses, and returns the prefix of `tile`.
-    #[inline(always)]
-    #[track_caller]
-    fn finish<R: Scan<Acc = A>>(
-        &mut self,
-        windows: usize,
-        mut trip: Trip,
-        statuses: Statuses<R>,
-        tile: usize,
-    ) -> A {
-        let batch = 32 * windows;
-        loop {
-            let from = self.batches * batch;
-            let left = tile - from;
-            statuses.finish(windows, &mut trip.first, from);
-            let total = Statuses::<R>::sum(windows, &trip.first, left, None);
-            let before = R::combine(self.before, total);
-            if left < batch {
-                return before;
-            }
-            self.before = before;
-            self.batches += 1;
-            let left = left - batch;
-            statuses.finish(windows, &mut trip.second, from + batch);
-            let total = Statuses::<R>::sum(windows, &trip.second, left, None);
-            let before = R::combine(self.before, total);
-            if left < batch {
-                return before;
-            }
-            self.before = before;
-            self.batches += 1;
-            trip = self.begin(windows, statuses, tile);
-        }
-    }
-}
-
 /// Waits until the first `count` of the `slots` copies under way are done.
 #[inline(always)]
 #[track_caller]
@@ -174,60 +110,17 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let tickets = shared![u64; 2];
     let warps = threads / 32;
     let len = tile_len::<R::In>(threads, CHUNKS);
-    let tile_words = threads * CHUNKS * 4;
-    // SAFETY: the launch gives as much, and nothing else uses it.
-    let ring: Shared<u32> = unsafe { DynamicShared::new() }.carve(slots * tile_words);
-    // SAFETY: the ring starts at a multiple of 16 bytes.
-    let ring_elements = unsafe { ring.cast::<R::In>() };
-    // SAFETY: the input starts at a multiple of 16 bytes.
-    let input_words = unsafe { input.cast::<u32>() };
+    // SAFETY: the launch gives as much, and nothing else uses it. The input starts at a multiple of 16 bytes.
+    let ring =
+        unsafe { Ring::<R::In, CHUNKS>::new(input, threads, slots, &mut DynamicShared::new()) };
     let tid = thread::thread_idx_x() as usize;
     let (lane, warp) = (tid % 32, tid / 32);
     let tiles = input.len().div_ceil(len);
     let all_tickets = tiles + thread::grid_dim_x() as usize * slots;
-    let mine = |slot: usize, r: usize| slot * tile_words + 4 * (first_chunk(CHUNKS) + r * 32);
 
-    // Starts to copy a word, or sets it to zeros behind the end. Elements that do not fill the last word are set.
-    let copy_word = |to: usize, from: usize| {
-        let end = input_words.len();
-        if const { size_of::<R::In>() < 4 } && from == end {
-            let per_word = const { 4 / size_of::<R::In>() };
-            ring.set(to, 0);
-            let mut i = from * per_word;
-            while i < input.len() {
-                ring_elements.set(to * per_word + i % per_word, input.get(i));
-                i += 1;
-            }
-        } else {
-            let (from, count) = if from < end { (from, 1) } else { (0, 0) };
-            ring.copy_async_chunk_or_zeros::<1>(to, input_words, from, count);
-        }
-    };
-    // Starts to copy a tile to a slot. A lane copies the chunks that it reads later.
-    let copy = |slot: usize, tile: usize| {
-        if (tile + 1) * len <= input.len() {
-            let from = tile * tile_words + 4 * first_chunk(CHUNKS);
-            unrolled!(r < CHUNKS => {
-                ring.copy_async_chunk::<4>(mine(slot, r), input_words, from + r * 128);
-            });
-        } else if tile < tiles {
-            // One tile of a launch: the loops need not be unrolled.
-            let mut r = 0;
-            while r < CHUNKS {
-                let from = tile * tile_words + 4 * first_chunk(CHUNKS) + r * 128;
-                let mut k = 0;
-                while k < 4 {
-                    copy_word(mine(slot, r) + k, from + k);
-                    k += 1;
-                }
-                r += 1;
-            }
-        }
-        async_copy::commit_group();
-    };
     let chunk_totals = |slot: usize| {
         let mut totals = [R::IDENTITY; CHUNKS];
-        unrolled!(r < CHUNKS => { totals[r] = R::total(ring.get_chunk(mine(slot, r))); });
+        unrolled!(r < CHUNKS => { totals[r] = R::total(ring.chunk(slot, r)); });
         totals
     };
 
@@ -243,7 +136,7 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let first = ticket as u32 as usize;
     let mut s = 0;
     while s < slots {
-        copy(s, first + s);
+        ring.copy(s, first + s);
         s += 1;
     }
     wait_for(slots, ahead);
@@ -262,10 +155,7 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
         }
         s += 1;
     }
-    let mut prefix = Prefix {
-        batches: 0,
-        before: start.initial(R::IDENTITY),
-    };
+    let mut prefix = Prefix::new(start.initial(R::IDENTITY));
     let mut slot = 0;
     // The place of the tile's warps in `totals`; `ahead + 1` places are in use.
     let mut place = 0;
@@ -317,12 +207,12 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
         let before = totals.get(prefix_at);
         let result = |chunk, at| R::scan(chunk, R::combine(before, at), start.is_exclusive());
         unrolled!(r < CHUNKS => {
-            let chunk = ring.get_chunk(mine(slot, r));
+            let chunk = ring.chunk(slot, r);
             chunks[r] = if is_late { chunk } else { result(chunk, at[r]) };
         });
         unrolled!(s < slots of 4 => { if s + 1 < slots { queue[s] = queue[(s + 1) % MOST_SLOTS]; } });
         queue[slots - 1] = tickets.get(1) as u32;
-        copy(slot, queue[slots - 1] as usize);
+        ring.copy(slot, queue[slots - 1] as usize);
         if is_late {
             unrolled!(r < CHUNKS => { chunks[r] = result(chunks[r], at[r]); });
         }

@@ -87,8 +87,10 @@ impl Offsets {
     #[track_caller]
     pub fn ends_before(self, steps: usize) -> usize {
         let lane = warp::lane_id() as usize;
-        let (mut low, mut high) = self.range(steps);
         let begin = self.begin();
+        // An end behind `steps` elements or more is not among them.
+        let elements = self.steps() - self.len;
+        let (mut low, mut high) = (steps.saturating_sub(elements), steps.min(self.len));
         while low < high {
             let apart = (high - low).div_ceil(32);
             let s = low + (lane + 1) * apart - 1;
@@ -98,30 +100,5 @@ impl Offsets {
             high = high.min(low + apart - 1);
         }
         low.min(high)
-    }
-
-    /// As [`ends_before`](Self::ends_before), for lanes that have a number each.
-    #[inline(always)]
-    #[track_caller]
-    pub fn ends_before_each(self, steps: usize) -> usize {
-        let (mut low, mut high) = self.range(steps);
-        let begin = self.begin();
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.get(middle + 1) - begin + middle < steps {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    /// Returns the least and the greatest number of ends that can be among the first `steps` steps.
-    #[inline(always)]
-    #[track_caller]
-    fn range(self, steps: usize) -> (usize, usize) {
-        let elements = self.steps() - self.len;
-        (steps.saturating_sub(elements), steps.min(self.len))
     }
 }

@@ -34,7 +34,7 @@ use crate::tuning::numbers;
         numbers::<Policy, First<F>>(ROW).resident
     ),
     instances = with_predicates,
-    tuned(compare_u8 as u8: 0..11, compare_f32 as f32: 0..11)
+    tuned(compare_u8 as u8: 0..12, compare_f32 as f32: 0..12)
 )]
 pub unsafe fn select_best<F: Predicate, A: Arguments<F>, const ROW: usize>(
     predicate: Passed<F>,

@@ -37,10 +37,10 @@ mod launch {
     use cuda_std::{
         bf16, f16,
         kernel::Entry,
-        select::{Arrays, Neighbors, Parameters, Predicate},
+        select::{Arrays, Neighbors, Parameters, PersistentParameters, Predicate},
     };
 
-    use crate::select::{SelectBest, predicates::*};
+    use crate::select::{SelectBest, SelectBestPersistent, predicates::*};
     #[cfg(feature = "ladder")]
     use cuda_std::kernel::{EntryOf, KernelDescriptor};
 
@@ -62,8 +62,10 @@ mod launch {
     /// # Safety
     /// The constants must be kernels of this family: the library keeps their contracts when it launches them.
     pub unsafe trait LibraryPredicate: Predicate {
-        /// The kernel of `best`.
+        /// The kernel of `best` with a block per tile.
         const BEST: Entry<Parameters<Self>>;
+        /// The kernel of `best` with persistent blocks.
+        const PERSISTENT: Entry<PersistentParameters<Self>>;
         /// Returns the kernels of a variant below `best`.
         #[cfg(feature = "ladder")]
         fn rung(variant: Variant) -> Option<Rung<Self>>;
@@ -75,6 +77,8 @@ mod launch {
             unsafe impl LibraryPredicate for $predicate {
                 const BEST: Entry<Parameters<Self>> =
                     Entry::of::<SelectBest<$predicate, $arguments>>();
+                const PERSISTENT: Entry<PersistentParameters<Self>> =
+                    Entry::of::<SelectBestPersistent<$predicate, $arguments>>();
 
                 #[cfg(feature = "ladder")]
                 fn rung(variant: Variant) -> Option<Rung<Self>> {
@@ -104,6 +108,7 @@ mod launch {
                 let mut all = vec![Entry::of::<SelectScan>().descriptor()];
                 $(
                     all.push(<$predicate as LibraryPredicate>::BEST.descriptor());
+                    all.push(<$predicate as LibraryPredicate>::PERSISTENT.descriptor());
                     let rungs = Variant::ALL.map(<$predicate as LibraryPredicate>::rung);
                     for (count, scatter) in rungs.into_iter().flatten() {
                         all.extend([count.descriptor(), scatter.descriptor()]);

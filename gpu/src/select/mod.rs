@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `naive` | three launches; a thread counts and writes 1024 neighboring elements |
 //! | `reduce_then_scan` | three launches; a block counts and writes 4096 elements, its threads side by side |
-//! | `best` | one pass: tiles in registers, decoupled look-back |
+//! | `best` | one pass: decoupled look-back; of large inputs, counts published ahead of their use |
 //!
 //! A predicate is a type, [`MapFn`](cuda_std::map::MapFn) with the result `bool`, and every kernel is generic over it.
 //! [`predicates`] has the library's own: a comparison with constants, a flag in a second array, and a difference from the
@@ -16,6 +16,9 @@ mod best;
 mod instances;
 #[cfg(feature = "ladder")]
 mod ladder;
+/// Asynchronous copies make this kernel worth it, so the modules of earlier architectures do not have it.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod persistent;
 pub mod policy;
 pub mod predicates;
 
@@ -26,6 +29,8 @@ pub use instances::LibraryPredicate;
 pub use instances::{Rung, all as kernels};
 #[cfg(feature = "ladder")]
 pub use ladder::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use persistent::{SelectBestPersistent, select_best_persistent};
 
 use crate::catalogue::declare_family;
 
@@ -45,7 +50,7 @@ declare_family! {
         },
     ],
     best: {
-        idea: "one pass: tiles in registers, decoupled look-back, writes without gaps",
-        kernels: ["select_best"],
+        idea: "one pass: decoupled look-back; of large inputs, counts published ahead of their use",
+        kernels: ["select_best", "select_best_persistent"],
     },
 }

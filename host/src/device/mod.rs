@@ -6,7 +6,7 @@ mod tuning;
 use std::{ffi::c_void, sync::Arc, time::Duration};
 
 use crate::{
-    error::{Error, InvalidKind, Result},
+    error::{Error, Result},
     executor::Executor,
 };
 use tuning::Tuning;

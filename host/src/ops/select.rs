@@ -6,8 +6,8 @@ use cuda_std::{
     kernel::Entry,
     map::{First, MapFn, MapInput, Passed, Second},
     select::{
-        BLOCK, COUNT, PARTITION, Parameters, ROUNDS, SELECT, SelectKernel, control_len,
-        shared_bytes, tiles,
+        BLOCK, COUNT, PARTITION, Parameters, PersistentParameters, ROUNDS, SELECT, SelectKernel,
+        control_len, shared_bytes, tile_len, tiles,
     },
 };
 use half::{bf16, f16};
@@ -34,6 +34,7 @@ pub use warpwright_gpu::select::{
 
 use super::{
     map::{Input, ModuleFunction, input, planned, sealed},
+    persistent::Persistent,
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
     sealed::Sealed,
@@ -59,6 +60,9 @@ pub trait Predicate: Clone + sealed::Sealed {
     fn rung(&self, variant: Variant) -> Option<Rung<Self::Map>>;
     #[doc(hidden)]
     fn best(&self) -> Entry<Parameters<Self::Map>>;
+    /// Returns the kernel with persistent blocks, if there is one.
+    #[doc(hidden)]
+    fn persistent(&self) -> Option<Entry<PersistentParameters<Self::Map>>>;
     #[doc(hidden)]
     fn module(&self) -> Option<&Module>;
 }
@@ -86,6 +90,10 @@ impl<P: LibraryPredicate> Predicate for Library<P> {
         P::BEST
     }
 
+    fn persistent(&self) -> Option<Entry<PersistentParameters<P>>> {
+        Some(P::PERSISTENT)
+    }
+
     fn module(&self) -> Option<&Module> {
         None
     }
@@ -105,6 +113,10 @@ impl<F: SelectKernel> Predicate for ModuleFunction<F> {
 
     fn best(&self) -> Entry<Parameters<F>> {
         F::KERNEL
+    }
+
+    fn persistent(&self) -> Option<Entry<PersistentParameters<F>>> {
+        None
     }
 
     fn module(&self) -> Option<&Module> {
@@ -361,8 +373,8 @@ impl Device {
 
 /// The elements of one array, by the elements of a second one if the predicate takes two.
 ///
-/// The workspace of `best` is 8 bytes for each tile of 32 KiB, and 32 bytes more. That of the rungs is 8 bytes for each 1024 or
-/// 4096 elements.
+/// The workspace of `best` is 8 bytes for each tile of 16 or 32 KiB, and 32 bytes more. That of the rungs is 8 bytes for each
+/// 1024 or 4096 elements.
 #[derive(Debug, Clone)]
 pub struct Selection<'a, T, P: Predicate> {
     name: &'static str,
@@ -371,6 +383,8 @@ pub struct Selection<'a, T, P: Predicate> {
     predicate: P,
     /// The number of selected elements, in the workspace.
     count: Place<u64>,
+    /// Whether the blocks are persistent for a small input too.
+    is_persistent: bool,
     marker: PhantomData<T>,
 }
 
@@ -399,6 +413,21 @@ impl<T: Element, P: Predicate> SelectRequest<'_, T, P> {
         let mut selected = prepared.into_output()?;
         selected.truncate(count);
         Ok(selected)
+    }
+}
+
+impl<T: Element, P: Predicate, D> SelectRequest<'_, T, P, D> {
+    /// Has `best` launch persistent blocks for a small input too, for tests: the result is the same.
+    #[doc(hidden)]
+    pub fn persistent(self) -> Self {
+        self.with(|op, to| {
+            let is_persistent = true;
+            let op = Selection {
+                is_persistent,
+                ..op
+            };
+            (op, to)
+        })
     }
 }
 
@@ -492,6 +521,7 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             second,
             predicate,
             count: Place::none(),
+            is_persistent: false,
             marker: PhantomData,
         }
     }
@@ -521,6 +551,9 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
                 (policy.block, policy.rounds)
             }
         };
+        if modes == [SELECT] && self.plan_persistent(plan, predicate, second)? {
+            return Ok(Shape::Vector(len));
+        }
         let tiles = tiles::<T>(threads, rounds, items.offset() as usize, len);
         // The words keep the number of the launch, by which the next one knows that they are not its own.
         let control = plan.zeros::<u64>(control_len(tiles));
@@ -534,6 +567,51 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             launch.module = module.cloned();
         }
         Ok(Shape::Vector(len))
+    }
+
+    /// Plans one launch of persistent blocks, if that is the best way. Returns whether it is.
+    fn plan_persistent(
+        &self,
+        plan: &mut Plan<'_>,
+        predicate: Passed<P::Map>,
+        second: Place<Second<P::Map>>,
+    ) -> Result<bool> {
+        let Some(kernel) = self.predicate.persistent() else {
+            return Ok(false);
+        };
+        let items = self.items.0;
+        let ring = plan.policy::<Policy, _>(kernel, size_of::<T>()).ring;
+        let is_aligned = items.offset().is_multiple_of(16);
+        let fits = u32::try_from(items.len()).is_ok();
+        let is_large = items.len() * size_of::<T>() >= ring.from_bytes || self.is_persistent;
+        if !is_large || !is_aligned || !fits || items.len() == 0 {
+            return Ok(false);
+        }
+        let tiles = items
+            .len()
+            .div_ceil(tile_len::<T>(ring.threads, ring.rounds));
+        let persistent = Persistent {
+            threads: ring.threads,
+            shared_bytes: ring.bytes(),
+            resident: ring.resident,
+            slots: ring.slots,
+        };
+        let blocks = persistent.blocks(plan, kernel.descriptor(), tiles)?;
+        if blocks == 0 {
+            return Ok(false);
+        }
+        let control = plan.zeros::<u64>(1);
+        let statuses = plan.zeros::<u64>(tiles);
+        let config = plan.linear(blocks, ring.threads)?;
+        let config = config.with_shared(ring.bytes() as u32);
+        let output = Place::output(items.len());
+        let args = (
+            predicate, items, second, control, statuses, output, self.count,
+        );
+        // SAFETY: the items are aligned and fewer than 2^32. The places have the lengths of the kernel's contract and are 0 at
+        // first, and the output overlaps no input.
+        unsafe { plan.launch(kernel, config, args) };
+        Ok(true)
     }
 
     /// Plans the launches of a variant below `best`: counts, their sums, and the writes.

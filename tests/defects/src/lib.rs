@@ -261,6 +261,7 @@ macro_rules! for_each_defect {
             scan: scan_torn_state ScanTornState SCAN;
             segments: segments_best_no_barrier SegmentsBestNoBarrier LINE;
             select: select_best_no_barrier SelectBestNoBarrier LINE;
+            select: select_persistent_read_late SelectPersistentReadLate LINE;
             sort: sort_best_no_barrier SortBestNoBarrier LINE;
             top_k: top_k_best_no_barrier TopKBestNoBarrier LINE;
             map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;

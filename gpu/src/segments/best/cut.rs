@@ -7,8 +7,8 @@ use crate::segments::{Offsets, policy::BLOCK};
 /// Writes to `starts[t]` how many ends of segments lie before step `t * tile_steps` of the list of elements and ends. For
 /// `count` see [`Offsets::new`]; `elements` is the number of elements of the input.
 ///
-/// Launch: a thread per element of `starts`, or more, in blocks of 256. No shared memory. Reads an offset for each bit of the
-/// number of segments.
+/// Launch: a warp per element of `starts`, or more, in blocks of 256 threads. No shared memory. Reads up to 32 offsets for each
+/// five bits of the number of segments.
 ///
 /// # Safety
 /// The offsets do not fall, and none is above `elements`.
@@ -22,9 +22,12 @@ pub unsafe fn segments_cut(
     starts: GlobalMut<u64>,
 ) {
     let offsets = Offsets::new(offsets, per_offset, count, elements);
-    let tile = thread::index_1d_wide();
+    let tile = thread::index_1d_wide() / 32;
     if tile < starts.len() {
         let steps = (tile * tile_steps as usize).min(offsets.steps());
-        starts.set(tile, offsets.ends_before_each(steps) as u64);
+        let start = offsets.ends_before(steps) as u64;
+        if thread::thread_idx_x().is_multiple_of(32) {
+            starts.set(tile, start);
+        }
     }
 }

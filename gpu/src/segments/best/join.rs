@@ -10,8 +10,8 @@ use crate::{
 
 /// What is known of the tiles.
 pub struct Tiles<R: Segmented> {
-    /// The number of tiles that have steps.
-    pub len: usize,
+    /// The steps of all tiles.
+    pub steps: usize,
     /// The combination of a tile's elements up to its first end.
     pub firsts: GlobalMut<R::Acc>,
     /// The combination of a tile's elements behind its last end; of all, if it has no end.
@@ -38,7 +38,7 @@ impl<R: Segmented> Tiles<R> {
     #[inline(always)]
     #[track_caller]
     fn open(self, tile: usize) -> Open<R::Acc> {
-        if tile < self.len {
+        if tile * const { tile_steps(size_of::<R::In>()) } < self.steps {
             Open::new(self.rests.get(tile), self.ends.get(tile) != NONE)
         } else {
             Self::NOTHING
@@ -115,9 +115,7 @@ pub unsafe fn segments_join<R: Segmented>(
 ) {
     let offsets = Offsets::new(offsets, per_offset, count, elements);
     let tiles = Tiles::<R> {
-        len: offsets
-            .steps()
-            .div_ceil(const { tile_steps(size_of::<R::In>()) }),
+        steps: offsets.steps(),
         firsts,
         rests,
         ends,

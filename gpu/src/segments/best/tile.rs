@@ -42,14 +42,13 @@ pub unsafe fn segments_best<R: Segmented>(
 ) {
     let offsets = Offsets::new(offsets, per_offset, count, input.len());
     let tiles = Tiles::<R> {
-        len: offsets
-            .steps()
-            .div_ceil(const { tile_steps(size_of::<R::In>()) }),
+        steps: offsets.steps(),
         firsts,
         rests,
         ends,
     };
-    if (thread::block_idx_x() as usize) < tiles.len {
+    let from = thread::block_idx_x() as usize * const { tile_steps(size_of::<R::In>()) };
+    if from < tiles.steps {
         reduce_tile(input, offsets, starts, tiles, output);
     }
     if !ticket.is_empty() && is_last(ticket, 0, thread::grid_dim_x()) {
@@ -78,7 +77,7 @@ fn reduce_tile<R: Segmented>(
     let tile = thread::block_idx_x() as usize;
     let tid = thread::thread_idx_x();
     let from = tile * tile_steps(size);
-    let to = (from + tile_steps(size)).min(offsets.steps());
+    let to = (from + tile_steps(size)).min(tiles.steps);
     let [first_end, end_end] = if starts.is_empty() {
         let warp = tid / 32;
         if warp < 2 {
@@ -189,9 +188,9 @@ fn copy<T: Plain>(
     behind: usize,
 ) -> usize {
     match const { loads(size_of::<T>()) } {
-        2 => copy_by::<T, 2>(input, elements, first, len, behind),
-        4 => copy_by::<T, 4>(input, elements, first, len, behind),
-        8 => copy_by::<T, 8>(input, elements, first, len, behind),
+        3 => copy_by::<T, 3, 1>(input, elements, first, len, behind),
+        6 => copy_by::<T, 6, 1>(input, elements, first, len, behind),
+        12 => copy_by::<T, 6, 2>(input, elements, first, len, behind),
         _ => unreachable!(),
     }
 }
@@ -203,10 +202,10 @@ const fn loads(bytes: usize) -> usize {
         .div_ceil(BLOCK)
 }
 
-/// [`copy`] with `LOADS` loads per thread, enough for a tile.
+/// [`copy`] with `LOADS` loads per thread, in `PASSES` passes: enough for a tile.
 #[inline(always)]
 #[track_caller]
-fn copy_by<T: Plain, const LOADS: usize>(
+fn copy_by<T: Plain, const LOADS: usize, const PASSES: usize>(
     input: Global<T>,
     elements: Shared<T>,
     first: usize,
@@ -227,14 +226,17 @@ fn copy_by<T: Plain, const LOADS: usize>(
     };
     let at = |wide: usize| first + wide * lanes - shift;
     if from < to {
-        // All threads load, so that no load waits for a branch.
-        let wide = |round: usize| (from + round * BLOCK + tid).min(to - 1);
-        let loaded: [Wide<T>; LOADS] =
-            core::array::from_fn(|round| input.get_wide_streaming(at(wide(round))));
-        unrolled!(round < LOADS => {
-            if from + round * BLOCK + tid < to {
-                elements.set_wide(behind + (from + round * BLOCK + tid) * lanes, loaded[round]);
-            }
+        unrolled!(pass < PASSES => {
+            // All threads load, so that no load waits for a branch.
+            let wide = |round: usize| from + (pass * LOADS + round) * BLOCK + tid;
+            let loaded: [Wide<T>; LOADS] = core::array::from_fn(|round| {
+                input.get_wide_streaming(at(wide(round).min(to - 1)))
+            });
+            unrolled!(round < LOADS => {
+                if wide(round) < to {
+                    elements.set_wide(behind + wide(round) * lanes, loaded[round]);
+                }
+            });
         });
     }
     let edge = |begin: usize, end: usize| {

@@ -5,7 +5,7 @@ use cuda_std::{
     scan::{Parameters, Start, Workspace},
 };
 use warpwright_gpu::scan::{
-    FAMILY, Kernels, Scan as ScanFn,
+    Kernels, Scan as ScanFn,
     policy::{CHUNKS, Policy},
 };
 #[cfg(feature = "ladder")]
@@ -17,7 +17,10 @@ use warpwright_gpu::scan::{
 use crate::{
     error::Result,
     module::Module,
-    ops::plan::{Place, Plan},
+    ops::{
+        persistent::Persistent,
+        plan::{Place, Plan},
+    },
 };
 
 /// Returns whether an array at this address starts at a multiple of 16 bytes.
@@ -133,7 +136,17 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) ->
     let size = size_of::<R::In>();
     let policy: Policy = plan.policy(R::BEST, size);
     let tiles = input.len().div_ceil(policy.tile_bytes() / size);
-    let blocks = persistent_blocks::<R>(plan, policy, arrays, tiles)?;
+    let is_large = tiles * policy.tile_bytes() >= policy.persistent_bytes;
+    let persistent = Persistent {
+        threads: policy.threads,
+        shared_bytes: policy.ring_bytes(),
+        resident: policy.resident[1],
+        slots: policy.slots,
+    };
+    let blocks = match is_large && arrays.aligned {
+        true => persistent.blocks(plan, R::PERSISTENT.descriptor(), tiles)?,
+        false => 0,
+    };
     if blocks > 0 {
         let control = plan.zeros(1);
         let words = size_of::<R::Acc>().div_ceil(4);
@@ -179,41 +192,4 @@ pub(super) fn tile_per_block<R: ScanFn>(
     let launch = unsafe { plan.launch(kernel, config, args) };
     launch.module = module.cloned();
     Ok(())
-}
-
-/// Returns the number of persistent blocks, or 0 if a block for each tile is better or the only way.
-fn persistent_blocks<R: Kernels>(
-    plan: &Plan<'_>,
-    policy: Policy,
-    arrays: Arrays<R::In>,
-    tiles: usize,
-) -> Result<usize> {
-    /// The architecture from which on copies are asynchronous.
-    const ASYNCHRONOUS: u32 = 80;
-    /// The most static shared memory of the kernel.
-    const STATIC_BYTES: usize = 2 << 10;
-    let info = plan.device.info();
-    let is_small = tiles * policy.tile_bytes() < policy.persistent_bytes;
-    let is_new = info.compute_capability.is_none()
-        || plan.device.executor.architecture(FAMILY.name) >= ASYNCHRONOUS;
-    let has_room = policy.ring_bytes() + STATIC_BYTES <= info.shared_bytes_per_block;
-    if is_small || !arrays.aligned || !is_new || !has_room {
-        return Ok(0);
-    }
-    let wanted = policy.resident[1];
-    let resident = plan
-        .device
-        .resident_blocks(
-            plan.operation,
-            R::PERSISTENT.descriptor(),
-            policy.threads as u32,
-            policy.ring_bytes() as u32,
-        )?
-        .unwrap_or(wanted);
-    let blocks = info.multiprocessors.max(1) as usize * resident as usize;
-    // Fewer copies in flight than planned hide less. Tickets are counted in 32 bits.
-    if resident < wanted || tiles + blocks * policy.slots > u32::MAX as usize {
-        return Ok(0);
-    }
-    Ok(blocks.min(tiles))
 }

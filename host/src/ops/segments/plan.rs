@@ -70,7 +70,7 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, values: Place<R::In>, bounds: Bound
     };
     let len = values.len();
     if !is_one {
-        let config = plan.linear((tiles + 1).div_ceil(BLOCK), BLOCK)?;
+        let config = plan.linear((tiles + 1).div_ceil(BLOCK / 32), BLOCK)?;
         let args = (offsets, per_offset, count, len, steps as u32, starts);
         // SAFETY: the offsets do not fall and lie in the input.
         unsafe { plan.launch(Entry::of::<SegmentsCut>(), config, args) };
