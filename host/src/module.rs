@@ -361,9 +361,9 @@ mod tests {
         for capability in [(7, 5), (9, 0), (12, 0)] {
             let found = own_architectures(capability);
             let families = warpwright_gpu::FAMILIES.iter();
-            // The scans have a kernel with instructions of 8.0.
+            // These have kernels with instructions of 8.0.
             let newest = |name| match name {
-                "scan" if capability >= (8, 0) => 80,
+                "scan" | "select" if capability >= (8, 0) => 80,
                 _ => 75,
             };
             let expected: Vec<_> = families

@@ -1,5 +1,5 @@
-//! CONTRIBUTING.md's "Add a family", followed in a copy of the tree: the family in `tests/family` passes `verify` and its tests,
-//! and is in `ladder`, the benchmark, the demo and the documentation. Its kernel runs on the CPU executor.
+//! CONTRIBUTING.md's "Add a family", followed in a copy of the tree: the family in `tests/family` passes `verify` and its
+//! tests, and is in `ladder`, the benchmark, the demo and the documentation. Its kernel runs on the CPU executor.
 
 use std::{
     fs,
@@ -49,30 +49,57 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-struct Tree(PathBuf);
+struct Tree {
+    folder: PathBuf,
+    /// The folder of the programs that are built.
+    built: PathBuf,
+}
 
 impl Tree {
-    /// Runs a command of cargo, and returns what it prints.
-    fn cargo(&self, arguments: &str) -> String {
-        let mut command = outside::cargo(env!("CARGO"), env!("CARGO_TARGET_TMPDIR"));
-        let (subcommand, arguments) = arguments.split_once(' ').unwrap();
-        command
-            .arg("--config=profile.dev.opt-level=1")
-            .arg(subcommand)
-            .args(["--quiet", "--offline"])
-            .args(arguments.split(' '))
-            // The kernel is not in the committed PTX.
-            .env("WARPWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1")
-            .current_dir(&self.0);
-        self.run(command)
+    /// Builds the programs and the family's tests, all at once so that nothing is built twice.
+    fn build(&self) {
+        let mut cargo = outside::cargo(env!("CARGO"), env!("CARGO_TARGET_TMPDIR"));
+        let profiles = ["dev", "test"].map(|name| format!("--config=profile.{name}.opt-level=0"));
+        let all = "build --quiet --offline --workspace --features xtask/demo --test reverse --bin warpwright \
+                   --bin warpwright-bench --bin xtask --bin demo";
+        cargo.args(profiles).args(all.split_whitespace());
+        self.run(cargo);
+    }
+
+    /// Runs a program of the tree, and returns what it prints.
+    fn program(&self, name: &str, arguments: &str) -> String {
+        let mut program = Command::new(self.built.join(name));
+        program.args(arguments.split_whitespace());
+        self.run(program)
     }
 
     fn run(&self, mut command: Command) -> String {
+        command
+            .current_dir(&self.folder)
+            // The kernel is not in the committed PTX.
+            .env("WARPWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1")
+            .env_remove("WARPWRIGHT_REQUIRE_CUDA");
         let output = command.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{command:?}:\n{text}\n{errors}");
         text
+    }
+
+    /// Returns the name of the program of the family's tests.
+    fn tests(&self) -> String {
+        let files = fs::read_dir(self.built.join("deps")).unwrap();
+        let name = |path: PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut programs: Vec<_> = files
+            .map(|file| file.unwrap())
+            .filter(|file| {
+                let name = name(file.path());
+                name.starts_with("reverse-") && file.path().extension().is_none()
+            })
+            .collect();
+        // Earlier runs may have left one.
+        programs.sort_by_key(|file| file.metadata().unwrap().modified().unwrap());
+        format!("deps/{}", name(programs.pop().expect("a test").path()))
     }
 }
 
@@ -85,17 +112,20 @@ fn a_family_takes_six_files_and_five_lines() {
     let lines = rows(part(section, "| file | line |", "\n\n"));
     assert!(files.len() <= MOST[0] && lines.len() <= MOST[1]);
 
-    let folder = folder::temporary("warpwright-add-family");
+    let folder = folder::temporary("add-family");
     let _ = fs::remove_dir_all(&folder);
-    let tree = Tree(folder::private(&folder).unwrap());
-    copy(root, &tree.0);
+    let tree = Tree {
+        folder: folder::private(&folder).unwrap(),
+        built: Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside/debug"),
+    };
+    copy(root, &tree.folder);
     for [file, _] in &files {
-        let to = tree.0.join(file);
+        let to = tree.folder.join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(root.join("tests/family").join(file), to).expect(file);
     }
     for [file, line] in &lines {
-        let path = tree.0.join(file);
+        let path = tree.folder.join(file);
         let text = fs::read_to_string(&path).expect(file);
         let model = line.replace(FAMILY, MODEL);
         let found: Vec<_> = text.lines().filter(|it| it.trim() == model).collect();
@@ -106,31 +136,33 @@ fn a_family_takes_six_files_and_five_lines() {
         fs::write(&path, text.replacen(old, &new, 1)).unwrap();
     }
 
-    let verified = tree.cargo("run --bin warpwright -- verify --quick --family reverse");
+    tree.build();
+    let verified = tree.program("warpwright", "verify --quick --family reverse");
     assert!(
-        verified.contains("6 passed, 0 failed"),
+        verified.contains("6 checks passed, 0 failed"),
         "verify: {verified}"
     );
-    let ladder = tree.cargo("run --bin warpwright -- ladder --family reverse --size 1000");
+    let ladder = tree.program("warpwright", "ladder --family reverse --size 1000");
     assert!(
         ladder.contains("reverse: reversal of 1000 u32"),
         "ladder: {ladder}"
     );
-    let cases = tree.cargo("run --bin warpwright-bench -- --list --family reverse");
+    let cases = tree.program("warpwright-bench", "--list --family reverse");
     assert!(cases.contains("reverse: reversal of"), "bench: {cases}");
-    let out = tree.0.join("demo");
+    let out = tree.folder.join("demo");
     fs::create_dir(&out).unwrap();
-    let demo = tree.cargo(&format!(
-        "run -p xtask --features demo --bin demo -- --size 32 --out {}",
-        out.display()
-    ));
+    let demo = tree.program("demo", &format!("--size 32 --out {}", out.display()));
     assert!(
-        demo.contains("reversal of 1024 u32") && demo.contains(" 0 wrong"),
+        demo.contains("reversal of 768 u32") && demo.contains(" 0 wrong"),
         "demo: {demo}"
     );
-    tree.cargo("run -p xtask --bin xtask -- docs");
-    let written = fs::read_to_string(tree.0.join("docs/LADDER.md")).unwrap();
+    tree.program("xtask", "docs");
+    let written = fs::read_to_string(tree.folder.join("docs/LADDER.md")).unwrap();
     assert!(written.contains("| `reverse` |"), "docs: {written}");
-    tree.cargo("test -p warpwright-tests --test reverse");
-    fs::remove_dir_all(&tree.0).unwrap();
+    let tested = tree.program(&tree.tests(), "");
+    assert!(
+        tested.contains("test every_variant_reverses ... ok"),
+        "tests: {tested}"
+    );
+    fs::remove_dir_all(&tree.folder).unwrap();
 }

@@ -189,7 +189,7 @@ impl State {
                     }),
                 });
             }
-            other => unimplemented!("an oracle of {other}"),
+            other => unreachable!("an oracle of {other}"),
         }
     }
 

@@ -35,7 +35,7 @@ pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
 /// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
-/// of each architecture adds 2.5 MB to every program with the library. The list has the cards whose times are
+/// of each architecture adds 3.7 MB to every program with the library. The list has the cards whose times are
 /// published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90];
 
@@ -93,10 +93,13 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("scan_best_persistent__product_f16", TWO_BLOCKS),
     ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
     ("scan_best_persistent__sum_f16", TWO_BLOCKS),
-    ("select_best_persistent__flagged_b1", TWO_BLOCKS),
+    ("select_best_persistent__flagged_b1", FLAGS),
 ];
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
+
+const FLAGS: &str =
+    "the flags of bytes take more registers than two resident blocks leave: 22 of them spill";
 
 /// Returns the families of kernels. The entries of a family are named `<family>_<variant>__<suffix>`.
 pub fn families() -> Vec<&'static str> {

@@ -12,9 +12,9 @@
 //!         write the tile's selected elements, which are at the front of its slot since `ahead` tiles
 //! ```
 //!
-//! A tile's count is published while its block still works on earlier tiles, so that a wait for counts rarely finds one missing,
-//! and a copy is under way all the time. Every block adds all counts itself; nobody publishes a prefix, which others would wait
-//! for one after the other.
+//! A tile's count is published while its block still works on earlier tiles, so that a wait for counts rarely finds one
+//! missing, and a copy is under way all the time. Every block adds all counts itself; nobody publishes a prefix, which others
+//! would wait for one after the other.
 
 use core::{marker::PhantomData, sync::atomic::Ordering::Relaxed};
 

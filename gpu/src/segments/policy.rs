@@ -7,8 +7,8 @@ pub const BLOCK: usize = 256;
 pub const RESIDENT: u32 = 4;
 
 /// Returns the steps that a thread takes of the list of elements of `bytes` bytes and ends. It is odd, so that the threads of a
-/// warp begin in different banks of shared memory. More steps share the work that a thread does once; these fill the 48 KiB that
-/// a block may have on every card.
+/// warp begin in different banks of shared memory. More steps share the work that a thread does once; these fill the 48 KiB
+/// that a block may have on every card.
 pub const fn items(bytes: usize) -> usize {
     if bytes > 4 { 23 } else { 45 }
 }

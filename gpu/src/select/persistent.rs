@@ -14,7 +14,8 @@ use crate::tuning::numbers;
 ///
 /// Launch: any number of blocks of [`Ring::threads`](super::policy::Ring::threads) threads, as many as are resident; dynamic
 /// shared memory of [`Ring::bytes`](super::policy::Ring::bytes). Reads every element once and writes every selected element
-/// once; reads the status of every tile once in every block. Exact, so the result is that of [`select_best`](super::select_best).
+/// once; reads the status of every tile once in every block. Exact, so the result is that of
+/// [`select_best`](super::select_best).
 ///
 /// # Safety
 /// The contract of [`select_persistent`] must hold.

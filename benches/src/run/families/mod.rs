@@ -25,8 +25,11 @@ use crate::record::{Aim, Bound};
 
 use super::{Bench, Contender, Contest, Result, Rival, Spec, local};
 
+/// A function that runs a family's cases.
+type Cases = fn(&mut Bench);
+
 /// The families with cases beside peers, in the order of a run, and the functions that run these cases.
-const CASES: &[(&str, fn(&mut Bench))] = &[
+const CASES: &[(&str, Cases)] = &[
     ("reduce", reduce::run),
     ("columns", axis::columns),
     ("rows", axis::rows),
@@ -60,7 +63,7 @@ fn workloads(name: &str) -> Option<&'static warpwright_workloads::Family> {
     warpwright_workloads::Family::called(name)
 }
 
-fn cases(name: &str) -> Option<fn(&mut Bench)> {
+fn cases(name: &str) -> Option<Cases> {
     let found = CASES.iter().find(|(family, _)| *family == name);
     found.map(|(_, run)| *run)
 }

@@ -1,212 +1,43 @@
 //! Selection: the elements that a predicate names, in order; unique elements; partitions.
 
+mod predicate;
+
 use std::marker::PhantomData;
 
 use cuda_std::{
-    kernel::Entry,
     map::{First, MapFn, MapInput, Passed, Second},
-    select::{
-        BLOCK, COUNT, PARTITION, Parameters, PersistentParameters, ROUNDS, SELECT, SelectKernel,
-        control_len, shared_bytes, tile_len, tiles,
-    },
+    select::{BLOCK, COUNT, PARTITION, ROUNDS, SELECT, control_len, shared_bytes, tile_len, tiles},
 };
-use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
-    segments::Keys,
-    select::{
-        FAMILY, LibraryPredicate,
-        policy::Policy,
-        predicates::{Changed, Flagged},
+    select::{FAMILY, policy::Policy},
+};
+#[cfg(feature = "ladder")]
+use {
+    cuda_std::kernel::Entry,
+    warpwright_gpu::select::{
+        SelectScan,
+        policy::{NAIVE_RUN, RUNG_BLOCK, RUNG_TILE, SCAN_BLOCK},
     },
 };
 
-#[cfg(feature = "ladder")]
-use warpwright_gpu::select::{
-    Rung, SelectScan,
-    policy::{NAIVE_RUN, RUNG_BLOCK, RUNG_TILE, SCAN_BLOCK},
-};
-
+pub use predicate::{IntoPredicate, Library, Predicate, Selectable};
 pub use warpwright_gpu::select::{
     Variant,
     predicates::{Compare, Ordered},
 };
 
 use super::{
-    map::{Input, ModuleFunction, input, planned, sealed},
+    map::{Input, input, planned},
     persistent::Persistent,
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
-    sealed::Sealed,
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
     error::Result,
-    module::Module,
 };
-
-/// A predicate that can select: one of the library's, such as [`Compare`], or one of a user's module, made by
-/// [`Module::select_function`].
-pub trait Predicate: Clone + sealed::Sealed {
-    /// The device type of the predicate.
-    type Map: cuda_std::select::Predicate;
-
-    #[doc(hidden)]
-    fn map(&self) -> Self::Map;
-    /// Returns the kernels of a variant below `best`, or `None` if they were not compiled.
-    #[cfg(feature = "ladder")]
-    #[doc(hidden)]
-    fn rung(&self, variant: Variant) -> Option<Rung<Self::Map>>;
-    #[doc(hidden)]
-    fn best(&self) -> Entry<Parameters<Self::Map>>;
-    /// Returns the kernel with persistent blocks, if there is one.
-    #[doc(hidden)]
-    fn persistent(&self) -> Option<Entry<PersistentParameters<Self::Map>>>;
-    #[doc(hidden)]
-    fn module(&self) -> Option<&Module>;
-}
-
-impl<P: LibraryPredicate> sealed::Sealed for Library<P> {}
-
-/// A predicate of the library.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct Library<P>(P);
-
-impl<P: LibraryPredicate> Predicate for Library<P> {
-    type Map = P;
-
-    fn map(&self) -> P {
-        self.0
-    }
-
-    #[cfg(feature = "ladder")]
-    fn rung(&self, variant: Variant) -> Option<Rung<P>> {
-        P::rung(variant)
-    }
-
-    fn best(&self) -> Entry<Parameters<P>> {
-        P::BEST
-    }
-
-    fn persistent(&self) -> Option<Entry<PersistentParameters<P>>> {
-        Some(P::PERSISTENT)
-    }
-
-    fn module(&self) -> Option<&Module> {
-        None
-    }
-}
-
-impl<F: SelectKernel> Predicate for ModuleFunction<F> {
-    type Map = F;
-
-    fn map(&self) -> F {
-        self.parts().0
-    }
-
-    #[cfg(feature = "ladder")]
-    fn rung(&self, _: Variant) -> Option<Rung<F>> {
-        None
-    }
-
-    fn best(&self) -> Entry<Parameters<F>> {
-        F::KERNEL
-    }
-
-    fn persistent(&self) -> Option<Entry<PersistentParameters<F>>> {
-        None
-    }
-
-    fn module(&self) -> Option<&Module> {
-        Some(self.parts().1)
-    }
-}
-
-/// What [`Device::select`] takes for a predicate: a [`Compare`], or a [`ModuleFunction`].
-pub trait IntoPredicate {
-    /// The predicate.
-    type Predicate: Predicate;
-
-    #[doc(hidden)]
-    fn into_predicate(self) -> Self::Predicate;
-}
-
-impl<T: Ordered> IntoPredicate for Compare<T>
-where
-    Self: LibraryPredicate,
-{
-    type Predicate = Library<Self>;
-
-    fn into_predicate(self) -> Library<Self> {
-        Library(self)
-    }
-}
-
-impl<F: SelectKernel> IntoPredicate for ModuleFunction<F> {
-    type Predicate = Self;
-
-    fn into_predicate(self) -> Self {
-        self
-    }
-}
-
-impl Module {
-    /// Makes a predicate for [`Device::select`] and its like of `function`, whose kernel
-    /// ([`select_kernel!`](cuda_std::select_kernel!)) is in this module.
-    ///
-    /// # Safety
-    /// As for [`map_function`](Self::map_function).
-    pub unsafe fn select_function<F: SelectKernel>(&self, function: F) -> ModuleFunction<F> {
-        ModuleFunction::new(function, self)
-    }
-}
-
-/// A type whose elements can be selected by flags and be unique: the library's element types.
-pub trait Selectable: Element + Sealed {
-    #[doc(hidden)]
-    type Bits: Element;
-    #[doc(hidden)]
-    type Flagged: Predicate<Map: MapFn<In = (Self::Bits, u8)>>;
-    #[doc(hidden)]
-    type Changed: Predicate<Map: Keys>;
-    #[doc(hidden)]
-    fn flagged() -> Self::Flagged;
-    #[doc(hidden)]
-    fn changed() -> Self::Changed;
-}
-
-macro_rules! selectable {
-    ($($ty:ident: $bits:ident, $compared:ident;)*) => { $(
-        impl Selectable for $ty {
-            type Bits = $bits;
-            type Flagged = Library<Flagged<$bits>>;
-            type Changed = Library<Changed<$compared>>;
-
-            fn flagged() -> Self::Flagged {
-                Library(Flagged::new())
-            }
-
-            fn changed() -> Self::Changed {
-                Library(Changed::new())
-            }
-        }
-    )* };
-}
-// Integers are equal if their bits are.
-selectable! {
-    u8: u8, u8;
-    u16: u16, u16;
-    u32: u32, u32;
-    i32: u32, u32;
-    u64: u64, u64;
-    i64: u64, u64;
-    f16: u16, f16;
-    bf16: u16, bf16;
-    f32: u32, f32;
-    f64: u64, f64;
-}
 
 impl Device {
     /// Returns the elements of `values` that `predicate` selects, in order.
