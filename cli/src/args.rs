@@ -279,7 +279,7 @@ pub struct Map {
     pub output: PathBuf,
 }
 
-/// `scan IN --op OP [--exclusive] -o OUT.npy`
+/// `scan IN --op OP [--exclusive] [--rows] -o OUT.npy`
 #[derive(Debug, ClapArgs)]
 pub struct Scan {
     /// A .npy, PNG or JPEG file; - reads standard input
@@ -294,6 +294,9 @@ pub struct Scan {
     /// Leave each element out of its own result: the first one is 0 for sums
     #[arg(long)]
     pub exclusive: bool,
+    /// Scan each row by itself: the elements along the last axis
+    #[arg(long)]
+    pub rows: bool,
     /// Where to write the results: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,

@@ -83,6 +83,9 @@ pub enum Mode {
 /// }
 /// ```
 pub trait Shuffle: Copy {
+    /// How many words [`map_words`](Self::map_words) takes: those of the value's bytes, unless some of them are padding.
+    const WORDS: usize = size_of::<Self>().div_ceil(4);
+
     /// Applies `each` to every word of the value, in an order that must be the same in every lane.
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self;
 }
@@ -151,6 +154,8 @@ macro_rules! shuffle_four_words {
 shuffle_four_words!(u128, i128);
 
 impl<T: Shuffle, const N: usize> Shuffle for [T; N] {
+    const WORDS: usize = N * T::WORDS;
+
     #[inline(always)]
     fn map_words<F: FnMut(u32) -> u32>(mut self, each: &mut F) -> Self {
         for element in &mut self {
@@ -161,6 +166,8 @@ impl<T: Shuffle, const N: usize> Shuffle for [T; N] {
 }
 
 impl<A: Shuffle, B: Shuffle> Shuffle for (A, B) {
+    const WORDS: usize = A::WORDS + B::WORDS;
+
     #[inline(always)]
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
         (self.0.map_words(each), self.1.map_words(each))
@@ -168,6 +175,8 @@ impl<A: Shuffle, B: Shuffle> Shuffle for (A, B) {
 }
 
 impl<A: Shuffle, B: Shuffle, C: Shuffle> Shuffle for (A, B, C) {
+    const WORDS: usize = A::WORDS + B::WORDS + C::WORDS;
+
     #[inline(always)]
     fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
         (

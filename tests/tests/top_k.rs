@@ -382,3 +382,78 @@ fn the_workspace_is_a_twentieth() {
         }
     }
 }
+
+/// Checks several positions of arrays of every kind against std's sort.
+fn positions_of<K: Nan>() {
+    let orders = [Order::Forward, Order::Seeded(3)].map(devices::cpu_in);
+    for device in devices::all().cloned().chain(orders) {
+        for pattern in PATTERNS {
+            for len in [1, 2, 33, 700, 20_003] {
+                let keys = pattern.keys::<K>(len);
+                let mut sorted = keys.clone();
+                sorted.sort_by(K::compare);
+                let input = device.upload(&keys).unwrap();
+                for k in [0, len / 3, len / 2, len - 1] {
+                    for variant in ["naive", "best"] {
+                        let request = device.select_kth_request(&input, k);
+                        let found = request.variant(variant).run().unwrap();
+                        let what = (pattern, len, k, variant, device.kind());
+                        assert_eq!(found.bits(), sorted[k].bits(), "{what:?}");
+                    }
+                }
+                let found = device.median(&input).unwrap();
+                assert_eq!(found.bits(), sorted[(len - 1) / 2].bits());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kth_element_of_every_type() {
+    positions_of::<u8>();
+    positions_of::<i16>();
+    positions_of::<f16>();
+    positions_of::<bf16>();
+    positions_of::<u32>();
+    positions_of::<f32>();
+    positions_of::<i64>();
+    positions_of::<f64>();
+}
+
+#[test]
+fn the_kth_element_of_a_part_again_and_again() {
+    for device in devices::all() {
+        let mut keys: Vec<u16> = (0..5000_u16).map(|i| i.wrapping_mul(40_503)).collect();
+        let mut input = device.upload(&keys).unwrap();
+        for from in [0, 1, 7] {
+            let here = from..4900;
+            let mut sorted = keys[here.clone()].to_vec();
+            sorted.sort_unstable();
+            let part = input.slice(here).unwrap();
+            let mut prepared = device.select_kth_request(part, 4000).prepare().unwrap();
+            for _ in 0..3 {
+                // The counts are 0 again after each run.
+                prepared.enqueue().unwrap();
+                let found = prepared.output().unwrap().to_vec().unwrap();
+                assert_eq!(found, [sorted[4000]], "from {from}, {}", device.kind());
+            }
+        }
+        keys.fill(9);
+        input = device.upload(&keys).unwrap();
+        assert_eq!(device.select_kth(&input, 4999).unwrap(), 9);
+    }
+}
+
+#[test]
+fn a_position_behind_the_last_is_refused() {
+    let device = devices::cpu();
+    let input = device.upload(&[1.0_f32, 2.0]).unwrap();
+    let error = device.select_kth(&input, 2).unwrap_err().to_string();
+    assert!(error.contains("below the 2 elements"), "{error}");
+    let none = device.upload::<u8>(&[]).unwrap();
+    let error = device.median(&none).unwrap_err().to_string();
+    assert!(error.contains("below the 0 elements"), "{error}");
+    let request = device.select_kth_request(&input, 1).variant("two_level");
+    let error = request.run().unwrap_err();
+    assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
+}

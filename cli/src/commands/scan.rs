@@ -1,7 +1,7 @@
 //! `warpwright scan`
 
-use warpwright::Device;
 use warpwright::ops::scan::{Operator, Scannable};
+use warpwright::{Device, MatrixView};
 use warpwright_cli::array::{Array, Data, Element};
 use warpwright_cli::error::Result;
 use warpwright_cli::output::Target;
@@ -42,12 +42,25 @@ fn scan<T: Element + Scannable>(
     variant: Option<&str>,
 ) -> Result<Done<Array>> {
     let vector = device.upload(data.values()).map_err(failed)?;
-    let mut request = device.scan_request(&vector, options.op.operator());
-    if options.exclusive {
-        request = request.exclusive();
+    let operator = options.op.operator();
+    macro_rules! scanned {
+        ($request:expr) => {{
+            let mut request = $request;
+            if options.exclusive {
+                request = request.exclusive();
+            }
+            done!(device, request, variant, prepare(), |it| {
+                it.output().and_then(|output| output.to_vec())
+            })
+        }};
     }
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = match data.shape().last() {
+        Some(width) if options.rows => {
+            let height = vector.len().checked_div(*width).unwrap_or(0);
+            let rows = MatrixView::from_vector(vector.view(), height, *width).map_err(failed)?;
+            scanned!(device.scan_rows_request(rows, operator))
+        }
+        _ => scanned!(device.scan_request(&vector, operator)),
+    };
     done.map(|values| shaped(data.shape(), values))
 }

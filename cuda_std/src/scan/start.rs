@@ -6,10 +6,12 @@ use crate::{Plain, warp::Shuffle};
 pub(super) const MOST_WORDS: usize = 4;
 
 /// Returns the number of 32-bit words of an accumulator.
-pub const fn words_of<A>() -> usize {
-    let words = size_of::<A>().div_ceil(4);
-    assert!(words <= MOST_WORDS, "an accumulator has at most 16 bytes");
-    words
+pub const fn words_of<A: Shuffle>() -> usize {
+    assert!(
+        A::WORDS <= MOST_WORDS,
+        "an accumulator has at most 16 bytes"
+    );
+    A::WORDS
 }
 
 /// Returns the accumulator of these words. `any` is any accumulator.

@@ -10,7 +10,52 @@ use crate::{
     warp::{self, FULL_MASK},
 };
 
-use super::{Chunk, Scan, chunk_len, element, status::warp_total, with_element};
+use super::{Chunk, Scan, Start, chunk_len, element, status::warp_total, with_element};
+
+/// What the threads of a tile do with their chunks.
+pub trait Rows<R: Scan> {
+    /// Returns the prefix before the first element of all.
+    fn initial(&self) -> R::Acc;
+
+    /// Returns the total of the thread's chunk of a row.
+    fn total(&self, row: usize, chunk: Chunk) -> R::Acc;
+
+    /// Returns the results of the thread's chunk of a row, whose first element comes after `before`.
+    fn scan(&self, row: usize, chunk: Chunk, before: R::Acc) -> Chunk;
+}
+
+/// The elements of all tiles belong together.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole {
+    start: Start,
+    exclusive: bool,
+}
+
+impl Whole {
+    /// Makes what a launch with these parameters does.
+    #[inline(always)]
+    pub fn new(start: Start) -> Self {
+        let exclusive = start.is_exclusive();
+        Self { start, exclusive }
+    }
+}
+
+impl<R: Scan> Rows<R> for Whole {
+    #[inline(always)]
+    fn initial(&self) -> R::Acc {
+        self.start.initial(R::IDENTITY)
+    }
+
+    #[inline(always)]
+    fn total(&self, _: usize, chunk: Chunk) -> R::Acc {
+        R::total(chunk)
+    }
+
+    #[inline(always)]
+    fn scan(&self, _: usize, chunk: Chunk, before: R::Acc) -> Chunk {
+        R::scan(chunk, before, self.exclusive)
+    }
+}
 
 /// A thread's chunks of a tile, one of each row.
 pub type Chunks<const ROWS: usize> = [Chunk; ROWS];
@@ -85,7 +130,7 @@ impl<R: Scan, const ROWS: usize> Tile<R, ROWS> {
 
     /// Returns the position of the first element of the thread's chunk of row 0.
     #[inline(always)]
-    fn mine(self) -> usize {
+    pub(super) fn mine(self) -> usize {
         self.first + first_chunk(ROWS) * Self::LEN
     }
 
@@ -247,11 +292,21 @@ pub fn chunk_prefixes<R: Scan, const ROWS: usize>(
     before: R::Acc,
     totals: [R::Acc; ROWS],
 ) -> [R::Acc; ROWS] {
+    prefixes::<R, ROWS, false>(before, totals)
+}
+
+/// See [`chunk_prefixes`]. If `SCANNED`, the values are not totals but their inclusive scan over the lanes of each row.
+#[inline(always)]
+#[track_caller]
+fn prefixes<R: Scan, const ROWS: usize, const SCANNED: bool>(
+    before: R::Acc,
+    values: [R::Acc; ROWS],
+) -> [R::Acc; ROWS] {
     let lane = warp::lane_id();
     let mut row = before;
     let mut at = [R::IDENTITY; ROWS];
     unrolled!(r < ROWS => {
-        let value = warp::inclusive_scan(totals[r], R::combine);
+        let value = if SCANNED { values[r] } else { warp::inclusive_scan(values[r], R::combine) };
         let below = warp::shuffle_up(FULL_MASK, value, 1);
         at[r] = if lane == 0 { row } else { R::combine(row, below) };
         if r + 1 < ROWS {
@@ -281,7 +336,7 @@ pub fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count: usize
 #[track_caller]
 pub fn scan_tile<R: Scan, const ROWS: usize>(
     chunks: &mut Chunks<ROWS>,
-    exclusive: bool,
+    rows: &impl Rows<R>,
     prefix: impl FnOnce(R::Acc) -> R::Acc,
 ) {
     let totals = shared![R::Acc; 33];
@@ -292,8 +347,19 @@ pub fn scan_tile<R: Scan, const ROWS: usize>(
         zero.set(1, 0);
     }
     let mut sums = [R::IDENTITY; ROWS];
-    unrolled!(r < ROWS => { sums[r] = R::total(chunks[r]); });
-    let all = rows_total::<R, ROWS>(sums);
+    unrolled!(r < ROWS => { sums[r] = rows.total(r, chunks[r]); });
+    // A total in the lanes' order takes as many steps as a scan, which is needed later.
+    let all = if R::COMMUTATIVE {
+        rows_total::<R, ROWS>(sums)
+    } else {
+        let mut all = R::IDENTITY;
+        unrolled!(r < ROWS => {
+            sums[r] = warp::inclusive_scan(sums[r], R::combine);
+            let total = warp::shuffle(FULL_MASK, sums[r], 31);
+            all = if r == 0 { total } else { R::combine(all, total) };
+        });
+        all
+    };
     if lane == 0 {
         totals.set(warp, all);
     }
@@ -305,7 +371,12 @@ pub fn scan_tile<R: Scan, const ROWS: usize>(
             totals.set(32, before);
         }
     }
-    let at = chunk_prefixes::<R, ROWS>(total_of_first::<R>(totals, 0, warp), sums);
+    let before = total_of_first::<R>(totals, 0, warp);
+    let at = if R::COMMUTATIVE {
+        chunk_prefixes::<R, ROWS>(before, sums)
+    } else {
+        prefixes::<R, ROWS, true>(before, sums)
+    };
     thread::sync_threads();
     let before = totals.get(32);
     // The compiler does not know that this is 0. It would keep the elements apart in registers from the totals on, more than
@@ -317,6 +388,6 @@ pub fn scan_tile<R: Scan, const ROWS: usize>(
     };
     unrolled!(r < ROWS => {
         chunks[r] = chunks[r].map(|word| word ^ zero);
-        chunks[r] = R::scan(chunks[r], R::combine(before, at[r]), exclusive);
+        chunks[r] = rows.scan(r, chunks[r], R::combine(before, at[r]));
     });
 }

@@ -51,11 +51,14 @@ mod launch {
     use cuda_std::{
         bf16, f16,
         kernel::{Entry, EntryOf},
+        select::{Arrays, Neighbors, Predicate},
     };
 
     use crate::{
         reduce::{Max, Min},
         scan::*,
+        segments::with_keys,
+        select::predicates::Changed,
     };
 
     /// The kernels of `naive`: the first pass, a step, and the last pass.
@@ -91,6 +94,8 @@ mod launch {
         const BEST: EntryOf<ScanBest<Self>>;
         /// The kernel of `best` with persistent blocks.
         const PERSISTENT: EntryOf<ScanBestPersistent<Self>>;
+        /// The kernel of `best` for segments.
+        const SEGMENTED: EntryOf<ScanSegmented<Self>>;
     }
 
     macro_rules! kernels {
@@ -114,10 +119,31 @@ mod launch {
                 const BEST: EntryOf<ScanBest<Self>> = Entry::of::<ScanBest<$scan>>();
                 const PERSISTENT: EntryOf<ScanBestPersistent<Self>> =
                     Entry::of::<ScanBestPersistent<$scan>>();
+                const SEGMENTED: EntryOf<ScanSegmented<Self>> = Entry::of::<ScanSegmented<$scan>>();
             }
         )* };
     }
     with_scans!(kernels);
+
+    /// A type of keys, whose runs are segments.
+    ///
+    /// # Safety
+    /// As for [`Kernels`].
+    pub unsafe trait Keys: Predicate {
+        /// The kernel that finds the first of each run.
+        const HEADS: EntryOf<ScanHeadsOfKeys<Self, Arrays>>;
+    }
+
+    macro_rules! keys {
+        ($($suffix:ident: ($predicate:ty, $arguments:ty),)*) => { $(
+            // SAFETY: the kernel is that of this family.
+            unsafe impl Keys for $predicate {
+                const HEADS: EntryOf<ScanHeadsOfKeys<Self, Arrays>> =
+                    Entry::of::<ScanHeadsOfKeys<$predicate, $arguments>>();
+            }
+        )* };
+    }
+    with_keys!(keys);
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::Kernels;
+pub use launch::{Kernels, Keys};

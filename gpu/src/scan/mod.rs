@@ -16,7 +16,10 @@
 //! variant, the operator, the type and the position of an element in the array, and on nothing else: the same input gives the
 //! same bits in every run, for every alignment, on every device. That of `look_back` differs from run to run.
 //!
-//! `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with persistent blocks that
+//! Segments are scanned by `best` alone: those that offsets give, runs of equal keys, and the rows of a matrix. A launch writes a
+//! bit for each element, which says whether a segment begins there, and the kernel `scan_segmented` begins anew at those.
+//!
+//! For a single array `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with persistent blocks that
 //! copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
 
 mod best;
@@ -28,11 +31,12 @@ pub mod ops;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod persistent;
 pub mod policy;
+mod segmented;
 
 pub use best::{ScanBest, scan_best};
 pub use cuda_std::scan::{Scan, Start};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instances::Kernels;
+pub use instances::{Kernels, Keys};
 #[cfg(feature = "ladder")]
 pub use ladder::{
     look_back::{ScanLookBack, scan_look_back},
@@ -47,6 +51,7 @@ pub use ladder::{
 pub use ops::{Element, Product, Sum, SumOfBytes};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use persistent::{ScanBestPersistent, scan_best_persistent};
+pub use segmented::*;
 
 use crate::catalogue::declare_family;
 
@@ -72,6 +77,13 @@ declare_family! {
     ],
     best: {
         idea: "one pass: totals published ahead of their use, added in batches of a fixed size",
-        kernels: ["scan_best", "scan_best_persistent"],
+        kernels: [
+            "scan_best",
+            "scan_best_persistent",
+            "scan_segmented",
+            "scan_heads_of_offsets",
+            "scan_heads_of_rows",
+            "scan_heads_of_keys",
+        ],
     },
 }

@@ -13,6 +13,9 @@ pub const RUNG_CHUNKS: usize = 2;
 /// The bytes of a tile of the rungs.
 pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
 
+/// The keys of a thread of `scan_heads_of_keys`.
+pub const KEY_ROUNDS: usize = 8;
+
 /// The policy of `best`. The order of additions depends on `threads` and `windows`: rows that differ in one of them may differ
 /// in the last bits of float sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -113,6 +113,7 @@ macro_rules! with_segments {
         }
     };
 }
+pub(crate) use best::with_keys;
 use with_segments;
 
 #[cfg(not(target_arch = "nvptx64"))]

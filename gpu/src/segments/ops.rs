@@ -11,7 +11,7 @@ use crate::{
     reduce::{Element, Max, Min, Product, Reduction, Sum},
     select::predicates::Ordered,
 };
-use cuda_std::{Plain, warp::Shuffle};
+use cuda_std::Plain;
 
 /// A reduction whose results are written as elements of an array.
 pub trait Segmented: Reduction<In: Plain> {
@@ -50,50 +50,4 @@ macro_rules! extremes {
 extremes! {
     Min: true, HIGHEST;
     Max: false, LOWEST;
-}
-
-/// A partial result, and whether a segment ended in what it is of: then it is that of the elements behind the last end.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Open<A> {
-    pub acc: A,
-    /// 1 or 0.
-    pub ended: u32,
-}
-
-// SAFETY: the type has plain fields.
-unsafe impl<A: Plain> Plain for Open<A> {}
-
-impl<A: Shuffle> Shuffle for Open<A> {
-    #[inline(always)]
-    fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
-        Self {
-            acc: self.acc.map_words(each),
-            ended: self.ended.map_words(each),
-        }
-    }
-}
-
-impl<A: Copy> Open<A> {
-    #[inline(always)]
-    pub fn new(acc: A, ended: bool) -> Self {
-        Self {
-            acc,
-            ended: ended.into(),
-        }
-    }
-
-    /// Returns the partial result of what this one is of and what comes behind it.
-    #[inline(always)]
-    pub fn then<R: Reduction<Acc = A>>(self, next: Self) -> Self {
-        let acc = if next.ended != 0 {
-            next.acc
-        } else {
-            R::combine(self.acc, next.acc)
-        };
-        Self {
-            acc,
-            ended: self.ended | next.ended,
-        }
-    }
 }

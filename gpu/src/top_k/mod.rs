@@ -10,11 +10,14 @@
 //! Integers and floats are compared as the sorts compare them, and -0 is less than +0; but NaNs are equal and better than all
 //! numbers, whether the greatest or the smallest elements are wanted.
 //!
+//! The element at one position of the sorted order is found by counting digits: a read of all elements per byte of an element.
+//!
 //! An element's [rank](Order) is an unsigned integer of its size; greater ranks are better. The floor is one read: `n * size`
 //! bytes.
 
 mod best;
 mod find;
+mod kth;
 mod naive;
 mod order;
 pub mod policy;
@@ -22,6 +25,7 @@ mod source;
 mod two_level;
 
 pub use best::*;
+pub use kth::*;
 pub use naive::*;
 pub use order::Order;
 pub use two_level::*;
@@ -30,7 +34,7 @@ use crate::catalogue::declare_family;
 
 declare_family! {
     name: "top_k",
-    summary: "the k greatest or smallest elements and their positions, of an array or of each row of a matrix",
+    summary: "the k greatest or smallest elements and their positions, of an array or of each row of a matrix; the k-th element",
     ladder: [
         Naive {
             name: "naive",
@@ -53,6 +57,7 @@ declare_family! {
             "top_k_merge",
             "top_k_ranks",
             "top_k_gather",
+            "top_k_kth",
         ],
     },
 }
@@ -82,6 +87,8 @@ mod launch {
         const RANKS: EntryOf<TopKRanks<Self>>;
         /// Takes the first of a sorted input.
         const GATHER: EntryOf<TopKGather<Self>>;
+        /// Finds a digit of the element at one position.
+        const KTH: EntryOf<TopKKth<Self>>;
     }
 
     macro_rules! kernels {
@@ -95,6 +102,7 @@ mod launch {
                 const MERGE: EntryOf<TopKMerge<Self>> = Entry::of::<TopKMerge<$ty>>();
                 const RANKS: EntryOf<TopKRanks<Self>> = Entry::of::<TopKRanks<$ty>>();
                 const GATHER: EntryOf<TopKGather<Self>> = Entry::of::<TopKGather<$ty>>();
+                const KTH: EntryOf<TopKKth<Self>> = Entry::of::<TopKKth<$ty>>();
             }
         )* };
     }

@@ -42,6 +42,18 @@ pub const fn shared_bytes(most: usize, rank_bytes: usize) -> usize {
     SUMS * 8 + (BINS + WORDS) * 4 + (most * rank_bytes).next_multiple_of(4) + most * 4
 }
 
+/// The bits of a digit of `top_k_kth`.
+pub const KTH_DIGIT_BITS: u32 = 8;
+/// The values of such a digit.
+pub const KTH_DIGITS: usize = 1 << KTH_DIGIT_BITS;
+/// The threads of a block of `top_k_kth`, one per digit.
+pub const KTH_BLOCK: usize = KTH_DIGITS;
+/// The blocks of `top_k_kth` per multiprocessor. 33 KiB of shared memory each fit on every card since sm_80; earlier ones take
+/// one.
+pub const KTH_RESIDENT: u32 = 4;
+/// The fewest elements of a block of `top_k_kth`: a block's own work is that of its 8192 counters.
+pub const KTH_LEAST_PER_BLOCK: usize = 1 << 14;
+
 /// Inputs of up to this many elements are one block's work.
 pub const SMALL: usize = 1 << 15;
 /// The fewest elements of a chunk of `two_level`.

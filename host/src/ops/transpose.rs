@@ -79,34 +79,57 @@ impl<T: Element> Operation for Transpose<'_, T> {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let input = plan.input(self.input.as_vector())?;
         let (height, width) = (self.input.height(), self.input.width());
-        match size_of::<T>() {
-            1 => words::<u8>(plan, input.cast(), height, width),
-            2 => words::<u16>(plan, input.cast(), height, width),
-            4 => words::<u32>(plan, input.cast(), height, width),
-            8 => words::<u64>(plan, input.cast(), height, width),
-            16 => words::<u128>(plan, input.cast(), height, width),
-            size => Err(Error::invalid(
-                InvalidKind::ElementSize,
-                plan.operation,
-                "elements of 1, 2, 4, 8 or 16 bytes",
-                format!("{size}"),
-            )),
-        }?;
+        let variant = Variant::ALL[plan.choice.index];
+        transposed(
+            plan,
+            variant,
+            input,
+            Place::output(input.len()),
+            [height, width],
+        )?;
         Ok(Shape::Matrix(width, height))
     }
 }
 
+/// Plans the transpose of a matrix of this height and width.
+pub(super) fn transposed<T>(
+    plan: &mut Plan<'_>,
+    variant: Variant,
+    input: Place<T>,
+    output: Place<T>,
+    shape: [usize; 2],
+) -> Result<()> {
+    match size_of::<T>() {
+        1 => words::<u8>(plan, variant, input.cast(), output.cast(), shape),
+        2 => words::<u16>(plan, variant, input.cast(), output.cast(), shape),
+        4 => words::<u32>(plan, variant, input.cast(), output.cast(), shape),
+        8 => words::<u64>(plan, variant, input.cast(), output.cast(), shape),
+        16 => words::<u128>(plan, variant, input.cast(), output.cast(), shape),
+        size => Err(Error::invalid(
+            InvalidKind::ElementSize,
+            plan.operation,
+            "elements of 1, 2, 4, 8 or 16 bytes",
+            format!("{size}"),
+        )),
+    }
+}
+
 /// Plans the transpose of a matrix of words.
-fn words<W: Word>(plan: &mut Plan<'_>, input: Place<W>, height: usize, width: usize) -> Result<()> {
+fn words<W: Word>(
+    plan: &mut Plan<'_>,
+    variant: Variant,
+    input: Place<W>,
+    output: Place<W>,
+    [height, width]: [usize; 2],
+) -> Result<()> {
     if height.min(width) == 0 {
         return Ok(());
     }
     if height.min(width) == 1 {
         // A single row or column keeps its order.
-        plan.copy(input);
+        plan.copy_to(input, output);
         return Ok(());
     }
-    let variant = Variant::ALL[plan.choice.index];
     let kernel = W::kernel(variant);
     let policy = plan.policy(kernel, size_of::<W>());
     let cut = cut(variant, policy, size_of::<W>());
@@ -114,7 +137,6 @@ fn words<W: Word>(plan: &mut Plan<'_>, input: Place<W>, height: usize, width: us
         .div_ceil(cut.tile_width)
         .saturating_mul(height.div_ceil(cut.tile_height));
     let config = plan.tiles(tiles, cut.block)?;
-    let output = Place::output(input.len());
     // SAFETY: input and output have `width * height` elements and do not overlap, and the grid has a block per tile.
     unsafe { plan.launch(kernel, config, (input, output, width, height)) };
     Ok(())

@@ -10,7 +10,7 @@ use warpwright::ops::segments::{Operator, Segments};
 use warpwright::ops::select::Ordered;
 use warpwright::{Device, Result, Vector};
 
-use self::runs::Keys;
+pub(crate) use self::runs::Keys;
 pub use self::runs::{ByKey, Key, Lengths, Runs};
 use crate::reduce::{Data, Reduction, Truth, truth};
 use crate::sample::{self, Make, Part, spread};
@@ -54,11 +54,32 @@ const LARGE_LENGTHS: [usize; 2] = [1 << 20, 5_000_011];
 
 /// How elements are cut into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+pub(crate) enum Cut {
     /// Anywhere.
     Random,
     /// A third of the segments are empty, one has most elements, and the others have one or none.
     Skewed,
+}
+
+impl Cut {
+    /// Returns the offsets of `count` segments of `len` elements, which begin behind `begin` others.
+    pub fn offsets(self, begin: usize, len: usize, count: usize) -> Vec<u64> {
+        let (begin, len) = (begin as u64, len as u64);
+        let inner = count.saturating_sub(1);
+        let mut offsets = match self {
+            Self::Random => sample::values(inner, 32, |hash| hash % (len + 1)),
+            Self::Skewed => sample::indexed(inner, 32, |at, hash| match 3 * at / inner {
+                0 => 0,
+                _ => len.saturating_sub(hash % (inner as u64)),
+            }),
+        };
+        offsets.par_sort_unstable();
+        offsets.insert(0, 0);
+        if count > 0 {
+            offsets.push(len);
+        }
+        offsets.iter().map(|offset| begin + offset).collect()
+    }
 }
 
 /// A number of a type that segments can be made of.
@@ -126,23 +147,17 @@ impl<T: Item> Reduce<T> {
 
     /// Returns the offsets, which are the same for all sets.
     fn offsets(&self) -> Vec<u64> {
-        let (len, count) = (self.len as u64, self.count);
-        let begin = self.part.0[0] as u64;
-        let inner = count.saturating_sub(1);
-        let mut offsets = match self.cut {
-            Cut::Random => sample::values(inner, 32, |hash| hash % (len + 1)),
-            Cut::Skewed => sample::indexed(inner, 32, |at, hash| match 3 * at / inner {
-                0 => 0,
-                _ => len.saturating_sub(hash % (inner as u64)),
-            }),
-        };
-        offsets.par_sort_unstable();
-        offsets.insert(0, 0);
-        if count > 0 {
-            offsets.push(len);
-        }
-        offsets.iter().map(|offset| begin + offset).collect()
+        self.cut.offsets(self.part.0[0], self.len, self.count)
     }
+}
+
+/// Makes segments, with offsets of 64 bits if `is_wide`, otherwise of 32.
+pub(crate) fn segments(device: &Device, offsets: &[u64], is_wide: bool) -> Result<Segments> {
+    if is_wide {
+        return device.segments(device.upload(offsets)?);
+    }
+    let narrow: Vec<_> = offsets.iter().map(|offset| *offset as u32).collect();
+    device.segments(device.upload(&narrow)?)
 }
 
 /// Returns the values for an operator.
@@ -215,12 +230,7 @@ impl<T: Item> Problem for Reduce<T> {
         let given = self.part.total(self.len);
         let all = self.make.values(self.view.total(given), 31, set);
         let offsets = self.offsets();
-        let segments = if self.is_wide {
-            device.segments(device.upload(&offsets)?)?
-        } else {
-            let narrow: Vec<_> = offsets.iter().map(|offset| *offset as u32).collect();
-            device.segments(device.upload(&narrow)?)?
-        };
+        let segments = segments(device, &offsets, self.is_wide)?;
         Ok((device.upload(&all)?, segments))
     }
 

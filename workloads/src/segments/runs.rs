@@ -36,7 +36,7 @@ impl<K: Number + Selectable + PartialEq + Debug> Key for K {}
 
 /// Keys in runs.
 #[derive(Clone)]
-pub(super) struct Keys<K> {
+pub(crate) struct Keys<K> {
     pub len: usize,
     pub part: Part,
     pub what: String,
@@ -60,11 +60,11 @@ impl<K: Key> Keys<K> {
         Self { what, make, ..self }
     }
 
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{} {}", self.part.name("elements", self.len), self.what)
     }
 
-    fn all(&self, set: usize) -> Vec<K> {
+    pub fn all(&self, set: usize) -> Vec<K> {
         self.make.values(self.part.total(self.len), 33, set)
     }
 

@@ -44,7 +44,7 @@ pub unsafe fn scan_look_back<R: Scan>(
     let number = ticket as u32 as usize;
     let tile = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, number);
     let mut chunks = tile.load();
-    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, start.is_exclusive(), |own| {
+    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, &Whole::new(start), |own| {
         let initial = start.initial(R::IDENTITY);
         if tiles == 1 {
             return initial;

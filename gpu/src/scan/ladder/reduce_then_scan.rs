@@ -111,6 +111,6 @@ pub unsafe fn scan_reduce_then_scan<R: Scan>(
     let block = thread::block_idx_x() as usize;
     let tile = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, block);
     let mut chunks = tile.load();
-    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, start.is_exclusive(), |_| prefixes.get(block));
+    scan_tile::<R, RUNG_CHUNKS>(&mut chunks, &Whole::new(start), |_| prefixes.get(block));
     tile.store(chunks);
 }

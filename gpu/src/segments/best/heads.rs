@@ -31,7 +31,7 @@ macro_rules! with_keys {
         }
     };
 }
-pub(in crate::segments) use with_keys;
+pub(crate) use with_keys;
 
 /// Writes the first key of each run of equal keys to `output`, its position to `positions`, and the number of runs to
 /// `count[0]`. A position takes `per_position` elements of `positions`.

@@ -1,11 +1,11 @@
 //! The segments that end in a tile first, and may begin in one before.
 
-use cuda_std::{bf16, block, f16, prelude::*};
+use cuda_std::{bf16, block, f16, prelude::*, scan::Open};
 
 use super::NONE;
 use crate::{
     reduce::{Max, Min, Product, Sum},
-    segments::{Offsets, Segmented, ops::Open, policy::*, with_segments},
+    segments::{Offsets, Segmented, policy::*, with_segments},
 };
 
 /// What is known of the tiles.
@@ -59,13 +59,13 @@ impl<R: Segmented> Tiles<R> {
             while j < BACK {
                 let tile = begin + tid * BACK + j;
                 if tile < end {
-                    own = own.then::<R>(self.open(tile));
+                    own = own.then(self.open(tile), R::combine);
                 }
                 j += 1;
             }
-            let all = block::reduce::<_, BLOCK>(own, memory, Open::then::<R>);
+            let all = block::reduce::<_, BLOCK>(own, memory, |a: Open<_>, b| a.then(b, R::combine));
             thread::sync_threads();
-            open = all.then::<R>(open);
+            open = all.then(open, R::combine);
             end = begin;
         }
         open
@@ -84,7 +84,9 @@ pub fn join<R: Segmented>(tiles: Tiles<R>, first: usize, output: GlobalMut<R::Ou
     } else {
         Tiles::<R>::NOTHING
     };
-    let (open, _) = block::exclusive_scan::<_, BLOCK>(own, before, memory, Open::then::<R>);
+    let (open, _) = block::exclusive_scan::<_, BLOCK>(own, before, memory, |a: Open<_>, b| {
+        a.then(b, R::combine)
+    });
     if own.ended != 0 {
         let all = R::combine(open.acc, tiles.firsts.get(tile));
         output.set(tiles.ends.get(tile) as usize, R::finish(all));

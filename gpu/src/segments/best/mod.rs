@@ -26,8 +26,7 @@ mod tile;
 
 pub use check::{SegmentsCheck, segments_check};
 pub use cut::{SegmentsCut, segments_cut};
-#[cfg(not(target_arch = "nvptx64"))]
-pub(super) use heads::with_keys;
+pub(crate) use heads::with_keys;
 pub use heads::{SegmentsHeads, SegmentsLengths, segments_heads, segments_lengths};
 pub use join::{SegmentsJoin, segments_join};
 pub use tile::{SegmentsBest, segments_best};

@@ -1,6 +1,8 @@
 //! The reduction of a tile.
 
-use cuda_std::{Plain, bf16, block, f16, prelude::*, shared::DynamicShared, unrolled, view::Wide};
+use cuda_std::{
+    Plain, bf16, block, f16, prelude::*, scan::Open, shared::DynamicShared, unrolled, view::Wide,
+};
 
 use super::{
     NONE,
@@ -9,7 +11,7 @@ use super::{
 use crate::{
     block::is_last,
     reduce::{Max, Min, Product, Sum},
-    segments::{Offsets, Segmented, ops::Open, policy::*, with_segments},
+    segments::{Offsets, Segmented, policy::*, with_segments},
 };
 
 /// Writes to `output[s]` the reduction of every segment that ends in a tile, but for the first that ends there; and for each
@@ -159,7 +161,8 @@ fn reduce_tile<R: Segmented>(
     }
     let own = Open::new(acc, begin < end);
     let none = Open::new(R::IDENTITY, false);
-    let (before, all) = block::exclusive_scan::<_, BLOCK>(own, none, scan, Open::then::<R>);
+    let (before, all) =
+        block::exclusive_scan::<_, BLOCK>(own, none, scan, |a: Open<_>, b| a.then(b, R::combine));
     if begin < end {
         let up_to = R::combine(before.acc, up_to_first);
         if before.ended == 0 {

@@ -1,6 +1,7 @@
 //! Scans of an array: the prefix sums, products, minima and maxima.
 
 mod plan;
+mod segments;
 
 use std::marker::PhantomData;
 
@@ -16,6 +17,10 @@ use warpwright_gpu::{
 pub use warpwright_gpu::scan::Variant;
 
 use self::plan::{Arrays, is_aligned, plan, tile_per_block};
+pub use self::segments::{
+    Heads, Keys, MatrixColumns, MatrixRows, PreparedSegmentedScan, SegmentedScan,
+    SegmentedScanRequest,
+};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -296,7 +301,7 @@ macro_rules! options {
                 self
             }
 
-            /// Combines `value` with every result, before the first element.
+            /// Combines `value` with every result, before the first element (of each segment, if there are some).
             pub fn initial(mut self, value: T) -> Self {
                 self.op.options.initial = Some(value);
                 self
@@ -307,6 +312,7 @@ macro_rules! options {
 options! {
     ['a, T: Element, O: ScanOperator<T>, D] ScanRequest<'a, T, O, D>;
     ['a, T: Element, O: ScanOperator<T>] ScanInPlaceRequest<'a, T, O>;
+    ['a, T: Element, G, D] SegmentedScanRequest<'a, T, G, D>;
 }
 
 impl<T: Element, O: ScanOperator<T>, D: Destination<Vector<T>>> ScanRequest<'_, T, O, D> {
@@ -346,6 +352,7 @@ impl<T: Element, O: ScanOperator<T>> Operation for Scan<'_, T, O> {
             input,
             output: Place::output(input.len()),
             aligned: is_aligned(input.offset()) && plan.target.is_none_or(is_aligned),
+            heads: Place::none(),
         };
         self.operator.plan(plan, arrays, self.options)?;
         Ok(Shape::Vector(input.len()))
@@ -370,6 +377,7 @@ impl<T: Element, O: ScanOperator<T>> Operation for ScanInPlace<'_, T, O> {
             input: values,
             output: values,
             aligned: is_aligned(values.offset()),
+            heads: Place::none(),
         };
         self.operator.plan(plan, arrays, self.options)?;
         Ok(Shape::Nothing)
@@ -400,11 +408,12 @@ macro_rules! scannable {
             ) -> Result<()> {
                 use warpwright_gpu::reduce::{Max, Min};
                 let Options { exclusive, initial } = options;
-                let Arrays { input, output, aligned } = arrays;
+                let Arrays { input, output, aligned, heads } = arrays;
                 let sums = Arrays::<$kernels> {
                     input: input.cast(),
                     output: output.cast(),
                     aligned,
+                    heads,
                 };
                 // The bits of a signed integer are those of the unsigned one.
                 let bits = |value: $ty| bytemuck::cast::<$ty, $kernels>(value);

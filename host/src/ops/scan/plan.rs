@@ -1,8 +1,8 @@
 //! The launches of a scan.
 
 use cuda_std::{
-    kernel::Entry,
-    scan::{Parameters, Start, Workspace},
+    kernel::{Entry, LaunchConfig},
+    scan::{Parameters, SEGMENTED_CHUNKS, Start, THREADS, WINDOWS, Workspace},
 };
 use warpwright_gpu::scan::{
     Kernels, Scan as ScanFn,
@@ -36,6 +36,8 @@ pub struct Arrays<T> {
     pub output: Place<T>,
     /// Whether both start at a multiple of 16 bytes.
     pub aligned: bool,
+    /// A bit for each element that says whether a segment begins there; no words if all elements belong together.
+    pub heads: Place<u32>,
 }
 
 /// Plans the scan `R`.
@@ -49,6 +51,9 @@ pub(super) fn plan<R: Kernels>(
         .expect("the library's accumulators are numbers");
     if arrays.input.len() == 0 {
         return Ok(());
+    }
+    if arrays.heads.len() > 0 {
+        return segmented::<R>(plan, arrays, start);
     }
     #[cfg(feature = "ladder")]
     match Variant::ALL[plan.choice.index] {
@@ -168,6 +173,29 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) ->
     tile_per_block::<R>(plan, R::BEST, None, arrays, start, cut)
 }
 
+/// Plans the scan of segments.
+fn segmented<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
+    #[cfg(feature = "ladder")]
+    if Variant::ALL[plan.choice.index] != Variant::Best {
+        return Err(plan.not_eligible("segments are scanned by `best` alone".to_owned()));
+    }
+    let Arrays { input, output, .. } = arrays;
+    let (config, words) = tiles(plan, arrays, [THREADS, WINDOWS, SEGMENTED_CHUNKS])?;
+    let [control, statuses, batches] = words;
+    let args = (
+        input,
+        output,
+        arrays.heads,
+        control,
+        statuses,
+        batches,
+        start,
+    );
+    // SAFETY: as in `tile_per_block`; there is a bit for each element.
+    unsafe { plan.launch(R::SEGMENTED, config, args) };
+    Ok(())
+}
+
 /// Plans a launch with a block for each tile, of a kernel for this number of threads and windows.
 pub(super) fn tile_per_block<R: ScanFn>(
     plan: &mut Plan<'_>,
@@ -178,18 +206,27 @@ pub(super) fn tile_per_block<R: ScanFn>(
     [threads, windows]: [usize; 2],
 ) -> Result<()> {
     let Arrays { input, output, .. } = arrays;
-    let tile_bytes = threads * CHUNKS * 16;
-    let tiles = input.len().div_ceil(tile_bytes / size_of::<R::In>());
-    let mut config = plan.linear(tiles, threads)?;
-    config.shared_bytes = stage_bytes(arrays, tile_bytes);
-    let words = Workspace::of(tiles, windows);
-    let control = plan.zeros(words.control);
-    let statuses = plan.zeros(words.statuses);
-    let batches = plan.zeros(words.batches);
+    let cut = [threads, windows, CHUNKS];
+    let (config, [control, statuses, batches]) = tiles(plan, arrays, cut)?;
     let args = (input, output, control, statuses, batches, start);
     // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms are
     // those that the kernel needs and are 0 at first; nothing but this launch uses them.
     let launch = unsafe { plan.launch(kernel, config, args) };
     launch.module = module.cloned();
     Ok(())
+}
+
+/// Returns a launch with a block for each tile of `chunks` chunks per thread, and the words that the blocks share.
+fn tiles<T>(
+    plan: &mut Plan<'_>,
+    arrays: Arrays<T>,
+    [threads, windows, chunks]: [usize; 3],
+) -> Result<(LaunchConfig, [Place<u64>; 3])> {
+    let tile_bytes = threads * chunks * 16;
+    let tiles = arrays.input.len().div_ceil(tile_bytes / size_of::<T>());
+    let mut config = plan.linear(tiles, threads)?;
+    config.shared_bytes = stage_bytes(arrays, tile_bytes);
+    let words = Workspace::of(tiles, windows);
+    let words = [words.control, words.statuses, words.batches];
+    Ok((config, words.map(|len| plan.zeros(len))))
 }

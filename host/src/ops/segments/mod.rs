@@ -13,11 +13,11 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::segments::Variant;
 
-pub(super) use self::plan::plan;
 pub use self::{
     plan::Bounds,
     runs::{ByKeyRequest, PreparedByKey, PreparedRunLengths, RunLengths, RunLengthsRequest, Runs},
 };
+pub(super) use self::{plan::plan, runs::keys_of};
 pub use super::scan::Operator;
 use super::{
     plan::{Place, Plan},
@@ -127,6 +127,20 @@ impl Segments {
         self.words.device()
     }
 
+    /// Returns the words of all offsets and the number of words of each, for an operation on `len` elements.
+    pub(super) fn offsets(&self, plan: &mut Plan<'_>, len: usize) -> Result<(Place<u32>, u32)> {
+        plan.uses(self.device())?;
+        if self.range.end > len {
+            return Err(Error::invalid(
+                InvalidKind::Range,
+                plan.operation,
+                format!("offsets of at most the {len} elements there are"),
+                format!("{}", self.range.end),
+            ));
+        }
+        Ok(self.words.place())
+    }
+
     /// Returns the address of the offsets, for the benchmark's peers. Not for users.
     #[doc(hidden)]
     pub fn device_pointer(&self) -> u64 {
@@ -154,16 +168,7 @@ impl Groups for &Segments {
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>, len: usize) -> Result<Bounds> {
-        plan.uses(self.device())?;
-        if self.range.end > len {
-            return Err(Error::invalid(
-                InvalidKind::Range,
-                plan.operation,
-                format!("offsets of at most the {len} elements there are"),
-                format!("{}", self.range.end),
-            ));
-        }
-        let (offsets, per_offset) = self.words.place();
+        let (offsets, per_offset) = self.offsets(plan, len)?;
         Ok(Bounds {
             offsets,
             per_offset,

@@ -52,6 +52,24 @@ impl<'a, K: Selectable> Runs<'a, K> {
     }
 }
 
+/// Returns the place of the keys of `len` values.
+pub(in crate::ops) fn keys_of<K: Element>(
+    plan: &mut Plan<'_>,
+    keys: VectorView<'_, K>,
+    len: usize,
+) -> Result<Place<K>> {
+    let keys = plan.input(keys)?;
+    if keys.len() != len {
+        return Err(Error::invalid(
+            InvalidKind::Length,
+            plan.operation,
+            format!("a key for each of the {len} values"),
+            format!("{}", keys.len()),
+        ));
+    }
+    Ok(keys)
+}
+
 fn no_heads() -> Error {
     Error::invalid(
         InvalidKind::NotQueued,
@@ -72,15 +90,7 @@ impl<K: Selectable> Groups for Runs<'_, K> {
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>, len: usize) -> Result<Bounds> {
-        let keys = plan.input(self.keys)?;
-        if keys.len() != len {
-            return Err(Error::invalid(
-                InvalidKind::Length,
-                plan.operation,
-                format!("a key for each of the {len} values"),
-                format!("{}", keys.len()),
-            ));
-        }
+        let keys = keys_of(plan, self.keys, len)?;
         let per_offset = if len < u32::MAX as usize { 1 } else { 2 };
         self.count = plan.room(1);
         let offsets = plan.room::<u32>(len * per_offset);

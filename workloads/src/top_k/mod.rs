@@ -1,9 +1,12 @@
 //! The greatest or the smallest elements, in order: values and positions must be equal, bit by bit.
 
+mod kth;
+
 use half::{bf16, f16};
 use rayon::prelude::*;
 use warpwright::{Device, MatrixRect, MatrixView, Result, Vector};
 
+pub use self::kth::Kth;
 use crate::sample::{Make, Part};
 use crate::sort::{Key, Sorted, few_keys};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
@@ -315,6 +318,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
     unaligned(&mut all, TopK::<u8>::rows((37, 83), 10));
     unaligned(&mut all, TopK::<f32>::rows((5, 1000), 257));
     unaligned(&mut all, TopK::<f64>::rows((2, 5003), 5000));
+    all.extend(kth::checks(scale));
     all
 }
 
@@ -360,13 +364,15 @@ fn timings(size: usize) -> Vec<Workload> {
 }
 
 fn operations() -> Vec<Workload> {
-    vec![
+    let mut all = vec![
         Workload::new(TopK::<f32>::new(3000, 10).of("any", with_nans())),
         Workload::new(TopK::<u16>::new(5000, 257).of("few", few_keys()).smallest()),
         Workload::new(TopK::<i64>::new(5003, 4000)),
         Workload::new(TopK::<u32>::new(17_000, 100).sampled()),
         Workload::new(TopK::<f32>::rows((30, 100), 10)),
-    ]
+    ];
+    all.extend(kth::operations());
+    all
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 //! Sums are checked with whole numbers and products with powers of two, so that floats must be exact too, apart from the
 //! rounding of 16-bit results. The rounding of sums is checked with fractions, against its bound.
 
+mod segments;
+
 use half::{bf16, f16};
 use warpwright::ops::scan::{Operator, Scannable};
 use warpwright::{Device, Result, Vector};
 
+pub use self::segments::Segmented;
 use crate::sample::{Make, Part, spread};
-use crate::{Family, Number, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
+use crate::{Family, Number, Prepared, Problem, Scale, Verdict, Workload};
 
 /// Lengths around a chunk of 16 bytes, and around one and several tiles of 32 KiB of each element size.
 const LENGTHS: [usize; 11] = [0, 1, 2, 15, 17, 33, 1023, 4096, 4097, 8193, 33_000];
@@ -24,6 +27,23 @@ pub enum Data {
     /// Fractions. Their sums may have the rounding errors of a chain of at most this many operations.
     Fractions(usize),
 }
+
+/// Prepares a request with the options of a [`Scan`].
+macro_rules! with_options {
+    ($scan:expr, $request:expr, $variant:expr) => {{
+        let mut request = crate::with_variant!($request, $variant);
+        if $scan.exclusive {
+            request = request.exclusive();
+        }
+        if let Some(initial) = $scan.initial() {
+            request = request.initial(initial);
+        }
+        Ok(crate::prepared!(request.prepare()?, |it| it
+            .output()?
+            .to_vec()))
+    }};
+}
+use with_options;
 
 /// A scan.
 #[derive(Clone)]
@@ -267,14 +287,8 @@ impl<T: Number + Scannable> Problem for Scan<T> {
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T>>> {
         let values = input.slice(self.part.range(self.len))?;
-        let mut request = with_variant!(device.scan_request(values, self.operator), variant);
-        if self.exclusive {
-            request = request.exclusive();
-        }
-        if let Some(initial) = self.initial() {
-            request = request.initial(initial);
-        }
-        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
+        let request = device.scan_request(values, self.operator);
+        with_options!(self, request, variant)
     }
 
     fn wavers(&self, variant: &str) -> bool {
@@ -321,6 +335,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
         all.push(Workload::new(Scan::<f32>::new(Operator::Sum, len, data)));
         all.push(Workload::new(Scan::<f64>::new(Operator::Sum, len, data)));
     }
+    all.extend(segments::checks(scale));
     all
 }
 
@@ -377,6 +392,7 @@ fn operations() -> Vec<Workload> {
     all.extend(Operator::ALL.map(|operator| Workload::new(words(operator))));
     let bytes = Scan::<u8>::new(Operator::Sum, 70_001, Data::Exact);
     all.push(Workload::new(bytes));
+    all.extend(segments::operations());
     all
 }
 

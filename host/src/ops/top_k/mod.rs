@@ -1,5 +1,7 @@
 //! Top-k: the greatest or smallest elements and their positions.
 
+mod kth;
+
 use warpwright_gpu::{
     Family,
     sort::{Bits, Twist},
@@ -9,6 +11,7 @@ use warpwright_gpu::{
     },
 };
 
+pub use self::kth::{Kth, KthRequest, PreparedKth};
 pub use warpwright_gpu::top_k::Variant;
 
 use super::{

@@ -1,0 +1,139 @@
+//! Scans of segments, and what says where segments begin.
+
+use cuda_std::{
+    bf16, f16,
+    map::{First, Passed, Second},
+    prelude::*,
+    scan::{Scan, Start, THREADS, WINDOWS, scan_segmented_tiles},
+    select::{Arguments, Neighbors, Predicate, is_selected},
+    unrolled,
+};
+
+use super::{instances::with_scans, ops::*, policy::KEY_ROUNDS};
+use crate::{
+    reduce::{Max, Min},
+    segments::with_keys,
+    select::predicates::Changed,
+};
+
+/// Scans segments in a single launch, with a block per tile. A bit of `heads` for each element says whether a segment begins
+/// there.
+///
+/// Launch: a block of 256 threads for each tile of 16 KiB. Static shared memory of 33 accumulators with a flag each. If an
+/// array does not start at a multiple of 16 bytes, dynamic shared memory of a tile. Reads every element and every bit once, and
+/// writes every result once.
+///
+/// Determinism: the same input gives the same bits, on every device and for every alignment.
+///
+/// # Safety
+/// The contract of [`scan_segmented_tiles`] must hold.
+#[kernel(launch_bounds(THREADS as u32, 3), instances = with_scans)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn scan_segmented<R: Scan>(
+    input: Global<R::In>,
+    output: GlobalMut<R::In>,
+    heads: Global<u32>,
+    control: GlobalMut<u64>,
+    statuses: GlobalMut<u64>,
+    batches: GlobalMut<u64>,
+    start: Start,
+) {
+    scan_segmented_tiles::<R>(
+        THREADS, WINDOWS, input, output, heads, control, statuses, batches, start,
+    );
+}
+
+/// Sets the bit of each offset that is below `elements`. An offset is 1 or 2 words, the low bits first.
+///
+/// Launch: a thread per offset, or more, in blocks of 256. Reads every offset once. The lanes of a warp whose bits are in one
+/// word write it together.
+///
+/// # Safety
+/// The offsets do not fall. `heads` has a bit for each of `elements` elements.
+#[kernel(launch_bounds(THREADS as u32))]
+pub unsafe fn scan_heads_of_offsets(
+    offsets: Global<u32>,
+    per_offset: u32,
+    elements: usize,
+    heads: GlobalMut<u32>,
+) {
+    /// What stands for no word.
+    const NONE: u32 = u32::MAX;
+    let i = thread::index_1d_wide();
+    let mut own = [NONE, 0];
+    if i < offsets.len() / per_offset as usize {
+        let offset = if per_offset == 1 {
+            offsets.get(i) as usize
+        } else {
+            let [low, high] = offsets.get_chunk(2 * i);
+            (u64::from(high) << 32 | u64::from(low)) as usize
+        };
+        if offset < elements {
+            own = [(offset / 32) as u32, 1 << (offset % 32)];
+        }
+    }
+    let [word, bits] = warp::inclusive_scan(own, |before: [u32; 2], next: [u32; 2]| {
+        let same = if before[0] == next[0] { before[1] } else { 0 };
+        [next[0], next[1] | same]
+    });
+    let next = warp::shuffle_down(warp::FULL_MASK, word, 1);
+    if word != NONE && (warp::lane_id() == 31 || next != word) {
+        heads.atomic_or(word as usize, bits);
+    }
+}
+
+/// Writes a bit for each of `elements` elements: whether it is the first of `width`.
+///
+/// Launch: a thread per word of `heads`, or more, in blocks of 256. Writes every word once.
+///
+/// # Safety
+/// `width` is not 0, and `heads` has a bit for each element.
+#[kernel(launch_bounds(THREADS as u32))]
+pub unsafe fn scan_heads_of_rows(width: usize, elements: usize, heads: GlobalMut<u32>) {
+    let i = thread::index_1d_wide();
+    let first = 32 * i;
+    if first >= elements {
+        return;
+    }
+    let mut at = first.next_multiple_of(width);
+    let mut bits = 0;
+    while at < elements && at - first < 32 {
+        bits |= 1 << (at - first);
+        at += width;
+    }
+    heads.set(i, bits);
+}
+
+/// Writes a bit for each key: whether it differs from the one before.
+///
+/// Launch: blocks of 256 threads, [`KEY_ROUNDS`] keys for each thread. Reads every key twice, the second time from the cache,
+/// and writes every word once.
+///
+/// # Safety
+/// `heads` has a bit for each key.
+#[kernel(launch_bounds(THREADS as u32), instances = with_keys)]
+pub unsafe fn scan_heads_of_keys<F: Predicate, A: Arguments<F>>(
+    predicate: Passed<F>,
+    keys: Global<First<F>>,
+    heads: GlobalMut<u32>,
+) {
+    // SAFETY: no element is read through a view without elements.
+    let second = unsafe { Global::<Second<F>>::from_raw_parts(core::ptr::null_mut(), 0) };
+    let tid = thread::thread_idx_x() as usize;
+    let per_block = THREADS * KEY_ROUNDS;
+    let first = thread::block_idx_x() as usize * per_block + tid / 32 * (32 * KEY_ROUNDS);
+    let lane = tid % 32;
+    let mut own = 0;
+    unrolled!(r < KEY_ROUNDS => {
+        let i = first + r * 32 + lane;
+        let is_head = i < keys.len() && is_selected::<F, A>(predicate, keys, second, i);
+        let bits = warp::ballot(warp::FULL_MASK, is_head);
+        if lane == r {
+            own = bits;
+        }
+    });
+    let word = first / 32 + lane;
+    if lane < KEY_ROUNDS && word < heads.len() {
+        heads.set(word, own);
+    }
+}
