@@ -144,6 +144,14 @@ extern "C" int bench_by_key(void *temp, std::size_t *temp_bytes, const T *keys, 
                                           stream);
 }
 
+#elif defined(PART_SCAN_BY_KEY)
+
+// The cumulative sums of the values of each run of equal keys.
+extern "C" int bench_scan_by_key(void *temp, std::size_t *temp_bytes, const T *keys, const f32 *values, f32 *sums, int n,
+                                 cudaStream_t stream) {
+    return cub::DeviceScan::InclusiveSumByKey(temp, *temp_bytes, keys, values, sums, n, cuda::std::equal_to<>{}, stream);
+}
+
 #elif defined(PART_LENGTHS)
 
 // The first key of each run of equal keys, its length, and the number of runs.
@@ -153,5 +161,5 @@ extern "C" int bench_lengths(void *temp, std::size_t *temp_bytes, const T *keys,
 }
 
 #else
-#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY or _LENGTHS required"
+#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _SCAN_BY_KEY or _LENGTHS required"
 #endif

@@ -45,6 +45,9 @@ class Torch:
     def top_k(self, source, k, output):
         self.torch.topk(source, k, out=output)
 
+    def median(self, source, output):
+        output.copy_(self.torch.median(source))
+
     def sin(self, source, output):
         self.torch.sin(source, out=output)
 
@@ -137,6 +140,8 @@ class Case:
         elif self.work == "top_k":
             parts = [(shape[:-1] + (self.k,), kind) for kind in (element, np.dtype(np.int64))]
             self.outputs = [tuple(library.empty(*part) for part in parts) for _ in range(self.sets)]
+        elif self.work == "median":
+            self.outputs = [library.empty((), element) for _ in range(self.sets)]
         elif self.work == "convolve":
             self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
             self.outputs = [None] * self.sets
@@ -183,6 +188,10 @@ class Case:
         elif self.work in ("columns", "rows"):
             wide = np.int64 if source.dtype.kind in "iu" else np.float64
             right = np.array_equal(source.sum(axis=self.axis, dtype=wide), found)
+        elif self.work == "median":
+            # The lower one of two in the middle, as PyTorch has it.
+            middle = (source.size - 1) // 2
+            right = np.partition(source, middle)[middle] == found
         elif self.work == "convolve":
             mask = get(self.mask).astype(np.float64)
             some = source[:CONVOLUTION_CHECKED].astype(np.float64)

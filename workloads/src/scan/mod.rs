@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use warpwright::ops::scan::{Operator, Scannable};
 use warpwright::{Device, Result, Vector};
 
-pub use self::segments::Segmented;
+pub use self::segments::{Given, Segmented};
 use crate::sample::{Make, Part, spread};
 use crate::{Family, Number, Prepared, Problem, Scale, Verdict, Workload};
 

@@ -53,6 +53,12 @@ impl<K: Key> Kth<K> {
         Self::new(len, len.saturating_sub(1) / 2)
     }
 
+    /// Returns the same problem of other values. `what` describes them.
+    #[must_use]
+    pub fn of(self, what: &'static str, make: Make<K>) -> Self {
+        Self { what, make, ..self }
+    }
+
     fn values(&self, set: usize) -> Vec<K> {
         self.make.values(self.part.total(self.len), 24, set)
     }

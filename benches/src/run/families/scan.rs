@@ -2,7 +2,7 @@
 
 use warpwright::Vector;
 use warpwright::ops::scan::{Operator, Scannable};
-use warpwright_workloads::scan::{Data, Scan};
+use warpwright_workloads::scan::{Data, Given, Scan, Segmented};
 use warpwright_workloads::{Number, Problem, Sets};
 
 use super::super::peers::rival;
@@ -18,6 +18,76 @@ pub(super) fn run(bench: &mut Bench) {
     of::<i32>(bench);
     of::<f64>(bench);
     of::<u8>(bench);
+    if !bench.is_sweep() {
+        by_key(bench);
+        rows(bench);
+    }
+}
+
+/// Values whose sums are checked against the bound of a chain.
+fn sums(len: usize) -> Scan<f32> {
+    Scan::new(Operator::Sum, len, Data::Fractions(CHAIN))
+}
+
+fn by_key(bench: &mut Bench) {
+    let sizes = [1 << 20, 1 << 24, 1 << 28];
+    for &len in bench.scale().pick(&sizes[..], &sizes[2..], &[1 << 13]) {
+        let problem = Segmented::<f32, u8>::by_keys(sums(len));
+        let spec = segmented("sum f32 by key u8", len, &problem);
+        let sets = |place: &Place| place.sets(problem);
+        case(bench, spec, sets, |sets, Place { device, peers, .. }| {
+            if !peers.wanted() {
+                return Ok(Vec::new());
+            }
+            let cub = peers.cub().and_then(|cub| cub.scan_by_key("u8", len));
+            let result = device.zeros::<f32>(len)?;
+            let cub = cub.map(|cub| {
+                local(
+                    (cub, result),
+                    |(cub, result), set| {
+                        let (values, given) = &sets.inputs()[set];
+                        let Given::Keys(keys) = given else {
+                            return Err("keys required".into());
+                        };
+                        let values = values.view().device_pointer();
+                        cub([keys.view().device_pointer(), values, pointer(result)])
+                    },
+                    |(_, result), set| Ok(sets.check(set, &result.to_vec()?)),
+                )
+            });
+            Ok(vec![rival("CUB", cub)])
+        });
+    }
+}
+
+/// The rows of a square matrix, for which CUB has nothing but keys.
+fn rows(bench: &mut Bench) {
+    let width = bench.scale().pick(1 << 14, 1 << 14, 1 << 6);
+    let len = width * width;
+    let problem = Segmented::by_rows(sums(len), width);
+    let spec = segmented("sum f32 of each row", len, &problem);
+    case(
+        bench,
+        spec,
+        |place| place.sets(problem),
+        |_, _| Ok(Vec::new()),
+    );
+}
+
+fn segmented<P: Problem>(work: &str, len: usize, problem: &P) -> Spec {
+    Spec {
+        family: "scan",
+        work: work.to_owned(),
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: len as u64,
+        bound: Bound::Copy,
+        aim: Aim {
+            share: None,
+            ratio: Some(1.0),
+        },
+    }
 }
 
 fn of<T: Number + Scannable>(bench: &mut Bench) {

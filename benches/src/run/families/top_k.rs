@@ -1,10 +1,11 @@
-//! The greatest elements of vectors and of the rows of a matrix, compared with PyTorch's `topk`. CUB has none.
+//! The greatest elements of vectors and of the rows of a matrix, compared with PyTorch's `topk`, and medians, compared with its
+//! `median`. CUB has neither.
 
 use serde_json::json;
 use warpwright_workloads::Problem;
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::sort::Key;
-use warpwright_workloads::top_k::TopK;
+use warpwright_workloads::top_k::{Kth, TopK};
 
 use super::super::{Bench, Spec, power};
 use super::{Place, case};
@@ -29,12 +30,41 @@ pub(super) fn run(bench: &mut Bench) {
         .pick((1024, 32_000), (1024, 32_000), (16, 500));
     let rows = unit(TopK::rows((height, width), 50));
     of(bench, [height, width], 50, rows, Some("f4"));
+    let sizes = [1 << 20, 1 << 24, LARGE];
+    for len in bench.scale().pick(&sizes[..], &sizes[2..], &[1 << 13]) {
+        median(bench, *len);
+    }
+}
+
+fn median(bench: &mut Bench, len: usize) {
+    let problem = Kth::<f32>::median(len).of("uniform", Make::hashed(uniform));
+    let spec = Spec {
+        family: "top_k",
+        work: "median of f32".to_owned(),
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: 0,
+        bound: Bound::Read,
+        aim: Aim {
+            share: None,
+            ratio: Some(1.0),
+        },
+    };
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, Place { peers, count, .. }| {
+        let request = json!({"work": "median", "shape": [len], "element": "f4", "sets": count});
+        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
+    });
+}
+
+fn uniform(hash: u64) -> f32 {
+    (hash >> 40) as f32 / (1 << 24) as f32
 }
 
 /// Returns the problem of uniform values from 0 to 1, as the peer has them.
 fn unit(problem: TopK<f32>) -> TopK<f32> {
-    let unit = |hash: u64| (hash >> 40) as f32 / (1 << 24) as f32;
-    problem.of("uniform", Make::hashed(unit))
+    problem.of("uniform", Make::hashed(uniform))
 }
 
 /// Runs a case. `python` is the type's name in NumPy, if the peer has the operation for it.

@@ -14,6 +14,15 @@ type Segments = unsafe extern "C" fn(
     usize,
     *mut c_void,
 ) -> c_int;
+type ScanByKey = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *const f32,
+    *mut f32,
+    c_int,
+    *mut c_void,
+) -> c_int;
 type ByKey = unsafe extern "C" fn(
     *mut c_void,
     *mut usize,
@@ -59,6 +68,32 @@ impl Cub {
                 count,
                 stream,
             )
+        };
+        self.with_addresses(call)
+    }
+
+    /// Returns the cumulative sums of `len` values of `f32` by their keys. It takes the addresses of keys, values and sums.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn scan_by_key(
+        &self,
+        element: &'static str,
+        len: usize,
+    ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<>, Absent> {
+        let (function, len, stream) = (
+            self.function::<ScanByKey>("scan_by_key", element)?,
+            count(len)?,
+            self.stream,
+        );
+        // SAFETY: as above; there are as many results as values.
+        let call = move |room: *mut c_void, bytes: *mut usize, [keys, values, sums]: [u64; 3]| unsafe {
+            let (keys, values, sums) = (
+                keys as *const c_void,
+                values as *const f32,
+                sums as *mut f32,
+            );
+            function(room, bytes, keys, values, sums, len, stream)
         };
         self.with_addresses(call)
     }
