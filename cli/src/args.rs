@@ -279,7 +279,7 @@ pub struct Map {
     pub output: PathBuf,
 }
 
-/// `scan IN --op OP [--exclusive] [--rows] -o OUT.npy`
+/// `scan IN --op OP [--axis AXIS] [--exclusive] -o OUT.npy`
 #[derive(Debug, ClapArgs)]
 pub struct Scan {
     /// A .npy, PNG or JPEG file; - reads standard input
@@ -294,9 +294,9 @@ pub struct Scan {
     /// Leave each element out of its own result: the first one is 0 for sums
     #[arg(long)]
     pub exclusive: bool,
-    /// Scan each row by itself: the elements along the last axis
-    #[arg(long)]
-    pub rows: bool,
+    /// Scan a matrix along this axis: 0 scans each column by itself, 1 each row
+    #[arg(long, value_name = "AXIS", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub axis: Option<u8>,
     /// Where to write the results: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,

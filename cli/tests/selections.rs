@@ -1,4 +1,4 @@
-//! The commands that select elements: select, unique, run-lengths and top-k, on the CPU.
+//! The commands that select elements: select, unique, run-lengths and top-k; and scan. On the CPU.
 #![allow(missing_docs)]
 
 mod common;
@@ -151,4 +151,29 @@ fn greatest_and_smallest_elements() {
     folder.succeeds("top-k rows.npy -k 2 -o out.npy --positions at.npy");
     assert_eq!(folder.read("out.npy"), rows(vec![9, 7, 5, 5]));
     assert_eq!(folder.read("at.npy"), rows(vec![2, 0, 0, 1]));
+}
+
+#[test]
+fn scans_of_a_matrix_along_an_axis() {
+    let folder = Folder::new();
+    folder.matrix("in.npy", 2, 3, &[1_i32, 2, 3, 4, 5, 6]);
+    let cases = [
+        ("", [1, 3, 6, 10, 15, 21]),
+        ("--axis 0", [1, 2, 3, 5, 7, 9]),
+        ("--axis 1", [1, 3, 6, 4, 9, 15]),
+        ("--axis 1 --exclusive", [0, 1, 3, 0, 4, 9]),
+    ];
+    for (options, wanted) in cases {
+        folder.succeeds(&format!("scan in.npy --op sum {options} -o out.npy"));
+        let (height, width) = (2, 3);
+        let shape = Shape::Matrix { height, width };
+        let wanted = Array::I32(Data::new(shape, wanted.to_vec()).unwrap());
+        assert_eq!(folder.read("out.npy"), wanted, "{options}");
+    }
+    folder.vector("in.npy", &[1_i32, 2]);
+    folder.fails(
+        "scan in.npy --op sum --axis 1 -o out.npy",
+        1,
+        &["needs two axes"],
+    );
 }

@@ -2,8 +2,8 @@
 
 use warpwright::ops::scan::{Operator, Scannable};
 use warpwright::{Device, MatrixView};
-use warpwright_cli::array::{Array, Data, Element};
-use warpwright_cli::error::Result;
+use warpwright_cli::array::{Array, Data, Element, Shape};
+use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_data;
 
@@ -54,13 +54,19 @@ fn scan<T: Element + Scannable>(
             })
         }};
     }
-    let done = match data.shape().last() {
-        Some(width) if options.rows => {
-            let height = vector.len().checked_div(*width).unwrap_or(0);
-            let rows = MatrixView::from_vector(vector.view(), height, *width).map_err(failed)?;
-            scanned!(device.scan_rows_request(rows, operator))
+    let done = match (options.axis, data.shape()) {
+        (None, _) => scanned!(device.scan_request(&vector, operator)),
+        (Some(_), Shape::Vector(_)) => {
+            let error = "--axis needs two axes and the array has one: leave it out";
+            return Err(Error::failed(error));
         }
-        _ => scanned!(device.scan_request(&vector, operator)),
+        (Some(axis), Shape::Matrix { height, width }) => {
+            let matrix = MatrixView::from_vector(vector.view(), height, width).map_err(failed)?;
+            match axis {
+                0 => scanned!(device.scan_columns_request(matrix, operator)),
+                _ => scanned!(device.scan_rows_request(matrix, operator)),
+            }
+        }
     };
     done.map(|values| shaped(data.shape(), values))
 }
