@@ -199,6 +199,7 @@ fn median(times: &mut [Duration]) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use warpwright::ops::calls::Calls;
     use warpwright_workloads::Verdict;
 
     use super::*;
@@ -249,6 +250,10 @@ mod tests {
 
             fn kernels(&self) -> Vec<&'static str> {
                 Vec::new()
+            }
+
+            fn calls(&mut self) -> Result<Calls> {
+                Ok(Calls::default())
             }
 
             fn bits(&self) -> Result<Vec<u8>> {

@@ -151,6 +151,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use warpwright::ops::calls::Calls;
     use warpwright_workloads::{Prepared, Problem, Verdict};
 
     use super::*;
@@ -217,6 +218,7 @@ mod tests {
                 (),
                 none,
                 kernels,
+                |()| Ok(Calls::default()),
                 |()| Ok(()),
                 |()| Ok(Vec::new()),
             ))

@@ -37,8 +37,8 @@ pub(crate) enum Base {
 pub struct Gathered<'a> {
     pub(crate) words: Vec<u64>,
     pub(crate) owners: Vec<&'a Device>,
-    /// The words that become addresses later, and the bases that they are relative to.
-    pub(crate) later: Vec<(usize, Base)>,
+    /// The words that become addresses of places later, and the bases that they are relative to.
+    pub(crate) places: Vec<(usize, Base)>,
 }
 
 impl<'a> Gathered<'a> {
@@ -47,7 +47,7 @@ impl<'a> Gathered<'a> {
         let mut gathered = Self {
             words: Vec::with_capacity(16),
             owners: Vec::new(),
-            later: Vec::new(),
+            places: Vec::new(),
         };
         args.gather(&mut gathered);
         gathered

@@ -371,7 +371,7 @@ pub const COLUMNS: Family = Family {
     checks: |scale| checks(Axis::Columns, scale),
     timings: |size| timings(Axis::Columns, size),
     sizes: [18, 26],
-    first: || first(Axis::Columns),
+    few: |len| few(Axis::Columns, len),
     operations: || operations(Axis::Columns),
     same_everywhere: false,
 };
@@ -381,7 +381,7 @@ pub const ROWS: Family = Family {
     name: "rows",
     checks: |scale| checks(Axis::Rows, scale),
     timings: |size| timings(Axis::Rows, size),
-    first: || first(Axis::Rows),
+    few: |len| few(Axis::Rows, len),
     operations: || operations(Axis::Rows),
     ..COLUMNS
 };
@@ -444,9 +444,10 @@ fn timings(axis: Axis, size: usize) -> Vec<Workload> {
     all
 }
 
-fn first(axis: Axis) -> Workload {
-    let (sum, data) = (AxisOperator::Sum, Data::Exact);
-    Workload::new(AxisReduction::<f32>::new(axis, sum, (8, 8), data))
+fn few(axis: Axis, len: usize) -> Workload {
+    let (sum, side) = (AxisOperator::Sum, len.isqrt());
+    let shape = (side, side);
+    Workload::new(AxisReduction::<f32>::new(axis, sum, shape, Data::Exact))
 }
 
 fn operations(axis: Axis) -> Vec<Workload> {

@@ -266,7 +266,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [18, 26],
-    first: || Workload::new(Convolution::<f32>::new(64, 3)),
+    few: |len| Workload::new(Convolution::<f32>::new(len, 3)),
     operations,
     same_everywhere: true,
 };

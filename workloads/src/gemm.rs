@@ -1,7 +1,7 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
 use rayon::prelude::*;
-use warpwright::ops::gemm::GemmElement;
+use warpwright::ops::{calls::Calls, gemm::GemmElement};
 use warpwright::{Device, Matrix, Result};
 
 use crate::compare::each;
@@ -400,7 +400,9 @@ impl<T: Real> Problem for Rectangles<T> {
             Ok(())
         };
         let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
-        Ok(Prepared::new(None, |_| 0, |_| Vec::new(), enqueue, read))
+        let (bytes, kernels) = (|_: &_| 0, |_: &_| Vec::new());
+        let calls = |_: &mut _| Ok(Calls::default());
+        Ok(Prepared::new(None, bytes, kernels, calls, enqueue, read))
     }
 
     fn truth(&self, set: usize) -> [Vec<T>; 3] {
@@ -453,7 +455,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [16, 24],
-    first: || Workload::new(Product::<f32>::new([8; 3], Data::Whole)),
+    few: |len| Workload::new(Product::<f32>::new([len.isqrt(); 3], Data::Whole)),
     operations,
     same_everywhere: true,
 };

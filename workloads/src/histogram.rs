@@ -213,9 +213,9 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [20, 30],
-    first: || {
+    few: |len| {
         let numbers = Make::hashed(|hash| u32::from(hash as u8));
-        Workload::new(Counts::numbers(64, 256, "u32", numbers))
+        Workload::new(Counts::numbers(len, 256, "u32", numbers))
     },
     operations,
     same_everywhere: true,

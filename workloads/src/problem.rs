@@ -1,6 +1,7 @@
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use warpwright::ops::calls::Calls;
 use warpwright::{Device, Element, Histogram, Result};
 
 use crate::Verdict;
@@ -45,6 +46,16 @@ pub trait Problem: Send + Sync + 'static {
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Self::Answer>>;
 
+    /// Computes the answer in one call of the library, with the variant that it chooses and memory of its own.
+    ///
+    /// # Errors
+    /// Returns the library's errors.
+    fn once(&self, device: &Device, input: &Self::Input) -> Result<Self::Answer> {
+        let mut prepared = self.prepare(device, input, None)?;
+        prepared.enqueue()?;
+        prepared.answer()
+    }
+
     /// Returns whether a variant's bits may differ from run to run, as its documentation says.
     fn wavers(&self, _variant: &str) -> bool {
         false
@@ -86,22 +97,25 @@ pub struct Prepared<'a, A>(Box<dyn Work<A> + 'a>);
 trait Work<A> {
     fn workspace_bytes(&self) -> usize;
     fn kernels(&self) -> Vec<&'static str>;
+    fn calls(&mut self) -> Result<Calls>;
     fn enqueue(&mut self) -> Result<()>;
     fn answer(&self) -> Result<A>;
 }
 
-struct Local<P, W, K, E, R> {
+struct Local<P, W, K, C, E, R> {
     prepared: P,
     workspace: W,
     kernels: K,
+    calls: C,
     enqueue: E,
     read: R,
 }
 
-impl<A, P, W, K, E, R> Work<A> for Local<P, W, K, E, R>
+impl<A, P, W, K, C, E, R> Work<A> for Local<P, W, K, C, E, R>
 where
     W: Fn(&P) -> usize,
     K: Fn(&P) -> Vec<&'static str>,
+    C: Fn(&mut P) -> Result<Calls>,
     E: FnMut(&mut P) -> Result<()>,
     R: Fn(&P) -> Result<A>,
 {
@@ -111,6 +125,10 @@ where
 
     fn kernels(&self) -> Vec<&'static str> {
         (self.kernels)(&self.prepared)
+    }
+
+    fn calls(&mut self) -> Result<Calls> {
+        (self.calls)(&mut self.prepared)
     }
 
     fn enqueue(&mut self) -> Result<()> {
@@ -123,12 +141,13 @@ where
 }
 
 impl<'a, A> Prepared<'a, A> {
-    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, the kernels that it launches, a
-    /// function that queues it, and one that reads its answer.
+    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, the kernels that it launches, its
+    /// calls of the driver, a function that queues it, and one that reads its answer.
     pub fn new<P: 'a>(
         prepared: P,
         workspace: impl Fn(&P) -> usize + 'a,
         kernels: impl Fn(&P) -> Vec<&'static str> + 'a,
+        calls: impl Fn(&mut P) -> Result<Calls> + 'a,
         enqueue: impl FnMut(&mut P) -> Result<()> + 'a,
         read: impl Fn(&P) -> Result<A> + 'a,
     ) -> Self {
@@ -136,6 +155,7 @@ impl<'a, A> Prepared<'a, A> {
             prepared,
             workspace,
             kernels,
+            calls,
             enqueue,
             read,
         }))
@@ -149,6 +169,14 @@ impl<'a, A> Prepared<'a, A> {
     /// Returns the kernels that it launches. The list is empty for work that is not prepared by the library.
     pub fn kernels(&self) -> Vec<&'static str> {
         self.0.kernels()
+    }
+
+    /// Returns what queueing it next asks of the driver. There is nothing for work that is not prepared by the library.
+    ///
+    /// # Errors
+    /// Returns the library's errors.
+    pub fn calls(&mut self) -> Result<Calls> {
+        self.0.calls()
     }
 
     /// Queues the work.
@@ -257,6 +285,7 @@ macro_rules! prepared {
             $prepared,
             |prepared| prepared.workspace_bytes(),
             |prepared| prepared.kernels(),
+            |prepared| prepared.calls(),
             |prepared| prepared.enqueue(),
             |$it| $read,
         )

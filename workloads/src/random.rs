@@ -74,6 +74,16 @@ pub trait Random: Number {
         output: &mut Vector<Self>,
     ) -> Result<()>;
 
+    /// Makes a vector of `len` numbers.
+    ///
+    /// # Errors
+    /// Returns the library's errors.
+    fn made(
+        random: &mut RandomGenerator,
+        distribution: Distribution,
+        len: usize,
+    ) -> Result<Vector<Self>>;
+
     /// Returns the uniform numbers of a quad of words.
     fn uniform(quad: [u32; 4]) -> [f64; 4];
     /// Returns the normal numbers of a quad of words, and the error bound of the library's numbers.
@@ -99,6 +109,22 @@ macro_rules! floats {
                         random.fill_log_normal(output, mean as $type, deviation as $type)
                     }
                     _ => random.fill_uniform(output),
+                }
+            }
+
+            fn made(
+                random: &mut RandomGenerator,
+                distribution: Distribution,
+                len: usize,
+            ) -> Result<Vector<Self>> {
+                match distribution {
+                    Distribution::Normal(mean, deviation) => {
+                        random.normal(len, mean as $type, deviation as $type)
+                    }
+                    Distribution::LogNormal(mean, deviation) => {
+                        random.log_normal(len, mean as $type, deviation as $type)
+                    }
+                    _ => random.uniform(len),
                 }
             }
 
@@ -128,6 +154,17 @@ impl Random for u32 {
         match distribution {
             Distribution::Poisson(mean) => random.fill_poisson(output.view_mut(), mean),
             _ => random.fill_bits(output.view_mut()),
+        }
+    }
+
+    fn made(
+        random: &mut RandomGenerator,
+        distribution: Distribution,
+        len: usize,
+    ) -> Result<Vector<Self>> {
+        match distribution {
+            Distribution::Poisson(mean) => random.poisson(len, mean),
+            _ => random.bits(len),
         }
     }
 
@@ -225,20 +262,30 @@ impl<T: Random> Problem for Draw<T> {
         (): &'a (),
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Answer<T>>> {
-        let [seed, sequence] = self.stream;
-        let random = device.generator(self.generator, seed)?.sequence(sequence);
-        let random = random.offset(self.first * 4 / T::PER_QUAD);
+        let random = with_variant!(self.random(device)?, variant);
         let output = device.zeros::<T>(self.len)?;
         Ok(Prepared::new(
-            (with_variant!(random, variant), output, None),
+            (random, output, None),
             |(random, ..)| random.workspace_bytes(),
             |_| Vec::new(),
+            |(random, output, _)| {
+                random.calls(output, |random, output| {
+                    T::fill(random, self.distribution, output)
+                })
+            },
             |(random, output, place)| {
                 *place = random.position();
                 T::fill(random, self.distribution, output)
             },
             |(_, output, place)| Ok((*place, output.to_vec()?)),
         ))
+    }
+
+    fn once(&self, device: &Device, (): &()) -> Result<Answer<T>> {
+        let mut random = self.random(device)?;
+        let place = random.position();
+        let numbers = T::made(&mut random, self.distribution, self.len)?;
+        Ok((place, numbers.to_vec()?))
     }
 
     fn truth(&self, _: usize) -> Option<PoissonTable> {
@@ -287,6 +334,15 @@ impl<T: Random> Problem for Draw<T> {
 }
 
 impl<T: Random> Draw<T> {
+    /// Makes a generator that is at the first element.
+    fn random(&self, device: &Device) -> Result<RandomGenerator> {
+        let [seed, sequence] = self.stream;
+        let random = device.generator(self.generator, seed)?;
+        Ok(random
+            .sequence(sequence)
+            .offset(self.first * 4 / T::PER_QUAD))
+    }
+
     /// Returns the elements of a quad of words, and the error bound of each.
     fn elements(&self, table: Option<&PoissonTable>, quad: [u32; 4]) -> ([f64; 4], [f64; 4]) {
         match self.distribution {
@@ -403,9 +459,9 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [20, 28],
-    first: || {
+    few: |len| {
         let (generator, numbers) = (Generator::Philox, Distribution::Uniform);
-        Workload::new(Draw::<f32>::new(generator, numbers, 64))
+        Workload::new(Draw::<f32>::new(generator, numbers, len))
     },
     operations,
     same_everywhere: true,

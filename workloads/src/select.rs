@@ -247,9 +247,9 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [20, 28],
-    first: || {
+    few: |len| {
         let values = Make::hashed(|hash| hash as u32);
-        Workload::new(Selection::new(64, Kind::Greater(1 << 31), "u32", values))
+        Workload::new(Selection::new(len, Kind::Unique, "u32", values))
     },
     operations,
     same_everywhere: true,

@@ -338,7 +338,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [13, 28],
-    first: || Workload::new(Sort::<u32>::new(64, With::Nothing)),
+    few: |len| Workload::new(Sort::<u32>::new(len, With::Nothing)),
     operations,
     same_everywhere: true,
 };

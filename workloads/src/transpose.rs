@@ -156,7 +156,10 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [20, 28],
-    first: || Workload::new(Transpose::new((8, 8), "f32", |hash| hash as u32)),
+    few: |len| {
+        let side = len.isqrt();
+        Workload::new(Transpose::new((side, side), "f32", |hash| hash as u32))
+    },
     operations,
     same_everywhere: true,
 };

@@ -1,3 +1,4 @@
+use warpwright::ops::calls::Calls;
 use warpwright::{Device, Result};
 
 use crate::{Bits, Prepared, Problem, Sets, Verdict};
@@ -74,6 +75,12 @@ pub trait Input {
     /// # Errors
     /// Returns the library's errors.
     fn prepare(&self, device: &Device, variant: Option<&str>) -> Result<Box<dyn Ready + '_>>;
+
+    /// Computes the answer in one call, from the request to the host, and returns its bits.
+    ///
+    /// # Errors
+    /// Returns the library's errors.
+    fn once(&self, device: &Device) -> Result<Vec<u8>>;
 }
 
 /// A prepared variant.
@@ -83,6 +90,12 @@ pub trait Ready {
 
     /// Returns the kernels that the work launches. The list is empty for work that is not prepared by the library.
     fn kernels(&self) -> Vec<&'static str>;
+
+    /// Returns what queueing the work next asks of the driver. There is nothing for work that is not prepared by the library.
+    ///
+    /// # Errors
+    /// Returns the library's errors.
+    fn calls(&mut self) -> Result<Calls>;
 
     /// Queues the work.
     ///
@@ -144,6 +157,11 @@ impl<P: Problem> Input for Sets<P> {
         let prepared = self.problem().prepare(device, input, variant)?;
         Ok(Box::new(Single { sets, prepared }))
     }
+
+    fn once(&self, device: &Device) -> Result<Vec<u8>> {
+        let answer = self.problem().once(device, &self.inputs()[0])?;
+        Ok(answer.bits())
+    }
 }
 
 struct Single<'a, P: Problem> {
@@ -158,6 +176,10 @@ impl<P: Problem> Ready for Single<'_, P> {
 
     fn kernels(&self) -> Vec<&'static str> {
         self.prepared.kernels()
+    }
+
+    fn calls(&mut self) -> Result<Calls> {
+        self.prepared.calls()
     }
 
     fn enqueue(&mut self) -> Result<()> {

@@ -39,6 +39,8 @@ pub mod sort;
 pub mod top_k;
 pub mod transpose;
 
+#[doc(hidden)]
+pub use self::plan::calls;
 pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};
 
 use cuda_std::kernel::KernelDescriptor;

@@ -1,5 +1,7 @@
 //! Plans: the steps of an operation over places: inputs, the output, and the workspace.
 
+pub mod calls;
+
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use cuda_std::{
@@ -122,9 +124,7 @@ macro_rules! passed_for {
         #[diagnostic::do_not_recommend]
         impl<T> Arg<'_, $view<T>> for Place<T> {
             fn gather(self, to: &mut Gathered<'_>) {
-                if self.base != Base::Memory {
-                    to.later.push((to.words.len(), self.base));
-                }
+                to.places.push((to.words.len(), self.base));
                 to.view(self.offset, self.len);
             }
         }
@@ -143,8 +143,8 @@ pub struct Queued {
     kernel: &'static KernelDescriptor,
     config: LaunchConfig,
     words: Vec<u64>,
-    /// The words that are offsets from a base, until they are made addresses.
-    later: Vec<(usize, Base)>,
+    /// The words that are addresses of places. Until the plan is put to its places they are offsets from these bases.
+    places: Vec<(usize, Base)>,
     /// The module of the kernel. `None` for the library's own.
     pub module: Option<Module>,
     /// The constant tables that the kernel reads, with their values.
@@ -174,7 +174,10 @@ pub struct Work {
     bytes: usize,
     /// Other handles whose memory the steps access.
     owners: Vec<Arc<Executor>>,
+    /// What the host reads beside the output.
+    read: Vec<Place<u8>>,
     output: u64,
+    output_bytes: usize,
     workspace: u64,
 }
 
@@ -258,6 +261,11 @@ impl<'a> Plan<'a> {
         let upload: Bytes = Box::new(move |upload| upload(bytemuck::cast_slice(&values())));
         self.work.setup.push(Step::Upload(room.cast(), upload));
         room
+    }
+
+    /// Notes that these elements are results beside the output. Where they are in no room, they are an array of their own.
+    pub fn result<T>(&mut self, place: Place<T>) {
+        self.work.read.push(place.cast());
     }
 
     /// Plans `count` parts one after the other, which all use the same memory: each must reserve the same rooms, and can rely
@@ -362,7 +370,7 @@ impl<'a> Plan<'a> {
             kernel: kernel.descriptor(),
             config,
             words: gathered.words,
-            later: gathered.later,
+            places: gathered.places,
             module: None,
             constants: None,
         };
@@ -411,13 +419,13 @@ impl Work {
         }
     }
 
-    /// Sets the addresses of the output and the workspace.
-    pub fn put(&mut self, output: u64, workspace: u64) {
-        (self.output, self.workspace) = (output, workspace);
+    /// Sets the address and the size in bytes of the output, and the address of the workspace.
+    pub fn put(&mut self, (output, output_bytes): (u64, usize), workspace: u64) {
+        (self.output, self.output_bytes, self.workspace) = (output, output_bytes, workspace);
         for step in &mut self.steps {
             let Step::Launch(queued) = step else { continue };
-            for (word, base) in queued.later.drain(..) {
-                queued.words[word] += match base {
+            for (word, base) in &queued.places {
+                queued.words[*word] += match base {
                     Base::Memory => 0,
                     Base::Output => output,
                     Base::Workspace => workspace,

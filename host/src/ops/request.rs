@@ -7,7 +7,7 @@ use warpwright_gpu::Family;
 use super::{
     Choice, ChosenBy, choose,
     made::Made,
-    plan::{Plan, Work},
+    plan::{Plan, Work, calls::Calls},
 };
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
@@ -44,6 +44,17 @@ pub enum Shape {
     Rect(usize, usize),
 }
 
+impl Shape {
+    /// Returns the number of elements.
+    fn len(self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Vector(len) => len,
+            Self::Matrix(height, width) | Self::Rect(height, width) => height * width,
+        }
+    }
+}
+
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -58,17 +69,25 @@ impl fmt::Display for Shape {
 
 /// A type of results that an operation can allocate.
 pub trait Make: Sized {
+    /// The size of an element in bytes.
+    #[doc(hidden)]
+    const BYTES: usize;
+
     #[doc(hidden)]
     fn make(operation: &'static str, device: &Device, shape: Shape) -> Result<(Self, u64)>;
 }
 
 impl Make for () {
+    const BYTES: usize = 0;
+
     fn make(_: &'static str, _: &Device, _: Shape) -> Result<(Self, u64)> {
         Ok(((), 0))
     }
 }
 
 impl<T: Element> Make for Vector<T> {
+    const BYTES: usize = size_of::<T>();
+
     fn make(operation: &'static str, device: &Device, shape: Shape) -> Result<(Self, u64)> {
         let len = match shape {
             Shape::Vector(len) => len,
@@ -81,6 +100,8 @@ impl<T: Element> Make for Vector<T> {
 }
 
 impl<T: Element> Make for Matrix<T> {
+    const BYTES: usize = size_of::<T>();
+
     fn make(operation: &'static str, device: &Device, shape: Shape) -> Result<(Self, u64)> {
         let (height, width) = match shape {
             Shape::Matrix(height, width) | Shape::Rect(height, width) => (height, width),
@@ -334,7 +355,9 @@ impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
         let mut work = plan.into_work();
         let (output, address) = to.claim(operation, &device, shape, &mut work)?;
         let workspace = Vector::uninit(&device, operation, work.workspace_bytes())?;
-        work.put(address, workspace.view().address());
+        // There is memory for as many bytes.
+        let bytes = shape.len() * Op::Output::BYTES;
+        work.put((address, bytes), workspace.view().address());
         Ok(Prepared {
             device,
             op,
@@ -418,6 +441,17 @@ impl<Op: Operation, R> Prepared<Op, R> {
     pub(super) fn made(mut self) -> Result<R> {
         self.enqueue()?;
         self.into_output()
+    }
+}
+
+impl<Op: Operation> Prepared<Op> {
+    /// Returns what each queueing asks of the driver, for the benchmark. Not for users.
+    ///
+    /// # Errors
+    /// As for [`enqueue`](Self::enqueue).
+    #[doc(hidden)]
+    pub fn calls(&self) -> Result<Calls> {
+        self.work.calls()
     }
 }
 

@@ -311,7 +311,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [20, 28],
-    first: || Workload::new(Scan::<f32>::new(Operator::Sum, 64, Data::Exact)),
+    few: |len| Workload::new(Scan::<f32>::new(Operator::Sum, len, Data::Exact)),
     operations,
     same_everywhere: false,
 };

@@ -312,7 +312,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [16, 28],
-    first: || Workload::new(Reduce::<f32>::new(64, 3)),
+    few: |len| Workload::new(Reduce::<f32>::new(len, len.min(3))),
     operations,
     same_everywhere: false,
 };

@@ -218,8 +218,8 @@ impl<K: Key> Problem for TopK<K> {
                     request = request.sampled();
                 }
                 prepared!(request.prepare()?, |it| Ok(Sorted {
-                    keys: it.output()?.to_vec()?,
                     values: it.positions()?.to_vec()?,
+                    keys: it.output()?.to_vec()?,
                 }))
             }};
         }
@@ -258,7 +258,7 @@ pub const FAMILY: Family = Family {
     checks,
     timings,
     sizes: [14, 28],
-    first: || Workload::new(TopK::<f32>::new(64, 3)),
+    few: |len| Workload::new(TopK::<f32>::new(len, len.min(3))),
     operations,
     same_everywhere: true,
 };

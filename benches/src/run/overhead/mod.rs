@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use warpwright::Device;
 
-pub use self::bare::{Arguments, Bare, Needs, Work};
 pub use self::cases::{Case, cases};
 pub use self::cold::{COMMAND, child, starts};
 use super::driver::Driver;
@@ -61,7 +60,7 @@ fn of(case: &mut Case<'_>, form: Form, samples: usize) -> Calls {
     };
     Calls {
         family: case.family.to_owned(),
-        work: case.work.to_owned(),
+        work: case.work.clone(),
         form,
         ours,
         bare,
@@ -81,28 +80,27 @@ impl From<Box<dyn std::error::Error>> for Stopped {
 
 /// Returns our times and those of the bare calls, after both answers were verified.
 fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], Stopped> {
-    verify(case)?;
-    let Case {
-        again, once, bare, ..
-    } = case;
-    let mut ours = || match form {
-        Form::Prepared => again(),
-        Form::Once => once().map(drop),
+    case.verify()?.map_err(Stopped::Wrong)?;
+    let ours = |case: &mut Case<'_>| match form {
+        Form::Prepared => case.again(),
+        Form::Once => case.once().map(drop),
     };
-    let mut bare = || match form {
-        Form::Prepared => bare.again(),
-        Form::Once => bare.once().map(drop),
+    let bare = |case: &mut Case<'_>| match form {
+        Form::Prepared => case.bare_again(),
+        Form::Once => case.bare_once().map(drop),
     };
+    let mut sample =
+        |work: &dyn Fn(&mut Case<'_>) -> Result<()>, repeats| sample(|| work(case), repeats);
     // The first sample warms up, and shows how many operations make a sample.
-    sample(&mut ours, 16)?;
-    sample(&mut bare, 16)?;
-    let one = sample(&mut ours, 64)?.max(1e-9);
+    sample(&ours, 16)?;
+    sample(&bare, 16)?;
+    let one = sample(&ours, 64)?.max(1e-9);
     let [least, most] = REPEATS;
     let repeats = (SAMPLE.as_secs_f64() / one).clamp(least, most) as u32;
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..samples {
-        times[0].push(sample(&mut ours, repeats)?);
-        times[1].push(sample(&mut bare, repeats)?);
+        times[0].push(sample(&ours, repeats)?);
+        times[1].push(sample(&bare, repeats)?);
     }
     let [ours, bare] = times.map(|times| Times::of(&times, repeats));
     match (ours, bare) {
@@ -112,29 +110,10 @@ fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], 
 }
 
 /// Returns the seconds of one of `repeats` operations.
-fn sample(work: &mut impl FnMut() -> Result<()>, repeats: u32) -> Result<f64> {
+fn sample(mut work: impl FnMut() -> Result<()>, repeats: u32) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..repeats {
         work()?;
     }
     Ok(start.elapsed().as_secs_f64() / f64::from(repeats))
-}
-
-/// Checks that ours and the bare calls give the expected result.
-fn verify(case: &mut Case<'_>) -> Result<(), Stopped> {
-    let expected = case.expected;
-    (case.again)()?;
-    let ours = (case.once)()?;
-    if ours != expected && !case.goes_on {
-        let text = format!("expected {expected}, found {ours}");
-        return Err(Stopped::Wrong(text));
-    }
-    let once = (case.read)(case.bare.once()?);
-    case.bare.again()?;
-    let again = (case.read)(case.bare.result()?);
-    if [once, again] != [expected; 2] {
-        let text = format!("bare calls: expected {expected}, found {once} and {again}");
-        return Err(Stopped::Wrong(text));
-    }
-    Ok(())
 }

@@ -11,9 +11,14 @@ use warpwright_gpu::random::{
 
 use super::{OPERATION, RandomGenerator, STREAM};
 use crate::{
-    buffer::{Element, VectorViewMut},
+    buffer::{Element, Vector, VectorViewMut},
     error::{Error, InvalidKind, Result},
-    ops::{Choice, plan::Place},
+    launch::{Args, Gathered},
+    ops::{
+        Choice,
+        calls::{Call, Calls, Launch, Room, Span},
+        plan::Place,
+    },
 };
 
 impl RandomGenerator {
@@ -74,7 +79,7 @@ impl RandomGenerator {
                 let args = (output, distribution, states, first % round);
                 // SAFETY: this generator owns the states, which are at the position where the kernel continues, and there
                 // is a thread for each.
-                unsafe { self.device.queue(OPERATION, kernel, config, args)? };
+                unsafe { self.launch(kernel, config, args)? };
             }
             None => {
                 // A launch takes only quads whose numbers have the same upper word.
@@ -99,7 +104,7 @@ impl RandomGenerator {
 
     /// Launches Philox's kernel for the elements from `first` on.
     fn philox<D: Kernels + ByValue>(
-        &self,
+        &mut self,
         choice: Choice,
         distribution: D,
         shared_bytes: u32,
@@ -129,7 +134,7 @@ impl RandomGenerator {
             let (seed, sequence) = (self.seed, self.sequence);
             let args = (output, distribution, seed, sequence, base, first);
             // SAFETY: the output was checked to end before the stream does.
-            return unsafe { self.device.queue(OPERATION, D::PER_THREAD, config, args) };
+            return unsafe { self.launch(D::PER_THREAD, config, args) };
         }
         let config = config(self.numbers(choice, D::BEST, bytes));
         let [low, high] = Philox4x32::key(self.sequence);
@@ -137,7 +142,7 @@ impl RandomGenerator {
         let keys = Philox4x32::run_keys(key, [upper as u32, low, high]);
         let args = (output, distribution, keys, first);
         // SAFETY: the output was checked to end before the stream does.
-        unsafe { self.device.queue(OPERATION, D::BEST, config, args) }
+        unsafe { self.launch(D::BEST, config, args) }
     }
 
     /// Returns the policy of the variant's kernel, for elements of `bytes` bytes.
@@ -149,19 +154,87 @@ impl RandomGenerator {
     }
 
     /// Returns XORWOW's states, advanced past the quads before `quad`. `None` for a generator without states.
-    fn states_at(&self, quad: u64) -> Result<Option<Place<u32>>> {
+    fn states_at(&mut self, quad: u64) -> Result<Option<Place<u32>>> {
         let Some(states) = &self.states else {
             return Ok(None);
         };
-        let words = Place::of(states.words.view());
-        if states.at != Some(quad) {
+        let (words, at) = (Place::of(states.words.view()), states.at);
+        if at != Some(quad) {
             let config = linear(policy::SEQUENCES / policy::BLOCK, policy::BLOCK);
             let first = self.sequence.wrapping_mul(policy::SEQUENCES as u64);
             let args = (words, self.seed, first, quad);
             // SAFETY: this generator owns the states, and there is a thread for each.
-            unsafe { self.device.queue(OPERATION, SETUP, config, args)? };
+            unsafe { self.launch(SETUP, config, args)? };
         }
         Ok(Some(words))
+    }
+
+    /// Queues a launch, or notes it if only the calls are wanted.
+    ///
+    /// # Safety
+    /// As for [`Device::queue`](crate::Device::queue).
+    unsafe fn launch<'a, P>(
+        &mut self,
+        kernel: Entry<P>,
+        config: LaunchConfig,
+        args: impl Args<'a, P>,
+    ) -> Result<()> {
+        if let Some(noted) = &mut self.noted {
+            noted.push(Launch {
+                kernel: kernel.descriptor(),
+                config,
+                words: Gathered::of(args).words,
+                places: Vec::new(),
+                constants: Vec::new(),
+            });
+            return Ok(());
+        }
+        // SAFETY: by the contract.
+        unsafe { self.device.queue(OPERATION, kernel, config, args) }
+    }
+
+    /// Returns what `fill`, by which this generator fills `output` next, asks of the driver. It is not done, and the stream stays
+    /// where it is. For the benchmark, not for users.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    #[doc(hidden)]
+    pub fn calls<T: Element>(
+        &mut self,
+        output: &mut Vector<T>,
+        fill: impl FnOnce(&mut Self, &mut Vector<T>) -> Result<()>,
+    ) -> Result<Calls> {
+        let (position, at) = (self.position, self.states.as_ref().map(|states| states.at));
+        self.noted = Some(Vec::new());
+        let filled = fill(self, output);
+        let noted = self.noted.take();
+        self.position = position;
+        if let (Some(states), Some(at)) = (&mut self.states, at) {
+            states.at = at;
+        }
+        filled?;
+        let room = Room {
+            address: output.view().address(),
+            bytes: output.len() * size_of::<T>(),
+        };
+        let whole = Span {
+            address: room.address,
+            bytes: room.bytes,
+            room: Some(0),
+        };
+        let steps = noted.into_iter().flatten().map(|mut launch| {
+            // Each of the kernels begins with what it writes: the output, or the states.
+            if room.contains(launch.words[0]) {
+                launch.places.push((0, 0));
+            }
+            Call::Launch(launch)
+        });
+        Ok(Calls {
+            rooms: vec![room],
+            setup: Vec::new(),
+            steps: steps.collect(),
+            results: vec![whole],
+        })
     }
 }
 

@@ -5,7 +5,7 @@ mod fill;
 use cuda_std::random::{Poisson, PoissonTable};
 use warpwright_gpu::random::{Bits, FAMILY, LogNormal, Normal, PoissonCount, Uniform, policy};
 
-use super::{Choice, choose, sealed::Sealed};
+use super::{Choice, calls::Launch, choose, sealed::Sealed};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     device::Device,
@@ -130,6 +130,7 @@ impl Device {
             states,
             poisson: None,
             variant: None,
+            noted: None,
         })
     }
 }
@@ -166,6 +167,8 @@ pub struct RandomGenerator {
     /// The distribution of the Poisson numbers requested last.
     poisson: Option<PoissonOnDevice>,
     variant: Option<String>,
+    /// The launches so far, if they are only noted.
+    noted: Option<Vec<Launch>>,
 }
 
 /// The states of XORWOW's sequences.

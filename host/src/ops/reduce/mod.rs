@@ -237,6 +237,7 @@ impl<T: Reducible> Operation for Reduction<'_, T> {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let input = plan.input(self.input)?;
         self.result = T::plan(self.operator, plan, input)?;
+        plan.result(self.result);
         Ok(Shape::Nothing)
     }
 }

@@ -93,9 +93,11 @@ impl<K: Selectable> Groups for Runs<'_, K> {
         let keys = keys_of(plan, self.keys, len)?;
         let per_offset = if len < u32::MAX as usize { 1 } else { 2 };
         self.count = plan.room(1);
+        plan.result(self.count);
         let offsets = plan.room::<u32>(len * per_offset);
         let heads = Vector::uninit(plan.device, plan.operation, len)?;
         let output = Place::of(heads.view());
+        plan.result(output);
         self.heads = Some(heads);
         let tiles = tiles::<K>(BLOCK, ROUNDS, keys.offset() as usize, len);
         let control = plan.zeros::<u64>(control_len(tiles));

@@ -364,6 +364,7 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         let len = items.len();
         let second = planned(self.second, plan, len)?;
         self.count = plan.room(1);
+        plan.result(self.count);
         let (count, output) = (self.count, Place::output(len));
         let predicate = Passed::new(self.predicate.map());
         #[cfg(feature = "ladder")]

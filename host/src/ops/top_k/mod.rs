@@ -253,6 +253,7 @@ impl<T: SortKey> Operation for TopK<'_, T> {
         rows.check(plan, k)?;
         let positions = Vector::uninit(plan.device, plan.operation, k)?;
         let place = Place::of(positions.view());
+        plan.result(place);
         self.positions = Some(positions);
         rows.select(plan, self.wanted, self.wanted.order::<T>(), place)?;
         Ok(Shape::Vector(k))
@@ -282,6 +283,7 @@ impl<T: SortKey> Operation for TopKRows<'_, T> {
         rows.check(plan, k)?;
         let positions = Matrix::uninit(plan.device, plan.operation, rows.height, k)?;
         let place = Place::of(positions.as_vector().view());
+        plan.result(place);
         self.positions = Some(positions);
         rows.select(plan, self.wanted, self.wanted.order::<T>(), place)?;
         Ok(Shape::Matrix(rows.height, k))

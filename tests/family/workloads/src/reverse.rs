@@ -63,7 +63,7 @@ pub const FAMILY: Family = Family {
     checks: |scale| lengths(scale.pick(3001, 300_001)),
     timings: |size| vec![of(size)],
     sizes: [16, 28],
-    first: || of(64),
+    few: of,
     operations: || vec![of(5003)],
     same_everywhere: true,
 };
