@@ -216,6 +216,26 @@ fn the_corpus_covers_every_family_and_every_check() {
             family.name
         );
     }
+    let kernels: BTreeSet<&str> = DEFECTS
+        .iter()
+        .map(|defect| defect.kernels[1].name)
+        .collect();
+    assert_eq!(kernels.len(), DEFECTS.len(), "two defects are one kernel");
+    for defect in DEFECTS {
+        let unchanged = defect.kernels[0].name;
+        assert!(!kernels.contains(unchanged), "{unchanged} is not unchanged");
+        // Every marked line is one of some defect.
+        for (line, text) in (1..).zip(defect.source.lines()) {
+            let is_of = |other: &Defect| {
+                other.file == defect.file && markers(other).iter().any(|at| at.line == line)
+            };
+            assert!(
+                !text.contains("// HERE: ") || DEFECTS.iter().any(is_of),
+                "nobody looks for {}.rs:{line}",
+                defect.file
+            );
+        }
+    }
     // Of each class that the sanitizer tells apart there is at least one.
     let kinds: BTreeSet<String> = DEFECTS
         .iter()
@@ -269,7 +289,7 @@ fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
     };
     let text = fault(defect, options).unwrap().to_string();
     for part in [
-        "kernel histogram_plain_merge__defect, block (",
+        "kernel histogram_privatized__PLAIN_MERGE, block (",
         "lane (",
         "race: this lane reads bytes ",
         " of `output` at ",
@@ -280,4 +300,22 @@ fn a_report_names_both_lanes_and_lines_and_how_to_run_it_again() {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
     assert!(!text.contains('\n'), "{text}");
+}
+
+#[test]
+fn the_document_has_reports_as_they_are() {
+    let document = include_str!("../../docs/SANITIZER.md");
+    for (name, checks, order) in [
+        ("histogram_plain_merge", Checks::RACE, Order::Seeded(7)),
+        ("gemm_async_one_group_less", Checks::ALL, Order::Forward),
+    ] {
+        let options = Options {
+            order,
+            checks,
+            ..Options::default()
+        };
+        let text = fault(find(name).unwrap(), options).unwrap().to_string();
+        let text = text.replace('\\', "/");
+        assert!(document.contains(&text), "docs/SANITIZER.md lacks: {text}");
+    }
 }

@@ -6,18 +6,26 @@
 
 use cuda_std::{async_copy, prelude::*};
 
+use crate::NOTHING;
+
 const TILE: usize = 16;
 const BLOCK: usize = 256;
 
-/// What is wrong with the kernels.
-const NOTHING: u32 = 0;
-const WAIT_BEHIND_USE: u32 = 1;
-const ONE_GROUP_LESS: u32 = 2;
-const NO_BARRIER_BEHIND_WAIT: u32 = 3;
-const NO_BARRIER_BEHIND_USE: u32 = 4;
-const ONE_BUFFER: u32 = 5;
-const ONE_TILE_TOO_MANY: u32 = 6;
-const RESULT_ONE_STEP_ON: u32 = 7;
+// What is wrong with the product.
+wrong! { in_gemm_async:
+    /// The tiles are waited for behind their use.
+    WAIT_BEHIND_USE = 1, // AT: gemm_async for race
+    /// One group more is left under way than may be.
+    ONE_GROUP_LESS = 2, // AT: gemm_async for race
+    /// There is no barrier between a lane's wait and the use of what other lanes copied.
+    NO_BARRIER_BEHIND_WAIT = 3, // AT: gemm_async
+    /// There is no barrier between the use of a buffer and the next copies to it.
+    NO_BARRIER_BEHIND_USE = 4, // AT: gemm_async for race
+    /// The next tiles go where the last ones are still on their way.
+    ONE_BUFFER = 5, // AT: gemm_async for race
+    /// Tiles are started behind the last ones, for which nobody waits.
+    ONE_TILE_TOO_MANY = 6, // AT: gemm_async for sync
+}
 
 /// Starts to copy the tile at `top`, `left` of the matrix that starts at element `first`; outside of the
 /// matrix there are zeros.
@@ -42,8 +50,13 @@ fn start(
 }
 
 /// `tiled` with two tiles of each matrix in turn.
-#[inline(always)]
-fn tiled<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, n: usize) {
+#[kernel(launch_bounds(256), instances = in_gemm_async)]
+pub unsafe fn gemm_async<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
     let (a, b) = (shared![u32; 2 * TILE * TILE], shared![u32; 2 * TILE * TILE]);
     let (x, y) = (
         thread::thread_idx_x() as usize,
@@ -100,9 +113,15 @@ fn tiled<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, n: usize)
     }
 }
 
-/// A map in place, whose lanes have their next element on its way.
-#[inline(always)]
-fn in_place<const WRONG: u32>(output: GlobalMut<u32>) {
+/// A map in place, whose lanes have their next element on its way, that writes a result where the next element is being
+/// copied from.
+#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
+pub unsafe fn map_async_result_one_step_on<const DEFECT: bool>(
+    _input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    _n: usize,
+) {
     let buffers = shared![u32; 2 * BLOCK];
     let tid = thread::thread_idx_x() as usize;
     let stride = thread::grid_stride();
@@ -120,115 +139,10 @@ fn in_place<const WRONG: u32>(output: GlobalMut<u32>) {
         async_copy::commit_group();
         async_copy::wait_group::<1>();
         let value = buffers.get(buffer * BLOCK + tid).wrapping_mul(0x9e37_79b9);
-        let to = if WRONG == RESULT_ONE_STEP_ON { next } else { i };
+        let to = if DEFECT { next } else { i };
         if to < output.len() {
             output.set(to, value); // HERE: race
         }
         (i, buffer) = (next, 1 - buffer);
-    }
-}
-
-/// The product that waits for its tiles behind their use.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_wait_behind_use<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for race
-    match DEFECT {
-        true => tiled::<WAIT_BEHIND_USE>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The product that leaves one group more under way than it may.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_one_group_less<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for race
-    match DEFECT {
-        true => tiled::<ONE_GROUP_LESS>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The product without the barrier between a lane's wait and the use of what other lanes copied.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_no_barrier_behind_wait<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled
-    match DEFECT {
-        true => tiled::<NO_BARRIER_BEHIND_WAIT>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The product without the barrier between the use of a buffer and the next copies to it.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_no_barrier_behind_use<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for race
-    match DEFECT {
-        true => tiled::<NO_BARRIER_BEHIND_USE>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The product whose next tiles go where the last ones are still on their way.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_one_buffer<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for race
-    match DEFECT {
-        true => tiled::<ONE_BUFFER>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The product that starts tiles behind the last ones, for which nobody waits.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_async_one_tile_too_many<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for sync
-    match DEFECT {
-        true => tiled::<ONE_TILE_TOO_MANY>(input, output, n),
-        false => tiled::<NOTHING>(input, output, n),
-    }
-}
-
-/// The map that writes a result where the next element is being copied from.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn map_async_result_one_step_on<const DEFECT: bool>(
-    _input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: in_place
-    match DEFECT {
-        true => in_place::<RESULT_ONE_STEP_ON>(output),
-        false => in_place::<NOTHING>(output),
     }
 }

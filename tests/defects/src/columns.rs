@@ -4,6 +4,8 @@ use core::sync::atomic::Ordering;
 
 use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared};
 
+use crate::NOTHING;
+
 /// Threads of a block of `best`: half of the real one's.
 const BLOCK: usize = 256;
 /// Rows of lanes of a block: a warp takes a row of the tile.
@@ -14,6 +16,18 @@ const LANES: usize = 4;
 const COLUMNS: usize = 32 * LANES;
 /// Threads that take the parts of one element of 16 bytes.
 const SHARING: usize = BLOCK / LANES;
+
+// What is wrong with `best`.
+wrong! { in_columns_best:
+    /// There is no barrier between the warps' parts and their sum.
+    NO_BARRIER = 1, // AT: columns_best
+    /// The fence comes before the totals are written instead of behind.
+    FENCE_TOO_EARLY = 2, // AT: columns_best
+    /// The last block puts the ticket back by a plain write, unordered with the other blocks' tickets.
+    PLAIN_RESET = 3, // AT: columns_best
+    /// There is no barrier between what the threads that share a column have and its sum.
+    NO_BARRIER_BEFORE_MEETING = 4, // AT: meet
+}
 
 /// The parts of the columns from `column` on, over every eighth row from `row` to `end`.
 #[inline(always)]
@@ -46,16 +60,9 @@ fn meet<const WRONG: u32>(meeting: Shared<u32>, place: usize, total: u32) -> u32
     }
 }
 
-/// What is wrong with `best`.
-const NOTHING: u32 = 0;
-const NO_BARRIER: u32 = 1;
-const EARLY_FENCE: u32 = 2;
-const PLAIN_RESET: u32 = 3;
-const NO_BARRIER_BEFORE_MEETING: u32 = 4;
-
 /// `best` over one tile of columns and one level of its tree.
-#[inline(always)]
-fn best<const WRONG: u32>(
+#[kernel(launch_bounds(256), instances = in_columns_best)]
+pub unsafe fn columns_best<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     scratch: GlobalMut<u32>,
@@ -90,14 +97,14 @@ fn best<const WRONG: u32>(
     }
     total = meet::<WRONG>(meeting, first / 32 * COLUMNS + k * 32 + lane, total);
 
-    if WRONG == EARLY_FENCE {
+    if WRONG == FENCE_TOO_EARLY {
         thread::device_fence();
     }
     let totals = 1;
     if tid < COLUMNS {
         scratch.set(totals + index * COLUMNS + tid, total);
     }
-    if WRONG != EARLY_FENCE {
+    if WRONG != FENCE_TOO_EARLY {
         thread::device_fence();
     }
     thread::sync_threads();
@@ -127,66 +134,6 @@ fn best<const WRONG: u32>(
     total = meet::<WRONG>(meeting, tid, total);
     if tid < COLUMNS {
         output.set(tid % 32 * LANES + tid / 32, total);
-    }
-}
-
-/// `best` without the barrier between the warps' parts and their sum.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn columns_best_no_barrier<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: best
-    match DEFECT {
-        true => best::<NO_BARRIER>(input, output, scratch, n),
-        false => best::<NOTHING>(input, output, scratch, n),
-    }
-}
-
-/// `best` whose fence comes before the totals are written instead of behind.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn columns_best_fence_too_early<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: best
-    match DEFECT {
-        true => best::<EARLY_FENCE>(input, output, scratch, n),
-        false => best::<NOTHING>(input, output, scratch, n),
-    }
-}
-
-/// `best` whose last block puts the ticket back by a plain write, unordered with the other blocks' tickets.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn columns_best_plain_reset<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: best
-    match DEFECT {
-        true => best::<PLAIN_RESET>(input, output, scratch, n),
-        false => best::<NOTHING>(input, output, scratch, n),
-    }
-}
-
-/// `best` without the barrier between what the threads that share a column have and its sum.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn columns_best_no_barrier_before_meeting<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: meet
-    match DEFECT {
-        true => best::<NO_BARRIER_BEFORE_MEETING>(input, output, scratch, n),
-        false => best::<NOTHING>(input, output, scratch, n),
     }
 }
 

@@ -7,6 +7,8 @@ use cuda_std::{
     warp::{self, FULL_MASK},
 };
 
+use crate::NOTHING;
+
 const BLOCK: usize = 256;
 
 /// Tiles that a block of `best` goes through.
@@ -23,39 +25,19 @@ fn at(input: Global<u32>, i: isize) -> u32 {
     }
 }
 
-/// `tiled` that does not load the halo on the right.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn convolution_missing_halo<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let tid = thread::thread_idx_x() as usize;
-    let first = thread::block_idx_x() as usize * BLOCK;
-    // SAFETY: the only one of this kernel.
-    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(BLOCK - 1 + n);
-    let left = first as isize - (n / 2) as isize;
-    let mut i = tid;
-    while i < if DEFECT { BLOCK } else { tile.len() } {
-        tile.set(i, at(input, left + i as isize));
-        i += BLOCK;
-    }
-    thread::sync_threads();
-    if first + tid < output.len() {
-        let mut sum = 0_u32;
-        let mut j = 0;
-        while j < n {
-            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: init
-            j += 1;
-        }
-        output.set(first + tid, sum);
-    }
+// What is wrong with `tiled`.
+wrong! { in_convolution_tiled:
+    /// The halo on the right is not loaded.
+    MISSING_HALO = 1, // AT: convolution_tiled for init
+    /// There is no barrier between loading and the windows.
+    NO_BARRIER = 2, // AT: convolution_tiled for race, init
+    /// The tile is one element too short for its halo.
+    SHORT_HALO = 3, // AT: convolution_tiled for mem
 }
 
-/// `tiled` without the barrier between loading and the windows.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn convolution_no_barrier<const DEFECT: bool>(
+/// `tiled`.
+#[kernel(launch_bounds(256), instances = in_convolution_tiled)]
+pub unsafe fn convolution_tiled<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
@@ -63,53 +45,23 @@ pub unsafe fn convolution_no_barrier<const DEFECT: bool>(
 ) {
     let tid = thread::thread_idx_x() as usize;
     let first = thread::block_idx_x() as usize * BLOCK;
+    let len = BLOCK - 1 + n - usize::from(WRONG == SHORT_HALO);
     // SAFETY: the only one of this kernel.
-    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(BLOCK - 1 + n);
+    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(len);
     let left = first as isize - (n / 2) as isize;
     let mut i = tid;
-    while i < tile.len() {
+    while i < if WRONG == MISSING_HALO { BLOCK } else { len } {
         tile.set(i, at(input, left + i as isize));
         i += BLOCK;
     }
-    if !DEFECT {
+    if WRONG != NO_BARRIER {
         thread::sync_threads();
     }
     if first + tid < output.len() {
         let mut sum = 0_u32;
         let mut j = 0;
         while j < n {
-            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: race, init
-            j += 1;
-        }
-        output.set(first + tid, sum);
-    }
-}
-
-/// `tiled` whose tile is one element too short for its halo.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn convolution_short_halo<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let tid = thread::thread_idx_x() as usize;
-    let first = thread::block_idx_x() as usize * BLOCK;
-    let len = BLOCK - 1 + n - DEFECT as usize;
-    // SAFETY: the only one of this kernel.
-    let tile: Shared<u32> = unsafe { DynamicShared::new() }.carve(len);
-    let left = first as isize - (n / 2) as isize;
-    let mut i = tid;
-    while i < tile.len() {
-        tile.set(i, at(input, left + i as isize));
-        i += BLOCK;
-    }
-    thread::sync_threads();
-    if first + tid < output.len() {
-        let mut sum = 0_u32;
-        let mut j = 0;
-        while j < n {
-            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: mem
+            sum = sum.wrapping_add(tile.get(tid + j)); // HERE: race, init, mem
             j += 1;
         }
         output.set(first + tid, sum);

@@ -3,13 +3,27 @@
 
 use cuda_std::prelude::*;
 
+use crate::NOTHING;
+
 const TILE: usize = 16;
 
-/// Loads the tile at `top`, `left` of the matrix that starts at element `first`; `EDGE` says whether
-/// elements outside are set to nought.
+// What is wrong with `tiled`.
+wrong! { in_gemm_tiled:
+    /// There is no barrier between loading the tiles and using them.
+    NO_BARRIER_BEHIND_LOAD = 1, // AT: gemm_tiled for race, init
+    /// There is no barrier between using the tiles and loading the next ones over them.
+    NO_BARRIER_BEHIND_USE = 2, // AT: gemm_tiled for race, init
+    /// Lanes outside of the result leave the loop, and its barriers, at once.
+    EARLY_RETURN = 3, // AT: gemm_tiled for sync
+    /// The tiles keep what they held where a matrix ends.
+    EDGE_UNWRITTEN = 4, // AT: gemm_tiled for init
+}
+
+/// Loads the tile at `top`, `left` of the matrix that starts at element `first`; elements
+/// outside are set to nought.
 #[inline(always)]
 #[track_caller]
-fn load<const EDGE: bool>(
+fn load<const WRONG: u32>(
     tile: Shared<u32>,
     input: Global<u32>,
     first: usize,
@@ -27,19 +41,18 @@ fn load<const EDGE: bool>(
     } else {
         0
     };
-    if inside || EDGE {
+    if inside || WRONG != EDGE_UNWRITTEN {
         tile.set(y * TILE + x, value);
     }
 }
 
-/// What the kernels have in common, with what is done behind loading and behind using the tiles.
-#[inline(always)]
-fn tiled<const EDGE: bool>(
+/// `tiled`.
+#[kernel(launch_bounds(256), instances = in_gemm_tiled)]
+pub unsafe fn gemm_tiled<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
     n: usize,
-    behind_load: impl Fn(),
-    behind_use: impl Fn(),
 ) {
     let (a, b) = (shared![u32; TILE * TILE], shared![u32; TILE * TILE]);
     let (x, y) = (
@@ -50,12 +63,17 @@ fn tiled<const EDGE: bool>(
         thread::block_idx_x() as usize * TILE,
         thread::block_idx_y() as usize * TILE,
     );
+    if WRONG == EARLY_RETURN && left + x >= n {
+        return;
+    }
     let mut sum = 0_u32;
     let mut from = 0;
     while from < n {
-        load::<EDGE>(a, input, 0, top, from, n); // HERE: race
-        load::<EDGE>(b, input, n * n, from, left, n); // HERE: race
-        behind_load();
+        load::<WRONG>(a, input, 0, top, from, n); // HERE: race
+        load::<WRONG>(b, input, n * n, from, left, n); // HERE: race
+        if WRONG != NO_BARRIER_BEHIND_LOAD {
+            thread::sync_threads(); // HERE: sync
+        }
         let count = (n - from).min(TILE);
         let mut k = 0;
         while k < count {
@@ -64,77 +82,13 @@ fn tiled<const EDGE: bool>(
             sum = sum.wrapping_add(left.wrapping_mul(right));
             k += 1;
         }
-        behind_use();
+        if WRONG != NO_BARRIER_BEHIND_USE {
+            thread::sync_threads(); // HERE: sync
+        }
         from += TILE;
     }
     if top + y < n && left + x < n {
         output.set((top + y) * n + left + x, sum);
-    }
-}
-
-/// `tiled` without the barrier between loading the tiles and using them.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_tiled_no_barrier_behind_load<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled
-    let behind_load = || {
-        if !DEFECT {
-            thread::sync_threads();
-        }
-    };
-    tiled::<true>(input, output, n, behind_load, thread::sync_threads);
-}
-
-/// `tiled` without the barrier between using the tiles and loading the next ones over them.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_tiled_no_barrier_behind_use<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled
-    let behind_use = || {
-        if !DEFECT {
-            thread::sync_threads();
-        }
-    };
-    tiled::<true>(input, output, n, thread::sync_threads, behind_use);
-}
-
-/// `tiled` whose lanes outside of the result leave the loop, and its barriers, at once.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_tiled_early_return<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let column = thread::block_idx_x() as usize * TILE + thread::thread_idx_x() as usize;
-    if DEFECT && column >= n {
-        return;
-    }
-    let barrier = || thread::sync_threads(); // HERE: sync
-    tiled::<true>(input, output, n, barrier, barrier);
-}
-
-/// `tiled` whose tiles keep what they held where a matrix ends.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn gemm_tiled_edge_unwritten<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // AT: tiled for init
-    let barrier = thread::sync_threads;
-    match DEFECT {
-        true => tiled::<false>(input, output, n, barrier, barrier),
-        false => tiled::<true>(input, output, n, barrier, barrier),
     }
 }
 

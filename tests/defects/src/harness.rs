@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{DEFECTS, Defect, Shape, for_each_defect};
+use crate::{DEFECTS, Defect, NOTHING, Shape, for_each_defect};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 use cuda_std::{
     cpu::{self, Checks, Fault, LaunchError, Options, Order, memory},
@@ -28,28 +28,24 @@ pub struct Marker {
     pub checks: Vec<Checks>,
 }
 
-/// The lines marked in a defect's kernel, and in the functions that it names.
+/// The lines marked in a defect's kernel, or in the function that `AT:` names.
 ///
 /// # Panics
 /// If the source has no such function, or a marker says what there is not.
 pub fn markers(defect: &Defect) -> Vec<Marker> {
-    let mut markers = in_function(defect.source, defect.name);
-    for line in function(defect.source, defect.name) {
-        let Some((_, named)) = line.1.split_once("// AT: ") else {
-            continue;
-        };
-        let (name, only) = match named.trim().split_once(" for ") {
-            Some((name, check)) => (name, Some(one_check(name, check))),
-            None => (named.trim(), None),
-        };
-        for mut marker in in_function(defect.source, name) {
-            if let Some(only) = only {
-                marker.checks.retain(|check| *check == only);
-            }
-            if !marker.checks.is_empty() {
-                markers.push(marker);
-            }
+    let Some((at, _)) = note(defect) else {
+        return in_function(defect.source, kernel(defect));
+    };
+    let (name, only) = match at.split_once(" for ") {
+        Some((name, checks)) => (name, Some(some_checks(name, checks))),
+        None => (at, None),
+    };
+    let mut markers = in_function(defect.source, name);
+    if let Some(only) = only {
+        for marker in &mut markers {
+            marker.checks.retain(|check| only.contains(check));
         }
+        markers.retain(|marker| !marker.checks.is_empty());
     }
     markers
 }
@@ -60,11 +56,7 @@ pub fn markers(defect: &Defect) -> Vec<Marker> {
 /// If it names what is no such order.
 pub fn orders(defect: &Defect) -> Vec<Order> {
     let all: Vec<Order> = Order::several(ORDERS).collect();
-    let body = function(defect.source, defect.name);
-    let named = body
-        .iter()
-        .find_map(|(_, line)| line.split_once("// ORDERS: "));
-    let Some((_, named)) = named else {
+    let Some((_, Some(named))) = note(defect) else {
         return all;
     };
     let one = |text: &str| match text.parse() {
@@ -72,6 +64,31 @@ pub fn orders(defect: &Defect) -> Vec<Order> {
         _ => panic!("{}: no defect is run in the order {text}", defect.name),
     };
     named.split_whitespace().map(one).collect()
+}
+
+/// The function that a defect's kernel is an instance of.
+fn kernel(defect: &Defect) -> &'static str {
+    let name = defect.kernels[1].name;
+    name.split_once("__").map_or(name, |(function, _)| function)
+}
+
+/// What `AT:` says behind a defect's number or in its kernel, and the orders if it names some.
+fn note(defect: &Defect) -> Option<(&'static str, Option<&'static str>)> {
+    let number = format!("    {} = ", defect.number);
+    let behind = |line: &&str| line.starts_with(&number);
+    let lines = match defect.source.lines().find(behind) {
+        Some(line) => vec![line],
+        None => function(defect.source, kernel(defect))
+            .into_iter()
+            .map(|(_, line)| line)
+            .collect(),
+    };
+    let mut notes = lines.iter().filter_map(|line| line.split_once("// AT: "));
+    let (_, note) = notes.next()?;
+    Some(match note.split_once(" in the orders ") {
+        Some((at, orders)) => (at, Some(orders)),
+        None => (note, None),
+    })
 }
 
 /// The lines of a function, with their numbers: to the brace that closes it.
@@ -90,17 +107,17 @@ fn function<'a>(source: &'a str, name: &str) -> Vec<(u32, &'a str)> {
     body
 }
 
-fn one_check(name: &str, check: &str) -> Checks {
-    let parsed = check.trim().parse();
-    parsed.unwrap_or_else(|why| panic!("{name}: {why}"))
+fn some_checks(name: &str, checks: &str) -> Vec<Checks> {
+    let one = |check: &str| check.trim().parse();
+    let one = |check| one(check).unwrap_or_else(|why| panic!("{name}: {why}"));
+    checks.split(',').map(one).collect()
 }
 
 fn in_function(source: &str, name: &str) -> Vec<Marker> {
     let marked = function(source, name);
     let marked = marked.into_iter().filter_map(|(line, text)| {
         let (_, checks) = text.split_once("// HERE: ")?;
-        let checks = checks.split(',').map(|check| one_check(name, check));
-        let checks = checks.collect();
+        let checks = some_checks(name, checks);
         Some(Marker { line, checks })
     });
     marked.collect()
@@ -218,17 +235,17 @@ pub unsafe fn launch_on(
     let mut scratch = device.zeros::<u32>(shape.scratch)?;
     let config = config(shape);
     macro_rules! by_name {
-        ($($module:ident: $name:ident $marker:ident $shape:ident;)*) => {
+        ($($module:ident: $name:ident $marker:ident[$right:tt, $wrong:tt] $shape:ident;)*) => {
             match defect.name {
                 $(stringify!($name) => {
-                    use crate::$module::$marker;
+                    use crate::$module::*;
                     for _ in 0..shape.launches {
                         let args = (&input, &mut output, &mut scratch, shape.n);
                         // SAFETY: by the contract.
                         unsafe {
                             match planted {
-                                true => device.launch::<$marker<true>>(module, config, args)?,
-                                false => device.launch::<$marker<false>>(module, config, args)?,
+                                true => device.launch::<$marker<$wrong>>(module, config, args)?,
+                                false => device.launch::<$marker<$right>>(module, config, args)?,
                             }
                         }
                     }

@@ -4,6 +4,8 @@ use core::sync::atomic::Ordering;
 
 use cuda_std::{atomic::Scope, prelude::*, shared::DynamicShared};
 
+use crate::NOTHING;
+
 const BLOCK: usize = 256;
 
 /// Sets the counters to nought, all lanes of the block together.
@@ -17,229 +19,110 @@ fn clear(counters: Shared<u32>, bins: usize) {
     }
 }
 
-/// `global_atomic` that counts by a read and a write.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_global_plain<const DEFECT: bool>(
+// What is wrong with `global_atomic`.
+wrong! { in_histogram_global:
+    /// Counts by a read and a write.
+    GLOBAL_PLAIN = 1, // AT: histogram_global for race
+    /// The additions are atomic for the lanes of one block only.
+    GLOBAL_BLOCK_SCOPE = 2, // AT: histogram_global for race
+    /// The view of the counts is longer than their memory.
+    VIEW_TOO_LONG = 3, // AT: histogram_global for mem
+}
+
+/// `global_atomic`.
+#[kernel(launch_bounds(256), instances = in_histogram_global)]
+pub unsafe fn histogram_global<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
     n: usize,
 ) {
+    let len = output.len() + usize::from(WRONG == VIEW_TOO_LONG);
+    // SAFETY: the counts' own memory; where it is shorter, that is what is wrong.
+    let counts = unsafe { GlobalMut::from_raw_parts(output.as_ptr(), len) };
+    let scope = match WRONG {
+        GLOBAL_BLOCK_SCOPE => Scope::Block,
+        _ => Scope::Device,
+    };
     let mut i = thread::index_1d_wide();
     while i < input.len() {
-        let bin = input.get(i) as usize % n;
-        if DEFECT {
-            output.set(bin, output.get(bin) + 1); // HERE: race
+        let bin = match input.get(i) as usize % n {
+            0 if WRONG == VIEW_TOO_LONG => len - 1,
+            bin => bin,
+        };
+        if WRONG == GLOBAL_PLAIN {
+            counts.set(bin, counts.get(bin) + 1); // HERE: race
         } else {
-            output.atomic_add(bin, 1);
+            counts.atomic_add_with(bin, 1, Ordering::Relaxed, scope); // HERE: race, mem
         }
         i += thread::grid_stride();
     }
 }
 
-/// `privatized` that counts in shared memory by a read and a write.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_shared_plain<const DEFECT: bool>(
+// What is wrong with `privatized`.
+wrong! { in_histogram_privatized:
+    /// Counts by a read and a write.
+    SHARED_PLAIN = 4, // AT: histogram_privatized for race
+    /// The counters are not cleared.
+    NO_CLEAR = 5, // AT: histogram_privatized for init
+    /// One counter too few is cleared.
+    CLEAR_SHORT = 6, // AT: histogram_privatized for init
+    /// There is no barrier between clearing and counting.
+    NO_BARRIER_BEHIND_CLEAR = 7, // AT: histogram_privatized for race, init
+    /// There is no barrier between counting and merging.
+    NO_BARRIER_BEFORE_MERGE = 8, // AT: histogram_privatized for race
+    /// Merges by a read and a write.
+    PLAIN_MERGE = 9, // AT: histogram_privatized for race
+    /// Lanes without an element return before the last barrier.
+    EARLY_RETURN = 10, // AT: histogram_privatized for sync
+    /// A value beyond the last bin is counted.
+    BIN_UNCHECKED = 11, // AT: histogram_privatized for mem
+    /// More is carved than the launch gives.
+    CARVES_TOO_MUCH = 12, // AT: histogram_privatized for mem
+}
+
+/// `privatized`.
+#[kernel(launch_bounds(256), instances = in_histogram_privatized)]
+pub unsafe fn histogram_privatized<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
     n: usize,
 ) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    thread::sync_threads();
+    // SAFETY: the only one of this kernel; where the launch gives less than is carved, that is what is wrong.
+    let mut memory = unsafe { DynamicShared::new() };
+    let len = if WRONG == CARVES_TOO_MUCH { 64 * n } else { n };
+    let counters: Shared<u32> = memory.carve(len); // HERE: mem
+    match WRONG {
+        NO_CLEAR => {}
+        CLEAR_SHORT => clear(counters, len - 1),
+        _ => clear(counters, len),
+    }
+    if WRONG != NO_BARRIER_BEHIND_CLEAR {
+        thread::sync_threads();
+    }
+    let tid = thread::thread_idx_x() as usize;
     let i = thread::index_1d_wide();
     if i < input.len() {
-        let bin = input.get(i) as usize % n;
-        if DEFECT {
+        let bin = input.get(i) as usize % (n + 1);
+        if WRONG == SHARED_PLAIN && bin < n {
             counters.set(bin, counters.get(bin) + 1); // HERE: race
-        } else {
-            counters.atomic_add(bin, 1);
+        } else if WRONG == BIN_UNCHECKED || bin < n {
+            counters.atomic_add(bin, 1); // HERE: race, init, mem
         }
+    } else if WRONG == EARLY_RETURN {
+        return;
     }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
+    if WRONG != NO_BARRIER_BEFORE_MERGE {
+        thread::sync_threads(); // HERE: sync
     }
-}
-
-/// `privatized` that does not clear its counters.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_no_clear<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    if !DEFECT {
-        clear(counters, n);
-    }
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1); // HERE: init
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
-    }
-}
-
-/// `privatized` that clears one counter too few.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_clear_short<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n - DEFECT as usize);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1); // HERE: init
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
-    }
-}
-
-/// `privatized` without the barrier between clearing and counting.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_no_barrier_behind_clear<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    if !DEFECT {
-        thread::sync_threads();
-    }
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1); // HERE: race, init
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
-    }
-}
-
-/// `privatized` without the barrier between counting and merging.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_no_barrier_before_merge<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1);
-    }
-    if !DEFECT {
-        thread::sync_threads();
-    }
-    let tid = thread::thread_idx_x() as usize;
     if tid < n {
         let count = counters.get(tid); // HERE: race
-        output.atomic_add(tid, count);
-    }
-}
-
-/// `privatized` that merges by a read and a write.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_plain_merge<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1);
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        let count = counters.get(tid);
-        if DEFECT {
+        if WRONG == PLAIN_MERGE {
             output.set(tid, output.get(tid) + count); // HERE: race
         } else {
             output.atomic_add(tid, count);
         }
-    }
-}
-
-/// `privatized` whose lanes without a bin return before the last barrier.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_early_return<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    let tid = thread::thread_idx_x() as usize;
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1);
-    } else if DEFECT {
-        return;
-    }
-    thread::sync_threads(); // HERE: sync
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
-    }
-}
-
-/// `privatized` that counts a value beyond the last bin.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_bin_unchecked<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel.
-    let counters: Shared<u32> = unsafe { DynamicShared::new() }.carve(n);
-    clear(counters, n);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        let bin = input.get(i) as usize % (n + 1);
-        if DEFECT || bin < n {
-            counters.atomic_add(bin, 1); // HERE: mem
-        }
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
     }
 }
 
@@ -269,31 +152,6 @@ pub unsafe fn histogram_best_no_spare_bin<const DEFECT: bool>(
     }
 }
 
-/// `privatized` that carves more than the launch gives.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_carves_too_much<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    // SAFETY: the only one of this kernel; that the launch gives less is what is wrong.
-    let mut memory = unsafe { DynamicShared::new() };
-    let len = if DEFECT { 64 * n } else { n };
-    let counters: Shared<u32> = memory.carve(len); // HERE: mem
-    clear(counters, len);
-    thread::sync_threads();
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        counters.atomic_add(input.get(i) as usize % n, 1);
-    }
-    thread::sync_threads();
-    let tid = thread::thread_idx_x() as usize;
-    if tid < n {
-        output.atomic_add(tid, counters.get(tid));
-    }
-}
-
 /// `best` that loads 16 bytes from wherever its elements start.
 #[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
 pub unsafe fn histogram_best_misaligned<const DEFECT: bool>(
@@ -308,29 +166,6 @@ pub unsafe fn histogram_best_misaligned<const DEFECT: bool>(
         wide.fold((), |(), value, _| {
             output.atomic_add(value as usize % n, 1);
         });
-    }
-}
-
-/// `global_atomic` through a view that is longer than its memory.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_view_too_long<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let len = if DEFECT {
-        output.len() + 1
-    } else {
-        output.len()
-    };
-    // SAFETY: the counts' own memory; that it is shorter is what is wrong.
-    let counts = unsafe { GlobalMut::from_raw_parts(output.as_ptr(), len) };
-    let i = thread::index_1d_wide();
-    if i < input.len() {
-        let bin = input.get(i) as usize % n;
-        let bin = if DEFECT && bin == 0 { len - 1 } else { bin };
-        counts.atomic_add(bin, 1); // HERE: mem
     }
 }
 
@@ -358,23 +193,6 @@ pub unsafe fn histogram_overlapping_arrays<const DEFECT: bool>(
         output.atomic_add(tid, counters.get(tid).wrapping_add(table.get(tid)));
     }
     let _ = input;
-}
-
-/// `global_atomic` whose additions are atomic for the lanes of one block only.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn histogram_global_block_scope<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let scope = if DEFECT { Scope::Block } else { Scope::Device };
-    let mut i = thread::index_1d_wide();
-    while i < input.len() {
-        let bin = input.get(i) as usize % n;
-        output.atomic_add_with(bin, 1, Ordering::Relaxed, scope); // HERE: race
-        i += thread::grid_stride();
-    }
 }
 
 /// `global_atomic` some of whose lanes count in two neighbouring bins as one number of 64 bits.

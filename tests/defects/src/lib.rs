@@ -1,11 +1,12 @@
 //! Kernels with a planted defect each: what the sanitizer has to see.
 //!
-//! Each is made from a real kernel by a small change, which its first line names, and comes in two
-//! instances: `correct`, and `defect` with the change. The lines where the defect shows carry a comment
-//! `HERE:` with the checks that may report it there; `AT:` names a function of the same file that has
-//! such lines, and may go on with `for` and the one check of those there that counts. `ORDERS:` names the orders of blocks
-//! and lanes in which the defect shows, where it does not in all. All kernels have the same parameters, so that one
-//! program can launch any of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
+//! Each is made from a real kernel by a small change. A kernel with one defect has two instances: `correct`, and `defect`
+//! with the change. One with several has a number for each, which says what is wrong, and an instance for each beside
+//! `NOTHING`. The lines where a defect shows carry a comment `HERE:` with the checks that may report it there. They are
+//! in the kernel, or in the function of the same file that `AT:` names, behind the defect's number or in the kernel: `AT:`
+//! may go on with `for` and the checks of those there that count, and with `in the orders` of blocks and lanes in which
+//! the defect shows, where it does not in all. All kernels have the same parameters, so that one program can launch any
+//! of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
@@ -13,6 +14,16 @@
 )]
 // Loops over constants are written out by index, as in the real kernels.
 #![allow(clippy::missing_safety_doc, clippy::needless_range_loop)]
+
+/// Numbers what can be wrong with a kernel, and makes the list of its instances: `NOTHING`, and one for each number.
+macro_rules! wrong {
+    ($list:ident: $($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
+        $($(#[$doc])* pub const $name: u32 = $number;)*
+        macro_rules! $list {
+            ($callback:ident) => { $callback! { NOTHING, $($name),* } };
+        }
+    };
+}
 
 pub mod async_copy;
 pub mod columns;
@@ -34,8 +45,11 @@ pub mod sort;
 pub mod top_k;
 pub mod transpose;
 
+/// What is wrong with an unchanged kernel that others are made from by a number.
+pub const NOTHING: u32 = 0;
+
 /// How a defect is launched.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Blocks along x and y.
     pub grid: [u32; 2],
@@ -159,112 +173,113 @@ const QUAD: Shape = Shape {
     ..LINE
 };
 
-/// Calls `$callback!` with every defect: its module, its kernel, the kernel's marker and its shape.
+/// Calls `$callback!` with every defect: its module, its name, its kernel's marker with what is wrong in the unchanged kernel
+/// and in the one with the defect, and its shape.
 #[macro_export]
 macro_rules! for_each_defect {
     ($callback:ident) => {
         $callback! {
-            transpose: transpose_tiled_no_barrier TransposeTiledNoBarrier TILES;
-            transpose: transpose_tiled_barrier_in_branch TransposeTiledBarrierInBranch TILES;
-            transpose: transpose_tiled_early_return TransposeTiledEarlyReturn TILES;
-            transpose: transpose_tiled_one_bound TransposeTiledOneBound TILES;
-            transpose: transpose_padded_two_pitches TransposePaddedTwoPitches TILES;
-            transpose: transpose_best_missing_round TransposeBestMissingRound WIDE_TILES;
-            transpose: transpose_best_short_tile TransposeBestShortTile WIDE_TILES;
-            transpose: transpose_naive_off_by_one TransposeNaiveOffByOne TILES;
-            transpose: transpose_reused_tile TransposeReusedTile REUSED_TILE;
-            transpose: transpose_in_place TransposeInPlace TILES;
-            reduce: reduce_sequential_no_first_barrier ReduceSequentialNoFirstBarrier LINE;
-            reduce: reduce_sequential_no_step_barrier ReduceSequentialNoStepBarrier LINE;
-            reduce: reduce_sequential_off_by_one ReduceSequentialOffByOne LINE;
-            reduce: reduce_sequential_barrier_in_branch ReduceSequentialBarrierInBranch LINE;
-            reduce: reduce_sequential_two_barriers ReduceSequentialTwoBarriers LINE;
-            reduce: reduce_sequential_one_helper_twice ReduceSequentialOneHelperTwice LINE;
-            reduce: reduce_two_arrays_of_one_place ReduceTwoArraysOfOnePlace LINE;
-            reduce: reduce_flag_never_set ReduceFlagNeverSet LINE;
-            reduce: reduce_interleaved_tail_unwritten ReduceInterleavedTailUnwritten LINE;
-            reduce_warp: reduce_last_warp_no_sync_before_write ReduceLastWarpNoSyncBeforeWrite LINE;
-            reduce_warp: reduce_last_warp_no_sync_behind_write ReduceLastWarpNoSyncBehindWrite LINE;
-            reduce_warp: reduce_last_warp_half_mask ReduceLastWarpHalfMask LINE;
-            reduce_warp: reduce_last_warp_shuffle_for_sync ReduceLastWarpShuffleForSync LINE;
-            reduce_warp: reduce_shuffle_wrong_mask ReduceShuffleWrongMask LINE;
-            reduce_warp: reduce_shuffle_source_outside_of_mask ReduceShuffleSourceOutsideOfMask LINE;
-            reduce_warp: reduce_shuffle_absent_lanes ReduceShuffleAbsentLanes LINE;
-            reduce_warp: reduce_shuffle_results_unwritten ReduceShuffleResultsUnwritten LINE;
-            reduce_warp: reduce_shuffle_no_barrier ReduceShuffleNoBarrier LINE;
-            reduce_warp: reduce_shuffle_reused_results ReduceShuffleReusedResults LINE;
-            reduce_best: reduce_best_no_release ReduceBestNoRelease LINE;
-            reduce_best: reduce_best_no_acquire ReduceBestNoAcquire LINE;
-            reduce_best: reduce_best_fence_of_the_block ReduceBestFenceOfTheBlock LINE;
-            reduce_best: reduce_best_plain_ticket ReduceBestPlainTicket LINE;
-            reduce_best: reduce_best_partial_unwritten ReduceBestPartialUnwritten FRESH;
-            reduce_best: reduce_best_flag_no_barrier ReduceBestFlagNoBarrier LINE;
-            reduce_best: reduce_atomic_clear_not_released ReduceAtomicClearNotReleased LINE;
-            reduce_best: reduce_atomic_no_barrier_behind_clear ReduceAtomicNoBarrierBehindClear LINE;
-            reduce: reduce_cascaded_off_by_one ReduceCascadedOffByOne LINE;
-            reduce: reduce_add_on_load_unguarded ReduceAddOnLoadUnguarded LINE;
-            reduce: reduce_folding_in_place ReduceFoldingInPlace LINE;
-            reduce: reduce_finish_shared_place ReduceFinishSharedPlace LINE;
-            histogram: histogram_global_plain HistogramGlobalPlain BINS;
-            histogram: histogram_shared_plain HistogramSharedPlain BINS;
-            histogram: histogram_no_clear HistogramNoClear BINS;
-            histogram: histogram_clear_short HistogramClearShort BINS;
-            histogram: histogram_no_barrier_behind_clear HistogramNoBarrierBehindClear BINS;
-            histogram: histogram_no_barrier_before_merge HistogramNoBarrierBeforeMerge BINS;
-            histogram: histogram_plain_merge HistogramPlainMerge BINS;
-            histogram: histogram_early_return HistogramEarlyReturn BINS;
-            histogram: histogram_bin_unchecked HistogramBinUnchecked BINS;
-            histogram: histogram_best_no_spare_bin HistogramBestNoSpareBin TWO_COPIES;
-            histogram: histogram_carves_too_much HistogramCarvesTooMuch BINS;
-            histogram: histogram_best_misaligned HistogramBestMisaligned BINS;
-            histogram: histogram_view_too_long HistogramViewTooLong BINS;
-            histogram: histogram_overlapping_arrays HistogramOverlappingArrays TWO_COPIES;
-            histogram: histogram_global_block_scope HistogramGlobalBlockScope BINS;
-            histogram: histogram_global_two_widths HistogramGlobalTwoWidths BINS;
-            gemm: gemm_tiled_no_barrier_behind_load GemmTiledNoBarrierBehindLoad SQUARE;
-            gemm: gemm_tiled_no_barrier_behind_use GemmTiledNoBarrierBehindUse SQUARE;
-            gemm: gemm_tiled_early_return GemmTiledEarlyReturn SQUARE;
-            gemm: gemm_tiled_edge_unwritten GemmTiledEdgeUnwritten SQUARE;
-            gemm: gemm_naive_one_too_many GemmNaiveOneTooMany SQUARE;
-            async_copy: gemm_async_wait_behind_use GemmAsyncWaitBehindUse SQUARE;
-            async_copy: gemm_async_one_group_less GemmAsyncOneGroupLess SQUARE;
-            async_copy: gemm_async_no_barrier_behind_wait GemmAsyncNoBarrierBehindWait SQUARE;
-            async_copy: gemm_async_no_barrier_behind_use GemmAsyncNoBarrierBehindUse SQUARE;
-            async_copy: gemm_async_one_buffer GemmAsyncOneBuffer SQUARE;
-            async_copy: gemm_async_one_tile_too_many GemmAsyncOneTileTooMany SQUARE;
-            convolution: convolution_missing_halo ConvolutionMissingHalo WINDOW;
-            convolution: convolution_no_barrier ConvolutionNoBarrier WINDOW;
-            convolution: convolution_short_halo ConvolutionShortHalo WINDOW;
-            convolution: convolution_best_no_sync_behind_use ConvolutionBestNoSyncBehindUse STRIPS;
-            convolution: convolution_basic_unguarded ConvolutionBasicUnguarded WINDOW;
-            convolution: convolution_in_place ConvolutionInPlace WINDOW;
-            columns: columns_best_no_barrier ColumnsBestNoBarrier COLUMNS;
-            columns: columns_best_fence_too_early ColumnsBestFenceTooEarly COLUMNS;
-            columns: columns_best_plain_reset ColumnsBestPlainReset COLUMNS;
-            columns: columns_best_no_barrier_before_meeting ColumnsBestNoBarrierBeforeMeeting COLUMNS;
-            columns: columns_four_past_the_last ColumnsFourPastTheLast FOUR_COLUMNS;
-            rows: rows_block_per_row_no_barrier RowsBlockPerRowNoBarrier ONE_BLOCK;
-            rows: rows_chunk_plain RowsChunkPlain ONE_BLOCK;
-            rows: rows_best_lanes_gone RowsBestLanesGone ONE_BLOCK;
-            rows: rows_long_no_barrier RowsLongNoBarrier ROWS;
-            random: random_shared_state RandomSharedState STATES;
-            random: random_state_not_set_up RandomStateNotSetUp NEW_STATES;
-            random: random_quad_twice RandomQuadTwice QUAD;
-            map: map_rolled_block_stride MapRolledBlockStride SAME;
-            map: map_direct_unguarded MapDirectUnguarded SHORTER;
-            map: map_best_ragged_tail MapBestRaggedTail RAGGED;
-            async_copy: map_async_result_one_step_on MapAsyncResultOneStepOn IN_PLACE;
-            scan: scan_states_of_an_earlier_launch ScanStatesOfAnEarlierLaunch TWO_SCANS;
-            scan: scan_state_before_its_value ScanStateBeforeItsValue SCAN;
-            scan: scan_no_acquire ScanNoAcquire SCAN;
-            scan: scan_tile_by_block_index ScanTileByBlockIndex SCAN;
-            scan: scan_torn_state ScanTornState SCAN;
-            segments: segments_best_no_barrier SegmentsBestNoBarrier LINE;
-            select: select_best_no_barrier SelectBestNoBarrier LINE;
-            select: select_persistent_read_late SelectPersistentReadLate LINE;
-            sort: sort_best_no_barrier SortBestNoBarrier LINE;
-            top_k: top_k_best_no_barrier TopKBestNoBarrier LINE;
-            map: map_best_alignment_unchecked MapBestAlignmentUnchecked UNALIGNED;
+            transpose: transpose_tiled_no_barrier TransposeTiled[NOTHING, NO_BARRIER] TILES;
+            transpose: transpose_tiled_barrier_in_branch TransposeTiled[NOTHING, BARRIER_IN_BRANCH] TILES;
+            transpose: transpose_tiled_early_return TransposeTiled[NOTHING, EARLY_RETURN] TILES;
+            transpose: transpose_tiled_one_bound TransposeTiled[NOTHING, ONE_BOUND] TILES;
+            transpose: transpose_padded_two_pitches TransposeTiled[PADDED, TWO_PITCHES] TILES;
+            transpose: transpose_best_missing_round TransposeBest[NOTHING, MISSING_ROUND] WIDE_TILES;
+            transpose: transpose_best_short_tile TransposeBest[NOTHING, SHORT_TILE] WIDE_TILES;
+            transpose: transpose_naive_off_by_one TransposeNaive[NOTHING, OFF_BY_ONE] TILES;
+            transpose: transpose_reused_tile TransposeTiles[NOTHING, REUSED_TILE] REUSED_TILE;
+            transpose: transpose_in_place TransposeNaive[NOTHING, IN_PLACE] TILES;
+            reduce: reduce_sequential_no_first_barrier ReduceSequential[NOTHING, NO_FIRST_BARRIER] LINE;
+            reduce: reduce_sequential_no_step_barrier ReduceSequential[NOTHING, NO_STEP_BARRIER] LINE;
+            reduce: reduce_sequential_off_by_one ReduceSequential[NOTHING, OFF_BY_ONE] LINE;
+            reduce: reduce_sequential_barrier_in_branch ReduceSequential[NOTHING, BARRIER_IN_BRANCH] LINE;
+            reduce: reduce_sequential_two_barriers ReduceSequential[NOTHING, TWO_BARRIERS] LINE;
+            reduce: reduce_sequential_one_helper_twice ReduceSequentialOneHelperTwice[false, true] LINE;
+            reduce: reduce_two_arrays_of_one_place ReduceTwoArraysOfOnePlace[false, true] LINE;
+            reduce: reduce_flag_never_set ReduceFlagNeverSet[false, true] LINE;
+            reduce: reduce_interleaved_tail_unwritten ReduceInterleavedTailUnwritten[false, true] LINE;
+            reduce_warp: reduce_last_warp_no_sync_before_write ReduceLastWarp[NOTHING, NO_SYNC_BEFORE_WRITE] LINE;
+            reduce_warp: reduce_last_warp_no_sync_behind_write ReduceLastWarp[NOTHING, NO_SYNC_BEHIND_WRITE] LINE;
+            reduce_warp: reduce_last_warp_half_mask ReduceLastWarpPairs[NOTHING, HALF_MASK] LINE;
+            reduce_warp: reduce_last_warp_shuffle_for_sync ReduceLastWarpPairs[NOTHING, SHUFFLE_FOR_SYNC] LINE;
+            reduce_warp: reduce_shuffle_wrong_mask ReduceShuffle[NOTHING, WRONG_MASK] LINE;
+            reduce_warp: reduce_shuffle_source_outside_of_mask ReduceShuffleSourceOutsideOfMask[false, true] LINE;
+            reduce_warp: reduce_shuffle_absent_lanes ReduceShuffle[NOTHING, ABSENT_LANES] LINE;
+            reduce_warp: reduce_shuffle_results_unwritten ReduceBlockShuffle[NOTHING, RESULTS_UNWRITTEN] LINE;
+            reduce_warp: reduce_shuffle_no_barrier ReduceBlockShuffle[NOTHING, NO_BARRIER] LINE;
+            reduce_warp: reduce_shuffle_reused_results ReduceBlockShuffle[NOTHING, REUSED_RESULTS] LINE;
+            reduce_best: reduce_best_no_release ReduceBest[NOTHING, NO_RELEASE] LINE;
+            reduce_best: reduce_best_no_acquire ReduceBest[NOTHING, NO_ACQUIRE] LINE;
+            reduce_best: reduce_best_fence_of_the_block ReduceBest[NOTHING, FENCE_OF_THE_BLOCK] LINE;
+            reduce_best: reduce_best_plain_ticket ReduceBest[NOTHING, PLAIN_TICKET] LINE;
+            reduce_best: reduce_best_partial_unwritten ReduceBest[NOTHING, PARTIAL_UNWRITTEN] FRESH;
+            reduce_best: reduce_best_flag_no_barrier ReduceBest[NOTHING, FLAG_NO_BARRIER] LINE;
+            reduce_best: reduce_atomic_clear_not_released ReduceAtomicClearNotReleased[false, true] LINE;
+            reduce_best: reduce_atomic_no_barrier_behind_clear ReduceAtomicNoBarrierBehindClear[false, true] LINE;
+            reduce: reduce_cascaded_off_by_one ReduceCascaded[NOTHING, BEHIND_THE_LAST] LINE;
+            reduce: reduce_add_on_load_unguarded ReduceAddOnLoadUnguarded[false, true] LINE;
+            reduce: reduce_folding_in_place ReduceFoldingInPlace[false, true] LINE;
+            reduce: reduce_finish_shared_place ReduceCascaded[NOTHING, SHARED_PLACE] LINE;
+            histogram: histogram_global_plain HistogramGlobal[NOTHING, GLOBAL_PLAIN] BINS;
+            histogram: histogram_shared_plain HistogramPrivatized[NOTHING, SHARED_PLAIN] BINS;
+            histogram: histogram_no_clear HistogramPrivatized[NOTHING, NO_CLEAR] BINS;
+            histogram: histogram_clear_short HistogramPrivatized[NOTHING, CLEAR_SHORT] BINS;
+            histogram: histogram_no_barrier_behind_clear HistogramPrivatized[NOTHING, NO_BARRIER_BEHIND_CLEAR] BINS;
+            histogram: histogram_no_barrier_before_merge HistogramPrivatized[NOTHING, NO_BARRIER_BEFORE_MERGE] BINS;
+            histogram: histogram_plain_merge HistogramPrivatized[NOTHING, PLAIN_MERGE] BINS;
+            histogram: histogram_early_return HistogramPrivatized[NOTHING, EARLY_RETURN] BINS;
+            histogram: histogram_bin_unchecked HistogramPrivatized[NOTHING, BIN_UNCHECKED] BINS;
+            histogram: histogram_best_no_spare_bin HistogramBestNoSpareBin[false, true] TWO_COPIES;
+            histogram: histogram_carves_too_much HistogramPrivatized[NOTHING, CARVES_TOO_MUCH] BINS;
+            histogram: histogram_best_misaligned HistogramBestMisaligned[false, true] BINS;
+            histogram: histogram_view_too_long HistogramGlobal[NOTHING, VIEW_TOO_LONG] BINS;
+            histogram: histogram_overlapping_arrays HistogramOverlappingArrays[false, true] TWO_COPIES;
+            histogram: histogram_global_block_scope HistogramGlobal[NOTHING, GLOBAL_BLOCK_SCOPE] BINS;
+            histogram: histogram_global_two_widths HistogramGlobalTwoWidths[false, true] BINS;
+            gemm: gemm_tiled_no_barrier_behind_load GemmTiled[NOTHING, NO_BARRIER_BEHIND_LOAD] SQUARE;
+            gemm: gemm_tiled_no_barrier_behind_use GemmTiled[NOTHING, NO_BARRIER_BEHIND_USE] SQUARE;
+            gemm: gemm_tiled_early_return GemmTiled[NOTHING, EARLY_RETURN] SQUARE;
+            gemm: gemm_tiled_edge_unwritten GemmTiled[NOTHING, EDGE_UNWRITTEN] SQUARE;
+            gemm: gemm_naive_one_too_many GemmNaiveOneTooMany[false, true] SQUARE;
+            async_copy: gemm_async_wait_behind_use GemmAsync[NOTHING, WAIT_BEHIND_USE] SQUARE;
+            async_copy: gemm_async_one_group_less GemmAsync[NOTHING, ONE_GROUP_LESS] SQUARE;
+            async_copy: gemm_async_no_barrier_behind_wait GemmAsync[NOTHING, NO_BARRIER_BEHIND_WAIT] SQUARE;
+            async_copy: gemm_async_no_barrier_behind_use GemmAsync[NOTHING, NO_BARRIER_BEHIND_USE] SQUARE;
+            async_copy: gemm_async_one_buffer GemmAsync[NOTHING, ONE_BUFFER] SQUARE;
+            async_copy: gemm_async_one_tile_too_many GemmAsync[NOTHING, ONE_TILE_TOO_MANY] SQUARE;
+            convolution: convolution_missing_halo ConvolutionTiled[NOTHING, MISSING_HALO] WINDOW;
+            convolution: convolution_no_barrier ConvolutionTiled[NOTHING, NO_BARRIER] WINDOW;
+            convolution: convolution_short_halo ConvolutionTiled[NOTHING, SHORT_HALO] WINDOW;
+            convolution: convolution_best_no_sync_behind_use ConvolutionBestNoSyncBehindUse[false, true] STRIPS;
+            convolution: convolution_basic_unguarded ConvolutionBasicUnguarded[false, true] WINDOW;
+            convolution: convolution_in_place ConvolutionInPlace[false, true] WINDOW;
+            columns: columns_best_no_barrier ColumnsBest[NOTHING, NO_BARRIER] COLUMNS;
+            columns: columns_best_fence_too_early ColumnsBest[NOTHING, FENCE_TOO_EARLY] COLUMNS;
+            columns: columns_best_plain_reset ColumnsBest[NOTHING, PLAIN_RESET] COLUMNS;
+            columns: columns_best_no_barrier_before_meeting ColumnsBest[NOTHING, NO_BARRIER_BEFORE_MEETING] COLUMNS;
+            columns: columns_four_past_the_last ColumnsFourPastTheLast[false, true] FOUR_COLUMNS;
+            rows: rows_block_per_row_no_barrier RowsBlockPerRowNoBarrier[false, true] ONE_BLOCK;
+            rows: rows_chunk_plain RowsChunkPlain[false, true] ONE_BLOCK;
+            rows: rows_best_lanes_gone RowsBestLanesGone[false, true] ONE_BLOCK;
+            rows: rows_long_no_barrier RowsLongNoBarrier[false, true] ROWS;
+            random: random_shared_state RandomSharedState[false, true] STATES;
+            random: random_state_not_set_up RandomStateNotSetUp[false, true] NEW_STATES;
+            random: random_quad_twice RandomQuadTwice[false, true] QUAD;
+            map: map_rolled_block_stride MapRolledBlockStride[false, true] SAME;
+            map: map_direct_unguarded MapDirectUnguarded[false, true] SHORTER;
+            map: map_best_ragged_tail MapBest[NOTHING, RAGGED_TAIL] RAGGED;
+            async_copy: map_async_result_one_step_on MapAsyncResultOneStepOn[false, true] IN_PLACE;
+            scan: scan_states_of_an_earlier_launch Scan[NOTHING, STATES_OF_AN_EARLIER_LAUNCH] TWO_SCANS;
+            scan: scan_state_before_its_value Scan[NOTHING, STATE_BEFORE_ITS_VALUE] SCAN;
+            scan: scan_no_acquire Scan[NOTHING, NO_ACQUIRE] SCAN;
+            scan: scan_tile_by_block_index Scan[NOTHING, TILE_BY_BLOCK_INDEX] SCAN;
+            scan: scan_torn_state Scan[WIDE, TORN_STATE] SCAN;
+            segments: segments_best_no_barrier SegmentsBestNoBarrier[false, true] LINE;
+            select: select_best_no_barrier SelectBestNoBarrier[false, true] LINE;
+            select: select_persistent_read_late SelectPersistentReadLate[false, true] LINE;
+            sort: sort_best_no_barrier SortBestNoBarrier[false, true] LINE;
+            top_k: top_k_best_no_barrier TopKBestNoBarrier[false, true] LINE;
+            map: map_best_alignment_unchecked MapBest[NOTHING, ALIGNMENT_UNCHECKED] UNALIGNED;
         }
     };
 }
@@ -336,12 +351,14 @@ mod table {
     /// A planted defect.
     #[derive(Debug)]
     pub struct Defect {
-        /// The kernel's name.
+        /// What it is called.
         pub name: &'static str,
         /// The source file's stem.
         pub file: &'static str,
         /// The source.
         pub source: &'static str,
+        /// Its number's name, or `true`.
+        pub number: &'static str,
         /// How it is launched.
         pub shape: Shape,
         /// The unchanged kernel, and the one with the defect.
@@ -349,17 +366,18 @@ mod table {
     }
 
     macro_rules! table {
-        ($($module:ident: $name:ident $marker:ident $shape:ident;)*) => {
+        ($($module:ident: $name:ident $marker:ident[$right:tt, $wrong:tt] $shape:ident;)*) => {
             /// All defects.
             pub static DEFECTS: &[Defect] = &[$(Defect {
                 name: stringify!($name),
                 file: stringify!($module),
                 source: include_str!(concat!(stringify!($module), ".rs")),
+                number: stringify!($wrong),
                 shape: $shape,
-                kernels: [
-                    &$module::$marker::<false>::DESCRIPTOR,
-                    &$module::$marker::<true>::DESCRIPTOR,
-                ],
+                kernels: {
+                    use $module::*;
+                    [&$marker::<$right>::DESCRIPTOR, &$marker::<$wrong>::DESCRIPTOR]
+                },
             }),*];
         };
     }

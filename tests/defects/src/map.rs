@@ -5,6 +5,8 @@ use cuda_std::{
     prelude::*,
 };
 
+use crate::NOTHING;
+
 /// The function: three times the element.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -64,16 +66,37 @@ pub unsafe fn map_direct_unguarded<const DEFECT: bool>(
     }
 }
 
-/// The body of `best`: chunks of four elements, and the rest one by one; so many chunks.
-#[inline(always)]
-#[track_caller]
-fn in_chunks(input: Global<u32>, output: GlobalMut<u32>, chunks: usize) {
+// What is wrong with `best`.
+wrong! { in_map_best:
+    /// The chunk that is not whole is counted.
+    RAGGED_TAIL = 1, // AT: map_best
+    /// Nobody asks whether the arrays are aligned.
+    ALIGNMENT_UNCHECKED = 2, // AT: map_best
+}
+
+/// `best`: chunks of four elements, and the rest one by one. The input starts at its element `n`.
+#[kernel(launch_bounds(256), instances = in_map_best)]
+pub unsafe fn map_best<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    n: usize,
+) {
     const N: usize = 4;
+    let input = input.skip(n);
+    let aligned = [input.as_ptr().addr(), output.as_ptr().addr()]
+        .iter()
+        .all(|address| address % 16 == 0);
+    let chunks = match WRONG {
+        RAGGED_TAIL => output.len().div_ceil(N),
+        _ if aligned || WRONG == ALIGNMENT_UNCHECKED => output.len() / N,
+        _ => 0,
+    };
     let thread = thread::index_1d_wide();
     let stride = thread::grid_stride();
     let mut chunk = thread;
     while chunk < chunks {
-        let [a, b, c, d] = input.get_chunk_streaming::<N>(chunk * N);
+        let [a, b, c, d] = input.get_chunk_streaming::<N>(chunk * N); // HERE: mem
         let results = [a, b, c, d].map(|x| x.wrapping_mul(3));
         output.set_chunk_streaming(chunk * N, results);
         chunk += stride;
@@ -83,38 +106,4 @@ fn in_chunks(input: Global<u32>, output: GlobalMut<u32>, chunks: usize) {
         output.set_streaming(i, triple(input, i));
         i += stride;
     }
-}
-
-/// `best` that counts the chunk that is not whole.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn map_best_ragged_tail<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let chunks = match DEFECT {
-        true => output.len().div_ceil(4),
-        false => output.len() / 4,
-    };
-    in_chunks(input, output, chunks); // HERE: mem
-}
-
-/// `best` that does not ask whether its arrays are aligned: the input starts at its element `n`.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn map_best_alignment_unchecked<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    n: usize,
-) {
-    let input = input.skip(n);
-    let aligned = [input.as_ptr().addr(), output.as_ptr().addr()]
-        .iter()
-        .all(|address| address % 16 == 0);
-    let chunks = match DEFECT || aligned {
-        true => output.len() / 4,
-        false => 0,
-    };
-    in_chunks(input, output, chunks); // HERE: mem
 }

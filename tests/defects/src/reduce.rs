@@ -8,6 +8,8 @@ use cuda_std::{
     warp::{self, FULL_MASK},
 };
 
+use crate::NOTHING;
+
 pub(crate) const BLOCK: usize = 256;
 
 /// The element of this lane, 0 where there is none.
@@ -29,9 +31,23 @@ pub(crate) fn warp_sum(mut value: u32) -> u32 {
     value
 }
 
-/// `sequential` without the barrier before the tree.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_sequential_no_first_barrier<const DEFECT: bool>(
+// What is wrong with `sequential`.
+wrong! { in_reduce_sequential:
+    /// There is no barrier before the tree.
+    NO_FIRST_BARRIER = 1, // AT: reduce_sequential for race, init
+    /// There is no barrier between the steps of the tree.
+    NO_STEP_BARRIER = 2, // AT: reduce_sequential for race
+    /// There is one lane too many in every step.
+    OFF_BY_ONE = 3, // AT: reduce_sequential for mem
+    /// The barrier is inside the branch.
+    BARRIER_IN_BRANCH = 4, // AT: reduce_sequential for sync
+    /// Either branch has a barrier of its own: all lanes come to one, at different lines.
+    TWO_BARRIERS = 5, // AT: reduce_sequential for sync
+}
+
+/// `sequential`.
+#[kernel(launch_bounds(256), instances = in_reduce_sequential)]
+pub unsafe fn reduce_sequential<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
@@ -40,132 +56,21 @@ pub unsafe fn reduce_sequential_no_first_barrier<const DEFECT: bool>(
     let tile = shared![u32; BLOCK];
     let tid = thread::thread_idx_x() as usize;
     tile.set(tid, load(input));
-    if !DEFECT {
+    if WRONG != NO_FIRST_BARRIER {
         thread::sync_threads();
     }
     let mut stride = BLOCK / 2;
     while stride > 0 {
-        if tid < stride {
-            let other = tile.get(tid + stride); // HERE: race, init
+        if tid < stride + usize::from(WRONG == OFF_BY_ONE) {
+            let other = tile.get(tid + stride); // HERE: race, init, mem
             tile.set(tid, tile.get(tid).wrapping_add(other));
-        }
-        thread::sync_threads();
-        stride /= 2;
-    }
-    if tid == 0 {
-        output.set(thread::block_idx_x() as usize, tile.get(0));
-    }
-}
-
-/// `sequential` without the barrier between the steps of the tree.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_sequential_no_step_barrier<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let tile = shared![u32; BLOCK];
-    let tid = thread::thread_idx_x() as usize;
-    tile.set(tid, load(input));
-    thread::sync_threads();
-    let mut stride = BLOCK / 2;
-    while stride > 0 {
-        if tid < stride {
-            let other = tile.get(tid + stride); // HERE: race
-            tile.set(tid, tile.get(tid).wrapping_add(other));
-        }
-        if !DEFECT {
-            thread::sync_threads();
-        }
-        stride /= 2;
-    }
-    if tid == 0 {
-        output.set(thread::block_idx_x() as usize, tile.get(0));
-    }
-}
-
-/// `sequential` with one lane too many in every step.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_sequential_off_by_one<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let tile = shared![u32; BLOCK];
-    let tid = thread::thread_idx_x() as usize;
-    tile.set(tid, load(input));
-    thread::sync_threads();
-    let mut stride = BLOCK / 2;
-    while stride > 0 {
-        if tid < stride + DEFECT as usize {
-            let other = tile.get(tid + stride); // HERE: mem
-            tile.set(tid, tile.get(tid).wrapping_add(other));
-        }
-        thread::sync_threads();
-        stride /= 2;
-    }
-    if tid == 0 {
-        output.set(thread::block_idx_x() as usize, tile.get(0));
-    }
-}
-
-/// `sequential` with the barrier inside the branch.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_sequential_barrier_in_branch<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let tile = shared![u32; BLOCK];
-    let tid = thread::thread_idx_x() as usize;
-    tile.set(tid, load(input));
-    thread::sync_threads();
-    let mut stride = BLOCK / 2;
-    while stride > 0 {
-        if tid < stride {
-            let other = tile.get(tid + stride);
-            tile.set(tid, tile.get(tid).wrapping_add(other));
-            if DEFECT {
+            if matches!(WRONG, BARRIER_IN_BRANCH | TWO_BARRIERS) {
                 thread::sync_threads(); // HERE: sync
             }
-        }
-        if !DEFECT {
-            thread::sync_threads();
-        }
-        stride /= 2;
-    }
-    if tid == 0 {
-        output.set(thread::block_idx_x() as usize, tile.get(0));
-    }
-}
-
-/// `sequential` with a barrier of its own in either branch: all lanes come to one, at different lines.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_sequential_two_barriers<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let tile = shared![u32; BLOCK];
-    let tid = thread::thread_idx_x() as usize;
-    tile.set(tid, load(input));
-    thread::sync_threads();
-    let mut stride = BLOCK / 2;
-    while stride > 0 {
-        if tid < stride {
-            let other = tile.get(tid + stride);
-            tile.set(tid, tile.get(tid).wrapping_add(other));
-            if DEFECT {
-                thread::sync_threads(); // HERE: sync
-            }
-        } else if DEFECT {
+        } else if WRONG == TWO_BARRIERS {
             thread::sync_threads(); // HERE: sync
         }
-        if !DEFECT {
+        if !matches!(WRONG, NO_STEP_BARRIER | BARRIER_IN_BRANCH | TWO_BARRIERS) {
             thread::sync_threads();
         }
         stride /= 2;
@@ -307,9 +212,17 @@ pub unsafe fn reduce_interleaved_tail_unwritten<const DEFECT: bool>(
     }
 }
 
-/// `cascaded` that takes one element behind the last.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_cascaded_off_by_one<const DEFECT: bool>(
+// What is wrong with `cascaded` and `finish`.
+wrong! { in_reduce_cascaded:
+    /// One element behind the last is taken.
+    BEHIND_THE_LAST = 6, // AT: reduce_cascaded for mem
+    /// Two blocks give their result to one place.
+    SHARED_PLACE = 7, // AT: reduce_cascaded for race
+}
+
+/// `cascaded`, of which one warp is added up.
+#[kernel(launch_bounds(256), instances = in_reduce_cascaded)]
+pub unsafe fn reduce_cascaded<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
@@ -317,13 +230,19 @@ pub unsafe fn reduce_cascaded_off_by_one<const DEFECT: bool>(
 ) {
     let mut value = 0_u32;
     let mut i = thread::index_1d_wide();
-    while i < input.len() + DEFECT as usize {
+    while i < input.len() + usize::from(WRONG == BEHIND_THE_LAST) {
         value = value.wrapping_add(input.get(i)); // HERE: mem
         i += thread::grid_stride();
     }
     let value = warp_sum(value);
     if thread::thread_idx_x() == 0 {
-        output.set(thread::block_idx_x() as usize, value);
+        let block = thread::block_idx_x() as usize;
+        let place = if WRONG == SHARED_PLACE {
+            block / 2
+        } else {
+            block
+        };
+        output.set(place, value); // HERE: race
     }
 }
 
@@ -365,20 +284,5 @@ pub unsafe fn reduce_folding_in_place<const DEFECT: bool>(
         } else {
             scratch.set(i, input.get(2 * i).wrapping_add(input.get(2 * i + 1)));
         }
-    }
-}
-
-/// `finish` where two blocks give their result to one place.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_finish_shared_place<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    let block = thread::block_idx_x() as usize;
-    let value = warp_sum(load(input));
-    if thread::thread_idx_x() == 0 {
-        output.set(if DEFECT { block / 2 } else { block }, value); // HERE: race
     }
 }

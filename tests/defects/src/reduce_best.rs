@@ -9,23 +9,38 @@ use cuda_std::{
     view::Wide,
 };
 
-use crate::reduce::{BLOCK, warp_sum};
+use crate::{
+    NOTHING,
+    reduce::{BLOCK, warp_sum},
+};
 
 /// Loads that a thread has in flight.
 const UNROLL: usize = 4;
 
-/// What is wrong with `best`.
-const NOTHING: u32 = 0;
-const NO_RELEASE: u32 = 1;
-const NO_ACQUIRE: u32 = 2;
-const FENCE_OF_THE_BLOCK: u32 = 3;
-const PLAIN_TICKET: u32 = 4;
-const ONE_PARTIAL_TOO_MANY: u32 = 5;
-const NO_BARRIER: u32 = 6;
+// What is wrong with `best`.
+wrong! { in_reduce_best:
+    /// The ticket releases nothing.
+    NO_RELEASE = 1, // AT: reduce_best for race
+    /// The ticket acquires nothing.
+    NO_ACQUIRE = 2, // AT: reduce_best for race
+    /// The fences around the ticket order nothing for other blocks.
+    FENCE_OF_THE_BLOCK = 3, // AT: reduce_best for race
+    /// The ticket is taken by a read and a write.
+    PLAIN_TICKET = 4, // AT: is_last for race
+    /// The last block takes a partial result that no block wrote.
+    PARTIAL_UNWRITTEN = 5, // AT: reduce_best for init
+    /// A lane looks at the block's flag without a barrier.
+    FLAG_NO_BARRIER = 6, // AT: is_last for race, init
+}
 
 /// `best`.
-#[inline(always)]
-fn best<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, partials: GlobalMut<u32>) {
+#[kernel(launch_bounds(256), instances = in_reduce_best)]
+pub unsafe fn reduce_best<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    _n: usize,
+) {
     let tid = thread::thread_idx_x() as usize;
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
     let per_block = input.len().div_ceil(blocks as usize);
@@ -39,16 +54,16 @@ fn best<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, partials: 
         return;
     }
     if tid == 0 {
-        partials.set(block, value);
+        scratch.set(block, value);
     }
     if !is_last::<WRONG>(output, output.len() - 1, blocks) {
         return;
     }
-    let end = blocks as usize + usize::from(WRONG == ONE_PARTIAL_TOO_MANY);
+    let end = blocks as usize + usize::from(WRONG == PARTIAL_UNWRITTEN);
     let mut value = 0_u32;
     let mut i = tid;
     while i < end {
-        value = value.wrapping_add(partials.get(i)); // HERE: race, init
+        value = value.wrapping_add(scratch.get(i)); // HERE: race, init
         i += BLOCK;
     }
     let value = block_sum(value);
@@ -87,7 +102,7 @@ fn is_last<const WRONG: u32>(tickets: GlobalMut<u32>, i: usize, members: u32) ->
         }
         last.set(0, u32::from(came == members));
     }
-    if WRONG != NO_BARRIER {
+    if WRONG != FLAG_NO_BARRIER {
         thread::sync_threads();
     }
     last.get(0) == 1 // HERE: race, init
@@ -155,96 +170,6 @@ fn block_sum(value: u32) -> u32 {
     }
     thread::sync_threads();
     value
-}
-
-/// `best` whose ticket releases nothing.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_no_release<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: best for race
-    match DEFECT {
-        true => best::<NO_RELEASE>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// `best` whose ticket acquires nothing.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_no_acquire<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: best for race
-    match DEFECT {
-        true => best::<NO_ACQUIRE>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// `best` with fences around its ticket that order nothing for other blocks.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_fence_of_the_block<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: best for race
-    match DEFECT {
-        true => best::<FENCE_OF_THE_BLOCK>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// `best` that takes its ticket by a read and a write.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_plain_ticket<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: is_last for race
-    match DEFECT {
-        true => best::<PLAIN_TICKET>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// `best` whose last block takes a partial result that no block wrote.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_partial_unwritten<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: best for init
-    match DEFECT {
-        true => best::<ONE_PARTIAL_TOO_MANY>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// `best` that looks at the block's flag without a barrier.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn reduce_best_flag_no_barrier<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: is_last
-    match DEFECT {
-        true => best::<NO_BARRIER>(input, output, scratch),
-        false => best::<NOTHING>(input, output, scratch),
-    }
 }
 
 /// Sums that the blocks add up in one element: the first one to come clears it, adds its own sum, and tells

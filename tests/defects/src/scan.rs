@@ -9,6 +9,8 @@ use core::sync::atomic::Ordering;
 
 use cuda_std::{atomic::Scope, prelude::*};
 
+use crate::NOTHING;
+
 /// Threads of a block, and elements of a tile.
 const TILE: usize = 64;
 /// Tiles, at most.
@@ -29,25 +31,36 @@ const WIDE_STATES: usize = PREFIXES + TILES;
 const SUM: u32 = 1;
 const PREFIX: u32 = 2;
 
-/// What is wrong with the scan.
-const NOTHING: u32 = 0;
-const OLD_STATES: u32 = 1;
-const STATE_TOO_EARLY: u32 = 2;
-const NO_ACQUIRE: u32 = 3;
-const TILE_BY_INDEX: u32 = 4;
-/// The same with states of 64 bits: a correct one, and one that is torn.
-const WIDE: u32 = 5;
-const TORN: u32 = 6;
+// What is wrong with the scan.
+wrong! { in_scan:
+    /// The states of an earlier launch are taken for those of this one.
+    STATES_OF_AN_EARLIER_LAUNCH = 1, // AT: look_back for race in the orders 1 2 3 4
+    /// A sum is told of before it is there.
+    STATE_BEFORE_ITS_VALUE = 2, // AT: look_back for race
+    /// The looks acquire nothing.
+    NO_ACQUIRE = 3, // AT: look_back for race
+    /// Blocks take the tiles of their own indices: they wait for blocks that have not started.
+    TILE_BY_BLOCK_INDEX = 4, // AT: look_back for sync in the orders backward 1 2 3 4
+    /// State and value are told of one after the other, and looked at as one word.
+    TORN_STATE = 5, // AT: look_back_wide for race
+    /// Nothing, in the scan with states of 64 bits that [`TORN_STATE`] is made from.
+    WIDE = 6,
+}
 
 /// The scan.
-#[inline(always)]
-fn scan<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, scratch: GlobalMut<u32>) {
+#[kernel(launch_bounds(64), instances = in_scan)]
+pub unsafe fn scan<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    scratch: GlobalMut<u32>,
+    _n: usize,
+) {
     let told = shared![u32; 3];
     let sums = shared![u32; TILE];
     let tid = thread::thread_idx_x() as usize;
     if tid == 0 {
         let tile = match WRONG {
-            TILE_BY_INDEX => thread::block_idx_x(),
+            TILE_BY_BLOCK_INDEX => thread::block_idx_x(),
             _ => scratch.atomic_add(TICKET, 1),
         };
         told.set(0, tile);
@@ -69,7 +82,7 @@ fn scan<const WRONG: u32>(input: Global<u32>, output: GlobalMut<u32>, scratch: G
     }
     if tid == TILE - 1 {
         let before = match WRONG {
-            WIDE | TORN => look_back_wide::<WRONG>(scratch, tile, launch, sum),
+            WIDE | TORN_STATE => look_back_wide::<WRONG>(scratch, tile, launch, sum),
             _ => look_back::<WRONG>(scratch, tile, launch, sum),
         };
         told.set(2, before);
@@ -101,7 +114,7 @@ fn look_back<const WRONG: u32>(scratch: GlobalMut<u32>, tile: usize, launch: u32
         _ => Ordering::Acquire,
     };
     let is_told = |state: u32| match WRONG {
-        OLD_STATES => state != 0,
+        STATES_OF_AN_EARLIER_LAUNCH => state != 0,
         _ => state / 4 == launch,
     };
     let (mut before, mut other) = (0_u32, tile);
@@ -129,11 +142,11 @@ fn tell<const WRONG: u32>(
     value: u32,
     state: u32,
 ) {
-    if WRONG != STATE_TOO_EARLY {
+    if WRONG != STATE_BEFORE_ITS_VALUE {
         scratch.set(values + tile, value);
     }
     scratch.atomic_store(STATES + tile, state, Ordering::Release, Scope::Device);
-    if WRONG == STATE_TOO_EARLY {
+    if WRONG == STATE_BEFORE_ITS_VALUE {
         scratch.set(values + tile, value);
     }
 }
@@ -152,7 +165,7 @@ fn look_back_wide<const WRONG: u32>(
         unsafe { GlobalMut::from_raw_parts(scratch.as_ptr().add(first).cast::<u64>(), TILES) };
     let tell = |kind: u32, value: u32| {
         let state = launch * 4 + kind;
-        if WRONG == TORN {
+        if WRONG == TORN_STATE {
             let word = first + 2 * tile;
             scratch.atomic_store(word + 1, state, Ordering::Relaxed, Scope::Device);
             scratch.atomic_store(word, value, Ordering::Relaxed, Scope::Device);
@@ -176,81 +189,4 @@ fn look_back_wide<const WRONG: u32>(
         tell(PREFIX, before.wrapping_add(sum));
     }
     before
-}
-
-/// The scan that takes the states of an earlier launch for its own.
-#[kernel(launch_bounds(64), instances(correct: (false), defect: (true)))]
-pub unsafe fn scan_states_of_an_earlier_launch<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: look_back for race
-    // ORDERS: 1 2 3 4
-    match DEFECT {
-        true => scan::<OLD_STATES>(input, output, scratch),
-        false => scan::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// The scan that tells of a sum before the sum is there.
-#[kernel(launch_bounds(64), instances(correct: (false), defect: (true)))]
-pub unsafe fn scan_state_before_its_value<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: look_back for race
-    match DEFECT {
-        true => scan::<STATE_TOO_EARLY>(input, output, scratch),
-        false => scan::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// The scan that acquires nothing by its looks.
-#[kernel(launch_bounds(64), instances(correct: (false), defect: (true)))]
-pub unsafe fn scan_no_acquire<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: look_back for race
-    match DEFECT {
-        true => scan::<NO_ACQUIRE>(input, output, scratch),
-        false => scan::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// The scan whose blocks take the tiles of their own indices: they wait for blocks that have not started.
-#[kernel(launch_bounds(64), instances(correct: (false), defect: (true)))]
-pub unsafe fn scan_tile_by_block_index<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: look_back for sync
-    // ORDERS: backward 1 2 3 4
-    match DEFECT {
-        true => scan::<TILE_BY_INDEX>(input, output, scratch),
-        false => scan::<NOTHING>(input, output, scratch),
-    }
-}
-
-/// The scan whose state and value are told of one after the other, and looked at as one word.
-#[kernel(launch_bounds(64), instances(correct: (false), defect: (true)))]
-pub unsafe fn scan_torn_state<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    scratch: GlobalMut<u32>,
-    _n: usize,
-) {
-    // AT: look_back_wide for race
-    match DEFECT {
-        true => scan::<TORN>(input, output, scratch),
-        false => scan::<WIDE>(input, output, scratch),
-    }
 }

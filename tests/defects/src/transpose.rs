@@ -2,6 +2,8 @@
 
 use cuda_std::prelude::*;
 
+use crate::NOTHING;
+
 const TILE: usize = 16;
 const WIDE: usize = 32;
 const ROWS: usize = 8;
@@ -19,145 +21,126 @@ fn place(width: usize, side: usize) -> (usize, usize, usize, usize) {
     )
 }
 
-/// `tiled` without the barrier between filling the tile and reading it.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_tiled_no_barrier<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let tile = shared![u32; TILE * TILE];
-    let (column, row, left, top) = place(width, TILE);
-    let (x, y) = (left + column, top + row);
-    if x < width && y < height {
-        tile.set(row * TILE + column, input.get(y * width + x));
-    }
-    if !DEFECT {
-        thread::sync_threads();
-    }
-    let (x, y) = (left + row, top + column);
-    if x < width && y < height {
-        let value = tile.get(column * TILE + row); // HERE: race, init
-        output.set(x * height + y, value);
-    }
+// What is wrong with `tiled` and `padded`.
+wrong! { in_transpose_tiled:
+    /// There is no barrier between filling the tile and reading it.
+    NO_BARRIER = 1, // AT: tiled for race, init
+    /// The barrier is where only the lanes that fill the tile come.
+    BARRIER_IN_BRANCH = 2, // AT: tiled for sync
+    /// Lanes outside of the matrix return before the barrier.
+    EARLY_RETURN = 3, // AT: tiled for sync
+    /// One side only is looked at when the tile is read.
+    ONE_BOUND = 4, // AT: tiled for init
+    /// The tile is read by another pitch than it is written by.
+    TWO_PITCHES = 5, // AT: tiled for init
+    /// Nothing, in `padded`, which [`TWO_PITCHES`] is made from.
+    PADDED = 7,
 }
 
-/// `tiled` with the barrier where only the lanes that fill the tile come.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_tiled_barrier_in_branch<const DEFECT: bool>(
+wrong! { in_transpose_tiles:
+    /// The tile is taken again without a barrier.
+    REUSED_TILE = 6, // AT: tiled for race
+}
+
+/// `tiled`, and `padded` by pitches of its own, for the tile at `left`, `top`.
+#[inline(always)]
+fn tiled<const WRONG: u32>(
+    tile: Shared<u32>,
     input: Global<u32>,
     output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
     width: usize,
+    left: usize,
+    top: usize,
 ) {
     let height = input.len() / width;
-    let tile = shared![u32; TILE * TILE];
-    let (column, row, left, top) = place(width, TILE);
+    let (filled, taken) = match WRONG {
+        PADDED => (TILE + 1, TILE + 1),
+        TWO_PITCHES => (TILE + 1, TILE + 2),
+        _ => (TILE, TILE),
+    };
+    let (column, row, ..) = place(width, TILE);
     let (x, y) = (left + column, top + row);
     if x < width && y < height {
-        tile.set(row * TILE + column, input.get(y * width + x));
-        if DEFECT {
+        tile.set(row * filled + column, input.get(y * width + x)); // HERE: race
+        if WRONG == BARRIER_IN_BRANCH {
             thread::sync_threads(); // HERE: sync
         }
-    }
-    if !DEFECT {
-        thread::sync_threads();
-    }
-    let (x, y) = (left + row, top + column);
-    if x < width && y < height && !DEFECT {
-        output.set(x * height + y, tile.get(column * TILE + row));
-    }
-}
-
-/// `tiled` whose lanes outside of the matrix return before the barrier.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_tiled_early_return<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let tile = shared![u32; TILE * TILE];
-    let (column, row, left, top) = place(width, TILE);
-    let (x, y) = (left + column, top + row);
-    if x < width && y < height {
-        tile.set(row * TILE + column, input.get(y * width + x));
-    } else if DEFECT {
+    } else if WRONG == EARLY_RETURN {
         return;
     }
-    thread::sync_threads(); // HERE: sync
-    let (x, y) = (left + row, top + column);
-    if x < width && y < height {
-        output.set(x * height + y, tile.get(column * TILE + row));
+    if WRONG == BARRIER_IN_BRANCH {
+        return;
     }
-}
-
-/// `tiled` that looks at one side only when it reads the tile.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_tiled_one_bound<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let tile = shared![u32; TILE * TILE];
-    let (column, row, left, top) = place(width, TILE);
-    let (x, y) = (left + column, top + row);
-    if x < width && y < height {
-        tile.set(row * TILE + column, input.get(y * width + x));
+    if WRONG != NO_BARRIER {
+        thread::sync_threads(); // HERE: sync
     }
-    thread::sync_threads();
     let (x, y) = (left + row, top + column);
-    if x < width && (DEFECT || y < height) {
-        let value = tile.get(column * TILE + row); // HERE: init
+    if x < width && (y < height || WRONG == ONE_BOUND) {
+        let value = tile.get(column * taken + row); // HERE: race, init
         output.set(x * height + y, value);
     }
 }
 
-/// `padded` whose tile is read by another pitch than it is written by.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_padded_two_pitches<const DEFECT: bool>(
+/// `tiled`, or `padded`.
+#[kernel(launch_bounds(256), instances = in_transpose_tiled)]
+pub unsafe fn transpose_tiled<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
     width: usize,
 ) {
-    let height = input.len() / width;
-    let pitch = if DEFECT { TILE + 2 } else { TILE + 1 };
     let tile = shared![u32; TILE * (TILE + 2)];
-    let (column, row, left, top) = place(width, TILE);
-    let (x, y) = (left + column, top + row);
-    if x < width && y < height {
-        tile.set(row * (TILE + 1) + column, input.get(y * width + x));
-    }
-    thread::sync_threads();
-    let (x, y) = (left + row, top + column);
-    if x < width && y < height {
-        let value = tile.get(column * pitch + row); // HERE: init
-        output.set(x * height + y, value);
+    let (_, _, left, top) = place(width, TILE);
+    tiled::<WRONG>(tile, input, output, width, left, top);
+}
+
+/// `tiled` over a column of tiles per block.
+#[kernel(launch_bounds(256), instances = in_transpose_tiles)]
+pub unsafe fn transpose_tiles<const WRONG: u32>(
+    input: Global<u32>,
+    output: GlobalMut<u32>,
+    _scratch: GlobalMut<u32>,
+    width: usize,
+) {
+    let tile = shared![u32; TILE * TILE];
+    let (_, _, left, _) = place(width, TILE);
+    let mut top = 0;
+    while top < input.len() / width {
+        tiled::<WRONG>(tile, input, output, width, left, top);
+        if WRONG != REUSED_TILE {
+            thread::sync_threads();
+        }
+        top += TILE;
     }
 }
 
-/// `best` that leaves out the first of the rows that a lane moves.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_best_missing_round<const DEFECT: bool>(
+// What is wrong with `best`.
+wrong! { in_transpose_best:
+    /// The first of the rows that a lane moves is left out.
+    MISSING_ROUND = 1, // AT: transpose_best for init
+    /// The tile has no room for the padding.
+    SHORT_TILE = 2, // AT: transpose_best for mem
+}
+
+/// `best`.
+#[kernel(launch_bounds(256), instances = in_transpose_best)]
+pub unsafe fn transpose_best<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
     width: usize,
 ) {
     let height = input.len() / width;
-    let tile = shared![u32; WIDE * (WIDE + 1)];
+    let tile = match WRONG {
+        SHORT_TILE => shared![u32; WIDE * WIDE],
+        _ => shared![u32; WIDE * (WIDE + 1)],
+    };
     let (column, row, left, top) = place(width, WIDE);
-    for round in DEFECT as usize..WIDE / ROWS {
+    for round in usize::from(WRONG == MISSING_ROUND)..WIDE / ROWS {
         let (x, y) = (left + column, top + row + round * ROWS);
         if x < width && y < height {
             let cell = (row + round * ROWS) * (WIDE + 1) + column;
-            tile.set(cell, input.get(y * width + x));
+            tile.set(cell, input.get(y * width + x)); // HERE: mem
         }
     }
     thread::sync_threads();
@@ -170,41 +153,17 @@ pub unsafe fn transpose_best_missing_round<const DEFECT: bool>(
     }
 }
 
-/// `best` whose tile has no room for the padding.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_best_short_tile<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let tile = if DEFECT {
-        shared![u32; WIDE * WIDE]
-    } else {
-        shared![u32; WIDE * (WIDE + 1)]
-    };
-    let (column, row, left, top) = place(width, WIDE);
-    for round in 0..WIDE / ROWS {
-        let (x, y) = (left + column, top + row + round * ROWS);
-        if x < width && y < height {
-            let cell = (row + round * ROWS) * (WIDE + 1) + column;
-            tile.set(cell, input.get(y * width + x)); // HERE: mem
-        }
-    }
-    thread::sync_threads();
-    for round in 0..WIDE / ROWS {
-        let (x, y) = (left + row + round * ROWS, top + column);
-        if x < width && y < height {
-            let value = tile.get(column * (WIDE + 1) + row + round * ROWS);
-            output.set(x * height + y, value);
-        }
-    }
+// What is wrong with `naive`.
+wrong! { in_transpose_naive:
+    /// There is `<=` for `<`.
+    OFF_BY_ONE = 1, // AT: transpose_naive
+    /// It is in place: a block writes where another reads.
+    IN_PLACE = 2, // AT: transpose_naive for race
 }
 
-/// `naive` with `<=` for `<`.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_naive_off_by_one<const DEFECT: bool>(
+/// `naive`.
+#[kernel(launch_bounds(256), instances = in_transpose_naive)]
+pub unsafe fn transpose_naive<const WRONG: u32>(
     input: Global<u32>,
     output: GlobalMut<u32>,
     _scratch: GlobalMut<u32>,
@@ -213,58 +172,11 @@ pub unsafe fn transpose_naive_off_by_one<const DEFECT: bool>(
     let height = input.len() / width;
     let (column, row, left, top) = place(width, TILE);
     let (x, y) = (left + column, top + row);
-    if x < width && (y < height || (DEFECT && y == height)) {
-        output.set(x * height + y, input.get(y * width + x)); // HERE: mem, race
-    }
-}
-
-/// `tiled` over two tiles per block that takes the tile again without a barrier.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_reused_tile<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let tile = shared![u32; TILE * TILE];
-    let (column, row, left, _) = place(width, TILE);
-    let mut top = 0;
-    while top < height {
-        let (x, y) = (left + column, top + row);
-        if x < width && y < height {
-            tile.set(row * TILE + column, input.get(y * width + x)); // HERE: race
-        }
-        thread::sync_threads();
-        let (x, y) = (left + row, top + column);
-        if x < width && y < height {
-            output.set(x * height + y, tile.get(column * TILE + row));
-        }
-        if !DEFECT {
-            thread::sync_threads();
-        }
-        top += TILE;
-    }
-}
-
-/// `naive` in place: a block writes where another reads.
-#[kernel(launch_bounds(256), instances(correct: (false), defect: (true)))]
-pub unsafe fn transpose_in_place<const DEFECT: bool>(
-    input: Global<u32>,
-    output: GlobalMut<u32>,
-    _scratch: GlobalMut<u32>,
-    width: usize,
-) {
-    let height = input.len() / width;
-    let (column, row, left, top) = place(width, TILE);
-    let (x, y) = (left + column, top + row);
-    if x < width && y < height {
-        let from = y * width + x;
-        let value = if DEFECT {
-            output.get(from)
-        } else {
-            input.get(from)
+    if x < width && (y < height || (WRONG == OFF_BY_ONE && y == height)) {
+        let value = match WRONG {
+            IN_PLACE => output.get(y * width + x),
+            _ => input.get(y * width + x), // HERE: mem
         };
-        output.set(x * height + y, value); // HERE: race
+        output.set(x * height + y, value); // HERE: mem, race
     }
 }

@@ -105,7 +105,14 @@ impl Source {
             }
         }
         if self.kernels {
-            all.extend(DEFECTS.iter().map(unchanged));
+            // Several defects are made from one kernel.
+            let first = |defect: &&defects::Defect| {
+                let of = |other: &defects::Defect| (other.kernels[0].name, other.shape);
+                let mut all = DEFECTS.iter();
+                all.find(|other| of(other) == of(defect))
+                    .is_some_and(|found| found.name == defect.name)
+            };
+            all.extend(DEFECTS.iter().filter(first).map(unchanged));
         }
         all
     }
