@@ -83,7 +83,7 @@ pub unsafe fn gemm_tiled<const WRONG: u32>(
             k += 1;
         }
         if WRONG != NO_BARRIER_BEHIND_USE {
-            thread::sync_threads(); // HERE: sync
+            thread::sync_threads();
         }
         from += TILE;
     }

@@ -34,13 +34,13 @@ pub struct Marker {
 /// If the source has no such function, or a marker says what there is not.
 pub fn markers(defect: &Defect) -> Vec<Marker> {
     let Some((at, _)) = note(defect) else {
-        return in_function(defect.source, kernel(defect));
+        return in_function(defect, kernel(defect));
     };
     let (name, only) = match at.split_once(" for ") {
         Some((name, checks)) => (name, Some(some_checks(name, checks))),
         None => (at, None),
     };
-    let mut markers = in_function(defect.source, name);
+    let mut markers = in_function(defect, name);
     if let Some(only) = only {
         for marker in &mut markers {
             marker.checks.retain(|check| only.contains(check));
@@ -113,10 +113,18 @@ fn some_checks(name: &str, checks: &str) -> Vec<Checks> {
     checks.split(',').map(one).collect()
 }
 
-fn in_function(source: &str, name: &str) -> Vec<Marker> {
-    let marked = function(source, name);
+/// The lines of a function that are marked for a defect.
+fn in_function(defect: &Defect, name: &str) -> Vec<Marker> {
+    let marked = function(defect.source, name);
     let marked = marked.into_iter().filter_map(|(line, text)| {
-        let (_, checks) = text.split_once("// HERE: ")?;
+        let (_, marked) = text.split_once("// HERE: ")?;
+        let checks = match marked.split_once(" of ") {
+            Some((_, numbers)) if !numbers.split(", ").any(|one| one == defect.number) => {
+                return None;
+            }
+            Some((checks, _)) => checks,
+            None => marked,
+        };
         let checks = some_checks(name, checks);
         Some(Marker { line, checks })
     });

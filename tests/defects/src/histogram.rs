@@ -51,9 +51,9 @@ pub unsafe fn histogram_global<const WRONG: u32>(
             bin => bin,
         };
         if WRONG == GLOBAL_PLAIN {
-            counts.set(bin, counts.get(bin) + 1); // HERE: race
+            counts.set(bin, counts.get(bin) + 1); // HERE: race of GLOBAL_PLAIN
         } else {
-            counts.atomic_add_with(bin, 1, Ordering::Relaxed, scope); // HERE: race, mem
+            counts.atomic_add_with(bin, 1, Ordering::Relaxed, scope); // HERE: race, mem of GLOBAL_BLOCK_SCOPE, VIEW_TOO_LONG
         }
         i += thread::grid_stride();
     }
@@ -92,7 +92,7 @@ pub unsafe fn histogram_privatized<const WRONG: u32>(
     // SAFETY: the only one of this kernel; where the launch gives less than is carved, that is what is wrong.
     let mut memory = unsafe { DynamicShared::new() };
     let len = if WRONG == CARVES_TOO_MUCH { 64 * n } else { n };
-    let counters: Shared<u32> = memory.carve(len); // HERE: mem
+    let counters: Shared<u32> = memory.carve(len); // HERE: mem of CARVES_TOO_MUCH
     match WRONG {
         NO_CLEAR => {}
         CLEAR_SHORT => clear(counters, len - 1),
@@ -106,9 +106,9 @@ pub unsafe fn histogram_privatized<const WRONG: u32>(
     if i < input.len() {
         let bin = input.get(i) as usize % (n + 1);
         if WRONG == SHARED_PLAIN && bin < n {
-            counters.set(bin, counters.get(bin) + 1); // HERE: race
+            counters.set(bin, counters.get(bin) + 1); // HERE: race of SHARED_PLAIN
         } else if WRONG == BIN_UNCHECKED || bin < n {
-            counters.atomic_add(bin, 1); // HERE: race, init, mem
+            counters.atomic_add(bin, 1); // HERE: race, init, mem of NO_CLEAR, CLEAR_SHORT, NO_BARRIER_BEHIND_CLEAR, BIN_UNCHECKED
         }
     } else if WRONG == EARLY_RETURN {
         return;
@@ -117,9 +117,9 @@ pub unsafe fn histogram_privatized<const WRONG: u32>(
         thread::sync_threads(); // HERE: sync
     }
     if tid < n {
-        let count = counters.get(tid); // HERE: race
+        let count = counters.get(tid); // HERE: race of NO_BARRIER_BEFORE_MERGE
         if WRONG == PLAIN_MERGE {
-            output.set(tid, output.get(tid) + count); // HERE: race
+            output.set(tid, output.get(tid) + count); // HERE: race of PLAIN_MERGE
         } else {
             output.atomic_add(tid, count);
         }

@@ -2,11 +2,12 @@
 //!
 //! Each is made from a real kernel by a small change. A kernel with one defect has two instances: `correct`, and `defect`
 //! with the change. One with several has a number for each, which says what is wrong, and an instance for each beside
-//! `NOTHING`. The lines where a defect shows carry a comment `HERE:` with the checks that may report it there. They are
-//! in the kernel, or in the function of the same file that `AT:` names, behind the defect's number or in the kernel: `AT:`
-//! may go on with `for` and the checks of those there that count, and with `in the orders` of blocks and lanes in which
-//! the defect shows, where it does not in all. All kernels have the same parameters, so that one program can launch any
-//! of them: on the CPU executor, and as PTX on a card under compute-sanitizer.
+//! `NOTHING`. The lines where a defect shows carry a comment `HERE:` with the checks that may report it there, and `of` the
+//! defects that they count for where they do not for all. They are in the kernel, or in the function of the same file that
+//! `AT:` names, behind the defect's number or in the kernel: `AT:` may go on with `for` and the checks of those there that
+//! count, and with `in the orders` of blocks and lanes in which the defect shows, where it does not in all. All kernels
+//! have the same parameters, so that one program can launch any of them: on the CPU executor, and as PTX on a card under
+//! compute-sanitizer.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,

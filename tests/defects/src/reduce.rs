@@ -65,10 +65,10 @@ pub unsafe fn reduce_sequential<const WRONG: u32>(
             let other = tile.get(tid + stride); // HERE: race, init, mem
             tile.set(tid, tile.get(tid).wrapping_add(other));
             if matches!(WRONG, BARRIER_IN_BRANCH | TWO_BARRIERS) {
-                thread::sync_threads(); // HERE: sync
+                thread::sync_threads(); // HERE: sync of BARRIER_IN_BRANCH, TWO_BARRIERS
             }
         } else if WRONG == TWO_BARRIERS {
-            thread::sync_threads(); // HERE: sync
+            thread::sync_threads(); // HERE: sync of TWO_BARRIERS
         }
         if !matches!(WRONG, NO_STEP_BARRIER | BARRIER_IN_BRANCH | TWO_BARRIERS) {
             thread::sync_threads();

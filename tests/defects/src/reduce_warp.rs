@@ -174,7 +174,7 @@ pub unsafe fn reduce_block_shuffle<const WRONG: u32>(
     while round < 2 {
         let value = warp_sum(load(input).wrapping_add(round));
         if tid.is_multiple_of(32) {
-            results.set(tid / 32, value); // HERE: race
+            results.set(tid / 32, value); // HERE: race of REUSED_RESULTS
         }
         if WRONG != NO_BARRIER {
             thread::sync_threads();
@@ -182,7 +182,7 @@ pub unsafe fn reduce_block_shuffle<const WRONG: u32>(
         if tid < 32 {
             let mut value = 0;
             if WRONG == RESULTS_UNWRITTEN || tid < warps {
-                value = results.get(tid); // HERE: race, init
+                value = results.get(tid); // HERE: race, init of NO_BARRIER, RESULTS_UNWRITTEN
             }
             total = total.wrapping_add(warp_sum(value));
         }

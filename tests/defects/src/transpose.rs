@@ -61,9 +61,9 @@ fn tiled<const WRONG: u32>(
     let (column, row, ..) = place(width, TILE);
     let (x, y) = (left + column, top + row);
     if x < width && y < height {
-        tile.set(row * filled + column, input.get(y * width + x)); // HERE: race
+        tile.set(row * filled + column, input.get(y * width + x)); // HERE: race of REUSED_TILE
         if WRONG == BARRIER_IN_BRANCH {
-            thread::sync_threads(); // HERE: sync
+            thread::sync_threads(); // HERE: sync of BARRIER_IN_BRANCH
         }
     } else if WRONG == EARLY_RETURN {
         return;
@@ -72,11 +72,11 @@ fn tiled<const WRONG: u32>(
         return;
     }
     if WRONG != NO_BARRIER {
-        thread::sync_threads(); // HERE: sync
+        thread::sync_threads(); // HERE: sync of EARLY_RETURN
     }
     let (x, y) = (left + row, top + column);
     if x < width && (y < height || WRONG == ONE_BOUND) {
-        let value = tile.get(column * taken + row); // HERE: race, init
+        let value = tile.get(column * taken + row); // HERE: race, init of NO_BARRIER, ONE_BOUND, TWO_PITCHES
         output.set(x * height + y, value);
     }
 }
@@ -177,6 +177,6 @@ pub unsafe fn transpose_naive<const WRONG: u32>(
             IN_PLACE => output.get(y * width + x),
             _ => input.get(y * width + x), // HERE: mem
         };
-        output.set(x * height + y, value); // HERE: mem, race
+        output.set(x * height + y, value); // HERE: race
     }
 }
