@@ -12,8 +12,8 @@ pub struct Family {
     pub timings: fn(usize) -> Vec<Workload>,
     /// The default number of elements for timings, as powers of two: on the CPU executor, and on a GPU.
     pub sizes: [u32; 2],
-    /// Returns an operation on the given number of values, which is a square. A new process does the one on 64 values first when
-    /// its cold start is timed. The one on a single value shows what the library costs beside the calls of the driver.
+    /// Returns an operation on the given number of values, which is a square. A new process does the one on 64 values first
+    /// when its cold start is timed. The one on a single value shows what the library costs beside the calls of the driver.
     pub few: fn(usize) -> Workload,
     /// Returns one operation of each kind, of some thousand elements, that every variant supports. If the order of additions
     /// shows in the last bits of an answer, it shows in these answers.

@@ -141,8 +141,8 @@ where
 }
 
 impl<'a, A> Prepared<'a, A> {
-    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, the kernels that it launches, its
-    /// calls of the driver, a function that queues it, and one that reads its answer.
+    /// Makes prepared work from a prepared request of the library, the bytes of its workspace, the kernels that it launches,
+    /// its calls of the driver, a function that queues it, and one that reads its answer.
     pub fn new<P: 'a>(
         prepared: P,
         workspace: impl Fn(&P) -> usize + 'a,

@@ -148,8 +148,8 @@ impl<R: Scan> Rows<Segmented<R>> for Heads<R::Acc> {
 /// is set in `heads` begins anew from the initial prefix of `start`. Bit `i % 32` of `heads[i / 32]` is that of element `i`;
 /// the bits past the last element are 0.
 ///
-/// Launch: as for `scan_tiles`, with a tile of [`SEGMENTED_CHUNKS`] chunks per thread; static shared memory of 33 accumulators with a flag each. Reads every element and every bit
-/// once, and writes every result once.
+/// Launch: as for `scan_tiles`, with a tile of [`SEGMENTED_CHUNKS`] chunks per thread; static shared memory of 33 accumulators
+/// with a flag each. Reads every element and every bit once, and writes every result once.
 ///
 /// # Contract
 /// That of `scan_tiles`; `heads` has a bit for each element.

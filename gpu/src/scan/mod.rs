@@ -16,11 +16,11 @@
 //! variant, the operator, the type and the position of an element in the array, and on nothing else: the same input gives the
 //! same bits in every run, for every alignment, on every device. That of `look_back` differs from run to run.
 //!
-//! Segments are scanned by `best` alone: those that offsets give, runs of equal keys, and the rows of a matrix. A launch writes a
-//! bit for each element, which says whether a segment begins there, and the kernel `scan_segmented` begins anew at those.
+//! Segments are scanned by `best` alone: those that offsets give, runs of equal keys, and the rows of a matrix. A launch writes
+//! a bit for each element, which says whether a segment begins there, and the kernel `scan_segmented` begins anew at those.
 //!
-//! For a single array `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with persistent blocks that
-//! copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
+//! For a single array `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with
+//! persistent blocks that copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
 
 mod best;
 mod instances;

@@ -20,8 +20,8 @@ use crate::{
 /// Finds the digit number `pass` from the highest bits down of the element that the sorted order has at position `k`. The last
 /// pass writes the element to `output[0]`.
 ///
-/// Launch: any number of blocks of 256 threads, as many as are resident, for each of the passes, one per byte of an element. Static
-/// shared memory of 32 KiB and some words. Reads every element once.
+/// Launch: any number of blocks of 256 threads, as many as are resident, for each of the passes, one per byte of an element.
+/// Static shared memory of 32 KiB and some words. Reads every element once.
 ///
 /// # Safety
 /// `k` is below the number of elements, and the same in all passes. `counts` has an element for each digit and `ticket` one;

@@ -10,8 +10,8 @@ use warpwright::{Device, kernel_ptx};
 use super::super::Result;
 use super::super::driver::{Driver, Handle};
 
-/// An operation by the driver's functions alone, in the stream of one of the library's handles. Its calls are those of work that
-/// the library prepared, with kernels from modules of their own.
+/// An operation by the driver's functions alone, in the stream of one of the library's handles. Its calls are those of work
+/// that the library prepared, with kernels from modules of their own.
 pub struct Bare<'a> {
     driver: &'a Driver,
     stream: Handle,
@@ -175,8 +175,8 @@ impl<'a> Bare<'a> {
         let (driver, stream) = (self.driver, self.stream);
         let address = |span| address(&self.rooms, &self.used, span);
         steps.iter().try_for_each(|step| {
-            // SAFETY: these are the calls of the library, in memory of the same size: a test compares them. The spans have as many
-            // bytes, and so has what is uploaded at most.
+            // SAFETY: these are the calls of the library, in memory of the same size: a test compares them. The spans have as
+            // many bytes, and so has what is uploaded at most.
             unsafe {
                 match step {
                     Step::Copy(from, to) => {

@@ -193,8 +193,8 @@ impl RandomGenerator {
         unsafe { self.device.queue(OPERATION, kernel, config, args) }
     }
 
-    /// Returns what `fill`, by which this generator fills `output` next, asks of the driver. It is not done, and the stream stays
-    /// where it is. For the benchmark, not for users.
+    /// Returns what `fill`, by which this generator fills `output` next, asks of the driver. It is not done, and the stream
+    /// stays where it is. For the benchmark, not for users.
     ///
     /// # Errors
     /// Those of `fill`.

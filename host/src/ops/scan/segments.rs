@@ -194,7 +194,8 @@ fn segmented<'a, T, G>(
     Request::new(device, scan)
 }
 
-/// What says where a scan begins anew: [`Segments`], [`Keys`], [`MatrixRows`] or [`MatrixColumns`]. Other crates cannot implement this trait.
+/// What says where a scan begins anew: [`Segments`], [`Keys`], [`MatrixRows`] or [`MatrixColumns`]. Other crates cannot
+/// implement this trait.
 pub trait Heads: sealed::Sealed {
     /// The type of the results.
     type Output<T: Element>: Make;
