@@ -84,31 +84,45 @@ impl Scan for Balanced {
     }
 }
 
-/// Sums of four bytes each, whose words are not those of its memory: the library refuses it.
+/// Four bytes that are shuffled one by one, although [`Shuffle::WORDS`] says that they are one word.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Apart([u8; 4]);
+
+// SAFETY: the type has plain fields.
+unsafe impl Plain for Apart {}
+
+impl Shuffle for Apart {
+    fn map_words<F: FnMut(u32) -> u32>(self, each: &mut F) -> Self {
+        Self(self.0.map_words(each))
+    }
+}
+
+/// Sums of four bytes each, in accumulators with another number of words than they say: the library refuses it.
 #[derive(Debug, Clone)]
 pub struct FourBytes;
 
 impl Scan for FourBytes {
     type In = [u8; 4];
-    type Acc = [u8; 4];
-    const IDENTITY: [u8; 4] = [0; 4];
+    type Acc = Apart;
+    const IDENTITY: Apart = Apart([0; 4]);
     const COMMUTATIVE: bool = true;
 
-    fn load(element: [u8; 4]) -> [u8; 4] {
-        element
+    fn load(element: [u8; 4]) -> Apart {
+        Apart(element)
     }
 
-    fn combine(mut a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+    fn combine(mut a: Apart, b: Apart) -> Apart {
         let mut i = 0;
         while i < 4 {
-            a[i] = a[i].wrapping_add(b[i]);
+            a.0[i] = a.0[i].wrapping_add(b.0[i]);
             i += 1;
         }
         a
     }
 
-    fn store(prefix: [u8; 4]) -> [u8; 4] {
-        prefix
+    fn store(prefix: Apart) -> [u8; 4] {
+        prefix.0
     }
 }
 
