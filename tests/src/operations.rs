@@ -63,7 +63,7 @@ fn families() -> Vec<Operation> {
     for family in warpwright_workloads::FAMILIES {
         for workload in (family.operations)().into_iter().map(Arc::new) {
             for variant in cases::variants(family.name) {
-                if !workload.wavers(variant.name) {
+                if !workload.wavers(variant.name) && !workload.excludes(variant.name) {
                     all.push(of_variant(workload.clone(), variant.name));
                 }
             }

@@ -61,6 +61,11 @@ pub trait Problem: Send + Sync + 'static {
         false
     }
 
+    /// Returns whether a variant refuses the problem, with [`Error::NotEligible`](warpwright::Error::NotEligible).
+    fn excludes(&self, _variant: &str) -> bool {
+        false
+    }
+
     /// Returns the oracle's data of a set.
     fn truth(&self, set: usize) -> Self::Truth;
 

@@ -66,6 +66,11 @@ impl Workload {
     pub fn wavers(&self, variant: &str) -> bool {
         self.0.wavers(variant)
     }
+
+    /// Returns whether a variant refuses the problem, with [`Error::NotEligible`](warpwright::Error::NotEligible).
+    pub fn excludes(&self, variant: &str) -> bool {
+        self.0.excludes(variant)
+    }
 }
 
 /// The input of a workload, on a device.
@@ -122,6 +127,7 @@ trait Hidden: Send + Sync {
     fn bytes(&self) -> usize;
     fn operations(&self) -> Option<u64>;
     fn wavers(&self, variant: &str) -> bool;
+    fn excludes(&self, variant: &str) -> bool;
     fn input(&self, device: &Device) -> Result<Box<dyn Input>>;
 }
 
@@ -144,6 +150,10 @@ impl<P: Problem + Clone> Hidden for P {
 
     fn wavers(&self, variant: &str) -> bool {
         Problem::wavers(self, variant)
+    }
+
+    fn excludes(&self, variant: &str) -> bool {
+        Problem::excludes(self, variant)
     }
 
     fn input(&self, device: &Device) -> Result<Box<dyn Input>> {

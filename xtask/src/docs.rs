@@ -229,7 +229,8 @@ mod tests {
                 } else {
                     let kinds = ["-bench.json", "-bench-", "-tune.json", "-tune-"];
                     assert!(kinds.iter().any(|kind| name.contains(kind)), "{name}");
-                    record::Record::parse(&text).map(|record| record.rows.len())
+                    record::Record::parse(&text)
+                        .map(|record| record.rows.len() + record.overhead.cold.len())
                 };
                 assert!(matches!(read, Ok(rows) if rows > 0), "{name}: {read:?}");
                 count += 1;

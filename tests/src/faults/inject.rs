@@ -22,7 +22,7 @@ const OUT_OF_MEMORY: u32 = 2;
 const LAUNCH_FAILED: u32 = 719;
 
 /// The number of mock devices: each is opened for the first time only once.
-const DEVICES: u32 = 4000;
+const DEVICES: u32 = 8000;
 
 /// The injected faults that the library handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

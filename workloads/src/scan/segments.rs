@@ -182,6 +182,10 @@ impl<T: Number + Scannable, K: Key> Problem for Segmented<T, K> {
         }
     }
 
+    fn excludes(&self, variant: &str) -> bool {
+        variant != "best"
+    }
+
     fn truth(&self, set: usize) -> Self::Truth {
         (self.scan.truth(set), self.starts(set))
     }

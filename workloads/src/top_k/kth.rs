@@ -102,6 +102,10 @@ impl<K: Key> Problem for Kth<K> {
         Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
     }
 
+    fn excludes(&self, variant: &str) -> bool {
+        variant == "two_level"
+    }
+
     fn truth(&self, set: usize) -> Vec<K> {
         let mut values = self.part.of(self.values(set), self.len, 1);
         let (_, element, _) = values.select_nth_unstable_by_key(self.k, |value| value.rank());
