@@ -101,7 +101,7 @@ impl<T: Copy> Wide<T> {
 
     /// Makes the elements from the words of a chunk.
     #[inline(always)]
-    pub(crate) fn from_chunk(chunk: [u32; 4]) -> Self {
+    pub fn from_chunk(chunk: [u32; 4]) -> Self {
         let word = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         Self::from_words([word(chunk[0], chunk[1]), word(chunk[2], chunk[3])])
     }

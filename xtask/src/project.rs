@@ -93,10 +93,24 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("scan_best_persistent__product_f16", TWO_BLOCKS),
     ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
     ("scan_best_persistent__sum_f16", TWO_BLOCKS),
+    ("scan_segmented__max_u8", SEGMENTS),
+    ("scan_segmented__min_u8", SEGMENTS),
+    ("scan_segmented__product_u8", SEGMENTS),
+    ("scan_segmented__sum_u8", SEGMENTS),
+    ("scan_segmented_persistent__max_bf16", SEGMENTS),
+    ("scan_segmented_persistent__max_f16", SEGMENTS),
+    ("scan_segmented_persistent__max_u16", SEGMENTS),
+    ("scan_segmented_persistent__min_bf16", SEGMENTS),
+    ("scan_segmented_persistent__min_f16", SEGMENTS),
+    ("scan_segmented_persistent__min_u16", SEGMENTS),
+    ("scan_segmented_persistent__product_u16", SEGMENTS),
+    ("scan_segmented_persistent__sum_u16", SEGMENTS),
     ("select_best_persistent__flagged_b1", FLAGS),
 ];
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
+
+const SEGMENTS: &str = "two resident blocks leave too few registers for the heads of narrow elements: up to 8 of them spill";
 
 const FLAGS: &str =
     "the flags of bytes take more registers than two resident blocks leave: 22 of them spill";

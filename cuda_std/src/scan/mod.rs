@@ -62,11 +62,12 @@ mod tile;
 pub mod pieces {
     pub use super::{
         prefix::{Prefix, Trip},
+        segmented::Heads,
         start::words_of,
-        status::{Read, Statuses, tag_of, take_ticket, take_tickets, warp_total},
+        status::{Read, Statuses, tag_of, take_ticket, take_tickets},
         tile::{
-            Chunks, Rows, Tile, Whole, chunk_prefixes, first_chunk, rows_total, scan_tile,
-            tile_len, total_of_first,
+            Chunks, Rows, Tile, Whole, chunk_prefixes, first_chunk, scan_tile, tile_len,
+            total_of_first,
         },
     };
 }
@@ -75,7 +76,10 @@ pub use segmented::{Open, SEGMENTED_CHUNKS, Segmented, scan_segmented_tiles};
 pub use start::Start;
 
 use self::pieces::*;
-use crate::{Global, GlobalMut, Plain, thread, unrolled, warp::Shuffle};
+use crate::{
+    Global, GlobalMut, Plain, thread, unrolled,
+    warp::{self, FULL_MASK, Shuffle},
+};
 
 /// A chunk of 16 bytes, in registers: what a thread loads and stores at once.
 pub type Chunk = [u32; 4];
@@ -147,6 +151,52 @@ pub trait Scan: 'static {
             prefix = next;
         });
         results
+    }
+
+    /// Whether [`rows_total`](Self::rows_total) takes fewer instructions than a scan of the lanes for each row.
+    #[doc(hidden)]
+    const CHEAP_TOTALS: bool = Self::COMMUTATIVE;
+
+    /// Whether the last word of an accumulator is 0 or 1. A status then has it in its tag.
+    #[doc(hidden)]
+    const FLAGGED: bool = false;
+
+    /// Returns the total of the lanes' values, in every lane. The lanes' order is kept unless the operator is commutative.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    fn lanes_total(mut value: Self::Acc) -> Self::Acc {
+        if !Self::COMMUTATIVE {
+            return warp::reduce(value, Self::combine);
+        }
+        unrolled!(k < 5 => {
+            value = Self::combine(value, warp::shuffle_xor(FULL_MASK, value, 1 << k));
+        });
+        value
+    }
+
+    /// Returns the total of `rows` rows of a value per lane, at most 8, in every lane.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    fn rows_total<const MOST: usize>(rows: usize, values: [Self::Acc; MOST]) -> Self::Acc {
+        let mut all = Self::IDENTITY;
+        unrolled!(r < rows => {
+            let total = if Self::COMMUTATIVE { values[r] } else { Self::lanes_total(values[r]) };
+            all = if r == 0 { total } else { Self::combine(all, total) };
+        });
+        if Self::COMMUTATIVE {
+            all = Self::lanes_total(all);
+        }
+        all
+    }
+
+    /// Returns the total of the values of lanes 0 up to this one.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    fn lanes_scan(value: Self::Acc) -> Self::Acc {
+        warp::inclusive_scan(value, Self::combine)
     }
 }
 

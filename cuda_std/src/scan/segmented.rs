@@ -11,10 +11,13 @@ use super::{
     pieces::{Rows, Tile},
     with_element,
 };
-use crate::{Global, GlobalMut, Plain, unrolled, warp::Shuffle};
+use crate::{
+    Global, GlobalMut, Plain, unrolled,
+    warp::{self, FULL_MASK, Shuffle},
+};
 
 /// The 16-byte chunks that a thread takes of a tile: fewer than in a scan without segments, whose prefixes have no flags.
-pub const SEGMENTED_CHUNKS: usize = 4;
+pub const SEGMENTED_CHUNKS: usize = 6;
 
 /// A partial result, and whether a segment ended in what it is of: then it is that of the elements behind the last end.
 #[repr(C)]
@@ -91,19 +94,86 @@ impl<R: Scan> Scan for Segmented<R> {
     fn store(prefix: Open<R::Acc>) -> R::In {
         R::store(prefix.acc)
     }
+
+    const CHEAP_TOTALS: bool = R::COMMUTATIVE;
+    const FLAGGED: bool = true;
+
+    #[inline(always)]
+    #[track_caller]
+    fn lanes_total(value: Open<R::Acc>) -> Open<R::Acc> {
+        Self::rows_total(1, [value])
+    }
+
+    // A ballot says where segments end, and so which lanes' values belong to the total: no flag is shuffled.
+    #[inline(always)]
+    #[track_caller]
+    fn rows_total<const MOST: usize>(rows: usize, values: [Open<R::Acc>; MOST]) -> Open<R::Acc> {
+        let lane = warp::lane_id();
+        let mut all = Self::IDENTITY;
+        unrolled!(r < rows => {
+            let ends = warp::ballot(FULL_MASK, values[r].ended != 0);
+            // Lanes before the last one with an end have no part.
+            let own = if ends >> lane < 2 { values[r].acc } else { R::IDENTITY };
+            let own = if R::COMMUTATIVE { own } else { R::lanes_total(own) };
+            all.acc = if r == 0 || ends != 0 { own } else { R::combine(all.acc, own) };
+            all.ended |= u32::from(ends != 0);
+        });
+        if R::COMMUTATIVE {
+            all.acc = R::lanes_total(all.acc);
+        }
+        all
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn lanes_scan(value: Open<R::Acc>) -> Open<R::Acc> {
+        let lane = warp::lane_id();
+        let ends = warp::ballot(FULL_MASK, value.ended != 0) & (u32::MAX >> (31 - lane));
+        // The distance to the last lane with an end, or to lane 0.
+        let lanes = if ends == 0 {
+            lane
+        } else {
+            lane + ends.leading_zeros() - 31
+        };
+        let mut acc = value.acc;
+        unrolled!(step < 5 => {
+            let below = warp::shuffle_up(FULL_MASK, acc, 1 << step);
+            if lanes >= 1 << step {
+                acc = R::combine(below, acc);
+            }
+        });
+        Open::new(acc, ends != 0)
+    }
 }
 
 /// The heads of segments in the thread's chunks.
-struct Heads<A> {
+#[derive(Debug, Clone, Copy)]
+pub struct Heads<A, const ROWS: usize> {
     /// Bit `i` of a chunk's number says whether its element `i` is a head.
-    bits: [u32; SEGMENTED_CHUNKS],
+    bits: [u32; ROWS],
     /// The prefix before the first element of each segment.
     initial: A,
     /// Whether an element's result leaves the element out.
     exclusive: bool,
 }
 
-impl<R: Scan> Rows<Segmented<R>> for Heads<R::Acc> {
+impl<A, const ROWS: usize> Heads<A, ROWS> {
+    /// Makes the heads of a scan with these parameters. Bit `i` of `bits[r]` says whether element `i` of the thread's chunk of
+    /// row `r` is one; bits past those of the chunk's elements have no meaning. `any` is any accumulator.
+    #[inline(always)]
+    pub fn new(bits: [u32; ROWS], start: Start, any: A) -> Self
+    where
+        A: Plain + Shuffle,
+    {
+        Self {
+            bits,
+            initial: start.initial(any),
+            exclusive: start.is_exclusive(),
+        }
+    }
+}
+
+impl<R: Scan, const ROWS: usize> Rows<Segmented<R>> for Heads<R::Acc, ROWS> {
     #[inline(always)]
     fn initial(&self) -> Open<R::Acc> {
         Open::new(self.initial, false)
@@ -174,10 +244,8 @@ pub fn scan_segmented_tiles<R: Scan>(
         statuses,
         batches,
     };
-    launch.scan::<Segmented<R>, _, SEGMENTED_CHUNKS>(input, output, |tile| Heads {
-        bits: bits(tile, heads),
-        initial: start.initial(R::IDENTITY),
-        exclusive: start.is_exclusive(),
+    launch.scan::<Segmented<R>, _, SEGMENTED_CHUNKS>(input, output, |tile| {
+        Heads::new(bits(tile, heads), start, R::IDENTITY)
     });
 }
 

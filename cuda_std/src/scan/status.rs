@@ -77,7 +77,8 @@ impl<R> Copy for Statuses<R> {}
 pub type Read = [[u64; MOST_WORDS]; MOST_WINDOWS];
 
 impl<R: Scan> Statuses<R> {
-    const WORDS: usize = words_of::<R::Acc>();
+    /// The words of a status: those of a total, but for its flag.
+    pub const WORDS: usize = words_of::<R::Acc>() - R::FLAGGED as usize;
 
     /// Makes the view of statuses that begin `stride` words from each other, for the launch with this tag.
     #[inline(always)]
@@ -90,23 +91,39 @@ impl<R: Scan> Statuses<R> {
         }
     }
 
-    /// Publishes a total; by one lane. The lowest bit of `kind` is for the reader.
+    /// Publishes a total; by one lane. The lowest bit of `kind` is for the reader, unless it is the total's flag.
     #[inline(always)]
     #[track_caller]
     pub fn publish(self, i: usize, kind: u32, total: R::Acc) {
+        let mut kind = kind;
+        if R::FLAGGED {
+            // The last word is the flag.
+            total.map_words(&mut |word| {
+                kind = word;
+                word
+            });
+        }
         let tag = u64::from(self.tag | kind) << 32;
-        let mut at = i * self.stride;
+        let (first, mut k) = (i * self.stride, 0);
         total.map_words(&mut |word| {
-            self.words
-                .atomic_store(at, tag | u64::from(word), Relaxed, Scope::Device);
-            at += 1;
+            if k < Self::WORDS {
+                self.words
+                    .atomic_store(first + k, tag | u64::from(word), Relaxed, Scope::Device);
+            }
+            k += 1;
             word
         });
     }
 
     #[inline(always)]
     fn total(words: [u64; MOST_WORDS]) -> R::Acc {
-        from_words(R::IDENTITY, |k| words[k] as u32)
+        from_words(R::IDENTITY, |k| {
+            if R::FLAGGED && k == Self::WORDS {
+                (words[0] >> 32) as u32 & 1
+            } else {
+                words[k] as u32
+            }
+        })
     }
 
     #[inline(always)]
@@ -167,7 +184,7 @@ impl<R: Scan> Statuses<R> {
     #[track_caller]
     pub fn finish(self, windows: usize, read: &mut Read, from: usize) {
         let lane = warp::lane_id() as usize;
-        let lacks = |word: u64| (word >> 32) as u32 != self.tag;
+        let lacks = |word: u64| (word >> 32) as u32 & !u32::from(R::FLAGGED) != self.tag;
         let mut missing = false;
         unrolled!(j < windows => {
             unrolled!(k < (Self::WORDS) of 4 => { missing |= lacks(read[j][k]); });
@@ -194,34 +211,14 @@ impl<R: Scan> Statuses<R> {
     #[track_caller]
     pub fn sum(windows: usize, read: &Read, count: usize, own: Option<R::Acc>) -> R::Acc {
         let lane = warp::lane_id() as usize;
-        let mut total = R::IDENTITY;
+        let mut values = [R::IDENTITY; MOST_WINDOWS];
         unrolled!(j < windows => {
             let i = j * 32 + lane;
-            let mut value = if i < count { Self::total(read[j]) } else { R::IDENTITY };
+            values[j] = if i < count { Self::total(read[j]) } else { R::IDENTITY };
             if let Some(own) = own && i == count {
-                value = own;
+                values[j] = own;
             }
-            if !R::COMMUTATIVE {
-                value = warp_total::<R>(value);
-            }
-            total = if j == 0 { value } else { R::combine(total, value) };
         });
-        if R::COMMUTATIVE {
-            total = warp_total::<R>(total);
-        }
-        total
+        R::rows_total(windows, values)
     }
-}
-
-/// Returns the total of the lanes' values, in every lane. The lanes' order is kept.
-#[inline(always)]
-#[track_caller]
-pub fn warp_total<R: Scan>(mut value: R::Acc) -> R::Acc {
-    if !R::COMMUTATIVE {
-        return warp::reduce(value, R::combine);
-    }
-    unrolled!(k < 5 => {
-        value = R::combine(value, warp::shuffle_xor(FULL_MASK, value, 1 << k));
-    });
-    value
 }

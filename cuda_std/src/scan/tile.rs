@@ -10,7 +10,7 @@ use crate::{
     warp::{self, FULL_MASK},
 };
 
-use super::{Chunk, Scan, Start, chunk_len, element, status::warp_total, with_element};
+use super::{Chunk, Scan, Start, chunk_len, element, with_element};
 
 /// What the threads of a tile do with their chunks.
 pub trait Rows<R: Scan> {
@@ -269,21 +269,6 @@ fn to_chunk(bits: u128) -> Chunk {
     [bits, bits >> 32, bits >> 64, bits >> 96].map(|word| word as u32)
 }
 
-/// Returns the total of the warp's rows, in every lane.
-#[inline(always)]
-#[track_caller]
-pub fn rows_total<R: Scan, const ROWS: usize>(totals: [R::Acc; ROWS]) -> R::Acc {
-    let mut all = R::IDENTITY;
-    unrolled!(r < ROWS => {
-        let total = if R::COMMUTATIVE { totals[r] } else { warp_total::<R>(totals[r]) };
-        all = if r == 0 { total } else { R::combine(all, total) };
-    });
-    if R::COMMUTATIVE {
-        all = warp_total::<R>(all);
-    }
-    all
-}
-
 /// Returns the prefix of each of the thread's chunks, relative to the tile: `before` is that of the warp, and `totals` has the
 /// totals of the thread's chunks.
 #[inline(always)]
@@ -306,7 +291,7 @@ fn prefixes<R: Scan, const ROWS: usize, const SCANNED: bool>(
     let mut row = before;
     let mut at = [R::IDENTITY; ROWS];
     unrolled!(r < ROWS => {
-        let value = if SCANNED { values[r] } else { warp::inclusive_scan(values[r], R::combine) };
+        let value = if SCANNED { values[r] } else { R::lanes_scan(values[r]) };
         let below = warp::shuffle_up(FULL_MASK, value, 1);
         at[r] = if lane == 0 { row } else { R::combine(row, below) };
         if r + 1 < ROWS {
@@ -323,7 +308,7 @@ fn prefixes<R: Scan, const ROWS: usize, const SCANNED: bool>(
 #[track_caller]
 pub fn total_of_first<R: Scan>(values: Shared<R::Acc>, from: usize, count: usize) -> R::Acc {
     let lane = warp::lane_id() as usize;
-    warp_total::<R>(if lane < count {
+    R::lanes_total(if lane < count {
         values.get(from + lane)
     } else {
         R::IDENTITY
@@ -349,12 +334,12 @@ pub fn scan_tile<R: Scan, const ROWS: usize>(
     let mut sums = [R::IDENTITY; ROWS];
     unrolled!(r < ROWS => { sums[r] = rows.total(r, chunks[r]); });
     // A total in the lanes' order takes as many steps as a scan, which is needed later.
-    let all = if R::COMMUTATIVE {
-        rows_total::<R, ROWS>(sums)
+    let all = if R::CHEAP_TOTALS {
+        R::rows_total(ROWS, sums)
     } else {
         let mut all = R::IDENTITY;
         unrolled!(r < ROWS => {
-            sums[r] = warp::inclusive_scan(sums[r], R::combine);
+            sums[r] = R::lanes_scan(sums[r]);
             let total = warp::shuffle(FULL_MASK, sums[r], 31);
             all = if r == 0 { total } else { R::combine(all, total) };
         });
@@ -372,7 +357,7 @@ pub fn scan_tile<R: Scan, const ROWS: usize>(
         }
     }
     let before = total_of_first::<R>(totals, 0, warp);
-    let at = if R::COMMUTATIVE {
+    let at = if R::CHEAP_TOTALS {
         chunk_prefixes::<R, ROWS>(before, sums)
     } else {
         prefixes::<R, ROWS, true>(before, sums)

@@ -441,3 +441,16 @@ pub fn is_selected<F: Predicate, A: Arguments<F>>(
     // SAFETY: it is an element if there is a second array.
     unsafe { predicate.call_joined(i, items.get(i), other) }
 }
+
+/// Returns whether a predicate of [`Neighbors`] selects element `i`, which is `item` and not the first one.
+#[inline(always)]
+pub fn is_selected_after<F: Predicate, A: Arguments<F>>(
+    predicate: Passed<F>,
+    i: usize,
+    item: First<F>,
+    before: First<F>,
+) -> bool {
+    const { assert!(A::NEIGHBORS, "the second argument is the element before") };
+    // SAFETY: the second argument is an element.
+    unsafe { predicate.call_joined(i, item, A::second(before)) }
+}

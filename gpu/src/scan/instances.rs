@@ -94,8 +94,10 @@ mod launch {
         const BEST: EntryOf<ScanBest<Self>>;
         /// The kernel of `best` with persistent blocks.
         const PERSISTENT: EntryOf<ScanBestPersistent<Self>>;
-        /// The kernel of `best` for segments.
+        /// The kernel of `best` for segments, with a block per tile.
         const SEGMENTED: EntryOf<ScanSegmented<Self>>;
+        /// The kernel of `best` for segments, with persistent blocks.
+        const SEGMENTED_PERSISTENT: EntryOf<ScanSegmentedPersistent<Self>>;
     }
 
     macro_rules! kernels {
@@ -120,6 +122,8 @@ mod launch {
                 const PERSISTENT: EntryOf<ScanBestPersistent<Self>> =
                     Entry::of::<ScanBestPersistent<$scan>>();
                 const SEGMENTED: EntryOf<ScanSegmented<Self>> = Entry::of::<ScanSegmented<$scan>>();
+                const SEGMENTED_PERSISTENT: EntryOf<ScanSegmentedPersistent<Self>> =
+                    Entry::of::<ScanSegmentedPersistent<$scan>>();
             }
         )* };
     }

@@ -17,10 +17,10 @@
 //! same bits in every run, for every alignment, on every device. That of `look_back` differs from run to run.
 //!
 //! Segments are scanned by `best` alone: those that offsets give, runs of equal keys, and the rows of a matrix. A launch writes
-//! a bit for each element, which says whether a segment begins there, and the kernel `scan_segmented` begins anew at those.
+//! a bit for each element, which says whether a segment begins there, and the kernels for segments begin anew at those.
 //!
-//! For a single array `best` has two kernels, which give the same bits: with a block per tile for small inputs, and with
-//! persistent blocks that copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
+//! For an array as for segments, `best` has two kernels, which give the same bits: with a block per tile for small inputs, and
+//! with persistent blocks that copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
 
 mod best;
 mod instances;
@@ -50,7 +50,9 @@ pub use ladder::{
 };
 pub use ops::{Element, Product, Sum, SumOfBytes};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub use persistent::{ScanBestPersistent, scan_best_persistent};
+pub use persistent::{
+    ScanBestPersistent, ScanSegmentedPersistent, scan_best_persistent, scan_segmented_persistent,
+};
 pub use segmented::*;
 
 use crate::catalogue::declare_family;
@@ -81,6 +83,7 @@ declare_family! {
             "scan_best",
             "scan_best_persistent",
             "scan_segmented",
+            "scan_segmented_persistent",
             "scan_heads_of_offsets",
             "scan_heads_of_rows",
             "scan_heads_of_keys",

@@ -17,11 +17,13 @@
 //! missing. Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The
 //! limit is the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
 
+use core::marker::PhantomData;
+
 use cuda_std::{
     async_copy, bf16, f16,
     prelude::*,
     ring::Ring,
-    scan::{Scan, Start, pieces::*},
+    scan::{Open, Scan, Segmented, Start, pieces::*},
     shared::DynamicShared,
     unrolled,
 };
@@ -29,11 +31,11 @@ use cuda_std::{
 use super::{
     instances::with_scans,
     ops::*,
-    policy::{CHUNKS, Policy},
+    policy::{CHUNKS, Policy, SEGMENTED_CHUNKS},
 };
 use crate::{
     reduce::{Max, Min},
-    tuning::{Numbers, Tuned, numbers},
+    tuning::{Numbers, Tuned, numbers, shipped},
 };
 
 /// The most slots of a ring.
@@ -69,7 +71,167 @@ pub unsafe fn scan_best_persistent<R: Scan, const ROW: usize>(
     statuses: GlobalMut<u64>,
     start: Start,
 ) {
-    told_ahead::<R, Numbers<R::In, ROW>>(input, output, control, statuses, start);
+    told_ahead::<R, Numbers<R::In, ROW>, _, CHUNKS>(input, output, control, statuses, |_| {
+        Whole::new(start)
+    });
+}
+
+/// Scans segments like [`scan_segmented`](super::scan_segmented), with blocks that take one tile after the other.
+///
+/// Launch: as for [`scan_best_persistent`], with dynamic shared memory of [`Policy::segmented_ring_bytes`] and static shared
+/// memory of 129 accumulators with a flag each. Reads every bit once besides.
+///
+/// Determinism: the same input gives the same bits as [`scan_segmented`](super::scan_segmented), on every device and for every
+/// grid.
+///
+/// # Safety
+/// The contract of [`scan_best_persistent`] must hold. `heads` has a bit for each element, and starts at a multiple of 16 bytes.
+#[kernel(
+    launch_bounds(
+        shipped::<Policy, R::In>().of_segments().threads as u32,
+        shipped::<Policy, R::In>().of_segments().resident[1]
+    ),
+    dynamic_shared(shipped::<Policy, R::In>().of_segments().segmented_ring_bytes(size_of::<R::In>())),
+    instances = with_scans
+)]
+pub unsafe fn scan_segmented_persistent<R: Scan>(
+    input: Global<R::In>,
+    output: GlobalMut<R::In>,
+    heads: Global<u32>,
+    control: GlobalMut<u64>,
+    statuses: GlobalMut<u64>,
+    start: Start,
+) {
+    let (slots, warps) = const {
+        let row = shipped::<Policy, R::In>().of_segments();
+        (row.slots, row.threads / 32)
+    };
+    told_ahead::<Segmented<R>, OfSegments<R::In>, _, SEGMENTED_CHUNKS>(
+        input,
+        output,
+        control,
+        statuses,
+        |memory| Marks::<R> {
+            ring: memory.carve(slots * warps * Marks::<R>::WORDS),
+            heads,
+            warps,
+            start,
+            scan: PhantomData,
+        },
+    );
+}
+
+/// The [numbers of the kernels for segments](Policy::of_segments).
+struct OfSegments<T>(PhantomData<T>);
+
+impl<T: 'static> Tuned<Policy> for OfSegments<T> {
+    const POLICY: Policy = shipped::<Policy, T>().of_segments();
+}
+
+/// What says how the tiles of a ring are scanned.
+trait Beside<R: Scan>: Copy {
+    /// Whether lanes read what other lanes of their warp copied.
+    const SHARED: bool;
+    /// What scans a tile.
+    type Rows: Rows<R>;
+
+    /// Returns the prefix before the first element of all.
+    fn initial(self) -> R::Acc;
+
+    /// Starts to copy what belongs to tile `tile` to a slot, in the next group of copies.
+    fn copy(self, slot: usize, tile: usize);
+
+    /// Returns what scans the tile of a slot, whose copies are done.
+    fn rows(self, slot: usize) -> Self::Rows;
+}
+
+impl<R: Scan> Beside<R> for Whole {
+    const SHARED: bool = false;
+    type Rows = Self;
+
+    #[inline(always)]
+    fn initial(self) -> R::Acc {
+        Rows::<R>::initial(&self)
+    }
+
+    #[inline(always)]
+    fn copy(self, _: usize, _: usize) {}
+
+    #[inline(always)]
+    fn rows(self, _: usize) -> Self {
+        self
+    }
+}
+
+/// The bits of the tiles of a ring. A slot has those of a warp's elements together.
+struct Marks<R> {
+    ring: Shared<u32>,
+    heads: Global<u32>,
+    warps: usize,
+    start: Start,
+    scan: PhantomData<R>,
+}
+
+impl<R> Clone for Marks<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Marks<R> {}
+
+impl<R: Scan> Marks<R> {
+    /// The elements of a chunk, and the words of bits of a row.
+    const LEN: usize = 16 / size_of::<R::In>();
+    /// The words of a warp's bits of a tile.
+    const WORDS: usize = SEGMENTED_CHUNKS * Self::LEN;
+    /// The words that a lane copies.
+    const OWN: usize = Self::WORDS.div_ceil(32).next_power_of_two();
+
+    /// Returns the first word of the warp's bits of a tile, in the whole array or in the ring.
+    #[inline(always)]
+    fn first(self, tile: usize) -> usize {
+        (tile * self.warps + thread::thread_idx_x() as usize / 32) * Self::WORDS
+    }
+}
+
+impl<R: Scan> Beside<Segmented<R>> for Marks<R> {
+    const SHARED: bool = true;
+    type Rows = Heads<R::Acc, SEGMENTED_CHUNKS>;
+
+    #[inline(always)]
+    fn initial(self) -> Open<R::Acc> {
+        Open::new(self.start.initial(R::IDENTITY), false)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn copy(self, slot: usize, tile: usize) {
+        let own = thread::thread_idx_x() as usize % 32 * Self::OWN;
+        if own >= Self::WORDS {
+            return;
+        }
+        let (to, from) = (self.first(slot) + own, self.first(tile) + own);
+        let count = self.heads.len().saturating_sub(from).min(Self::OWN);
+        let (ring, from) = (self.ring, if count == 0 { 0 } else { from });
+        match Self::OWN {
+            1 => ring.copy_async_chunk_or_zeros::<1>(to, self.heads, from, count),
+            2 => ring.copy_async_chunk_or_zeros::<2>(to, self.heads, from, count),
+            _ => ring.copy_async_chunk_or_zeros::<4>(to, self.heads, from, count),
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn rows(self, slot: usize) -> Heads<R::Acc, SEGMENTED_CHUNKS> {
+        let lane = thread::thread_idx_x() as usize % 32;
+        let first = self.first(slot) + lane * Self::LEN / 32;
+        let mut bits = [0; SEGMENTED_CHUNKS];
+        unrolled!(r < SEGMENTED_CHUNKS => {
+            bits[r] = self.ring.get(first + r * Self::LEN) >> (lane * Self::LEN % 32);
+        });
+        Heads::new(bits, self.start, R::IDENTITY)
+    }
 }
 
 /// Waits until the first `count` of the `slots` copies under way are done.
@@ -84,15 +246,15 @@ fn wait_for(slots: usize, count: usize) {
     }
 }
 
-/// The body of [`scan_best_persistent`], with the values of the policy row `N`.
+/// The body of the kernels, with the values of the policy row `N`. `beside` takes its shared memory behind the ring.
 #[inline(always)]
 #[track_caller]
-fn told_ahead<R: Scan, N: Tuned<Policy>>(
+fn told_ahead<R: Scan, N: Tuned<Policy>, B: Beside<R>, const ROWS: usize>(
     input: Global<R::In>,
     output: GlobalMut<R::In>,
     control: GlobalMut<u64>,
     statuses: GlobalMut<u64>,
-    start: Start,
+    beside: impl FnOnce(&mut DynamicShared) -> B,
 ) {
     let threads = const { N::POLICY.threads };
     let windows = const { N::POLICY.windows };
@@ -109,19 +271,31 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     let prefix_at = 32 * MOST_SLOTS;
     let tickets = shared![u64; 2];
     let warps = threads / 32;
-    let len = tile_len::<R::In>(threads, CHUNKS);
-    // SAFETY: the launch gives as much, and nothing else uses it. The input starts at a multiple of 16 bytes.
-    let ring =
-        unsafe { Ring::<R::In, CHUNKS>::new(input, threads, slots, &mut DynamicShared::new()) };
+    let len = tile_len::<R::In>(threads, ROWS);
+    // SAFETY: the launch gives as much, and nothing else uses it.
+    let mut memory = unsafe { DynamicShared::new() };
+    // SAFETY: the input starts at a multiple of 16 bytes.
+    let ring = unsafe { Ring::<R::In, ROWS>::new(input, threads, slots, &mut memory) };
+    let beside = beside(&mut memory);
     let tid = thread::thread_idx_x() as usize;
     let (lane, warp) = (tid % 32, tid / 32);
     let tiles = input.len().div_ceil(len);
     let all_tickets = tiles + thread::grid_dim_x() as usize * slots;
 
     let chunk_totals = |slot: usize| {
-        let mut totals = [R::IDENTITY; CHUNKS];
-        unrolled!(r < CHUNKS => { totals[r] = R::total(ring.chunk(slot, r)); });
+        let (rows, mut totals) = (beside.rows(slot), [R::IDENTITY; ROWS]);
+        unrolled!(r < ROWS => { totals[r] = rows.total(r, ring.chunk(slot, r)); });
         totals
+    };
+    let copy = |slot: usize, tile: usize| {
+        beside.copy(slot, tile);
+        ring.copy(slot, tile);
+    };
+    let lanes_agree = || {
+        if B::SHARED {
+            // SAFETY: all lanes of a warp get here together.
+            unsafe { warp::sync_warp(warp::FULL_MASK) };
+        }
     };
 
     if tid == 0 {
@@ -129,20 +303,21 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
     }
     thread::sync_threads();
     let ticket = tickets.get(1);
-    let statuses = Statuses::<R>::new(statuses, const { words_of::<R::Acc>() }, tag_of(ticket));
+    let statuses = Statuses::<R>::new(statuses, Statuses::<R>::WORDS, tag_of(ticket));
     // The tiles of the slots, from the one that is worked on.
     let mut queue = [0; MOST_SLOTS];
     unrolled!(s < slots of 4 => { queue[s] = ticket as u32 + s as u32; });
     let first = ticket as u32 as usize;
     let mut s = 0;
     while s < slots {
-        ring.copy(s, first + s);
+        copy(s, first + s);
         s += 1;
     }
     wait_for(slots, ahead);
+    lanes_agree();
     let mut s = 0;
     while s < ahead && first + s < tiles {
-        let total = rows_total::<R, CHUNKS>(chunk_totals(s));
+        let total = R::rows_total(ROWS, chunk_totals(s));
         if lane == 0 {
             totals.set(32 * s + warp, total);
         }
@@ -155,7 +330,7 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
         }
         s += 1;
     }
-    let mut prefix = Prefix::new(start.initial(R::IDENTITY));
+    let mut prefix = Prefix::new(beside.initial());
     let mut slot = 0;
     // The place of the tile's warps in `totals`; `ahead + 1` places are in use.
     let mut place = 0;
@@ -179,8 +354,9 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
             None
         };
         wait_for(slots, ahead + 1);
+        lanes_agree();
         if next < tiles {
-            let total = rows_total::<R, CHUNKS>(chunk_totals(next_slot));
+            let total = R::rows_total(ROWS, chunk_totals(next_slot));
             if lane == 0 {
                 totals.set(next_place + warp, total);
             }
@@ -200,23 +376,24 @@ fn told_ahead<R: Scan, N: Tuned<Policy>>(
             }
         }
         let before = total_of_first::<R>(totals, place, warp);
-        let at = chunk_prefixes::<R, CHUNKS>(before, chunk_totals(slot));
+        let at = chunk_prefixes::<R, ROWS>(before, chunk_totals(slot));
         thread::sync_threads();
         // The chunks are read again behind the barrier: they would take registers until here.
-        let mut chunks = [[0; 4]; CHUNKS];
-        let before = totals.get(prefix_at);
-        let result = |chunk, at| R::scan(chunk, R::combine(before, at), start.is_exclusive());
-        unrolled!(r < CHUNKS => {
+        let mut chunks = [[0; 4]; ROWS];
+        let (rows, before) = (beside.rows(slot), totals.get(prefix_at));
+        let result = |r, chunk, at| rows.scan(r, chunk, R::combine(before, at));
+        unrolled!(r < ROWS => {
             let chunk = ring.chunk(slot, r);
-            chunks[r] = if is_late { chunk } else { result(chunk, at[r]) };
+            chunks[r] = if is_late { chunk } else { result(r, chunk, at[r]) };
         });
+        lanes_agree();
         unrolled!(s < slots of 4 => { if s + 1 < slots { queue[s] = queue[(s + 1) % MOST_SLOTS]; } });
         queue[slots - 1] = tickets.get(1) as u32;
-        ring.copy(slot, queue[slots - 1] as usize);
+        copy(slot, queue[slots - 1] as usize);
         if is_late {
-            unrolled!(r < CHUNKS => { chunks[r] = result(chunks[r], at[r]); });
+            unrolled!(r < ROWS => { chunks[r] = result(r, chunks[r], at[r]); });
         }
-        let tile = Tile::<R, CHUNKS> {
+        let tile = Tile::<R, ROWS> {
             input,
             output,
             first: tile * len,

@@ -2,7 +2,7 @@
 
 use crate::tuning::{self, Choice};
 
-pub use cuda_std::scan::{CHUNKS, STATUS_STRIDE};
+pub use cuda_std::scan::{CHUNKS, SEGMENTED_CHUNKS, STATUS_STRIDE};
 
 /// The threads of a block of every rung except `best`.
 pub const RUNG_BLOCK: usize = 256;
@@ -13,8 +13,8 @@ pub const RUNG_CHUNKS: usize = 2;
 /// The bytes of a tile of the rungs.
 pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
 
-/// The keys of a thread of `scan_heads_of_keys`.
-pub const KEY_ROUNDS: usize = 8;
+/// The 16-byte chunks of keys of a thread of `scan_heads_of_keys`.
+pub const KEY_CHUNKS: usize = 4;
 
 /// The policy of `best`. The order of additions depends on `threads` and `windows`: rows that differ in one of them may differ
 /// in the last bits of float sums.
@@ -29,6 +29,8 @@ pub struct Policy {
     pub slots: usize,
     /// The resident blocks per multiprocessor: of the kernel with a tile per block, and of the persistent one.
     pub resident: [u32; 2],
+    /// The 16-byte chunks that a thread takes of a tile.
+    pub chunks: usize,
     /// The number of bytes from which on the blocks are persistent.
     pub persistent_bytes: usize,
 }
@@ -36,12 +38,27 @@ pub struct Policy {
 impl Policy {
     /// Returns the number of bytes of a tile.
     pub const fn tile_bytes(&self) -> usize {
-        self.threads * CHUNKS * 16
+        self.threads * self.chunks * 16
     }
 
     /// Returns the dynamic shared memory of a persistent block, in bytes.
     pub const fn ring_bytes(&self) -> usize {
         self.slots * self.tile_bytes()
+    }
+
+    /// Returns the numbers of the kernels for segments: smaller tiles, whose prefixes have flags besides, and more of them.
+    pub const fn of_segments(self) -> Self {
+        Self {
+            slots: 4,
+            chunks: SEGMENTED_CHUNKS,
+            ..self
+        }
+    }
+
+    /// Returns the dynamic shared memory of a persistent block that scans segments of elements of `size` bytes, in bytes: the
+    /// ring, and a bit for each element.
+    pub const fn segmented_ring_bytes(&self, size: usize) -> usize {
+        self.ring_bytes() + self.ring_bytes() / size / 8
     }
 }
 
@@ -50,6 +67,7 @@ const WORDS: Policy = Policy {
     windows: 8,
     slots: 3,
     resident: [2, 2],
+    chunks: CHUNKS,
     persistent_bytes: 64 << 20,
 };
 

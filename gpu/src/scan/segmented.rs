@@ -4,30 +4,42 @@ use cuda_std::{
     bf16, f16,
     map::{First, Passed, Second},
     prelude::*,
-    scan::{Scan, Start, THREADS, WINDOWS, scan_segmented_tiles},
-    select::{Arguments, Neighbors, Predicate, is_selected},
+    scan::{Scan, Start, THREADS, pieces::first_chunk, scan_segmented_tiles},
+    select::{Arguments, Neighbors, Predicate, is_selected, is_selected_after},
     unrolled,
+    view::Wide,
 };
 
-use super::{instances::with_scans, ops::*, policy::KEY_ROUNDS};
+use super::{
+    instances::with_scans,
+    ops::*,
+    policy::{KEY_CHUNKS, Policy},
+};
 use crate::{
     reduce::{Max, Min},
     segments::with_keys,
     select::predicates::Changed,
+    tuning::shipped,
 };
 
 /// Scans segments in a single launch, with a block per tile. A bit of `heads` for each element says whether a segment begins
 /// there.
 ///
-/// Launch: a block of 256 threads for each tile of 16 KiB. Static shared memory of 33 accumulators with a flag each. If an
-/// array does not start at a multiple of 16 bytes, dynamic shared memory of a tile. Reads every element and every bit once, and
-/// writes every result once.
+/// Launch: a block of [`Policy::threads`] threads for each tile of [`Policy::tile_bytes`]. Static shared memory of 33
+/// accumulators with a flag each. If an array does not start at a multiple of 16 bytes, dynamic shared memory of a tile. Reads
+/// every element and every bit once, and writes every result once.
 ///
 /// Determinism: the same input gives the same bits, on every device and for every alignment.
 ///
 /// # Safety
 /// The contract of [`scan_segmented_tiles`] must hold.
-#[kernel(launch_bounds(THREADS as u32, 3), instances = with_scans)]
+#[kernel(
+    launch_bounds(
+        shipped::<Policy, R::In>().of_segments().threads as u32,
+        shipped::<Policy, R::In>().of_segments().resident[0]
+    ),
+    instances = with_scans
+)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn scan_segmented<R: Scan>(
     input: Global<R::In>,
@@ -38,8 +50,12 @@ pub unsafe fn scan_segmented<R: Scan>(
     batches: GlobalMut<u64>,
     start: Start,
 ) {
+    let (threads, windows) = const {
+        let row = shipped::<Policy, R::In>().of_segments();
+        (row.threads, row.windows)
+    };
     scan_segmented_tiles::<R>(
-        THREADS, WINDOWS, input, output, heads, control, statuses, batches, start,
+        threads, windows, input, output, heads, control, statuses, batches, start,
     );
 }
 
@@ -106,8 +122,8 @@ pub unsafe fn scan_heads_of_rows(width: usize, elements: usize, heads: GlobalMut
 
 /// Writes a bit for each key: whether it differs from the one before.
 ///
-/// Launch: blocks of 256 threads, [`KEY_ROUNDS`] keys for each thread. Reads every key twice, the second time from the cache,
-/// and writes every word once.
+/// Launch: blocks of 256 threads, [`KEY_CHUNKS`] times 16 bytes of keys for each thread. Reads every key once, one of each 16
+/// bytes twice, and writes every word once.
 ///
 /// # Safety
 /// `heads` has a bit for each key.
@@ -117,23 +133,64 @@ pub unsafe fn scan_heads_of_keys<F: Predicate, A: Arguments<F>>(
     keys: Global<First<F>>,
     heads: GlobalMut<u32>,
 ) {
-    // SAFETY: no element is read through a view without elements.
-    let second = unsafe { Global::<Second<F>>::from_raw_parts(core::ptr::null_mut(), 0) };
+    let len = const { Wide::<First<F>>::LEN };
+    let lanes_per_word = 32 / len;
     let tid = thread::thread_idx_x() as usize;
-    let per_block = THREADS * KEY_ROUNDS;
-    let first = thread::block_idx_x() as usize * per_block + tid / 32 * (32 * KEY_ROUNDS);
-    let lane = tid % 32;
-    let mut own = 0;
-    unrolled!(r < KEY_ROUNDS => {
-        let i = first + r * 32 + lane;
-        let is_head = i < keys.len() && is_selected::<F, A>(predicate, keys, second, i);
-        let bits = warp::ballot(warp::FULL_MASK, is_head);
-        if lane == r {
-            own = bits;
+    let block = thread::block_idx_x() as usize * (THREADS * KEY_CHUNKS * len);
+    let first = block + first_chunk(KEY_CHUNKS) * len;
+    let is_aligned = keys.as_ptr().addr().is_multiple_of(16);
+    let mut bits = [0; KEY_CHUNKS];
+    if is_aligned && block + THREADS * KEY_CHUNKS * len <= keys.len() {
+        // SAFETY: the keys start at a multiple of 16 bytes.
+        let words = unsafe { keys.cast::<u32>() };
+        let mut chunks = [[0; 4]; KEY_CHUNKS];
+        unrolled!(r < KEY_CHUNKS => {
+            chunks[r] = words.get_chunk_streaming((first / len + r * 32) * 4);
+        });
+        unrolled!(r < KEY_CHUNKS => {
+            let at = first + r * 32 * len;
+            let chunk = Wide::<First<F>>::from_chunk(chunks[r]);
+            (_, bits[r]) = chunk.fold((None, 0), |(before, bits), key, i| {
+                let is_head = match before {
+                    None => is_head::<F, A>(predicate, keys, at),
+                    Some(before) => is_selected_after::<F, A>(predicate, at + i, key, before),
+                };
+                (Some(key), bits | u32::from(is_head) << i)
+            });
+        });
+    } else {
+        unrolled!(r < KEY_CHUNKS => {
+            let at = first + r * 32 * len;
+            let mut i = 0;
+            while i < len && at + i < keys.len() {
+                bits[r] |= u32::from(is_head::<F, A>(predicate, keys, at + i)) << i;
+                i += 1;
+            }
+        });
+    }
+    unrolled!(r < KEY_CHUNKS => {
+        let mut word = bits[r] << (tid % lanes_per_word * len);
+        unrolled!(k < 5 => {
+            if 1 << k < lanes_per_word {
+                word |= warp::shuffle_xor(warp::FULL_MASK, word, 1 << k);
+            }
+        });
+        let at = (first + r * 32 * len) / 32;
+        if tid.is_multiple_of(lanes_per_word) && at < heads.len() {
+            heads.set(at, word);
         }
     });
-    let word = first / 32 + lane;
-    if lane < KEY_ROUNDS && word < heads.len() {
-        heads.set(word, own);
-    }
+}
+
+/// Returns whether key `i` differs from the one before it.
+#[inline(always)]
+#[track_caller]
+fn is_head<F: Predicate, A: Arguments<F>>(
+    predicate: Passed<F>,
+    keys: Global<First<F>>,
+    i: usize,
+) -> bool {
+    // SAFETY: no element is read through a view without elements.
+    let second = unsafe { Global::<Second<F>>::from_raw_parts(core::ptr::null_mut(), 0) };
+    is_selected::<F, A>(predicate, keys, second, i)
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 /// The architecture from which on copies to shared memory are asynchronous.
 const ASYNCHRONOUS: u32 = 80;
 /// The most static shared memory of a kernel with persistent blocks.
-const STATIC_BYTES: usize = 2 << 10;
+const STATIC_BYTES: usize = 3 << 10;
 
 /// The numbers of a kernel whose blocks have a ring of tiles in shared memory each.
 pub struct Persistent {

@@ -4,10 +4,18 @@ use warpwright::{
     CpuOptions, Device, Error, InvalidKind, MatrixView,
     ops::scan::{Operator, Scannable},
 };
+use warpwright_gpu::{
+    reduce::Max,
+    scan::{Scan, ScanSegmentedPersistent, Start, Sum, SumOfBytes, policy::Policy},
+    tuning::shipped,
+};
 use warpwright_tests::{Number, compare, data::Data, devices};
 
-use super::{in_orders, rounding};
-use cuda_std::cpu::{Checks, Order};
+use super::{in_orders, module, rounding};
+use cuda_std::{
+    cpu::{Checks, Order},
+    kernel::LaunchConfig,
+};
 
 /// Returns the scan that begins anew at every position in `heads`, from `initial` if that is given.
 fn expected<T: Copy>(
@@ -128,13 +136,80 @@ fn segments_of_many_tiles() {
     let heads: [u32; 5] = [3, 90_001, 90_001, 100_000, 650_000];
     let is_head = |i: usize| i == 0 || heads.contains(&(i as u32));
     let want = expected(&values, is_head, |a, b| a + b, None, false);
+    // Enough for persistent blocks.
+    let width = 1000;
+    let height = shipped::<Policy, f64>().persistent_bytes / 8 / width + 1;
+    let matrix: Vec<f64> = (0..height * width).map(|i| (i % 17) as f64 - 8.0).collect();
+    let is_first = |i: usize| i.is_multiple_of(width);
+    let want_of_rows = expected(&matrix, is_first, |a, b| a + b, None, false);
     for device in [cpu(Order::Forward), cpu(Order::Seeded(3))] {
         let input = device.upload(&values).unwrap();
         let segments = device.segments(device.upload(&heads).unwrap()).unwrap();
         let got = device.scan_segments(&input, &segments, Operator::Sum);
         let got = got.unwrap().to_vec().unwrap();
         assert_eq!(compare::same_bits(&got, &want), Ok(()));
+        let input = device.upload_matrix(&matrix, height, width).unwrap();
+        let got = device.scan_rows(&input, Operator::Sum).unwrap();
+        let got = got.to_vec().unwrap();
+        assert_eq!(compare::same_bits(&got, &want_of_rows), Ok(()));
     }
+}
+
+/// Holds the kernel with persistent blocks to the one with a block per tile, which small inputs get.
+macro_rules! both_kernels {
+    ($ty:ty, $scan:ty, $operator:expr, $words:literal) => {{
+        let policy: Policy = shipped::<Policy, $ty>().of_segments();
+        let tile = policy.tile_bytes() / size_of::<$ty>();
+        for (len, most) in [(tile + 1, 3), (5 * tile + 3, 700), (6 * tile, 4 * tile)] {
+            let values: Vec<$ty> = rounding(len);
+            let offsets = offsets(len, most);
+            // The kernel copies up to 16 bytes at once, and zeros behind the end: compute-sanitizer wants those bytes too.
+            let mut bits = vec![0_u32; len.div_ceil(32).next_multiple_of(4)];
+            for offset in offsets.iter().map(|it| *it as usize).filter(|it| *it < len) {
+                bits[offset / 32] |= 1 << (offset % 32);
+            }
+            for device in in_orders() {
+                let input = device.upload(&values).unwrap();
+                let segments = device.segments(device.upload(&offsets).unwrap()).unwrap();
+                let request = device.scan_segments_request(&input, &segments, $operator);
+                let want = request.exclusive().run().unwrap().to_vec().unwrap();
+                let (module, heads) = (module(), device.upload(&bits).unwrap());
+                let mut control = device.zeros::<u64>(1).unwrap();
+                let tiles = len.div_ceil(tile);
+                let mut statuses = device.zeros::<u64>(tiles * $words).unwrap();
+                for blocks in [1, 2, 3, 7] {
+                    let mut output = device.zeros::<$ty>(len).unwrap();
+                    let mut config = LaunchConfig::linear(blocks, policy.threads as u32);
+                    config.shared_bytes = policy.segmented_ring_bytes(size_of::<$ty>()) as u32;
+                    let start = Start::new(<$scan>::IDENTITY, true).unwrap();
+                    let args = (
+                        &input,
+                        &mut output,
+                        &heads,
+                        &mut control,
+                        &mut statuses,
+                        start,
+                    );
+                    // SAFETY: the arrays have the lengths that the kernel asks for, and were 0 before the first launch.
+                    unsafe {
+                        device.launch::<ScanSegmentedPersistent<$scan>>(&module, config, args)
+                    }
+                    .unwrap();
+                    let outcome = compare::same_bits(&output.to_vec().unwrap(), &want);
+                    let name = stringify!($scan);
+                    assert_eq!(outcome, Ok(()), "{name}, {len}, {blocks} blocks");
+                }
+            }
+        }
+    }};
+}
+
+#[test]
+fn both_kernels_give_the_same_bits_for_every_grid_and_order() {
+    both_kernels!(f32, Sum<f32>, Operator::Sum, 1);
+    both_kernels!(f64, Sum<f64>, Operator::Sum, 2);
+    both_kernels!(u8, SumOfBytes, Operator::Sum, 1);
+    both_kernels!(u16, Max<u16>, Operator::Max, 1);
 }
 
 #[test]

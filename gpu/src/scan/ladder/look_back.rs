@@ -87,7 +87,7 @@ fn look_back<R: Scan>(statuses: Statuses<R>, number: usize) -> R::Acc {
         if inclusive != 0 && lane < 31 - inclusive.leading_zeros() {
             total = R::IDENTITY;
         }
-        before = R::combine(warp_total::<R>(total), before);
+        before = R::combine(R::lanes_total(total), before);
         if inclusive != 0 {
             return before;
         }

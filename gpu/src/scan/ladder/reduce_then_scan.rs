@@ -38,7 +38,7 @@ pub unsafe fn scan_totals<R: Scan>(
     let chunks = Tile::<R, RUNG_CHUNKS>::of(input, output, RUNG_BLOCK, block).load();
     let mut sums = [R::IDENTITY; RUNG_CHUNKS];
     unrolled!(r < RUNG_CHUNKS => { sums[r] = R::total(chunks[r]); });
-    let total = rows_total::<R, RUNG_CHUNKS>(sums);
+    let total = R::rows_total(RUNG_CHUNKS, sums);
     if tid.is_multiple_of(32) {
         shared.set(tid / 32, total);
     }
@@ -76,7 +76,7 @@ pub unsafe fn scan_prefixes<R: Scan>(totals: GlobalMut<R::Acc>, start: Start) {
         // A row with one total in each chunk.
         let row = [own];
         let prefix = chunk_prefixes::<R, 1>(R::IDENTITY, row)[0];
-        let total = rows_total::<R, 1>(row);
+        let total = R::rows_total(1, row);
         if tid.is_multiple_of(32) {
             shared.set(tid / 32, total);
         }

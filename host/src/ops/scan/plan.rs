@@ -1,8 +1,8 @@
 //! The launches of a scan.
 
 use cuda_std::{
-    kernel::{Entry, LaunchConfig},
-    scan::{Parameters, SEGMENTED_CHUNKS, Start, THREADS, WINDOWS, Workspace},
+    kernel::{Entry, KernelDescriptor, LaunchConfig},
+    scan::{Parameters, Start, Workspace},
 };
 use warpwright_gpu::scan::{
     Kernels, Scan as ScanFn,
@@ -138,35 +138,16 @@ fn look_back<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Star
 
 fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
     let Arrays { input, output, .. } = arrays;
-    let size = size_of::<R::In>();
-    let policy: Policy = plan.policy(R::BEST, size);
-    let tiles = input.len().div_ceil(policy.tile_bytes() / size);
-    let is_large = tiles * policy.tile_bytes() >= policy.persistent_bytes;
-    let persistent = Persistent {
-        threads: policy.threads,
-        shared_bytes: policy.ring_bytes(),
-        resident: policy.resident[1],
-        slots: policy.slots,
-    };
-    let blocks = match is_large && arrays.aligned {
-        true => persistent.blocks(plan, R::PERSISTENT.descriptor(), tiles)?,
-        false => 0,
-    };
-    if blocks > 0 {
-        let control = plan.zeros(1);
-        let words = size_of::<R::Acc>().div_ceil(4);
-        let statuses = plan.zeros(tiles * words);
-        let mut config = plan.linear(blocks, policy.threads)?;
-        config.shared_bytes = policy.ring_bytes() as u32;
+    let policy: Policy = plan.policy(R::BEST, size_of::<R::In>());
+    let kernel = R::PERSISTENT;
+    let words = size_of::<R::Acc>().div_ceil(4);
+    let bytes = policy.ring_bytes();
+    if let Some(launch) = persistent(plan, arrays, policy, kernel.descriptor(), [bytes, words])? {
+        let (config, [control, statuses]) = launch;
+        let args = (input, output, control, statuses, start);
         // SAFETY: the output has as many elements as the input and is the same array or does not overlap it; both are
         // aligned. The rooms have a status for each tile and are 0 at first; nothing but this launch uses them.
-        unsafe {
-            plan.launch(
-                R::PERSISTENT,
-                config,
-                (input, output, control, statuses, start),
-            )
-        };
+        unsafe { plan.launch(kernel, config, args) };
         return Ok(());
     }
     let cut = [policy.threads, policy.windows];
@@ -179,21 +160,63 @@ fn segmented<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Star
     if Variant::ALL[plan.choice.index] != Variant::Best {
         return Err(plan.not_eligible("segments are scanned by `best` alone".to_owned()));
     }
-    let Arrays { input, output, .. } = arrays;
-    let (config, words) = tiles(plan, arrays, [THREADS, WINDOWS, SEGMENTED_CHUNKS])?;
-    let [control, statuses, batches] = words;
-    let args = (
+    let Arrays {
         input,
         output,
-        arrays.heads,
-        control,
-        statuses,
-        batches,
-        start,
-    );
+        heads,
+        ..
+    } = arrays;
+    let policy: Policy = plan.policy(R::SEGMENTED, size_of::<R::In>());
+    let policy = policy.of_segments();
+    let kernel = R::SEGMENTED_PERSISTENT;
+    // A status has the flag in its tag.
+    let words = size_of::<R::Acc>().div_ceil(4);
+    let bytes = policy.segmented_ring_bytes(size_of::<R::In>());
+    if let Some(launch) = persistent(plan, arrays, policy, kernel.descriptor(), [bytes, words])? {
+        let (config, [control, statuses]) = launch;
+        let args = (input, output, heads, control, statuses, start);
+        // SAFETY: as in `best`; there is a bit for each element, in aligned memory of the plan.
+        unsafe { plan.launch(kernel, config, args) };
+        return Ok(());
+    }
+    let cut = [policy.threads, policy.windows, policy.chunks];
+    let (config, words) = tiles(plan, arrays, cut)?;
+    let [control, statuses, batches] = words;
+    let args = (input, output, heads, control, statuses, batches, start);
     // SAFETY: as in `tile_per_block`; there is a bit for each element.
     unsafe { plan.launch(R::SEGMENTED, config, args) };
     Ok(())
+}
+
+/// Returns a launch of persistent blocks with so much shared memory and so many words per status, and the words that the blocks
+/// share; or `None` if a block per tile is better, or the device has no room for the blocks.
+fn persistent<T>(
+    plan: &mut Plan<'_>,
+    arrays: Arrays<T>,
+    policy: Policy,
+    kernel: &'static KernelDescriptor,
+    [shared_bytes, words]: [usize; 2],
+) -> Result<Option<(LaunchConfig, [Place<u64>; 2])>> {
+    let tiles = arrays
+        .input
+        .len()
+        .div_ceil(policy.tile_bytes() / size_of::<T>());
+    if !arrays.aligned || tiles * policy.tile_bytes() < policy.persistent_bytes {
+        return Ok(None);
+    }
+    let persistent = Persistent {
+        threads: policy.threads,
+        shared_bytes,
+        resident: policy.resident[1],
+        slots: policy.slots,
+    };
+    let blocks = persistent.blocks(plan, kernel, tiles)?;
+    if blocks == 0 {
+        return Ok(None);
+    }
+    let rooms = [plan.zeros(1), plan.zeros(tiles * words)];
+    let config = plan.linear(blocks, policy.threads)?;
+    Ok(Some((config.with_shared(shared_bytes as u32), rooms)))
 }
 
 /// Plans a launch with a block for each tile, of a kernel for this number of threads and windows.
@@ -206,8 +229,8 @@ pub(super) fn tile_per_block<R: ScanFn>(
     [threads, windows]: [usize; 2],
 ) -> Result<()> {
     let Arrays { input, output, .. } = arrays;
-    let cut = [threads, windows, CHUNKS];
-    let (config, [control, statuses, batches]) = tiles(plan, arrays, cut)?;
+    let (config, words) = tiles(plan, arrays, [threads, windows, CHUNKS])?;
+    let [control, statuses, batches] = words;
     let args = (input, output, control, statuses, batches, start);
     // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms are
     // those that the kernel needs and are 0 at first; nothing but this launch uses them.

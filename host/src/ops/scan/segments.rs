@@ -3,7 +3,7 @@
 use cuda_std::{kernel::Entry, map::Passed, scan::THREADS};
 use warpwright_gpu::{
     Family,
-    scan::{FAMILY, Keys as RunHeads, ScanHeadsOfOffsets, ScanHeadsOfRows, policy::KEY_ROUNDS},
+    scan::{FAMILY, Keys as RunHeads, ScanHeadsOfOffsets, ScanHeadsOfRows, policy::KEY_CHUNKS},
 };
 
 use super::{
@@ -271,7 +271,8 @@ impl<K: Selectable> Heads for Keys<'_, K> {
         if len == 0 {
             return Ok(heads);
         }
-        let config = plan.linear(len.div_ceil(THREADS * KEY_ROUNDS), THREADS)?;
+        let per_block = THREADS * KEY_CHUNKS * 16 / size_of::<K>();
+        let config = plan.linear(len.div_ceil(per_block), THREADS)?;
         let args = (Passed::new(K::changed().map()), keys.cast(), heads);
         let kernel = <<K::Changed as Predicate>::Map as RunHeads>::HEADS;
         // SAFETY: there is a bit for each key.
@@ -344,8 +345,8 @@ impl Heads for MatrixColumns {
 
 /// A scan of segments.
 ///
-/// The workspace has a bit for each element, 128 bytes for each 16 KiB of elements, and 512 bytes more; for columns also a copy
-/// of the matrix.
+/// The workspace has a bit for each element, at most 128 bytes for each 24 KiB of elements, and 512 bytes more; for columns
+/// also a copy of the matrix.
 #[derive(Debug, Clone)]
 pub struct SegmentedScan<'a, T, G> {
     input: VectorView<'a, T>,
