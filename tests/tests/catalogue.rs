@@ -7,7 +7,7 @@ use cuda_std::{
     kernel::{Entry, KernelDescriptor},
 };
 use warpwright::Device;
-use warpwright_gpu::{random, reduce, scan, scan::Kernels as _, segments};
+use warpwright_gpu::{random, reduce, scan, segments};
 use warpwright_tests::{cases, for_each_number};
 use warpwright_workloads::{FAMILIES, Scale};
 
@@ -63,11 +63,15 @@ fn tested() -> BTreeSet<String> {
     // The library launches these for large inputs: `tests/scan` launches them for small ones.
     macro_rules! persistent {
         ($ty:ident) => {
-            add(&[<reduce::Min<$ty> as scan::Kernels>::PERSISTENT.descriptor()]);
-            add(&[<reduce::Max<$ty> as scan::Kernels>::PERSISTENT.descriptor()]);
+            persistent!(of reduce::Min<$ty>);
+            persistent!(of reduce::Max<$ty>);
+        };
+        (of $scan:ty) => {
+            add(&[<$scan as scan::Kernels>::PERSISTENT.descriptor()]);
+            add(&[<$scan as scan::Kernels>::SEGMENTED_PERSISTENT.descriptor()]);
         };
         ($($operator:ident: $($ty:ident)*;)*) => { $($(
-            add(&[<scan::$operator<$ty> as scan::Kernels>::PERSISTENT.descriptor()]);
+            persistent!(of scan::$operator<$ty>);
         )*)* };
     }
     for_each_number!(persistent);
@@ -75,7 +79,7 @@ fn tested() -> BTreeSet<String> {
         Sum: u16 u32 u64 f32 f64 f16 bf16;
         Product: u8 u16 u32 u64 f32 f64 f16 bf16;
     }
-    add(&[scan::SumOfBytes::PERSISTENT.descriptor()]);
+    persistent!(of scan::SumOfBytes);
     // `Device::segments` launches this one: `tests/segments.rs`.
     add(&[Entry::of::<segments::SegmentsCheck>().descriptor()]);
     names
