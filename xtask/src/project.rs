@@ -17,6 +17,7 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
 /// The kernels that are compiled from an architecture on, for its asynchronous copies.
 const FROM: &[(&str, NvvmArch)] = &[
     ("scan_best_persistent", NvvmArch::Compute80),
+    ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),
 ];
 

@@ -85,7 +85,7 @@ pub unsafe fn scan_best_persistent<R: Scan, const ROW: usize>(
 /// grid.
 ///
 /// # Safety
-/// The contract of [`scan_best_persistent`] must hold. `heads` has a bit for each element, and starts at a multiple of 16 bytes.
+/// The contract of [`scan_best_persistent`] must hold. `heads` has a bit for each element and starts at a multiple of 16 bytes.
 #[kernel(
     launch_bounds(
         shipped::<Policy, R::In>().of_segments().threads as u32,
