@@ -1,4 +1,5 @@
-//! Operations of a whole block: scan, reduction, exchange between thread orders, and ranks by digits.
+//! Operations of a whole block: loads and stores of tiles, scan, reduction, exchange between thread orders, sort, ranks by
+//! digits, and runs of equal neighbors.
 //!
 //! Every thread of a block of `THREADS` threads must call them, at one source line. `THREADS` is a multiple of 32 up to 1024,
 //! and must be the block's size; threads are counted as [`thread::linear_thread_idx`] does. The caller passes the shared
@@ -12,7 +13,22 @@
 //! | striped | `k * THREADS + t` |
 //! | blocked | `t * ITEMS + k` |
 //!
-//! Striped order suits loads and stores, blocked order suits scans. `ITEMS` is at most 32.
+//! Striped order suits loads and stores, blocked order suits scans. `ITEMS` is 1 to 32.
+//!
+//! | functions | what they do | shared memory | barriers |
+//! | --- | --- | --- | --- |
+//! | [`load_striped`], [`store_striped`], `…_part` | a tile from and to global memory | none | none |
+//! | [`load_blocked`], [`store_blocked`], `…_part` | the same, in blocked order | [`exchange_len`] | 0 or 1 |
+//! | [`striped_to_blocked`], [`blocked_to_striped`] | exchange | [`exchange_len`] | 1 |
+//! | [`inclusive_scan`], [`exclusive_scan`], [`reduce`] | one value per thread, by any operator | [`scan_len`] | 1 |
+//! | [`sort`], [`sort_pairs`], `…_to_striped` | a stable radix sort | [`exchange_len`], [`rank_len`] | 1, and 5 per digit |
+//! | [`rank_digits`] | places of a stable sort by one digit | [`rank_len`] | 4 |
+//! | [`run_heads`], [`run_tails`] | items that differ from a neighbor | one per thread | 1 |
+//! | [`Runs::encode`], [`Runs::from_lengths`] | runs of items, or of given lengths | one per run, [`runs_len`] | 3 or 2 |
+//! | [`Runs::decode`] | a window of the items of runs | that of the runs | none |
+//!
+//! Results are the same on every device, also those of floats: the order of operations in scans and reductions depends on
+//! `THREADS` alone.
 //!
 //! ```
 //! use cuda_std::{block, prelude::*};
@@ -22,9 +38,7 @@
 //! pub unsafe fn scan_tile(values: GlobalMut<u32>) {
 //!     let memory = shared![u32; block::exchange_len::<4>(256)];
 //!     let totals = shared![u32; block::scan_len(256)];
-//!     let t = thread::thread_idx_x() as usize;
-//!     let striped = core::array::from_fn(|k| values.get(k * 256 + t));
-//!     let items = block::striped_to_blocked::<_, 256, 4>(striped, memory);
+//!     let items = block::load_blocked::<_, 256, 4>(values, 0, memory);
 //!     let sum: u32 = items.iter().sum();
 //!     let (mut before, _) = block::exclusive_scan::<_, 256>(sum, 0, totals, |a, b| a + b);
 //!     let sums = items.map(|item| {
@@ -33,24 +47,37 @@
 //!         sum
 //!     });
 //!     thread::sync_threads();
-//!     let striped = block::blocked_to_striped::<_, 256, 4>(sums, memory);
-//!     cuda_std::unrolled!(k < 4 => { values.set(k * 256 + t, striped[k]); });
+//!     block::store_blocked::<_, 256, 4>(values, 0, sums, memory);
 //! }
 //! ```
 
 mod exchange;
+mod load;
 mod rank;
+mod runs;
 mod scan;
+mod sort;
 
 pub use exchange::{blocked_to_striped, exchange_len, striped_to_blocked};
+pub use load::{
+    TileSource, load_blocked, load_blocked_part, load_striped, load_striped_part, store_blocked,
+    store_blocked_part, store_striped, store_striped_part,
+};
 pub use rank::{DigitRanks, rank_digits, rank_len};
+pub use runs::{Runs, run_heads, run_tails, runs_len};
 pub use scan::{exclusive_scan, inclusive_scan, reduce, scan_len};
+pub use sort::{sort, sort_pairs, sort_pairs_to_striped, sort_to_striped};
 
 use crate::thread;
 
 /// Checks a block's number of threads as far as the compiler knows it.
 const fn is_block(threads: usize) -> bool {
     threads > 0 && threads <= 1024 && threads.is_multiple_of(32)
+}
+
+/// Checks the numbers of threads and of items per thread of a tile.
+const fn is_tile(threads: usize, items: usize) -> bool {
+    is_block(threads) && items > 0 && items <= 32
 }
 
 /// Returns this thread's index in the block.

@@ -11,7 +11,7 @@ mod named;
 
 use crate::{imp, imp::Place, thread};
 
-pub use cooperate::{exclusive_scan, inclusive_scan, reduce};
+pub use cooperate::{exclusive_scan, inclusive_scan, reduce, sort};
 pub use named::*;
 
 /// The mask of all 32 lanes.

@@ -217,17 +217,25 @@ fn instructions_are_there(text: &str, arch: NvvmArch) {
     has("miscellany", &["%clock64", "%globaltimer"]);
     has("traps", &["brkpt;", "trap;"]);
 
-    // Shared memory is known as such, element 0 at a constant index too.
-    let generic: Vec<&str> = kernel(text, "first_of_shared")
-        .filter(|line| ["ld.", "st."].iter().any(|start| line.starts_with(start)))
-        .filter(|line| {
-            !["param", "shared", "global"]
-                .iter()
-                .any(|space| line.contains(space))
-        })
-        .collect();
-    assert!(generic.is_empty(), "{arch:?}: {generic:?}");
+    // Shared memory is known as such, element 0 at a constant index too; and where one branch reads it and another does not.
+    for name in ["first_of_shared", "tile_loads__w4", "tile_stores__w4"] {
+        let generic: Vec<&str> = kernel(text, name)
+            .filter(|line| ["ld.", "st."].iter().any(|start| line.starts_with(start)))
+            .filter(|line| {
+                !["param", "shared", "global"]
+                    .iter()
+                    .any(|space| line.contains(space))
+            })
+            .collect();
+        assert!(generic.is_empty(), "{arch:?}: {generic:?}");
+    }
     has("first_of_shared", &["st.shared.b32", "ld.shared.b32"]);
+    has("tile_loads__w4", &["ld.global.v4.b32", "ld.shared.b32"]);
+    has("tile_stores__w4", &["st.global.v4.b32"]);
+    for instance in ["b16", "l2"] {
+        has(&format!("tile_loads__{instance}"), &["ld.global.v"]);
+        has(&format!("tile_stores__{instance}"), &["st.global.v"]);
+    }
     has("named_barriers", &["bar.sync"]);
     has("byte_products", &["dp4a.u32.u32", "dp4a.s32.s32"]);
     for (instance, vector) in [("w2", "v2.b32"), ("f4", "v4.b32"), ("d2", "v2.b64")] {

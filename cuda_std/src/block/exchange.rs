@@ -1,6 +1,6 @@
 //! The exchange of a tile's items between threads, by way of shared memory.
 
-use super::{index, is_block};
+use super::{index, is_tile};
 use crate::{Plain, Shared, thread, unrolled};
 
 /// Returns the number of elements of shared memory that an exchange of `ITEMS` items per thread needs: all items, and for an
@@ -11,7 +11,7 @@ pub const fn exchange_len<const ITEMS: usize>(threads: usize) -> usize {
 
 /// Returns the place of a tile's item in shared memory.
 #[inline(always)]
-const fn place<const ITEMS: usize>(item: usize) -> usize {
+pub(super) const fn place<const ITEMS: usize>(item: usize) -> usize {
     match ITEMS % 2 {
         0 => item + item / 32,
         _ => item,
@@ -27,7 +27,7 @@ pub fn striped_to_blocked<T: Plain, const THREADS: usize, const ITEMS: usize>(
     mut items: [T; ITEMS],
     memory: Shared<T>,
 ) -> [T; ITEMS] {
-    const { assert!(is_block(THREADS)) };
+    const { assert!(is_tile(THREADS, ITEMS)) };
     let thread = index();
     unrolled!(k < ITEMS of 32 => {
         memory.set(place::<ITEMS>(k * THREADS + thread), items[k]);
@@ -47,7 +47,7 @@ pub fn blocked_to_striped<T: Plain, const THREADS: usize, const ITEMS: usize>(
     mut items: [T; ITEMS],
     memory: Shared<T>,
 ) -> [T; ITEMS] {
-    const { assert!(is_block(THREADS)) };
+    const { assert!(is_tile(THREADS, ITEMS)) };
     let thread = index();
     unrolled!(k < ITEMS of 32 => {
         memory.set(place::<ITEMS>(thread * ITEMS + k), items[k]);

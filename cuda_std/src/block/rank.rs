@@ -1,6 +1,6 @@
 //! Ranks of a tile's items by a digit: one pass of a radix sort.
 
-use super::{index, is_block, scan};
+use super::{index, is_tile, scan};
 use crate::{
     Shared, thread, unrolled,
     warp::{self, FULL_MASK},
@@ -37,7 +37,7 @@ pub fn rank_digits<const THREADS: usize, const ITEMS: usize, const BITS: u32>(
     digits: [u32; ITEMS],
     memory: Shared<u32>,
 ) -> DigitRanks<ITEMS> {
-    const { assert!(is_block(THREADS) && BITS > 0 && THREADS >= 1 << BITS) };
+    const { assert!(is_tile(THREADS, ITEMS) && BITS > 0 && THREADS >= 1 << BITS) };
     let radix = const { 1_usize << BITS };
     let warps = const { THREADS / 32 };
     let (thread, lane, warp) = (index(), warp::lane_id(), index() / 32);

@@ -179,6 +179,10 @@ pub fn with_known_space<T>(ptr: *mut T) -> *mut T {
     ptr
 }
 
+/// Does nothing: only the GPU's optimizer merges loads of different memories.
+#[inline(always)]
+pub fn end_of_loads() {}
+
 /// Checks that the lane has not visited the declaration of a view's array again since it got the view.
 #[inline(always)]
 #[track_caller]

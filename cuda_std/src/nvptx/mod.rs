@@ -223,6 +223,14 @@ pub fn with_known_space<T>(ptr: *mut T) -> *mut T {
     ptr.wrapping_byte_add(zero)
 }
 
+/// Keeps the loads before it in their branch. Where two branches end with loads, LLVM makes one of them, from an address whose
+/// space is then unknown, and in parts if one branch has parts.
+#[inline(always)]
+pub fn end_of_loads() {
+    // SAFETY: there is no instruction.
+    unsafe { asm!("", options(nostack, preserves_flags)) }
+}
+
 /// Tells the optimizer that `ptr` is in constant memory, so that loads become `ld.const`.
 ///
 /// # Safety

@@ -10,6 +10,7 @@
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
 //! | `names.rs` | Rust-CUDA's atomic functions of pointers, libdevice's names |
 //! | `threads.rs` | places in a launch, barriers |
+//! | `tiles.rs` | loads, stores, sorts and runs of blocks, sorts of warps |
 //! | `waits.rs` | waits for words |
 //! | `warps.rs` | shuffles, votes, matches, reductions |
 //!
@@ -23,6 +24,7 @@ mod functions;
 mod memory;
 mod names;
 mod threads;
+mod tiles;
 mod waits;
 mod warps;
 

@@ -19,5 +19,6 @@ pub mod names;
 pub mod operators;
 pub mod random;
 pub mod threads;
+pub mod tiles;
 pub mod waits;
 pub mod warps;
