@@ -41,6 +41,7 @@ pub mod io;
 pub mod kernel;
 pub mod map;
 pub mod mem;
+pub mod merge;
 pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;

@@ -144,6 +144,12 @@ impl<F> Passed<F> {
 }
 
 impl<F: MapFn> Passed<F> {
+    /// Returns the function.
+    #[inline(always)]
+    pub(crate) fn function(self) -> F {
+        self.function
+    }
+
     /// Calls the function for an element of the first array and one of the second.
     ///
     /// # Safety

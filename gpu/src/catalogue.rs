@@ -173,6 +173,7 @@ pub static FAMILIES: &[Family] = &[
     crate::sort::FAMILY,
     crate::top_k::FAMILY,
     crate::segments::FAMILY,
+    crate::merge::FAMILY,
 ];
 
 /// Returns the family called `name`.

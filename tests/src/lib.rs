@@ -14,6 +14,7 @@ pub mod devices;
 pub mod exact;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod faults;
+pub mod keys;
 pub mod left_out;
 pub mod mutants;
 pub mod number;

@@ -250,6 +250,8 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
         ("sort", here.sort(&words).map(drop)),
         ("sort", here.argsort(&words).map(drop)),
         ("top_k", here.top_k(&words, 1).map(drop)),
+        ("merge", here.merge(&words, &words).map(drop)),
+        ("lower_bound", here.lower_bound(&words, &words).map(drop)),
         ("run lengths", here.run_lengths(&words).map(drop)),
         (
             "sum by key",

@@ -94,6 +94,7 @@ const STATED: &[(&str, &[&str], &[&str])] = &[
         &[LAUNCH, WAIT],
         &[ALLOCATE, ALLOCATE, SET, LAUNCH, DOWNLOAD, WAIT, FREE, FREE],
     ),
+    ("merge", &[LAUNCH, WAIT], ONE_LAUNCH),
 ];
 const ONE_LAUNCH: &[&str] = &[ALLOCATE, LAUNCH, DOWNLOAD, WAIT, FREE];
 

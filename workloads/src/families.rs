@@ -18,6 +18,7 @@ pub const FAMILIES: &[Family] = &[
     crate::sort::FAMILY,
     crate::top_k::FAMILY,
     crate::segments::FAMILY,
+    crate::merge::FAMILY,
 ];
 
 impl Family {

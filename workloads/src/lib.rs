@@ -21,6 +21,7 @@ pub mod convolution;
 pub mod gemm;
 pub mod histogram;
 pub mod map;
+pub mod merge;
 pub mod random;
 pub mod reduce;
 pub mod scan;

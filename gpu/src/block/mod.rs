@@ -1,9 +1,9 @@
 //! Functions that a whole block executes together, used by several kernels.
 
+pub use cuda_std::block::is_last;
+
 mod each;
 mod reduce;
-mod ticket;
 
 pub use each::{Share, for_each};
 pub use reduce::{last_warp, reduce_shuffle, reduce_warp, tree, unrolled_tree};
-pub use ticket::is_last;

@@ -26,6 +26,7 @@ pub mod gemm;
 pub mod histogram;
 mod made;
 pub mod map;
+pub mod merge;
 mod persistent;
 pub(crate) mod plan;
 pub mod random;

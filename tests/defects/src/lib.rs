@@ -34,6 +34,7 @@ pub mod gemm;
 pub mod harness;
 pub mod histogram;
 pub mod map;
+pub mod merge;
 pub mod random;
 pub mod reduce;
 pub mod reduce_best;
@@ -279,6 +280,7 @@ macro_rules! for_each_defect {
             select: select_best_no_barrier SelectBestNoBarrier[false, true] LINE;
             select: select_persistent_read_late SelectPersistentReadLate[false, true] LINE;
             sort: sort_best_no_barrier SortBestNoBarrier[false, true] LINE;
+            merge: merge_best_no_barrier MergeBestNoBarrier[false, true] LINE;
             top_k: top_k_best_no_barrier TopKBestNoBarrier[false, true] LINE;
             map: map_best_alignment_unchecked MapBest[NOTHING, ALIGNMENT_UNCHECKED] UNALIGNED;
         }

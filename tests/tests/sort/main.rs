@@ -1,17 +1,17 @@
 //! Sorts: every variant, every key type, with values and as positions, held against std's stable sort.
 
-mod keys;
-
 use std::{any::TypeId, fmt::Debug};
 
 use cuda_std::{bf16, cpu::Order, f16};
-use keys::{Key, PATTERNS, Pattern};
 use warpwright::{
     CpuOptions, Device, Element, Error, Result, Vector,
     ops::sort::{Position, SortKey},
 };
 use warpwright_gpu::sort::{DIGITS, policy};
-use warpwright_tests::{cases, devices};
+use warpwright_tests::{
+    cases, devices,
+    keys::{Key, PATTERNS, Pattern},
+};
 
 /// By what keys are sorted.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,6 +11,7 @@
 
 pub mod atomics;
 pub mod blocks;
+pub mod comparisons;
 pub mod copies;
 pub mod functions;
 pub mod maps;

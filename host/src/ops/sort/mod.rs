@@ -5,15 +5,15 @@ mod plan;
 use std::ops::{Bound, RangeBounds};
 
 use warpwright_gpu::{
-    Family,
+    Family, merge,
     sort::{Bits, FAMILY, Range, Twist},
     top_k,
 };
 
 pub use warpwright_gpu::sort::Variant;
 
-pub(super) use self::plan::descending_positions;
 use self::plan::{Data, Given, Keys, sort};
+pub(super) use self::plan::{descending_positions, twist};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -29,7 +29,7 @@ use crate::{
 pub trait SortKey: Element + Sealed {
     /// The unsigned integer of the same size.
     #[doc(hidden)]
-    type Bits: top_k::Kernels + Element;
+    type Bits: top_k::Kernels + merge::Kernels + Element;
     /// How the bits become numbers in the key's ascending order.
     #[doc(hidden)]
     const TWIST: Twist<Self::Bits>;
@@ -240,17 +240,6 @@ impl By {
                 format!("{first}..{end}"),
             )),
         }
-    }
-
-    /// Returns the twist that makes ascending numbers of the keys.
-    fn twist<K: SortKey>(&self) -> Twist<K::Bits> {
-        let Twist { magnitude, flip } = K::TWIST;
-        let flip = if self.is_descending {
-            flip ^ K::Bits::ONES
-        } else {
-            flip
-        };
-        Twist { magnitude, flip }
     }
 }
 
@@ -577,7 +566,11 @@ impl<K: SortKey, P: Position> Operation for Argsort<'_, K, P> {
 }
 
 /// Checks the values of `keys` keys, and returns the bytes of one.
-fn value_bytes<V: Element>(plan: &Plan<'_>, keys: usize, values: usize) -> Result<usize> {
+pub(super) fn value_bytes<V: Element>(
+    plan: &Plan<'_>,
+    keys: usize,
+    values: usize,
+) -> Result<usize> {
     let bytes = size_of::<V>();
     if keys != values {
         return Err(Error::invalid(

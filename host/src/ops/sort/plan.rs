@@ -55,6 +55,17 @@ pub(super) struct Given {
     pub bytes: usize,
 }
 
+/// Returns the twist that makes ascending numbers of keys in this order.
+pub(in crate::ops) fn twist<K: SortKey>(is_descending: bool) -> Twist<K::Bits> {
+    let Twist { magnitude, flip } = K::TWIST;
+    let flip = if is_descending {
+        flip ^ K::Bits::ONES
+    } else {
+        flip
+    };
+    Twist { magnitude, flip }
+}
+
 /// Plans a sort.
 pub(super) fn sort<K: SortKey>(
     plan: &mut Plan<'_>,
@@ -68,7 +79,7 @@ pub(super) fn sort<K: SortKey>(
         keys,
         data,
         range,
-        twist: by.twist::<K>(),
+        twist: twist::<K>(by.is_descending),
         tile: by.tile,
     };
     if problem.len == 0 {

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use cuda_std::{GlobalMut, atomic::Scope, shared, thread};
+use crate::{GlobalMut, atomic::Scope, shared, thread};
 
 /// Takes one of the `members` tickets of element `i` for this block, and returns whether it was the last one. The block with
 /// the last ticket sees everything that the other blocks wrote before they took theirs. It sets the element back to 0.

@@ -1,11 +1,12 @@
-//! The keys of the tests.
+//! The keys of the tests of sorts and merges.
 
 use std::{cmp::Ordering, fmt::Debug};
 
 use cuda_std::{bf16, f16};
 use rand::Rng;
 use warpwright::ops::sort::SortKey;
-use warpwright_tests::data;
+
+use crate::data;
 
 /// A key of the tests.
 pub trait Key: SortKey + Debug {
@@ -15,6 +16,7 @@ pub trait Key: SortKey + Debug {
     fn compare(&self, other: &Self) -> Ordering;
     /// Returns the number whose bits a range is of.
     fn number(self) -> u64;
+    /// Returns the key's own bits.
     fn bits(self) -> u64;
 }
 
@@ -65,8 +67,11 @@ floats!(f16 u16 bf16 u16 f32 u32 f64 u64);
 pub enum Pattern {
     /// The bits that so many random words have in common: fewer and fewer keys, and few of them frequent.
     And(u32),
+    /// One key.
     Equal,
+    /// In ascending order.
     Sorted,
+    /// In descending order.
     Reverse,
     /// Equal keys, but for one of every 32.
     Foreign,
@@ -76,6 +81,7 @@ pub enum Pattern {
     Edges,
 }
 
+/// All distributions.
 pub const PATTERNS: [Pattern; 11] = [
     Pattern::And(1),
     Pattern::And(2),
@@ -91,6 +97,7 @@ pub const PATTERNS: [Pattern; 11] = [
 ];
 
 impl Pattern {
+    /// Returns so many keys.
     pub fn keys<K: Key>(self, len: usize) -> Vec<K> {
         let mut rng = data::generator(len as u64);
         let bits = 8 * size_of::<K>() as u32;
