@@ -351,16 +351,24 @@ impl<T: Copy> Global<T> {
         // SAFETY: the access is within the view, whose constructor's caller guarantees it.
         unsafe { imp::load_hinted(self.ptr.add(i), Hint::ReadOnly) }
     }
-
-    /// Returns a view of the elements from `from` on.
-    #[inline(always)]
-    #[track_caller]
-    pub fn skip(self, from: usize) -> Self {
-        imp::check_bounds(self.ptr, self.len, from, 0, false);
-        // SAFETY: the result is a part of this view.
-        unsafe { Self::from_raw_parts(self.ptr.add(from), self.len - from) }
-    }
 }
+
+macro_rules! parts {
+    ($view:ident, $is_write:literal) => {
+        impl<T: Copy> $view<T> {
+            /// Returns a view of the elements from `from` on.
+            #[inline(always)]
+            #[track_caller]
+            pub fn skip(self, from: usize) -> Self {
+                imp::check_bounds(self.ptr, self.len, from, 0, $is_write);
+                // SAFETY: the result is a part of this view.
+                unsafe { Self::from_raw_parts(self.ptr.add(from), self.len - from) }
+            }
+        }
+    };
+}
+parts!(Global, false);
+parts!(GlobalMut, true);
 
 macro_rules! stores {
     ($view:ident, $space:ident) => {

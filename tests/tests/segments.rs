@@ -11,7 +11,7 @@ use warpwright::{
         select::Selectable,
     },
 };
-use warpwright_gpu::segments::policy::tile_steps;
+use warpwright_gpu::segments::policy::tile_len;
 use warpwright_tests::{cases, compare, devices};
 
 /// Values without a pattern.
@@ -173,7 +173,7 @@ fn every_type_and_operator() {
 
 #[test]
 fn awkward_cuts() {
-    let steps = tile_steps(4);
+    let steps = tile_len(4);
     // A tile ends with a segment's last element, with the end of a segment, and between segments.
     for len in [steps - 1, steps, steps + 1, 2 * steps - 1] {
         check::<f32>(&[0, len], 0);
@@ -198,7 +198,7 @@ fn awkward_cuts() {
 /// The tiles of several blocks are joined: a segment begins more than 256 tiles before it ends.
 #[test]
 fn one_segment_of_many_tiles() {
-    let len = 520 * tile_steps(8);
+    let len = 520 * tile_len(8);
     let values: Vec<u64> = noise(len).collect();
     let offsets = [0, 3, len / 2, len - 5, len];
     let sum = |values: &[u64]| {
@@ -228,7 +228,7 @@ fn one_segment_of_many_tiles() {
 /// Float sums are the same bits in every run, on every device, for every alignment and order of blocks.
 #[test]
 fn float_sums_are_the_same_bits_everywhere() {
-    let len = 3 * tile_steps(4) + 100;
+    let len = 3 * tile_len(4) + 100;
     let values: Vec<f32> = noise(len).map(|value| (value as f32).sin() * 1e3).collect();
     let offsets = cut(len, 30);
     let magnitudes = |pair: &[usize]| {

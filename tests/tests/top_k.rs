@@ -1,16 +1,14 @@
 //! Top-k: every variant, every type, rows, and the threshold of a sample, held against std's stable sort.
 
-#[allow(dead_code, reason = "the sorts use more of them")]
-#[path = "sort/keys.rs"]
-mod keys;
-
 use std::fmt::Debug;
 
 use cuda_std::{bf16, cpu::Order, f16};
-use keys::{Key, PATTERNS, Pattern};
 use warpwright::{Device, Error, Result};
 use warpwright_gpu::top_k::policy::{self, LEAST_SAMPLED, MOST_K, sample_position, samples};
-use warpwright_tests::{cases, devices};
+use warpwright_tests::{
+    cases, devices,
+    keys::{Key, PATTERNS, Pattern},
+};
 
 /// How a test selects.
 #[derive(Debug, Clone, Copy)]

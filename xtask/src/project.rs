@@ -111,10 +111,11 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
 
-const SEGMENTS: &str = "two resident blocks leave too few registers for the heads of narrow elements: up to 8 of them spill";
+const SEGMENTS: &str = "two resident blocks leave too few registers for the heads of narrow elements: \
+                        up to 8 registers spill";
 
 const FLAGS: &str =
-    "the flags of bytes take more registers than two resident blocks leave: 22 of them spill";
+    "the flags of bytes take more registers than two resident blocks leave: 22 registers spill";
 
 /// Returns the families of kernels. The entries of a family are named `<family>_<variant>__<suffix>`.
 pub fn families() -> Vec<&'static str> {

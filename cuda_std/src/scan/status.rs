@@ -94,8 +94,7 @@ impl<R: Scan> Statuses<R> {
     /// Publishes a total; by one lane. The lowest bit of `kind` is for the reader, unless it is the total's flag.
     #[inline(always)]
     #[track_caller]
-    pub fn publish(self, i: usize, kind: u32, total: R::Acc) {
-        let mut kind = kind;
+    pub fn publish(self, i: usize, mut kind: u32, total: R::Acc) {
         if R::FLAGGED {
             // The last word is the flag.
             total.map_words(&mut |word| {

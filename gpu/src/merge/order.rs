@@ -18,7 +18,11 @@ impl<U> Ascending<U> {
     }
 }
 
+#[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers in C's layout.
+unsafe impl<U: cuda_std::kernel::ByValue> cuda_std::kernel::ByValue for Ascending<U> {}
+
+// SAFETY: as above.
 unsafe impl<U: Bits> Compare for Ascending<U> {
     type Item = U;
 

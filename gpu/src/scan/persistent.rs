@@ -16,6 +16,9 @@
 //! A tile's total is published while its block still works on earlier tiles, so that a wait for totals rarely finds one
 //! missing. Every block adds all totals itself; nobody publishes a prefix, which others would wait for one after the other. The
 //! limit is the memory: the totals of 2^28 elements of 4 bytes are 256 KiB, which stay in the L2 cache.
+//!
+//! A scan of segments is the same loop: its totals have a flag, and the bits that say where segments begin are copied to the
+//! ring beside each tile.
 
 use core::marker::PhantomData;
 

@@ -16,6 +16,9 @@ pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
 /// The 16-byte chunks of keys of a thread of `scan_heads_of_keys`.
 pub const KEY_CHUNKS: usize = 4;
 
+/// The keys of a group, whose heads `scan_heads_of_keys` counts.
+pub const KEY_GROUP: usize = 2048;
+
 /// The policy of `best`. The order of additions depends on `threads` and `windows`: rows that differ in one of them may differ
 /// in the last bits of float sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use cuda_std::{
 use super::{
     instances::with_scans,
     ops::*,
-    policy::{KEY_CHUNKS, Policy},
+    policy::{KEY_CHUNKS, KEY_GROUP, Policy},
 };
 use crate::{
     reduce::{Max, Min},
@@ -120,10 +120,12 @@ pub unsafe fn scan_heads_of_rows(width: usize, elements: usize, heads: GlobalMut
     heads.set(i, bits);
 }
 
-/// Writes a bit for each key: whether it differs from the one before.
+/// Writes a bit for each key: whether it differs from the one before. If `counts` has elements, writes to `counts[g]` how many
+/// of the [`KEY_GROUP`] keys from key `g * KEY_GROUP` on do.
 ///
-/// Launch: blocks of 256 threads, [`KEY_CHUNKS`] times 16 bytes of keys for each thread. Reads every key once, one of each 16
-/// bytes twice, and writes every word once.
+/// Launch: blocks of 256 threads, [`KEY_CHUNKS`] times 16 bytes of keys for each thread, for as many keys as there are and
+/// groups of `counts` have; static shared memory of 8 words. Reads every key once, the first of each 16 bytes and the one
+/// before it once more, and writes every word once. Keys that do not start at a multiple of 16 bytes are all read twice.
 ///
 /// # Safety
 /// `heads` has a bit for each key.
@@ -132,6 +134,7 @@ pub unsafe fn scan_heads_of_keys<F: Predicate, A: Arguments<F>>(
     predicate: Passed<F>,
     keys: Global<First<F>>,
     heads: GlobalMut<u32>,
+    counts: GlobalMut<u64>,
 ) {
     let len = const { Wide::<First<F>>::LEN };
     let lanes_per_word = 32 / len;
@@ -168,6 +171,13 @@ pub unsafe fn scan_heads_of_keys<F: Predicate, A: Arguments<F>>(
             }
         });
     }
+    if !counts.is_empty() {
+        count_groups(
+            &bits,
+            const { THREADS * KEY_CHUNKS * Wide::<First<F>>::LEN / KEY_GROUP },
+            counts,
+        );
+    }
     unrolled!(r < KEY_CHUNKS => {
         let mut word = bits[r] << (tid % lanes_per_word * len);
         unrolled!(k < 5 => {
@@ -180,6 +190,32 @@ pub unsafe fn scan_heads_of_keys<F: Predicate, A: Arguments<F>>(
             heads.set(at, word);
         }
     });
+}
+
+/// Writes the number of heads of each of the `groups` groups of a block's keys. `bits` are those of the thread's chunks.
+#[inline(always)]
+#[track_caller]
+fn count_groups(bits: &[u32; KEY_CHUNKS], groups: usize, counts: GlobalMut<u64>) {
+    let totals = shared![u32; THREADS / 32];
+    let tid = thread::thread_idx_x() as usize;
+    let mut own = 0;
+    unrolled!(r < KEY_CHUNKS => { own += bits[r].count_ones(); });
+    let total = warp::reduce(own, |a, b| a + b);
+    if tid.is_multiple_of(32) {
+        totals.set(tid / 32, total);
+    }
+    thread::sync_threads();
+    let group = thread::block_idx_x() as usize * groups + tid;
+    if tid < groups && group < counts.len() {
+        let warps = THREADS / 32 / groups;
+        let mut sum = 0;
+        let mut w = 0;
+        while w < warps {
+            sum += totals.get(tid * warps + w);
+            w += 1;
+        }
+        counts.set(group, sum.into());
+    }
 }
 
 /// Returns whether key `i` differs from the one before it.

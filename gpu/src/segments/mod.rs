@@ -4,16 +4,16 @@
 //! | --- | --- |
 //! | `naive` | a thread per segment |
 //! | `warp_per_segment` | a warp per segment, its lanes side by side |
-//! | `best` | equal work for every thread: elements and ends of segments are cut as one list |
+//! | `best` | equal work for every thread: tiles of elements, with a scan that begins anew where a segment does |
 //!
 //! Segments are given by [`Offsets`]: segment `s` has the elements from `offsets[s]` up to `offsets[s + 1]`, and may have none.
-//! Runs of equal keys are segments too, whose offsets the kernel `segments_heads` finds; their number stays on the device, and
-//! the same kernels reduce them. The results are those of the family [`reduce`](crate::reduce) (sums of integers in 64 bits),
-//! and [`ops`] says what a segment without elements gives.
+//! Runs of equal keys are segments too; their number stays on the device, and the same kernels reduce them. The results are
+//! those of the family [`reduce`](crate::reduce) (sums of integers in 64 bits), and [`ops`] says what a segment without
+//! elements gives.
 //!
 //! The order in which floats are added depends on the variant, the type and the offsets, and on nothing else: the same input
 //! gives the same bits in every run, for every alignment, on every device. Every element and every offset is read once (by
-//! `best` a few offsets more), and every result written once.
+//! `best` a few offsets more), and every result written once (by `best` a few more).
 
 mod best;
 #[cfg(feature = "ladder")]
@@ -28,7 +28,8 @@ pub use ladder::{
     naive::{SegmentsNaive, segments_naive},
     warp_per_segment::{SegmentsWarpPerSegment, segments_warp_per_segment},
 };
-pub use offsets::Offsets;
+pub(crate) use offsets::offset;
+pub use offsets::{Cuts, Offsets};
 pub use ops::Segmented;
 
 use crate::catalogue::declare_family;
@@ -40,26 +41,27 @@ declare_family! {
         Naive {
             name: "naive",
             idea: "a thread per segment: the longest segment takes as long as it is",
-            kernels: ["segments_naive", "segments_heads", "segments_lengths", "segments_check"],
+            kernels: ["segments_naive", "segments_runs", "segments_lengths", "segments_check"],
         },
         WarpPerSegment {
             name: "warp_per_segment",
             idea: "a warp per segment: its lanes read side by side, and idle where segments are short",
             kernels: [
                 "segments_warp_per_segment",
-                "segments_heads",
+                "segments_runs",
                 "segments_lengths",
                 "segments_check",
             ],
         },
     ],
     best: {
-        idea: "elements and ends of segments cut as one list, so that every thread has as much work; two launches join the pieces",
+        idea: "tiles of elements, scanned anew from each segment's first, so that every thread has as much work",
         kernels: [
-            "segments_cut",
+            "segments_starts",
             "segments_best",
             "segments_join",
-            "segments_heads",
+            "segments_spread",
+            "segments_runs",
             "segments_lengths",
             "segments_check",
         ],
@@ -119,14 +121,10 @@ use with_segments;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
     use super::*;
-    use crate::{
-        reduce::{Max, Min, Product, Sum},
-        select::predicates::Changed,
-    };
+    use crate::reduce::{Max, Min, Product, Sum};
     use cuda_std::{
-        bf16, f16,
+        Plain, bf16, f16,
         kernel::{Entry, EntryOf},
-        select::{Arrays, Neighbors, Predicate},
     };
 
     /// The kernels of one reduction of segments.
@@ -162,25 +160,27 @@ mod launch {
     }
     with_segments!(kernels);
 
-    /// A type of keys, of which neighbors are compared.
+    /// A number as wide as a type of elements.
     ///
     /// # Safety
     /// As for [`Kernels`].
-    pub unsafe trait Keys: Predicate {
-        /// The kernel that finds the first of each run.
-        const HEADS: EntryOf<SegmentsHeads<Self, Arrays>>;
+    pub unsafe trait Width: Plain {
+        /// The kernel that writes the first key of each run.
+        const RUNS: EntryOf<SegmentsRuns<Self>>;
+        /// The kernel that spreads results among those of segments without elements.
+        const SPREAD: EntryOf<SegmentsSpread<Self>>;
     }
 
-    macro_rules! heads {
-        ($($suffix:ident: ($predicate:ty, $arguments:ty),)*) => { $(
-            // SAFETY: the kernel is that of this family.
-            unsafe impl Keys for $predicate {
-                const HEADS: EntryOf<SegmentsHeads<Self, Arrays>> =
-                    Entry::of::<SegmentsHeads<$predicate, $arguments>>();
+    macro_rules! widths {
+        ($($type:ident)*) => { $(
+            // SAFETY: the kernels are those of this family.
+            unsafe impl Width for $type {
+                const RUNS: EntryOf<SegmentsRuns<Self>> = Entry::of::<SegmentsRuns<$type>>();
+                const SPREAD: EntryOf<SegmentsSpread<Self>> = Entry::of::<SegmentsSpread<$type>>();
             }
         )* };
     }
-    best::with_keys!(heads);
+    widths!(u8 u16 u32 u64);
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, Keys};
+pub use launch::{Kernels, Width};

@@ -1,40 +1,42 @@
 //! The sizes of `segments`.
 
+pub use crate::scan::policy::KEY_GROUP;
+
 /// The threads of a block, of all kernels.
 pub const BLOCK: usize = 256;
 
-/// The blocks of `segments_best` per multiprocessor that the registers must leave room for.
-pub const RESIDENT: u32 = 4;
-
-/// Returns the steps that a thread takes of the list of elements of `bytes` bytes and ends. It is odd, so that the threads of a
-/// warp begin in different banks of shared memory. More steps share the work that a thread does once; these fill the 48 KiB
-/// that a block may have on every card.
-pub const fn items(bytes: usize) -> usize {
-    if bytes > 4 { 23 } else { 45 }
+/// Returns the blocks of `segments_best` per multiprocessor that the registers must leave room for, for elements of `bytes`
+/// bytes: with a fifth block, elements of 8 bytes spill.
+pub const fn resident(bytes: usize) -> u32 {
+    if bytes > 4 { 4 } else { 5 }
 }
 
-/// Returns the steps of a tile.
-pub const fn tile_steps(bytes: usize) -> usize {
+/// The most 16-byte chunks of a thread of `segments_best`.
+pub const MOST_CHUNKS: usize = 8;
+
+/// Returns the 16-byte chunks of a thread of `segments_best`, for elements of `bytes` bytes: more chunks share the work that a
+/// thread does once.
+pub const fn chunks(bytes: usize) -> usize {
+    if bytes < 4 { 4 } else { MOST_CHUNKS }
+}
+
+/// Returns the elements of `bytes` bytes that a thread of `segments_best` takes.
+pub const fn items(bytes: usize) -> usize {
+    chunks(bytes) * 16 / bytes
+}
+
+/// Returns the elements of a tile.
+pub const fn tile_len(bytes: usize) -> usize {
     BLOCK * items(bytes)
 }
 
-/// Returns the words of shared memory that a tile takes: the ends of its segments and a word more, up to three unused ones,
-/// then its elements between up to 15 bytes on either side. A step is an end or an element.
-pub const fn tile_words(bytes: usize) -> usize {
-    let each = if bytes > 4 { bytes / 4 } else { 1 };
-    (tile_steps(bytes) * each).next_multiple_of(4) + 12
-}
-
-/// Returns the dynamic shared memory of a block of `segments_best`, in bytes.
+/// Returns the dynamic shared memory of a block of `segments_best`, in bytes: the elements of a tile, and a byte for each.
 pub const fn shared_bytes(bytes: usize) -> usize {
-    tile_words(bytes) * 4
+    tile_len(bytes) * (bytes + 1)
 }
 
 /// Up to this many tiles are one launch: the last block joins them.
-pub const MOST_IN_ONE_LAUNCH: usize = BLOCK;
+pub const MOST_IN_ONE_LAUNCH: usize = 2 * BLOCK;
 
 /// The tiles of which a thread of `segments_join` takes one after the other where it looks back.
 pub const BACK: usize = 8;
-
-/// The 16-byte loads of a thread for `segments_heads`.
-pub const ROUNDS: usize = 4;

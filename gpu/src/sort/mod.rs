@@ -12,6 +12,8 @@
 //! last one turns them back ([`Twist`]). Floats are in the order of `total_cmp`: NaNs with the sign set first, then the numbers
 //! with -0 before +0, then the other NaNs; every payload stays as it is.
 //!
+//! Segments of an array are sorted by two such sorts: all keys with the numbers of their segments, and then by these.
+//!
 //! A radix sort of `k`-byte keys by all bits reads every key once to count and moves it `k` times: `n * k * (1 + 2 k)` bytes,
 //! and `2 n v k` for values of `v` bytes.
 
@@ -23,8 +25,9 @@ pub mod policy;
 mod tile;
 
 pub use best::{
-    SortBestDigits, SortBestFirst, SortBestItems, SortBestKeys, SortBestSmall, sort_best_digits,
-    sort_best_first, sort_best_items, sort_best_keys, sort_best_small,
+    SortBestDigits, SortBestFirst, SortBestItems, SortBestKeys, SortBestMarks, SortBestSmall,
+    sort_best_digits, sort_best_first, sort_best_items, sort_best_keys, sort_best_marks,
+    sort_best_small,
 };
 pub use bits::{Bits, Column, DIGIT_BITS, DIGITS, Pass, Range, Twist, Twists};
 #[cfg(feature = "ladder")]
@@ -39,7 +42,7 @@ declare_family! {
         Naive {
             name: "naive",
             idea: "a network of comparisons of keys where they lie: a launch per step, each of which moves everything",
-            kernels: ["sort_naive_step", "sort_naive_gather"],
+            kernels: ["sort_naive_step", "sort_naive_gather", "sort_best_marks"],
         },
         ReduceThenScan {
             name: "reduce_then_scan",
@@ -48,17 +51,19 @@ declare_family! {
                 "sort_reduce_then_scan_count",
                 "sort_reduce_then_scan_places",
                 "sort_reduce_then_scan_scatter",
+                "sort_best_marks",
             ],
         },
         Ballot {
             name: "ballot",
             idea: "one sweep per digit: tiles wait for each other's counts; eight ballots find the place of a key",
-            kernels: ["sort_best_digits", "sort_ballot_keys", "sort_ballot_items"],
+            kernels: ["sort_best_digits", "sort_ballot_keys", "sort_ballot_items", "sort_best_marks"],
         },
     ],
     best: {
         idea: "the same, where one atomic addition finds the place, and the order that nothing promises is checked",
         kernels: [
+            "sort_best_marks",
             "sort_best_small",
             "sort_best_digits",
             "sort_best_first",

@@ -106,6 +106,9 @@ pub const fn small_shared_bytes(len: usize, key_bytes: usize) -> usize {
     (small_threads(len) / 32 * DIGITS + WORDS) * 4 + keys + len * 2
 }
 
+/// The threads of a block that marks where segments begin.
+pub const MARKS_BLOCK: usize = 256;
+
 /// The threads of a block of `naive` and `reduce_then_scan`.
 pub const RUNG_BLOCK: usize = 256;
 /// The keys of a thread of `reduce_then_scan`.

@@ -5,15 +5,17 @@ use warpwright::{
     ops::scan::{Operator, Scannable},
 };
 use warpwright_gpu::{
-    reduce::Max,
-    scan::{Scan, ScanSegmentedPersistent, Start, Sum, SumOfBytes, policy::Policy},
+    reduce::{Max, Min},
+    scan::{Product, Scan, ScanSegmentedPersistent, Start, Sum, SumOfBytes, policy::Policy},
     tuning::shipped,
 };
 use warpwright_tests::{Number, compare, data::Data, devices};
 
 use super::{in_orders, module, rounding};
 use cuda_std::{
+    bf16,
     cpu::{Checks, Order},
+    f16,
     kernel::LaunchConfig,
 };
 
@@ -155,13 +157,16 @@ fn segments_of_many_tiles() {
     }
 }
 
-/// Holds the kernel with persistent blocks to the one with a block per tile, which small inputs get.
+/// Holds the kernel with persistent blocks to the one with a block per tile, which small inputs get. `$lens` makes lengths of
+/// the length of a tile, each with a greatest distance of offsets.
 macro_rules! both_kernels {
-    ($ty:ty, $scan:ty, $operator:expr, $words:literal) => {{
-        let policy: Policy = shipped::<Policy, $ty>().of_segments();
-        let tile = policy.tile_bytes() / size_of::<$ty>();
-        for (len, most) in [(tile + 1, 3), (5 * tile + 3, 700), (6 * tile, 4 * tile)] {
-            let values: Vec<$ty> = rounding(len);
+    ($scan:ty, $operator:expr, $lens:expr, $blocks:expr) => {{
+        type Type = <$scan as Scan>::In;
+        let policy: Policy = shipped::<Policy, Type>().of_segments();
+        let words = size_of::<<$scan as Scan>::Acc>().div_ceil(4);
+        let tile = policy.tile_bytes() / size_of::<Type>();
+        for (len, most) in $lens(tile) {
+            let values: Vec<Type> = rounding(len);
             let offsets = offsets(len, most);
             // The kernel copies up to 16 bytes at once, and zeros behind the end: compute-sanitizer wants those bytes too.
             let mut bits = vec![0_u32; len.div_ceil(32).next_multiple_of(4)];
@@ -172,16 +177,17 @@ macro_rules! both_kernels {
                 let input = device.upload(&values).unwrap();
                 let segments = device.segments(device.upload(&offsets).unwrap()).unwrap();
                 let request = device.scan_segments_request(&input, &segments, $operator);
-                let want = request.exclusive().run().unwrap().to_vec().unwrap();
+                let request = request.exclusive().initial(values[0]);
+                let want = request.run().unwrap().to_vec().unwrap();
                 let (module, heads) = (module(), device.upload(&bits).unwrap());
                 let mut control = device.zeros::<u64>(1).unwrap();
                 let tiles = len.div_ceil(tile);
-                let mut statuses = device.zeros::<u64>(tiles * $words).unwrap();
-                for blocks in [1, 2, 3, 7] {
-                    let mut output = device.zeros::<$ty>(len).unwrap();
+                let mut statuses = device.zeros::<u64>(tiles * words).unwrap();
+                for blocks in $blocks {
+                    let mut output = device.zeros::<Type>(len).unwrap();
                     let mut config = LaunchConfig::linear(blocks, policy.threads as u32);
-                    config.shared_bytes = policy.segmented_ring_bytes(size_of::<$ty>()) as u32;
-                    let start = Start::new(<$scan>::IDENTITY, true).unwrap();
+                    config.shared_bytes = policy.segmented_ring_bytes(size_of::<Type>()) as u32;
+                    let start = Start::new(<$scan>::load(values[0]), true).unwrap();
                     let args = (
                         &input,
                         &mut output,
@@ -206,10 +212,25 @@ macro_rules! both_kernels {
 
 #[test]
 fn both_kernels_give_the_same_bits_for_every_grid_and_order() {
-    both_kernels!(f32, Sum<f32>, Operator::Sum, 1);
-    both_kernels!(f64, Sum<f64>, Operator::Sum, 2);
-    both_kernels!(u8, SumOfBytes, Operator::Sum, 1);
-    both_kernels!(u16, Max<u16>, Operator::Max, 1);
+    let lens = |tile| [(tile + 1, 3), (5 * tile + 3, 700), (6 * tile, 4 * tile)];
+    both_kernels!(Sum<f32>, Operator::Sum, lens, [1, 2, 3, 7]);
+    both_kernels!(Sum<f64>, Operator::Sum, lens, [1, 2, 3, 7]);
+    both_kernels!(SumOfBytes, Operator::Sum, lens, [1, 2, 3, 7]);
+    both_kernels!(Max<u16>, Operator::Max, lens, [1, 2, 3, 7]);
+}
+
+#[test]
+fn both_kernels_of_every_type_and_operator_give_the_same_bits() {
+    let lens = |tile| [(2 * tile + 3, 700)];
+    macro_rules! each {
+        ($operator:ident: $($type:ident)*) => { $(
+            both_kernels!($operator<$type>, Operator::$operator, lens, [2]);
+        )* };
+    }
+    each!(Sum: u16 u32 u64 f16 bf16);
+    each!(Product: u8 u16 u32 u64 f16 bf16 f32 f64);
+    each!(Min: u8 u16 u32 u64 i32 i64 f16 bf16 f32 f64);
+    each!(Max: u8 u32 u64 i32 i64 f16 bf16 f32 f64);
 }
 
 #[test]

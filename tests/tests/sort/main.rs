@@ -1,5 +1,7 @@
 //! Sorts: every variant, every key type, with values and as positions, held against std's stable sort.
 
+mod segments;
+
 use std::{any::TypeId, fmt::Debug};
 
 use cuda_std::{bf16, cpu::Order, f16};

@@ -1,40 +1,42 @@
 //! The reduction of a tile.
 
-use cuda_std::{
-    Plain, bf16, block, f16, prelude::*, scan::Open, shared::DynamicShared, unrolled, view::Wide,
-};
+use cuda_std::{Plain, bf16, block, f16, prelude::*, shared::DynamicShared, unrolled, view::Wide};
 
-use super::{
-    NONE,
-    join::{Tiles, join},
-};
+use super::join::{Part, Tiles, join, nothing};
 use crate::{
     block::is_last,
     reduce::{Max, Min, Product, Sum},
-    segments::{Offsets, Segmented, policy::*, with_segments},
+    segments::{Cuts, Segmented, policy::*, with_segments},
 };
 
-/// Writes to `output[s]` the reduction of every segment that ends in a tile, but for the first that ends there; and for each
-/// tile what [`segments_join`](super::segments_join) takes. If `ticket` has an element, the last block does the work of that
-/// kernel too. For `count` see [`Offsets::new`].
+/// Writes to `output` the reduction of every segment that ends in a tile, but for the first that ends there; and for each tile
+/// what [`segments_join`](super::segments_join) takes. If `ticket` has an element, the last block does the work of that kernel
+/// too.
 ///
-/// Launch: a block of 256 threads for each [`tile_steps`] of the steps that there may be; dynamic shared memory of
-/// [`shared_bytes`]. Blocks behind the last step end at once. Reads every element and every offset once.
+/// `cuts` says where segments begin and where the last one ends: offsets of `per_cut` words, or for 0 a bit for each element
+/// (see [`Cuts`]). Every segment has elements: segment `s` ends at cut `s + 1`.
 ///
-/// Determinism: the order depends on the offsets alone.
+/// Launch: a block of 256 threads for each [`tile_len`] elements from element `first` on, with a last one that has the last cut
+/// or the end of the array; dynamic shared memory of [`shared_bytes`]. Reads every element and every cut once.
+///
+/// Determinism: the order depends on the cuts and on `first` alone.
 ///
 /// # Safety
-/// The offsets do not fall, and lie in the input. `starts` is empty, or as [`segments_cut`](super::segments_cut) writes it,
-/// with an element more than there are blocks. `firsts`, `rests` and `ends` have an element per block, `output` has one per
-/// segment; nothing overlaps. `ticket` is empty, or its element is 0 and there are at most [`MOST_IN_ONE_LAUNCH`] blocks; the
-/// kernel leaves it 0.
-#[kernel(launch_bounds(BLOCK as u32, RESIDENT), instances = with_segments)]
+/// The cuts rise, and lie in the input or at its end. For offsets, `starts` is empty, or as
+/// [`segments_starts`](super::segments_starts) writes it, with an element more than there are blocks. For bits, `first` is 0,
+/// and `starts[g]` says how many cuts lie before element `g * KEY_GROUP`. `firsts`, `rests` and `ends` have an element per
+/// block, `output` has one per segment; nothing overlaps. `ticket` is empty, or its element is 0, and there are at most
+/// [`MOST_IN_ONE_LAUNCH`] blocks; the kernel leaves it 0.
+#[kernel(
+    launch_bounds(BLOCK as u32, resident(size_of::<R::In>())),
+    instances = with_segments
+)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn segments_best<R: Segmented>(
     input: Global<R::In>,
-    offsets: Global<u32>,
-    per_offset: u32,
-    count: Global<u64>,
+    cuts: Global<u32>,
+    per_cut: u32,
+    first: usize,
     starts: Global<u64>,
     firsts: GlobalMut<R::Acc>,
     rests: GlobalMut<R::Acc>,
@@ -42,216 +44,250 @@ pub unsafe fn segments_best<R: Segmented>(
     ticket: GlobalMut<u32>,
     output: GlobalMut<R::Out>,
 ) {
-    let offsets = Offsets::new(offsets, per_offset, count, input.len());
     let tiles = Tiles::<R> {
-        steps: offsets.steps(),
         firsts,
         rests,
         ends,
     };
-    let from = thread::block_idx_x() as usize * const { tile_steps(size_of::<R::In>()) };
-    if from < tiles.steps {
-        reduce_tile(input, offsets, starts, tiles, output);
-    }
+    let tile = thread::block_idx_x() as usize;
+    let begin = first + tile * const { tile_len(size_of::<R::In>()) };
+    reduce_tile(
+        input,
+        Cuts::new(cuts, per_cut),
+        begin,
+        starts,
+        tiles,
+        output,
+    );
     if !ticket.is_empty() && is_last(ticket, 0, thread::grid_dim_x()) {
-        join(tiles, 0, output);
+        let mut first = 0;
+        while first < ends.len() {
+            join(tiles, first, output);
+            thread::sync_threads();
+            first += BLOCK;
+        }
     }
 }
 
-/// Reduces the tile of this block.
+/// Reduces the tile of this block, whose first element is `begin`.
 #[inline(always)]
 #[track_caller]
 fn reduce_tile<R: Segmented>(
     input: Global<R::In>,
-    offsets: Offsets,
+    cuts: Cuts,
+    begin: usize,
     starts: Global<u64>,
     tiles: Tiles<R>,
     output: GlobalMut<R::Out>,
 ) {
-    let size = const { size_of::<R::In>() };
-    let scan = shared![Open<R::Acc>; block::scan_len(BLOCK)];
-    let found = shared![u64; 2];
+    let len = const { tile_len(size_of::<R::In>()) };
+    let items = const { items(size_of::<R::In>()) };
+    let chunks = const { chunks(size_of::<R::In>()) };
+    let lanes = Wide::<R::In>::LEN;
+    let scan = shared![Part<R::Acc>; block::scan_len(BLOCK)];
     // SAFETY: the only one in the kernel; the launch gives `shared_bytes`.
-    let words: Shared<u32> =
-        unsafe { DynamicShared::new() }.carve(const { tile_words(size_of::<R::In>()) });
-    // SAFETY: it starts at a multiple of 16 bytes.
-    let elements: Shared<R::In> = unsafe { words.cast() };
+    let mut memory = unsafe { DynamicShared::new() };
+    let elements = memory.carve::<R::In>(len);
+    let flags = memory.carve::<u32>(len / 4);
     let tile = thread::block_idx_x() as usize;
-    let tid = thread::thread_idx_x();
-    let from = tile * tile_steps(size);
-    let to = (from + tile_steps(size)).min(tiles.steps);
-    let [first_end, end_end] = if starts.is_empty() {
-        let warp = tid / 32;
-        if warp < 2 {
-            let before = offsets.ends_before(if warp == 0 { from } else { to });
-            if tid.is_multiple_of(32) {
-                found.set(warp as usize, before as u64);
-            }
-        }
-        thread::sync_threads();
-        [found.get(0), found.get(1)]
-    } else {
-        [starts.get(tile), starts.get(tile + 1)]
-    };
-    let (first_end, end_end) = (first_end as usize, end_end as usize);
-    let first = offsets.begin() + from - first_end;
-    let (steps, ends) = ((to - from) as u32, (end_end - first_end) as u32);
-    let len = steps - ends;
+    let tid = thread::thread_idx_x() as usize;
 
-    // The ends come first in shared memory, then the elements: element 0 of the tile has the place `shift`. A tile has so few
-    // steps that 32 bits are enough for places.
-    let behind = (ends + 1).next_multiple_of(4) as usize * 4 / size;
-    let shift = copy(input, elements, first, len as usize, behind) as u32;
-    let mut end = tid;
-    while end < ends {
-        let at = offsets.get(first_end + end as usize + 1) - first;
-        words.set(end as usize, shift + at as u32);
-        end += BLOCK as u32;
+    let (before, bits);
+    if cuts.are_bits() {
+        before = starts.get(begin / KEY_GROUP) as usize;
+        copy(input, elements, begin);
+        bits = cuts.bits(begin + tid * items, items, input.len());
+        thread::sync_threads();
+    } else {
+        let [from, to] = cuts_of_tile(cuts, starts, begin, len);
+        before = from;
+        copy(input, elements, begin);
+        if from == to {
+            bits = [0; 2];
+            thread::sync_threads();
+        } else {
+            bits = bits_of(cuts, [from, to], begin, flags, items);
+        }
+    }
+
+    let chunk = |c: usize| elements.get_wide(slot(tid * chunks + c) * lanes);
+    // The bits of a chunk lie in one word.
+    let of_chunk = |bits: [u32; 2], c: usize| bits[c * lanes / 32] >> (c * lanes % 32);
+    let mut own = Part {
+        acc: R::IDENTITY,
+        cuts: bits[0].count_ones() + bits[1].count_ones(),
+    };
+    unrolled!(c < chunks => {
+        let cuts = of_chunk(bits, c);
+        own.acc = chunk(c).fold(own.acc, |acc, value, k| {
+            let (value, is_cut) = (R::load(value, 0), cuts >> k & 1 != 0);
+            if is_cut { value } else { R::combine(acc, value) }
+        });
+    });
+    let (part, all) = block::exclusive_scan::<_, BLOCK>(own, nothing::<R>(), scan, Part::then::<R>);
+    if own.cuts > 0 && part.cuts == 0 {
+        // The first cut of the tile: the segment may have begun in a tile before.
+        let (mut acc, mut i) = (part.acc, 0);
+        let first = first_of(bits);
+        while i < first {
+            let place = slot(tid * chunks + i / lanes) * lanes + i % lanes;
+            acc = R::combine(acc, R::load(elements.get(place), 0));
+            i += 1;
+        }
+        tiles.firsts.set(tile, acc);
     }
     if tid == 0 {
-        words.set(ends as usize, u32::MAX);
+        tiles.set(tile, all, before.checked_sub(1));
+    }
+
+    if all.cuts == 0 {
+        return;
+    }
+    // The compiler does not know that these are the same bits. It would keep the result of each test until here.
+    let bits = bits.map(|word| warp::shuffle(warp::FULL_MASK, word, warp::lane_id()));
+    // A segment that ends at the first cut of the tile has no result yet.
+    let ends = if part.cuts == 0 {
+        without_first(bits)
+    } else {
+        bits
+    };
+    let mut acc = part.acc;
+    // Places of 32 bits from there on take fewer instructions.
+    let to = output.skip(before + part.cuts.max(1) as usize - 1);
+    let mut segment = 0_u32;
+    unrolled!(c < chunks => {
+        let (cuts, ends) = (of_chunk(bits, c), of_chunk(ends, c));
+        acc = chunk(c).fold(acc, |acc, value, k| {
+            if ends >> k & 1 != 0 {
+                to.set(segment as usize, R::finish(acc));
+                segment += 1;
+            }
+            let (value, is_cut) = (R::load(value, 0), cuts >> k & 1 != 0);
+            if is_cut { value } else { R::combine(acc, value) }
+        });
+    });
+    // What is open behind the last element is in `all`.
+    let _ = acc;
+}
+
+/// Returns the place of the lowest bit that is set, of which there is one.
+#[inline(always)]
+fn first_of([low, high]: [u32; 2]) -> usize {
+    let first = if low != 0 {
+        low.trailing_zeros()
+    } else {
+        32 + high.trailing_zeros()
+    };
+    first as usize
+}
+
+/// Returns the bits without the lowest one that is set.
+#[inline(always)]
+fn without_first([low, high]: [u32; 2]) -> [u32; 2] {
+    if low != 0 {
+        [low & (low - 1), high]
+    } else {
+        [0, high & high.wrapping_sub(1)]
+    }
+}
+
+/// Returns the first cut of the tile from element `begin` on, and the one behind its last.
+#[inline(always)]
+#[track_caller]
+fn cuts_of_tile(cuts: Cuts, starts: Global<u64>, begin: usize, len: usize) -> [usize; 2] {
+    let tile = thread::block_idx_x() as usize;
+    if !starts.is_empty() {
+        return [starts.get(tile) as usize, starts.get(tile + 1) as usize];
+    }
+    let found = shared![u64; 2];
+    let warp = thread::thread_idx_x() as usize / 32;
+    if warp < 2 {
+        let before = cuts.before(begin + warp * len);
+        if warp::lane_id() == 0 {
+            found.set(warp, before as u64);
+        }
     }
     thread::sync_threads();
-
-    let value = |i: u32| R::load(elements.get(i as usize), 0);
-    let mut acc = R::IDENTITY;
-    let mut up_to_first = R::IDENTITY;
-    let (mut begin, mut end) = (0, 0);
-    if ends == 0 {
-        let mut i = shift + tid;
-        while i < shift + len {
-            acc = R::combine(acc, value(i));
-            i += BLOCK as u32;
-        }
-    } else {
-        let items = const { items(size_of::<R::In>()) as u32 };
-        let step = (tid * items).min(steps);
-        let mut left = items.min(steps - step);
-        // The ends before the thread's first step.
-        let (mut low, mut high) = (step.saturating_sub(len), step.min(ends));
-        while low < high {
-            let middle = (low + high) / 2;
-            if words.get(middle as usize) + middle < shift + step {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        (begin, end) = (low, low);
-        let mut i = shift + step - end;
-        let mut next = words.get(end as usize);
-        while left > 0 {
-            let is_element = i < next;
-            let added = if is_element {
-                R::combine(acc, value(i))
-            } else {
-                R::IDENTITY
-            };
-            if !is_element {
-                // The result of the thread's first end is not final.
-                output.set(first_end + end as usize, R::finish(acc));
-                next = words.get(end as usize + 1);
-            }
-            up_to_first = if end == begin { acc } else { up_to_first };
-            i += u32::from(is_element);
-            end += u32::from(!is_element);
-            acc = added;
-            left -= 1;
-        }
-    }
-    let own = Open::new(acc, begin < end);
-    let none = Open::new(R::IDENTITY, false);
-    let (before, all) =
-        block::exclusive_scan::<_, BLOCK>(own, none, scan, |a: Open<_>, b| a.then(b, R::combine));
-    if begin < end {
-        let up_to = R::combine(before.acc, up_to_first);
-        if before.ended == 0 {
-            tiles.firsts.set(tile, up_to);
-        } else {
-            output.set(first_end + begin as usize, R::finish(up_to));
-        }
-    }
-    if tid == 0 {
-        tiles.rests.set(tile, all.acc);
-        let end = if ends > 0 { first_end as u64 } else { NONE };
-        tiles.ends.set(tile, end);
-    }
+    [found.get(0) as usize, found.get(1) as usize]
 }
 
-/// Copies `len` elements from `first` on to shared memory, to place `behind` or a few on, and returns the place of the first.
-/// The loads of 16 bytes are all under way at once; they take elements beside the wanted ones along. Only where that would
-/// leave the array, elements are copied one by one.
+/// Returns which of this thread's `items` elements are cuts: those from `from` up to `to`, in the tile whose first element is
+/// `begin`. `flags` has a byte for each element. The last of two barriers comes behind all writes to shared memory.
 #[inline(always)]
 #[track_caller]
-fn copy<T: Plain>(
-    input: Global<T>,
-    elements: Shared<T>,
-    first: usize,
-    len: usize,
-    behind: usize,
-) -> usize {
-    match const { loads(size_of::<T>()) } {
-        3 => copy_by::<T, 3, 1>(input, elements, first, len, behind),
-        6 => copy_by::<T, 6, 1>(input, elements, first, len, behind),
-        12 => copy_by::<T, 6, 2>(input, elements, first, len, behind),
-        _ => unreachable!(),
-    }
-}
-
-/// Returns the loads of 16 bytes that a thread needs for a tile of elements of `bytes` bytes, wherever they begin.
-const fn loads(bytes: usize) -> usize {
-    (tile_steps(bytes) * bytes + 15)
-        .div_ceil(16)
-        .div_ceil(BLOCK)
-}
-
-/// [`copy`] with `LOADS` loads per thread, in `PASSES` passes: enough for a tile.
-#[inline(always)]
-#[track_caller]
-fn copy_by<T: Plain, const LOADS: usize, const PASSES: usize>(
-    input: Global<T>,
-    elements: Shared<T>,
-    first: usize,
-    len: usize,
-    behind: usize,
-) -> usize {
-    let lanes = Wide::<T>::LEN;
+fn bits_of(
+    cuts: Cuts,
+    [from, to]: [usize; 2],
+    begin: usize,
+    flags: Shared<u32>,
+    items: usize,
+) -> [u32; 2] {
     let tid = thread::thread_idx_x() as usize;
-    // The elements of the first load that come before the wanted ones.
-    let shift = (input.as_ptr().addr() / size_of::<T>() + first) % lanes;
-    let wides = (shift + len).div_ceil(lanes);
-    // Load `wide` takes the elements from `first + wide * lanes - shift` on.
-    let from = usize::from(first < shift);
-    let to = if first + wides * lanes - shift > input.len() {
-        wides - 1
-    } else {
-        wides
-    };
-    let at = |wide: usize| first + wide * lanes - shift;
-    if from < to {
-        unrolled!(pass < PASSES => {
-            // All threads load, so that no load waits for a branch.
-            let wide = |round: usize| from + (pass * LOADS + round) * BLOCK + tid;
-            let loaded: [Wide<T>; LOADS] = core::array::from_fn(|round| {
-                input.get_wide_streaming(at(wide(round).min(to - 1)))
-            });
-            unrolled!(round < LOADS => {
-                if wide(round) < to {
-                    elements.set_wide(behind + wide(round) * lanes, loaded[round]);
-                }
-            });
-        });
-    }
-    let edge = |begin: usize, end: usize| {
-        if begin + tid < end {
-            elements.set(behind + shift + begin + tid - first, input.get(begin + tid));
+    let first = tid * items / 4;
+    unrolled!(w < 16 of 16 => {
+        if 4 * w < items {
+            flags.set(first + w, 0);
         }
-    };
-    if from > 0 {
-        edge(first, (first + lanes - shift).min(first + len));
+    });
+    let mut j = from + tid;
+    // The first load is under way while the block comes together.
+    let mut cut = if j < to { cuts.get(j) } else { 0 };
+    thread::sync_threads();
+    // SAFETY: any byte is a `u8`.
+    let bytes = unsafe { flags.cast::<u8>() };
+    while j < to {
+        bytes.set(cut - begin, 1);
+        j += BLOCK;
+        if j < to {
+            cut = cuts.get(j);
+        }
     }
-    if from <= to && to < wides {
-        edge(at(to).max(first), first + len);
+    thread::sync_threads();
+    let mut bits = [0; 2];
+    unrolled!(w < 16 of 16 => {
+        if 4 * w < items {
+            // The lowest bits of the four bytes come together in the highest byte.
+            let four = flags.get(first + w).wrapping_mul(0x0102_0408) >> 24;
+            bits[w / 8] |= four << (4 * (w % 8));
+        }
+    });
+    bits
+}
+
+/// Copies the elements of the tile from element `begin` on to shared memory, with zeros past the end of the array.
+#[inline(always)]
+#[track_caller]
+fn copy<T: Plain>(input: Global<T>, elements: Shared<T>, begin: usize) {
+    let (size, lanes) = (const { size_of::<T>() }, Wide::<T>::LEN);
+    let len = const { tile_len(size_of::<T>()) };
+    let chunks = const { chunks(size_of::<T>()) };
+    let tid = thread::thread_idx_x() as usize;
+    let is_aligned = (input.as_ptr().addr() + begin * size).is_multiple_of(16);
+    if is_aligned && begin + len <= input.len() {
+        let load = |r: usize| input.get_wide_streaming(begin + (r * BLOCK + tid) * lanes);
+        let mut loaded = [load(0); MOST_CHUNKS];
+        unrolled!(r < chunks => { loaded[r] = load(r); });
+        unrolled!(r < chunks => {
+            elements.set_wide(slot(r * BLOCK + tid) * lanes, loaded[r]);
+        });
+        return;
     }
-    behind + shift
+    let mut i = tid;
+    while i < len {
+        let value = if begin + i < input.len() {
+            input.get(begin + i)
+        } else {
+            // SAFETY: any bytes are a `T`.
+            unsafe { core::mem::zeroed() }
+        };
+        elements.set(slot(i / lanes) * lanes + i % lanes, value);
+        i += BLOCK;
+    }
+}
+
+/// Returns the place of a chunk in shared memory: eight neighboring threads, each with a chunk of its own four or eight
+/// neighboring ones, find them in different banks.
+#[inline(always)]
+const fn slot(chunk: usize) -> usize {
+    chunk ^ (chunk >> 3 & 7)
 }

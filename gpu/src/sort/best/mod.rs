@@ -29,6 +29,7 @@
 mod digits;
 pub(super) mod items;
 pub(super) mod keys;
+mod marks;
 mod small;
 
 pub use digits::{SortBestDigits, sort_best_digits};
@@ -38,4 +39,5 @@ pub use items::{SortBestItems, sort_best_items};
 #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
 pub(super) use keys::{SORT_BEST_FIRST_ROWS, SORT_BEST_KEYS_ROWS};
 pub use keys::{SortBestFirst, SortBestKeys, sort_best_first, sort_best_keys};
+pub use marks::{SortBestMarks, sort_best_marks};
 pub use small::{SortBestSmall, sort_best_small};

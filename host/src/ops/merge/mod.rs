@@ -5,7 +5,7 @@ mod by;
 
 use cuda_std::{
     kernel::LaunchConfig,
-    merge::{self, CONTROL_LEN, Compared, THREADS, tile_len},
+    merge::{self, CONTROL_LEN, THREADS, tile_len},
 };
 #[cfg(feature = "ladder")]
 use warpwright_gpu::merge::policy::{PATH_ITEMS, RUNG_BLOCK};
@@ -180,7 +180,7 @@ impl<K: SortKey> Operation for Merge<'_, K> {
         }
         let shared = merge::shared_bytes::<K::Bits>();
         let (config, control) = tiles::<K::Bits>(plan, len, shared)?;
-        let order = Compared::by(Ascending::of(twist));
+        let order = Ascending::of(twist);
         let args = (order, a, b, output, control);
         // SAFETY: the output has as many elements as both arrays, and overlaps neither. The words are 0, and the kernel leaves
         // them 0.
@@ -269,7 +269,7 @@ impl<K: SortKey, V: Element> Operation for MergePairs<'_, K, V> {
         let shared = merge::pairs_shared_bytes::<K::Bits>();
         let (config, control) = tiles::<K::Bits>(plan, len, shared)?;
         let args = (
-            Compared::by(Ascending::of(twist::<K>(self.is_descending))),
+            Ascending::of(twist::<K>(self.is_descending)),
             a,
             b,
             Place::output(len),

@@ -30,7 +30,7 @@ pub trait Reducible: Element + GpuElement + Sealed {
         operator: SegmentsOperator,
         plan: &mut Plan<'_>,
         values: Place<Self>,
-        bounds: Bounds,
+        bounds: &Bounds,
     ) -> Result<()>;
     #[doc(hidden)]
     fn sum_of(bits: Partial) -> Self::Sum;
@@ -89,7 +89,7 @@ macro_rules! reducible {
                 operator: SegmentsOperator,
                 plan: &mut Plan<'_>,
                 values: Place<Self>,
-                bounds: Bounds,
+                bounds: &Bounds,
             ) -> Result<()> {
                 match operator {
                     SegmentsOperator::Sum => plan_segments::<Sum<$ty>>(plan, values, bounds),

@@ -21,6 +21,10 @@ pub use self::segments::{
     Heads, Keys, MatrixColumns, MatrixRows, PreparedSegmentedScan, SegmentedScan,
     SegmentedScanRequest,
 };
+pub(super) use self::{
+    plan::scan_in_place,
+    segments::{heads_of_keys, keys_of},
+};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},

@@ -136,6 +136,22 @@ fn look_back<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Star
     Ok(())
 }
 
+/// Plans the scan of `values`, which start at a multiple of 16 bytes, in place. Any family's variant can use it.
+pub(in crate::ops) fn scan_in_place<R: Kernels>(
+    plan: &mut Plan<'_>,
+    values: Place<R::In>,
+    exclusive: bool,
+) -> Result<()> {
+    let start = Start::new(R::IDENTITY, exclusive).expect("the library's accumulators are numbers");
+    let arrays = Arrays {
+        input: values,
+        output: values,
+        aligned: true,
+        heads: Place::none(),
+    };
+    best::<R>(plan, arrays, start)
+}
+
 fn best<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Start) -> Result<()> {
     let Arrays { input, output, .. } = arrays;
     let policy: Policy = plan.policy(R::BEST, size_of::<R::In>());

@@ -3,7 +3,10 @@
 use cuda_std::{kernel::Entry, map::Passed, scan::THREADS};
 use warpwright_gpu::{
     Family,
-    scan::{FAMILY, Keys as RunHeads, ScanHeadsOfOffsets, ScanHeadsOfRows, policy::KEY_CHUNKS},
+    scan::{
+        FAMILY, Keys as RunHeads, ScanHeadsOfOffsets, ScanHeadsOfRows,
+        policy::{KEY_CHUNKS, KEY_GROUP},
+    },
 };
 
 use super::{
@@ -13,12 +16,12 @@ use super::{
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::Result,
+    error::{Error, InvalidKind, Result},
     matrix::{Matrix, MatrixView},
     ops::{
         plan::{Place, Plan},
         request::{Destination, Make, New, Operation, Prepared, Request, Shape},
-        segments::{Segments, keys_of},
+        segments::Segments,
         select::{Predicate, Selectable},
         transpose::{self, transposed},
     },
@@ -267,22 +270,51 @@ impl<K: Selectable> Heads for Keys<'_, K> {
 
     fn plan(&self, plan: &mut Plan<'_>, len: usize) -> Result<Place<u32>> {
         let keys = keys_of(plan, self.0, len)?;
-        let heads = room(plan, len);
         if len == 0 {
-            return Ok(heads);
+            return Ok(Place::none());
         }
-        let per_block = THREADS * KEY_CHUNKS * 16 / size_of::<K>();
-        let config = plan.linear(len.div_ceil(per_block), THREADS)?;
-        let args = (Passed::new(K::changed().map()), keys.cast(), heads);
-        let kernel = <<K::Changed as Predicate>::Map as RunHeads>::HEADS;
-        // SAFETY: there is a bit for each key.
-        unsafe { plan.launch(kernel, config, args) };
-        Ok(heads)
+        heads_of_keys(plan, keys, Place::none())
     }
 
     fn shape(&self, len: usize) -> Shape {
         Shape::Vector(len)
     }
+}
+
+/// Returns the place of the keys of `len` values.
+pub(in crate::ops) fn keys_of<K: Element>(
+    plan: &mut Plan<'_>,
+    keys: VectorView<'_, K>,
+    len: usize,
+) -> Result<Place<K>> {
+    let keys = plan.input(keys)?;
+    if keys.len() != len {
+        return Err(Error::invalid(
+            InvalidKind::Length,
+            plan.operation,
+            format!("a key for each of the {len} values"),
+            format!("{}", keys.len()),
+        ));
+    }
+    Ok(keys)
+}
+
+/// Plans what writes a bit for each key, of which there are some: whether it differs from the one before. If `counts` has
+/// elements, one more than there are groups of keys, they become the numbers of those bits in each group, and a 0.
+pub(in crate::ops) fn heads_of_keys<K: Selectable>(
+    plan: &mut Plan<'_>,
+    keys: Place<K>,
+    counts: Place<u64>,
+) -> Result<Place<u32>> {
+    let heads = room(plan, keys.len());
+    let per_block = THREADS * KEY_CHUNKS * 16 / size_of::<K>();
+    let len = keys.len().max(counts.len() * KEY_GROUP);
+    let config = plan.linear(len.div_ceil(per_block), THREADS)?;
+    let args = (Passed::new(K::changed().map()), keys.cast(), heads, counts);
+    let kernel = <<K::Changed as Predicate>::Map as RunHeads>::HEADS;
+    // SAFETY: there is a bit for each key.
+    unsafe { plan.launch(kernel, config, args) };
+    Ok(heads)
 }
 
 /// The rows of a matrix.

@@ -13,11 +13,12 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::segments::Variant;
 
+pub(super) use self::plan::plan;
+use self::runs::Distinct;
 pub use self::{
-    plan::Bounds,
+    plan::{Bounds, Cuts},
     runs::{ByKeyRequest, PreparedByKey, PreparedRunLengths, RunLengths, RunLengthsRequest, Runs},
 };
-pub(super) use self::{plan::plan, runs::keys_of};
 pub use super::scan::Operator;
 use super::{
     plan::{Place, Plan},
@@ -81,6 +82,20 @@ impl Words {
         }
     }
 
+    /// Returns the offsets that do not equal the one before, and their numbers.
+    fn distinct(&self) -> Result<(Self, Vector<u64>)> {
+        Ok(match self {
+            Self::Narrow(offsets) => {
+                let (offsets, ids) = Distinct::of(offsets)?;
+                (Self::Narrow(offsets), ids)
+            }
+            Self::Wide(offsets) => {
+                let (offsets, ids) = Distinct::of(offsets)?;
+                (Self::Wide(offsets), ids)
+            }
+        })
+    }
+
     /// Returns two neighboring offsets.
     fn pair(&self, first: usize) -> Result<[u64; 2]> {
         let mut pair = [0; 2];
@@ -104,6 +119,8 @@ impl Words {
 pub struct Segments {
     words: Words,
     range: Range<usize>,
+    /// If some segments have no elements: the offsets without those that equal the one before, and their numbers.
+    distinct: Option<(Words, Vector<u64>)>,
 }
 
 impl Segments {
@@ -169,12 +186,22 @@ impl Groups for &Segments {
 
     fn plan(&mut self, plan: &mut Plan<'_>, len: usize) -> Result<Bounds> {
         let (offsets, per_offset) = self.offsets(plan, len)?;
+        let (words, ids) = match &self.distinct {
+            Some((distinct, ids)) => (distinct.place().0, Some(Place::of(ids.view()))),
+            None => (offsets, None),
+        };
         Ok(Bounds {
             offsets,
             per_offset,
             count: Place::none(),
             most: self.len(),
-            elements: self.range.len(),
+            cuts: Cuts {
+                words,
+                per_cut: per_offset,
+                ids,
+                starts: Place::none(),
+                range: self.range(),
+            },
             is_apart: false,
         })
     }
@@ -195,7 +222,8 @@ impl Device {
     /// Makes segments of offsets: segment `s` has the elements from `offsets[s]` up to `offsets[s + 1]`, and may have none.
     /// So there is one offset more than there are segments.
     ///
-    /// Keeps the memory of the offsets. Checks them on the device, and waits for that.
+    /// Keeps the memory of the offsets. Checks them on the device, and waits for that. If some segments have no elements, it
+    /// takes another 8 bytes for each offset, and as much again as the offsets.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -230,7 +258,16 @@ impl Device {
             ));
         }
         let range = report[0] as usize..report[1] as usize;
-        Ok(Segments { words, range })
+        let distinct = if report[3] == 0 {
+            None
+        } else {
+            Some(words.distinct()?)
+        };
+        Ok(Segments {
+            words,
+            range,
+            distinct,
+        })
     }
 
     /// Makes a request to reduce each segment of `values`.
@@ -343,7 +380,7 @@ impl Operation for Check<'_> {
                 "no offsets",
             ));
         }
-        let report = Place::<u64>::output(3);
+        let report = Place::<u64>::output(4);
         plan.clear(report);
         let (offsets, per_offset) = self.words.place();
         let config = plan.linear(len.div_ceil(BLOCK), BLOCK)?;
@@ -355,7 +392,7 @@ impl Operation for Check<'_> {
                 (offsets, per_offset, report),
             )
         };
-        Ok(Shape::Vector(3))
+        Ok(Shape::Vector(4))
     }
 }
 
@@ -379,8 +416,8 @@ impl<'a, T, G> Over<'a, T, G> {
 
 /// A reduction of segments, whose results are of type `O`.
 ///
-/// The workspace of `best` is up to 32 bytes for each 7936 elements and segments (3840 for elements of 8 bytes). For runs of
-/// keys there are 4 bytes for each key besides, 8 from 2^32 - 1 keys on.
+/// The workspace of `best` is up to 32 bytes for each 16 KiB of elements. For runs of keys there are a bit for each key and 8
+/// bytes for each 2048 keys besides.
 #[derive(Debug)]
 pub struct SegmentReduction<'a, T, G, O> {
     over: Over<'a, T, G>,
@@ -554,7 +591,7 @@ impl<T: Reducible, G: Groups, O: Element> Operation for SegmentReduction<'_, T, 
             is_apart: *is_apart,
             ..groups.plan(plan, values.len())?
         };
-        T::plan_segments(self.operator, plan, values, bounds)?;
+        T::plan_segments(self.operator, plan, values, &bounds)?;
         Ok(Shape::Vector(bounds.most))
     }
 }

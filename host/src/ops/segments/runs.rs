@@ -1,27 +1,25 @@
 //! Runs of equal keys: reductions by key, and run lengths.
 
-use cuda_std::{
-    kernel::Entry,
-    map::Passed,
-    select::{control_len, positions_shared_bytes, tiles},
-};
+use cuda_std::kernel::Entry;
 use warpwright_gpu::{
     Family,
+    scan::Sum,
     segments::{
-        FAMILY, Keys, SegmentsLengths,
-        policy::{BLOCK, ROUNDS},
+        FAMILY, SegmentsLengths, Width,
+        policy::{BLOCK, KEY_GROUP},
     },
 };
 
 use super::{
     super::{
-        Strided,
         plan::{Place, Plan},
         reduce::Reducible,
         request::{New, Operation, Prepared, Request, Shape},
-        select::{Predicate, Selectable},
+        scan::{heads_of_keys, keys_of, scan_in_place},
+        select::Selectable,
     },
     Bounds, Groups, Operator, Over, SegmentReduction,
+    plan::{Cuts, is_best, strided},
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
@@ -38,6 +36,12 @@ pub struct Runs<'a, K> {
     count: Place<u64>,
 }
 
+/// What is planned for runs: a bit for each key, and the number of runs before each group of keys.
+struct Planned {
+    heads: Place<u32>,
+    starts: Place<u64>,
+}
+
 impl<'a, K: Selectable> Runs<'a, K> {
     pub(super) fn of(keys: VectorView<'a, K>) -> Self {
         Self {
@@ -50,24 +54,66 @@ impl<'a, K: Selectable> Runs<'a, K> {
     fn heads(&self) -> Result<&Vector<K>> {
         self.heads.as_ref().ok_or_else(no_heads)
     }
-}
 
-/// Returns the place of the keys of `len` values.
-pub(in crate::ops) fn keys_of<K: Element>(
-    plan: &mut Plan<'_>,
-    keys: VectorView<'_, K>,
-    len: usize,
-) -> Result<Place<K>> {
-    let keys = plan.input(keys)?;
-    if keys.len() != len {
-        return Err(Error::invalid(
-            InvalidKind::Length,
-            plan.operation,
-            format!("a key for each of the {len} values"),
-            format!("{}", keys.len()),
-        ));
+    /// Plans what finds the runs of `len` keys, their first keys and their number. Positions of `per_position` words are
+    /// written to `positions`, which has room for one per key.
+    fn find(
+        &mut self,
+        plan: &mut Plan<'_>,
+        len: usize,
+        (positions, per_position): (Place<u32>, u32),
+    ) -> Result<Planned> {
+        let keys = keys_of(plan, self.keys, len)?;
+        let groups = len.div_ceil(KEY_GROUP);
+        let starts = plan.room::<u64>(groups + 1);
+        self.count = starts.part(groups, 1);
+        plan.result(self.count);
+        let first_keys = Vector::uninit(plan.device, plan.operation, len)?;
+        let output = Place::of(first_keys.view());
+        plan.result(output);
+        self.heads = Some(first_keys);
+        if len == 0 {
+            plan.clear(starts);
+            return Ok(Planned {
+                heads: Place::none(),
+                starts,
+            });
+        }
+        let heads = heads_of_keys(plan, keys, starts)?;
+        scan_in_place::<Sum<u64>>(plan, starts, true)?;
+        let config = plan.linear(groups.div_ceil(BLOCK / 32), BLOCK)?;
+        macro_rules! copy {
+            ($type:ty) => {{
+                let kernel = <$type as Width>::RUNS;
+                let args = (
+                    keys.cast::<$type>(),
+                    heads,
+                    starts,
+                    output.cast::<$type>(),
+                    positions,
+                    per_position,
+                );
+                // SAFETY: the launches before wrote the bits and the numbers of runs, and there is room for a run per key.
+                unsafe { plan.launch(kernel, config, args) };
+            }};
+        }
+        match size_of::<K>() {
+            1 => copy!(u8),
+            2 => copy!(u16),
+            4 => copy!(u32),
+            _ => copy!(u64),
+        }
+        Ok(Planned { heads, starts })
     }
-    Ok(keys)
+
+    /// As [`find`](Self::find), and returns the positions too.
+    fn find_positions(&mut self, plan: &mut Plan<'_>, len: usize) -> Result<(Place<u32>, u32)> {
+        let per_offset = if len < u32::MAX as usize { 1 } else { 2 };
+        let offsets = plan.room::<u32>(len * per_offset);
+        let positions = (offsets, per_offset as u32);
+        self.find(plan, len, positions)?;
+        Ok(positions)
+    }
 }
 
 fn no_heads() -> Error {
@@ -90,40 +136,66 @@ impl<K: Selectable> Groups for Runs<'_, K> {
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>, len: usize) -> Result<Bounds> {
-        let keys = keys_of(plan, self.keys, len)?;
-        let per_offset = if len < u32::MAX as usize { 1 } else { 2 };
-        self.count = plan.room(1);
-        plan.result(self.count);
-        let offsets = plan.room::<u32>(len * per_offset);
-        let heads = Vector::uninit(plan.device, plan.operation, len)?;
-        let output = Place::of(heads.view());
-        plan.result(output);
-        self.heads = Some(heads);
-        let tiles = tiles::<K>(BLOCK, ROUNDS, keys.offset() as usize, len);
-        let control = plan.zeros::<u64>(control_len(tiles));
-        let shared = positions_shared_bytes::<K>(BLOCK, ROUNDS) as u32;
-        let config = plan.linear(tiles, BLOCK)?.with_shared(shared);
-        let args = (
-            Passed::new(K::changed().map()),
-            keys.cast(),
-            control,
-            output.cast(),
-            offsets,
-            per_offset as u32,
-            self.count,
-        );
-        let kernel = <K::Changed as Predicate>::Map::HEADS;
-        // SAFETY: the outputs have room for a run per key, and overlap nothing. The launches of a plan are in order, and a plan
-        // that did not run to its end clears the words before it runs again.
-        unsafe { plan.launch(kernel, config, args) };
-        Ok(Bounds {
-            offsets,
-            per_offset: per_offset as u32,
-            count: self.count,
+        let mut bounds = Bounds {
+            offsets: Place::none(),
+            per_offset: 1,
+            count: Place::none(),
             most: len,
-            elements: len,
+            cuts: Cuts {
+                words: Place::none(),
+                per_cut: 0,
+                ids: None,
+                starts: Place::none(),
+                range: 0..len,
+            },
             is_apart: false,
-        })
+        };
+        if is_best(plan) {
+            let planned = self.find(plan, len, (Place::none(), 0))?;
+            bounds.cuts.words = planned.heads;
+            bounds.cuts.starts = planned.starts;
+        } else {
+            (bounds.offsets, bounds.per_offset) = self.find_positions(plan, len)?;
+        }
+        bounds.count = self.count;
+        Ok(bounds)
+    }
+}
+
+/// The first of equal neighbors, and their positions: 64 bits each. The output has room for as many as there are elements.
+#[derive(Debug)]
+pub(super) struct Distinct<'a, K>(Runs<'a, K>);
+
+impl<K: Selectable> Distinct<'_, K> {
+    /// Returns those of `elements`.
+    pub fn of(elements: &Vector<K>) -> Result<(Vector<K>, Vector<u64>)> {
+        let distinct = Distinct(Runs::of(elements.view()));
+        let mut prepared = Request::new(elements.device(), distinct).prepare()?;
+        prepared.enqueue()?;
+        let mut count = [0];
+        let address = prepared.workspace.view().address() + prepared.op.0.count.offset();
+        VectorView::from_parts(address, 1, prepared.workspace.device()).download(&mut count)?;
+        let heads = prepared.op.0.heads.take();
+        shortened(heads, prepared.into_output()?, count[0] as usize)
+    }
+}
+
+impl<K: Selectable> Operation for Distinct<'_, K> {
+    type Output = Vector<u64>;
+
+    fn name(&self) -> &'static str {
+        super::CHECK
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let len = self.0.keys.len();
+        let positions = Place::<u64>::output(len);
+        self.0.find(plan, len, (positions.cast(), 2))?;
+        Ok(Shape::Vector(len))
     }
 }
 
@@ -182,7 +254,7 @@ fn shortened<K: Element, O: Element>(
 
 /// The lengths of the runs of equal keys.
 ///
-/// The workspace is 4 bytes for each key (8 from 2^32 - 1 keys on), and 8 bytes for each 16 KiB of keys.
+/// The workspace is 4 bytes for each key (8 from 2^32 - 1 keys on), a bit for each key, and 8 bytes for each 2048 keys.
 #[derive(Debug)]
 pub struct RunLengths<'a, K>(pub(super) Runs<'a, K>);
 
@@ -258,26 +330,12 @@ impl<K: Selectable> Operation for RunLengths<'_, K> {
 
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let len = self.0.keys.len();
-        let bounds = self.0.plan(plan, len)?;
+        let (offsets, per_offset) = self.0.find_positions(plan, len)?;
         let kernel = Entry::of::<SegmentsLengths>();
         // The device alone knows how many runs there are.
-        let strided = Strided {
-            kernel: kernel.descriptor(),
-            threads: BLOCK as u32,
-            shared_bytes: 0,
-            blocks_per_multiprocessor: 8,
-            least_per_block: BLOCK,
-        };
-        let blocks = strided.blocks(plan.device, plan.operation, len)?;
-        let config = plan.linear(blocks, BLOCK)?;
+        let config = strided(plan, kernel, len)?;
         let lengths = Place::<u64>::output(len);
-        let args = (
-            bounds.offsets,
-            bounds.per_offset,
-            bounds.count,
-            len,
-            lengths,
-        );
+        let args = (offsets, per_offset, self.0.count, len, lengths);
         // SAFETY: the offsets are the positions of the runs, and there is room for a length each.
         unsafe { plan.launch(kernel, config, args) };
         Ok(Shape::Vector(len))

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 #[cfg(feature = "ladder")]
 use warpwright_gpu::select::{Rung, Variant};
 use warpwright_gpu::{
-    scan, segments,
+    scan,
     select::{
         LibraryPredicate,
         predicates::{Changed, Compare, Flagged, Ordered},
@@ -149,7 +149,7 @@ pub trait Selectable: Element + Sealed {
     #[doc(hidden)]
     type Flagged: Predicate<Map: MapFn<In = (Self::Bits, u8)>>;
     #[doc(hidden)]
-    type Changed: Predicate<Map: segments::Keys + scan::Keys>;
+    type Changed: Predicate<Map: scan::Keys>;
     #[doc(hidden)]
     fn flagged() -> Self::Flagged;
     #[doc(hidden)]

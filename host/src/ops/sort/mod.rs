@@ -1,6 +1,7 @@
 //! Sorts: keys in order, alone, with values, or as positions.
 
 mod plan;
+mod segments;
 
 use std::ops::{Bound, RangeBounds};
 
@@ -14,6 +15,7 @@ pub use warpwright_gpu::sort::Variant;
 
 use self::plan::{Data, Given, Keys, sort};
 pub(super) use self::plan::{descending_positions, twist};
+pub use self::segments::{PreparedSortSegments, SortSegments, SortSegmentsRequest};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -292,6 +294,7 @@ macro_rules! options {
 }
 options! {
     SortRequest<>;
+    SortSegmentsRequest<>;
     SortInPlaceRequest<>;
     SortPairsRequest<V: Element>;
     SortPairsInPlaceRequest<V: Element>;

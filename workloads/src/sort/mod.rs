@@ -1,5 +1,7 @@
 //! Sorts: the order is exact, so keys, values and positions must be equal.
 
+mod segments;
+
 use std::fmt::Debug;
 
 use half::{bf16, f16};
@@ -7,6 +9,7 @@ use rayon::prelude::*;
 use warpwright::ops::sort::SortKey;
 use warpwright::{Device, Result, Vector};
 
+pub use self::segments::SortSegments;
 use crate::compare::{each, equal};
 use crate::sample::{Make, Part};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
@@ -394,6 +397,12 @@ fn checks(scale: Scale) -> Vec<Workload> {
         ..Sort::<u16>::new(len, With::Words)
     };
     all.push(Workload::new(part));
+    all.extend([
+        Workload::new(SortSegments::<f32>::new(len, len / 9)),
+        Workload::new(SortSegments::<u64>::new(len, 30).skewed()),
+        Workload::new(SortSegments::<u8>::new(len, 1)),
+        Workload::new(SortSegments::<i16>::new(0, 3)),
+    ]);
     all
 }
 
@@ -411,6 +420,7 @@ fn operations() -> Vec<Workload> {
         Workload::new(Sort::<f32>::new(3000, With::Nothing)),
         Workload::new(few::<u16>(5000, With::Words)),
         Workload::new(few::<i64>(3000, With::Positions).descending()),
+        Workload::new(SortSegments::<f32>::new(3000, 200)),
     ]
 }
 
