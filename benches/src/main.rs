@@ -362,8 +362,7 @@ fn tune(
             (device, scale, modules)
         }
     };
-    let rows = Tuning::new(&device, &modules)?;
-    let known = rows.families();
+    let known = Tuning::families();
     if family != "all" && !known.contains(&family) {
         return Err(format!(
             "tune: all or one of the families {} required, given {family}",
@@ -371,6 +370,7 @@ fn tune(
         )
         .into());
     }
+    let rows = Tuning::new(&device, &modules, family)?;
     let card = card(&device);
     println!("{}", table::card(&card));
     let ceilings = match scale {

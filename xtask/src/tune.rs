@@ -31,7 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         command.args(["--device", "cpu"]);
     } else {
         let to = project::target_dir().join("tune");
-        build(&to)?;
+        let family = (arguments.family != "all").then_some(arguments.family.as_str());
+        build(&to, family)?;
         command.arg("--ptx").arg(to);
     }
     if arguments.quick {
@@ -45,14 +46,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     command::finish("tune", &mut command)
 }
 
-/// Builds the kernels of every row of every table of tuning: a file per architecture that is shipped, with the kernels of
-/// the families that are shipped for it.
-pub fn build(folder: &Path) -> Result<()> {
+/// Builds the kernels of every row of every table of tuning, or of one family's: a file per architecture that is shipped, with
+/// the kernels of the families that are shipped for it.
+pub fn build(folder: &Path, family: Option<&str>) -> Result<()> {
     fs_err::create_dir_all(folder)?;
     for (arch, families) in project::SHIPPED {
-        let module = match families {
-            [] => Module::family("tune"),
-            families => (families.iter()).fold(Module::new("tune"), |module, family| {
+        let module = match (family, *families) {
+            (Some(family), families) if families.is_empty() || families.contains(&family) => {
+                Module::new("tune").prefix(format!("tune_{family}_"))
+            }
+            (Some(_), _) => continue,
+            (None, []) => Module::family("tune"),
+            (None, families) => (families.iter()).fold(Module::new("tune"), |module, family| {
                 module.prefix(format!("tune_{family}_"))
             }),
         };

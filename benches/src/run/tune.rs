@@ -27,14 +27,17 @@ struct Row {
 }
 
 impl Tuning {
-    /// Makes the rows, to run on `device`. `ptx` are the texts of their modules, the oldest architecture first; the CPU
-    /// executor needs none.
+    /// Makes the rows of `family`, or of `all`, to run on `device`. `ptx` are the texts of their modules, the oldest
+    /// architecture first; the CPU executor needs none.
     ///
     /// # Errors
     /// Returns an error if no module has one of their kernels.
-    pub fn new(device: &Device, ptx: &[String]) -> Result<Self> {
+    pub fn new(device: &Device, ptx: &[String], family: &str) -> Result<Self> {
         let mut rows = Vec::new();
         for it in candidates() {
+            if !["all", it.family].contains(&family) {
+                continue;
+            }
             let architecture = device.table_architecture(it.family);
             let chosen = if it.is_chosen(architecture) {
                 CHOSEN
@@ -56,8 +59,8 @@ impl Tuning {
     }
 
     /// Returns the families that have rows.
-    pub fn families(&self) -> Vec<&'static str> {
-        let mut families: Vec<_> = self.rows.iter().map(|row| row.family).collect();
+    pub fn families() -> Vec<&'static str> {
+        let mut families: Vec<_> = candidates().into_iter().map(|row| row.family).collect();
         families.dedup();
         families
     }

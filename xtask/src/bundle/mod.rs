@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for messages in [PanicMessages::Place, PanicMessages::Full] {
         build::program_tests(messages, &folder_of_kernels)?;
     }
-    crate::tune::build(&folder.join("tune"))?;
+    crate::tune::build(&folder.join("tune"), None)?;
     add_tools(folder)?;
     pack_away(folder, &KERNELS, &folder.join(KERNELS_ARCHIVE))?;
     fs::write(folder.join("README.txt"), read_me(&tests))?;
