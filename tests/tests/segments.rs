@@ -11,7 +11,7 @@ use warpwright::{
         select::Selectable,
     },
 };
-use warpwright_gpu::segments::policy::tile_len;
+use warpwright_gpu::segments::policy::{MOST_CUTS, MOST_EQUAL, MOST_TILE_LEN, tile_len};
 use warpwright_tests::{cases, compare, devices};
 
 /// Values without a pattern.
@@ -193,6 +193,36 @@ fn awkward_cuts() {
     let mut offsets: Vec<_> = (0..40).collect();
     offsets.extend(3 * steps..3 * steps + 40);
     check::<f64>(&offsets, 1);
+}
+
+/// As many equal cuts as a byte counts, and more; many cuts in few elements.
+#[test]
+fn crowded_cuts() {
+    for equal in [MOST_EQUAL, MOST_EQUAL + 1] {
+        let mut offsets = vec![0, 9];
+        offsets.resize(2 + equal, 20);
+        offsets.extend([20, 30, 30]);
+        check::<u16>(&offsets[..2 + equal], 0);
+        check::<f32>(&offsets, 1);
+    }
+    let len = MOST_TILE_LEN + 10;
+    let numbers: Vec<u32> = (0..len as u32).collect();
+    for count in [MOST_CUTS - 1, MOST_CUTS + 1, 2 * MOST_CUTS] {
+        let mut offsets: Vec<_> = (0..count).map(|i| 7 + i * 300 / count).collect();
+        offsets.push(len);
+        let sum = |pair: &[usize]| {
+            numbers[pair[0]..pair[1]]
+                .iter()
+                .map(|it| u64::from(*it))
+                .sum()
+        };
+        let sums: Vec<u64> = offsets.windows(2).map(sum).collect();
+        for device in devices::all() {
+            let segments = segments(&device, &offsets, false);
+            let got = device.segment_sums(&device.upload(&numbers).unwrap(), &segments);
+            assert_same(&format!("{count} segments"), &got.unwrap(), &sums);
+        }
+    }
 }
 
 /// The tiles of several blocks are joined: a segment begins more than 256 tiles before it ends.

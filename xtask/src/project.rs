@@ -88,8 +88,10 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("sort_best_first__b4", TWO_BLOCKS),
-    ("sort_best_items__b1", TWO_BLOCKS),
-    ("sort_best_items__b4", TWO_BLOCKS),
+    ("sort_best_items__b1", VALUES),
+    ("sort_best_items__b2", VALUES),
+    ("sort_best_items__b4", VALUES),
+    ("sort_best_items__b8", VALUES),
     ("scan_best_persistent__product_bf16", TWO_BLOCKS),
     ("scan_best_persistent__product_f16", TWO_BLOCKS),
     ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
@@ -110,6 +112,9 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
 ];
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
+
+const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
+                      and up to ten for values wider than a key";
 
 const SEGMENTS: &str = "two resident blocks leave too few registers for the heads of narrow elements: \
                         up to 8 registers spill";

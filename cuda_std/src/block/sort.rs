@@ -47,13 +47,8 @@ pub fn sort<K, const THREADS: usize, const ITEMS: usize, const BITS: u32>(
 where
     K: Plain + Into<u64>,
 {
-    let sort = Sort {
-        bits,
-        memory,
-        counters,
-        striped: false,
-    };
-    sort.run::<u8, THREADS, ITEMS, BITS>(keys, [0; ITEMS], None)
+    Sort::new(bits, memory, counters, false)
+        .run::<u8, THREADS, ITEMS, BITS>(keys, [0; ITEMS], None)
         .0
 }
 
@@ -69,13 +64,8 @@ pub fn sort_to_striped<K, const THREADS: usize, const ITEMS: usize, const BITS: 
 where
     K: Plain + Into<u64>,
 {
-    let sort = Sort {
-        bits,
-        memory,
-        counters,
-        striped: true,
-    };
-    sort.run::<u8, THREADS, ITEMS, BITS>(keys, [0; ITEMS], None)
+    Sort::new(bits, memory, counters, true)
+        .run::<u8, THREADS, ITEMS, BITS>(keys, [0; ITEMS], None)
         .0
 }
 
@@ -96,13 +86,11 @@ pub fn sort_pairs<K, V: Plain, const THREADS: usize, const ITEMS: usize, const B
 where
     K: Plain + Into<u64>,
 {
-    let sort = Sort {
-        bits,
-        memory,
-        counters,
-        striped: false,
-    };
-    sort.run::<V, THREADS, ITEMS, BITS>(keys, values, Some(values_memory))
+    Sort::new(bits, memory, counters, false).run::<V, THREADS, ITEMS, BITS>(
+        keys,
+        values,
+        Some(values_memory),
+    )
 }
 
 /// Returns this thread's keys of the sorted tile in striped order, and the values that go with them. As [`sort_pairs`].
@@ -125,13 +113,11 @@ pub fn sort_pairs_to_striped<
 where
     K: Plain + Into<u64>,
 {
-    let sort = Sort {
-        bits,
-        memory,
-        counters,
-        striped: true,
-    };
-    sort.run::<V, THREADS, ITEMS, BITS>(keys, values, Some(values_memory))
+    Sort::new(bits, memory, counters, true).run::<V, THREADS, ITEMS, BITS>(
+        keys,
+        values,
+        Some(values_memory),
+    )
 }
 
 /// The arguments of a sort beside the items.
@@ -144,6 +130,16 @@ struct Sort<K> {
 }
 
 impl<K: Plain + Into<u64>> Sort<K> {
+    #[inline(always)]
+    fn new(bits: Range<u32>, memory: Shared<K>, counters: Shared<u32>, striped: bool) -> Self {
+        Self {
+            bits,
+            memory,
+            counters,
+            striped,
+        }
+    }
+
     /// Sorts the keys, and the values if there is memory for them.
     #[inline(always)]
     #[track_caller]

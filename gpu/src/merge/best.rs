@@ -5,8 +5,8 @@ use cuda_std::{
     prelude::*,
 };
 
-use super::{Ascending, policy::RESIDENT};
-use crate::sort::Bits;
+use super::{order::Ascending, policy::RESIDENT};
+use crate::sort::{Bits, Twist};
 
 /// Merges two sorted arrays: see [`merge_tiles`].
 ///
@@ -20,13 +20,18 @@ use crate::sort::Bits;
     instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64))
 )]
 pub unsafe fn merge_best<U: Bits>(
-    order: Ascending<U>,
+    twist: Twist<U>,
     a: Global<U>,
     b: Global<U>,
     output: GlobalMut<U>,
     control: GlobalMut<u32>,
 ) {
-    merge_tiles(Compared::by(order), Sides::Arrays(a, b), output, control);
+    merge_tiles(
+        Compared::by(Ascending::of(twist)),
+        Sides::Arrays(a, b),
+        output,
+        control,
+    );
 }
 
 /// Merges two sorted arrays of keys, and their values with them: see [`merge_pair_tiles`].
@@ -42,7 +47,7 @@ pub unsafe fn merge_best<U: Bits>(
 )]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn merge_best_pairs<U: Bits>(
-    order: Ascending<U>,
+    twist: Twist<U>,
     a: Global<U>,
     b: Global<U>,
     output: GlobalMut<U>,
@@ -58,5 +63,11 @@ pub unsafe fn merge_best_pairs<U: Bits>(
         output: values,
         bytes,
     };
-    merge_pair_tiles(Compared::by(order), [a, b], output, control, values);
+    merge_pair_tiles(
+        Compared::by(Ascending::of(twist)),
+        [a, b],
+        output,
+        control,
+        values,
+    );
 }

@@ -27,7 +27,6 @@ pub use best::{MergeBest, MergeBestPairs, merge_best, merge_best_pairs};
 pub use bounds::{MergeBestBounds, merge_best_bounds};
 #[cfg(feature = "ladder")]
 pub use ladder::*;
-pub use order::Ascending;
 
 use crate::catalogue::declare_family;
 

@@ -7,22 +7,18 @@ use crate::sort::{Bits, Twist};
 /// The ascending order of keys, once their bits are twisted.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ascending<U> {
+pub(super) struct Ascending<U> {
     twist: Twist<U>,
 }
 
 impl<U> Ascending<U> {
     /// The order of keys with this twist.
-    pub const fn of(twist: Twist<U>) -> Self {
+    pub(super) const fn of(twist: Twist<U>) -> Self {
         Self { twist }
     }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: plain numbers in C's layout.
-unsafe impl<U: cuda_std::kernel::ByValue> cuda_std::kernel::ByValue for Ascending<U> {}
-
-// SAFETY: as above.
 unsafe impl<U: Bits> Compare for Ascending<U> {
     type Item = U;
 

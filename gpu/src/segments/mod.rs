@@ -13,7 +13,7 @@
 //!
 //! The order in which floats are added depends on the variant, the type and the offsets, and on nothing else: the same input
 //! gives the same bits in every run, for every alignment, on every device. Every element and every offset is read once (by
-//! `best` a few offsets more), and every result written once (by `best` a few more).
+//! `best` every offset twice, side by side), and every result written once.
 
 mod best;
 #[cfg(feature = "ladder")]

@@ -79,7 +79,7 @@ impl Offsets {
     }
 }
 
-/// Where segments begin and where the last one ends, as `best` takes it: the cuts, in order. No segment is empty.
+/// Where segments begin and where the last one ends, as `best` takes it: the cuts, in order.
 #[derive(Clone, Copy)]
 pub struct Cuts {
     words: Global<u32>,

@@ -30,6 +30,16 @@ pub const fn tile_len(bytes: usize) -> usize {
     BLOCK * items(bytes)
 }
 
+/// The most elements of a tile, of any type.
+pub const MOST_TILE_LEN: usize = tile_len(1);
+
+/// The most cuts at one element that `segments_best` takes: it counts them in a byte.
+pub const MOST_EQUAL: usize = u8::MAX as usize;
+
+/// Offsets are crowded where so many are less than [`MOST_TILE_LEN`] elements apart, or more than [`MOST_EQUAL`] are equal: a
+/// block would take longer than others. Then `segments_best` gets those alone that do not equal the one before.
+pub const MOST_CUTS: usize = 1 << 16;
+
 /// Returns the dynamic shared memory of a block of `segments_best`, in bytes: the elements of a tile, and a byte for each.
 pub const fn shared_bytes(bytes: usize) -> usize {
     tile_len(bytes) * (bytes + 1)

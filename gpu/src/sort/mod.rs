@@ -5,7 +5,7 @@
 //! | `naive` | a network of comparisons: a launch per step |
 //! | `reduce_then_scan` | radix sort, three launches per digit: count, add up, scatter |
 //! | `ballot` | radix sort, one sweep per digit: tiles wait for each other; ranks by ballots |
-//! | `best` | the same, ranks by checked atomic additions; the counts are published first |
+//! | `best` | the same, ranks by checked atomic additions, or by `match.any` where many keys have one digit; counts come first |
 //!
 //! Every variant is stable and gives the same result on every device. Keys are compared as unsigned integers of 1, 2, 4 or 8
 //! bytes, by all or some of their bits: the first pass turns the bits of signed integers and floats into such numbers, and the

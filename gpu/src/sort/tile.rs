@@ -106,15 +106,14 @@ impl Block {
         self.warp * DIGITS + digit as usize
     }
 
-    /// Makes the counts of `warps` warps the places at which each warp's keys of each digit begin in the sorted tile. Returns
-    /// the number of keys with digit `tid`, and the place of the first; meaningless from thread 256 on. `counted` gets the
-    /// number as soon as it is known.
+    /// Makes the counts of `warps` warps the places at which each warp's keys of each digit begin in the sorted tile of `len`
+    /// keys. `counted` gets the number of keys with digit `tid`, in threads below 256, as soon as it is known.
     ///
     /// Every thread must call it. It begins and ends with a barrier.
     #[inline(always)]
     #[track_caller]
     #[allow(unused_assignments)]
-    pub fn places(self, warps: usize, counted: impl FnOnce(u32)) -> (u32, u32) {
+    pub fn places(self, warps: usize, len: u32, counted: impl FnOnce(u32)) -> Places {
         thread::sync_threads();
         let (tid, counts) = (self.tid, self.counts);
         let (mut count, mut inclusive) = (0, 0);
@@ -145,8 +144,8 @@ impl Block {
                 sum += value;
             });
         }
-        thread::sync_threads();
-        (count, first)
+        let crowded = thread::sync_threads_or((count > len / CROWD).into()) != 0;
+        Places { first, crowded }
     }
 
     /// Returns the place of the lane's key in the sorted tile, by ballots: each digit's keys keep their order. Every lane of
@@ -160,6 +159,22 @@ impl Block {
             let with = warp::ballot(FULL_MASK, set);
             same &= if set { with } else { !with };
         });
+        self.place_among(same, digit, inside)
+    }
+
+    /// Like [`place_by_ballots`](Self::place_by_ballots), by an instruction that takes a turn for each digit in the warp.
+    #[inline(always)]
+    #[track_caller]
+    pub fn place_by_match(self, digit: u32, inside: bool) -> usize {
+        let outside = DIGITS as u32;
+        let same = warp::match_any(FULL_MASK, if inside { digit } else { outside });
+        self.place_among(same, digit, inside)
+    }
+
+    /// Returns the place of the lane's key, where the lanes in `same` have its digit.
+    #[inline(always)]
+    #[track_caller]
+    fn place_among(self, same: u32, digit: u32, inside: bool) -> usize {
         let slot = self.slot(digit);
         let below = (same & ((1 << self.lane) - 1)).count_ones();
         let before = self.counts.get(slot);
@@ -195,6 +210,18 @@ impl Block {
         thread::sync_threads();
     }
 }
+
+/// What [`Block::places`] returns.
+#[derive(Clone, Copy)]
+pub struct Places {
+    /// The place of the first key with digit `tid` in the sorted tile; meaningless from thread 256 on.
+    pub first: u32,
+    /// Whether one digit has so many of the tile's keys that atomic additions would wait for each other.
+    pub crowded: bool,
+}
+
+/// A digit that more than one key in `CROWD` has makes a tile crowded.
+const CROWD: u32 = 8;
 
 /// Waits for the lanes of the warp, all of which must call it.
 #[inline(always)]

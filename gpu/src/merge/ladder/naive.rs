@@ -4,7 +4,11 @@ use cuda_std::prelude::*;
 
 use super::path::merge_some;
 use crate::{
-    merge::{Ascending, bounds::counts, order::search, policy::RUNG_BLOCK},
+    merge::{
+        bounds::counts,
+        order::{Ascending, search},
+        policy::RUNG_BLOCK,
+    },
     sort::{Bits, Twist},
 };
 

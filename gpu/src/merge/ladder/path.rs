@@ -4,8 +4,7 @@ use cuda_std::{merge::Compare, prelude::*};
 
 use crate::{
     merge::{
-        Ascending,
-        order::search,
+        order::{Ascending, search},
         policy::{PATH_ITEMS, RUNG_BLOCK},
     },
     sort::{Bits, Twist},

@@ -1,4 +1,4 @@
-//! The results of all segments, if some have no elements.
+//! The results of all segments, if many in one place have no elements.
 
 use cuda_std::{Plain, prelude::*, unrolled};
 

@@ -10,7 +10,7 @@ use crate::segments::{Cuts, policy::BLOCK};
 /// Launch: a thread per element of `starts`, or more, in blocks of 256. Each searches the offsets by halves.
 ///
 /// # Safety
-/// The offsets rise.
+/// The offsets do not fall.
 #[kernel(launch_bounds(BLOCK as u32))]
 pub unsafe fn segments_starts(
     offsets: Global<u32>,

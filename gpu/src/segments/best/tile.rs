@@ -1,6 +1,9 @@
 //! The reduction of a tile.
 
-use cuda_std::{Plain, bf16, block, f16, prelude::*, shared::DynamicShared, unrolled, view::Wide};
+use cuda_std::{
+    Plain, bf16, block, f16, misc::dp4a_u32, prelude::*, shared::DynamicShared, unrolled,
+    view::Wide,
+};
 
 use super::join::{Part, Tiles, join, nothing};
 use crate::{
@@ -14,18 +17,19 @@ use crate::{
 /// too.
 ///
 /// `cuts` says where segments begin and where the last one ends: offsets of `per_cut` words, or for 0 a bit for each element
-/// (see [`Cuts`]). Every segment has elements: segment `s` ends at cut `s + 1`.
+/// (see [`Cuts`]). Segment `s` ends at cut `s + 1`. Where several cuts are at one element, the segments between them have no
+/// elements.
 ///
 /// Launch: a block of 256 threads for each [`tile_len`] elements from element `first` on, with a last one that has the last cut
-/// or the end of the array; dynamic shared memory of [`shared_bytes`]. Reads every element and every cut once.
+/// or the end of the array; dynamic shared memory of [`shared_bytes`]. Reads every element once and every cut twice.
 ///
 /// Determinism: the order depends on the cuts and on `first` alone.
 ///
 /// # Safety
-/// The cuts rise, and lie in the input or at its end. For offsets, `starts` is empty, or as
-/// [`segments_starts`](super::segments_starts) writes it, with an element more than there are blocks. For bits, `first` is 0,
-/// and `starts[g]` says how many cuts lie before element `g * KEY_GROUP`. `firsts`, `rests` and `ends` have an element per
-/// block, `output` has one per segment; nothing overlaps. `ticket` is empty, or its element is 0, and there are at most
+/// The cuts do not fall, lie in the input or at its end, and at most [`MOST_EQUAL`] are equal. For offsets, `starts` is empty,
+/// or as [`segments_starts`](super::segments_starts) writes it, with an element more than there are blocks. For bits, `first`
+/// is 0, and `starts[g]` says how many cuts lie before element `g * KEY_GROUP`. `firsts`, `rests` and `ends` have an element
+/// per block, `output` has one per segment; nothing overlaps. `ticket` is empty, or its element is 0, and there are at most
 /// [`MOST_IN_ONE_LAUNCH`] blocks; the kernel leaves it 0.
 #[kernel(
     launch_bounds(BLOCK as u32, resident(size_of::<R::In>())),
@@ -92,30 +96,42 @@ fn reduce_tile<R: Segmented>(
     let tile = thread::block_idx_x() as usize;
     let tid = thread::thread_idx_x() as usize;
 
-    let (before, bits);
+    let (before, bits, count);
     if cuts.are_bits() {
         before = starts.get(begin / KEY_GROUP) as usize;
         copy(input, elements, begin);
         bits = cuts.bits(begin + tid * items, items, input.len());
+        count = bits[0].count_ones() + bits[1].count_ones();
         thread::sync_threads();
     } else {
         let [from, to] = cuts_of_tile(cuts, starts, begin, len);
         before = from;
         copy(input, elements, begin);
         if from == to {
-            bits = [0; 2];
+            (bits, count) = ([0; 2], 0);
             thread::sync_threads();
         } else {
-            bits = bits_of(cuts, [from, to], begin, flags, items);
+            (bits, count) = bits_of::<R>(cuts, [from, to], begin, flags, output);
         }
     }
+    // Whether several cuts are at one of this thread's elements.
+    let equal = count != bits[0].count_ones() + bits[1].count_ones();
+    // SAFETY: any byte is a `u8`.
+    let bytes = unsafe { flags.cast::<u8>() };
+    let cuts_at = |i: usize| {
+        if equal {
+            bytes.get(tid * items + i).into()
+        } else {
+            1
+        }
+    };
 
     let chunk = |c: usize| elements.get_wide(slot(tid * chunks + c) * lanes);
     // The bits of a chunk lie in one word.
     let of_chunk = |bits: [u32; 2], c: usize| bits[c * lanes / 32] >> (c * lanes % 32);
     let mut own = Part {
         acc: R::IDENTITY,
-        cuts: bits[0].count_ones() + bits[1].count_ones(),
+        cuts: count,
     };
     unrolled!(c < chunks => {
         let cuts = of_chunk(bits, c);
@@ -125,6 +141,8 @@ fn reduce_tile<R: Segmented>(
         });
     });
     let (part, all) = block::exclusive_scan::<_, BLOCK>(own, nothing::<R>(), scan, Part::then::<R>);
+    // The cuts of the tile up to the last one that has no result yet.
+    let mut passed = part.cuts;
     if own.cuts > 0 && part.cuts == 0 {
         // The first cut of the tile: the segment may have begun in a tile before.
         let (mut acc, mut i) = (part.acc, 0);
@@ -135,6 +153,7 @@ fn reduce_tile<R: Segmented>(
             i += 1;
         }
         tiles.firsts.set(tile, acc);
+        passed = cuts_at(first);
     }
     if tid == 0 {
         tiles.set(tile, all, before.checked_sub(1));
@@ -153,14 +172,14 @@ fn reduce_tile<R: Segmented>(
     };
     let mut acc = part.acc;
     // Places of 32 bits from there on take fewer instructions.
-    let to = output.skip(before + part.cuts.max(1) as usize - 1);
+    let to = output.skip(before + passed.max(1) as usize - 1);
     let mut segment = 0_u32;
     unrolled!(c < chunks => {
         let (cuts, ends) = (of_chunk(bits, c), of_chunk(ends, c));
         acc = chunk(c).fold(acc, |acc, value, k| {
             if ends >> k & 1 != 0 {
                 to.set(segment as usize, R::finish(acc));
-                segment += 1;
+                segment += cuts_at(c * lanes + k);
             }
             let (value, is_cut) = (R::load(value, 0), cuts >> k & 1 != 0);
             if is_cut { value } else { R::combine(acc, value) }
@@ -211,17 +230,19 @@ fn cuts_of_tile(cuts: Cuts, starts: Global<u64>, begin: usize, len: usize) -> [u
     [found.get(0) as usize, found.get(1) as usize]
 }
 
-/// Returns which of this thread's `items` elements are cuts: those from `from` up to `to`, in the tile whose first element is
-/// `begin`. `flags` has a byte for each element. The last of two barriers comes behind all writes to shared memory.
+/// Returns which of this thread's elements are cuts, and the number of cuts there: of those from `from` up to `to`, in the tile
+/// whose first element is `begin`. `flags` has a byte for each element, which gets the number of its cuts. The last of two
+/// barriers comes behind all writes to shared memory. Writes the results of the segments between equal cuts.
 #[inline(always)]
 #[track_caller]
-fn bits_of(
+fn bits_of<R: Segmented>(
     cuts: Cuts,
     [from, to]: [usize; 2],
     begin: usize,
     flags: Shared<u32>,
-    items: usize,
-) -> [u32; 2] {
+    output: GlobalMut<R::Out>,
+) -> ([u32; 2], u32) {
+    let items = const { items(size_of::<R::In>()) };
     let tid = thread::thread_idx_x() as usize;
     let first = tid * items / 4;
     unrolled!(w < 16 of 16 => {
@@ -231,27 +252,44 @@ fn bits_of(
     });
     let mut j = from + tid;
     // The first load is under way while the block comes together.
-    let mut cut = if j < to { cuts.get(j) } else { 0 };
-    thread::sync_threads();
-    // SAFETY: any byte is a `u8`.
-    let bytes = unsafe { flags.cast::<u8>() };
-    while j < to {
-        bytes.set(cut - begin, 1);
-        j += BLOCK;
+    let pair = |j: usize| {
         if j < to {
-            cut = cuts.get(j);
+            [
+                if j > from {
+                    cuts.get(j - 1)
+                } else {
+                    usize::MAX
+                },
+                cuts.get(j),
+            ]
+        } else {
+            [0; 2]
         }
+    };
+    let mut last = pair(j);
+    thread::sync_threads();
+    while j < to {
+        let [before, cut] = last;
+        let at = cut - begin;
+        flags.atomic_add(at / 4, 1 << (at % 4 * 8));
+        if before == cut {
+            output.set(j - 1, R::finish(R::IDENTITY));
+        }
+        j += BLOCK;
+        last = pair(j);
     }
     thread::sync_threads();
-    let mut bits = [0; 2];
+    let (mut bits, mut count) = ([0; 2], 0);
     unrolled!(w < 16 of 16 => {
         if 4 * w < items {
-            // The lowest bits of the four bytes come together in the highest byte.
-            let four = flags.get(first + w).wrapping_mul(0x0102_0408) >> 24;
-            bits[w / 8] |= four << (4 * (w % 8));
+            let four = flags.get(first + w);
+            count = dp4a_u32(four, 0x0101_0101, count);
+            // The highest bit of each byte that is not 0. They come together in the highest byte.
+            let any = ((four & 0x7f7f_7f7f) + 0x7f7f_7f7f | four) & 0x8080_8080;
+            bits[w / 8] |= ((any >> 7).wrapping_mul(0x0102_0408) >> 24) << (4 * (w % 8));
         }
     });
-    bits
+    (bits, count)
 }
 
 /// Copies the elements of the tile from element `begin` on to shared memory, with zeros past the end of the array.

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// The tile that is sorted in shared memory consists of tags: a key's digit and its number in the tile. Keys and values go
 /// through shared memory in the order in which they are read, and are taken from there by the sorted tags. Tags that are not in
-/// ascending order are equal digits that changed places.
+/// ascending order are equal digits that changed places. Values are read while the tile waits for the tiles before it.
 ///
 /// Without an `output` only the values are written. Without `values_in`, `column` says whether the values are positions.
 /// The other arguments are those of [`sort_best_keys`](super::sort_best_keys).
@@ -155,7 +155,7 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
         }
     });
     let mut tile_count = 0;
-    let (_, first) = block.places(threads / 32, |count| {
+    let places = block.places(threads / 32, left as u32, |count| {
         tile_count = count;
         publish(
             order.states,
@@ -168,24 +168,47 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
     let [shift, mask, noted_left] = block.noted();
     let digit = |key: U| key.digit(shift, mask);
     let left = noted_left as usize;
-    unrolled!(i < items of 32 => {
-        let inside = full || at(i) < left;
-        let digit = digit(keys[i]);
-        let place = if BALLOTS {
-            block.place_by_ballots(digit, inside)
-        } else if inside {
-            counts.atomic_add(block.slot(digit), 1) as usize
-        } else {
-            0
-        };
-        if inside {
-            tags.set(place, digit << 16 | at(i) as u32);
-            column_keys.set(at(i), keys[i]);
-        }
-        if !BALLOTS {
+    if BALLOTS || places.crowded {
+        unrolled!(i < items of 32 => {
+            let inside = full || at(i) < left;
+            let digit = digit(keys[i]);
+            let place = if BALLOTS {
+                block.place_by_ballots(digit, inside)
+            } else {
+                block.place_by_match(digit, inside)
+            };
+            if inside {
+                tags.set(place, digit << 16 | at(i) as u32);
+                column_keys.set(at(i), keys[i]);
+            }
+        });
+    } else {
+        unrolled!(i < items of 32 => {
+            if full || at(i) < left {
+                let digit = digit(keys[i]);
+                let place = counts.atomic_add(block.slot(digit), 1) as usize;
+                tags.set(place, digit << 16 | at(i) as u32);
+                column_keys.set(at(i), keys[i]);
+            }
             keep_together();
-        }
-    });
+        });
+    }
+    let moved = Moved {
+        values,
+        from,
+        left,
+        threads,
+        held: const {
+            let words = N::POLICY.items * column_bytes(size_of::<U>()) / size_of::<u32>();
+            if words < HELD { words } else { HELD }
+        },
+        room: exchange,
+    };
+    let is_given = values.column.bytes != 0 && values.column.positions == 0;
+    let mut held = [0; HELD];
+    if is_given {
+        held = moved.load();
+    }
     if tid < DIGITS {
         let begin = placed(
             begins,
@@ -196,39 +219,13 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
             tile_count,
             const { N::POLICY.predecessors },
         );
-        starts.set(tid, begin.wrapping_sub(first.into()));
+        starts.set(tid, begin.wrapping_sub(places.first.into()));
     }
     if tid == 0 {
         tags.set(left, PAST);
     }
     thread::sync_threads();
 
-    if !BALLOTS {
-        let mut bad = false;
-        let mut place = tid;
-        while place < left {
-            bad |= tags.get(place) > tags.get(place + 1);
-            place += threads;
-        }
-        if thread::sync_threads_or(bad.into()) != 0 {
-            block.places_again(threads / 32);
-            let mut i = 0;
-            while i < items {
-                let inside = at(i) < left;
-                let digit = if inside {
-                    digit(column_keys.get(at(i)))
-                } else {
-                    0
-                };
-                let place = block.place_by_ballots(digit, inside);
-                if inside {
-                    tags.set(place, digit << 16 | at(i) as u32);
-                }
-                i += 1;
-            }
-            thread::sync_threads();
-        }
-    }
     let sorted = Sorted {
         tags,
         starts,
@@ -236,31 +233,47 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
         threads,
         wide: pass.wide != 0,
     };
-    if !output.is_empty() {
-        sorted.each(|number, to| output.set(to, column_keys.get(number).untwist(twists.output)));
+    let write = |number: usize, to| output.set(to, column_keys.get(number).untwist(twists.output));
+    let bad = if output.is_empty() {
+        sorted.each(|_, _| ())
+    } else {
+        sorted.each(write)
+    };
+    if !BALLOTS && thread::sync_threads_or(bad.into()) != 0 {
+        block.places_again(threads / 32);
+        let mut i = 0;
+        while i < items {
+            let inside = at(i) < left;
+            let digit = if inside {
+                digit(column_keys.get(at(i)))
+            } else {
+                0
+            };
+            let place = block.place_by_ballots(digit, inside);
+            if inside {
+                tags.set(place, digit << 16 | at(i) as u32);
+            }
+            i += 1;
+        }
+        thread::sync_threads();
+        if !output.is_empty() {
+            sorted.each(write);
+        }
     }
     let column = values.column;
-    if column.positions != 0 {
-        let first = column.first + from as u64;
-        match column.bytes {
-            4 => {
-                let output = places_of::<u32>(values.output);
-                sorted.each(|number, to| output.set(to, first as u32 + number as u32));
-            }
-            _ => {
-                let output = places_of::<u64>(values.output);
-                sorted.each(|number, to| output.set(to, first + number as u64));
-            }
+    match (column.bytes, column.positions != 0) {
+        (0, _) => {}
+        (4, true) => {
+            let output = places_of::<u32>(values.output);
+            let first = column.first as u32 + from as u32;
+            sorted.each(|number, to| output.set(to, first + number as u32));
         }
-        return;
-    }
-    match column.bytes {
-        0 => {}
-        1 => sorted.exchange::<u8>(values, from, exchange),
-        2 => sorted.exchange::<u16>(values, from, exchange),
-        4 => sorted.exchange::<u32>(values, from, exchange),
-        8 => sorted.exchange::<u64>(values, from, exchange),
-        _ => sorted.exchange::<u128>(values, from, exchange),
+        (_, true) => {
+            let output = places_of::<u64>(values.output);
+            let first = column.first + from as u64;
+            sorted.each(|number, to| output.set(to, first + number as u64));
+        }
+        _ => moved.write(sorted, held),
     }
 }
 
@@ -282,32 +295,40 @@ const UNROLL: usize = 4;
 
 impl Sorted {
     /// Calls `each` for this thread's share of the sorted keys: with the key's number in the tile, and its place in the output.
+    /// Returns whether a key among them has changed places with the one behind it.
     #[inline(always)]
     #[track_caller]
-    fn each(self, each: impl Fn(usize, usize)) {
-        self.each_of(|_| true, each);
+    fn each(self, each: impl Fn(usize, usize)) -> bool {
+        self.each_of(|_| true, each)
     }
 
     /// Like [`each`](Self::each), for keys whose number is `wanted`.
     #[inline(always)]
     #[track_caller]
-    fn each_of(self, wanted: impl Fn(usize) -> bool, each: impl Fn(usize, usize)) {
+    fn each_of(self, wanted: impl Fn(usize) -> bool, each: impl Fn(usize, usize)) -> bool {
         let mut place = thread::thread_idx_x() as usize;
+        let mut bad = false;
         while place + (UNROLL - 1) * self.threads < self.left {
             unrolled!(i < UNROLL => {
-                self.one(place + i * self.threads, &wanted, &each);
+                bad |= self.one(place + i * self.threads, &wanted, &each);
             });
             place += UNROLL * self.threads;
         }
         while place < self.left {
-            self.one(place, &wanted, &each);
+            bad |= self.one(place, &wanted, &each);
             place += self.threads;
         }
+        bad
     }
 
     #[inline(always)]
     #[track_caller]
-    fn one(self, place: usize, wanted: &impl Fn(usize) -> bool, each: &impl Fn(usize, usize)) {
+    fn one(
+        self,
+        place: usize,
+        wanted: &impl Fn(usize) -> bool,
+        each: &impl Fn(usize, usize),
+    ) -> bool {
         let tag = self.tags.get(place);
         let number = (tag & NUMBER) as usize;
         if wanted(number) {
@@ -318,41 +339,151 @@ impl Sorted {
             };
             each(number, to);
         }
+        tag > self.tags.get(place + 1)
+    }
+}
+
+/// The most words of values that a thread holds.
+const HELD: usize = 32;
+
+/// The values of a tile on their way through shared memory, in parts: as many values at a time as there is room for. A thread
+/// holds its share of a part in registers, from its load until the shared memory is free.
+#[derive(Clone, Copy)]
+struct Moved {
+    values: Values,
+    /// The first value of the tile.
+    from: usize,
+    /// The values of the tile.
+    left: usize,
+    /// The threads of the block.
+    threads: usize,
+    /// The most words that a thread holds, a constant.
+    held: usize,
+    room: Shared<u128>,
+}
+
+impl Moved {
+    /// Returns the end of the part that begins with value `begin` of the tile.
+    #[inline(always)]
+    fn end(self, begin: usize) -> usize {
+        let room = self.room.len() * size_of::<u128>();
+        let bytes = room.min(self.threads * self.held * size_of::<u32>());
+        // A shift is less work than a division.
+        let most = bytes >> self.values.column.bytes.trailing_zeros();
+        self.left.min(begin + most)
     }
 
-    /// Moves the tile's values, as many at a time as `exchange` has room for.
+    /// Loads this thread's share of the first part.
     #[inline(always)]
     #[track_caller]
-    fn exchange<V: Plain>(self, values: Values, from: usize, exchange: Shared<u128>) {
-        let (input, output) = (values_of::<V>(values.input), places_of::<V>(values.output));
-        // SAFETY: the memory is aligned for the largest element.
-        let room = unsafe { exchange.cast::<V>() };
-        let mut begin = 0;
-        while begin < self.left {
-            let end = self.left.min(begin + room.len());
-            // What was there before has been read.
-            thread::sync_threads();
-            let mut i = begin + thread::thread_idx_x() as usize;
-            while i + (UNROLL - 1) * self.threads < end {
-                let loaded: [V; UNROLL] = core::array::from_fn(|round| {
-                    input.get_streaming(from + i + round * self.threads)
-                });
-                unrolled!(round < UNROLL => {
-                    room.set(i + round * self.threads - begin, loaded[round]);
-                });
-                i += UNROLL * self.threads;
-            }
-            while i < end {
-                room.set(i - begin, input.get_streaming(from + i));
-                i += self.threads;
-            }
-            thread::sync_threads();
-            self.each_of(
-                |number| begin <= number && number < end,
-                |number, to| output.set(to, room.get(number - begin)),
-            );
-            begin = end;
+    fn load(self) -> [u32; HELD] {
+        match self.values.column.bytes {
+            1 => self.load_words::<u8>(0),
+            2 => self.load_words::<u16>(0),
+            _ => self.load_words::<u32>(0),
         }
+    }
+
+    /// Writes this thread's share of the first part to shared memory.
+    #[inline(always)]
+    #[track_caller]
+    fn store(self, held: [u32; HELD]) {
+        match self.values.column.bytes {
+            1 => self.store_words::<u8>(0, held),
+            2 => self.store_words::<u16>(0, held),
+            _ => self.store_words::<u32>(0, held),
+        }
+    }
+
+    /// Loads this thread's share of the part that begins with value `begin` of the tile, as words of type `W`: a value, or a
+    /// part of one.
+    #[inline(always)]
+    #[track_caller]
+    fn load_words<W: Bits>(self, begin: usize) -> [u32; HELD] {
+        let (first, count) = self.words::<W>(begin);
+        let (input, tid) = (
+            values_of::<W>(self.values.input),
+            thread::thread_idx_x() as usize,
+        );
+        let most = self.held;
+        let mut held = [0; HELD];
+        // Values of less than a word are rarer, and not worth the instructions.
+        if size_of::<W>() == size_of::<u32>() && count == self.threads * most {
+            unrolled!(i < most of 32 => {
+                held[i] = input.get_streaming(first + i * self.threads + tid).to_word() as u32;
+            });
+        } else {
+            unrolled!(i < most of 32 => {
+                if i * self.threads + tid < count {
+                    held[i] = input.get_streaming(first + i * self.threads + tid).to_word() as u32;
+                }
+            });
+        }
+        held
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn store_words<W: Bits>(self, begin: usize, held: [u32; HELD]) {
+        let (_, count) = self.words::<W>(begin);
+        // SAFETY: the memory is aligned for the largest element.
+        let room = unsafe { self.room.cast::<W>() };
+        let (most, tid) = (self.held, thread::thread_idx_x() as usize);
+        unrolled!(i < most of 32 => {
+            if i * self.threads + tid < count {
+                room.set(i * self.threads + tid, W::from_word(held[i].into()));
+            }
+        });
+    }
+
+    /// Returns the first word of a part, and the number of words.
+    #[inline(always)]
+    fn words<W: Bits>(self, begin: usize) -> (usize, usize) {
+        let each = self.values.column.bytes as usize / size_of::<W>();
+        ((self.from + begin) * each, (self.end(begin) - begin) * each)
+    }
+
+    /// Writes all values to where they belong. `held` is what [`load`](Self::load) returned.
+    #[inline(always)]
+    #[track_caller]
+    fn write(self, sorted: Sorted, held: [u32; HELD]) {
+        // The keys in the memory have been written.
+        thread::sync_threads();
+        self.store(held);
+        thread::sync_threads();
+        let mut end = self.end(0);
+        match self.values.column.bytes {
+            1 => self.write_part::<u8>(sorted, 0, end),
+            2 => self.write_part::<u16>(sorted, 0, end),
+            4 => self.write_part::<u32>(sorted, 0, end),
+            8 => self.write_part::<u64>(sorted, 0, end),
+            _ => self.write_part::<u128>(sorted, 0, end),
+        }
+        // Only these can be wider than the room for a key.
+        while end < self.left {
+            let begin = end;
+            let held = self.load_words::<u32>(begin);
+            thread::sync_threads();
+            self.store_words::<u32>(begin, held);
+            thread::sync_threads();
+            end = self.end(begin);
+            match self.values.column.bytes {
+                8 => self.write_part::<u64>(sorted, begin, end),
+                _ => self.write_part::<u128>(sorted, begin, end),
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn write_part<V: Plain>(self, sorted: Sorted, begin: usize, end: usize) {
+        // SAFETY: the memory is aligned for the largest element.
+        let room = unsafe { self.room.cast::<V>() };
+        let output = places_of::<V>(self.values.output);
+        sorted.each_of(
+            |number| begin <= number && number < end,
+            |number, to| output.set(to, room.get(number - begin)),
+        );
     }
 }
 

@@ -147,7 +147,7 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const FIRST: bool, const BALLOTS: bool>(
     }
     let mut begin = 0;
     let mut tile_count = 0;
-    let (_, first) = block.places(threads / 32, |count| {
+    let places = block.places(threads / 32, left as u32, |count| {
         tile_count = count;
         if FIRST {
             begin = begins.atomic_add(pass.begin as usize * DIGITS + tid, count.into());
@@ -164,10 +164,14 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const FIRST: bool, const BALLOTS: bool>(
     let [shift, mask, noted_left] = block.noted();
     let digit = |key: U| key.digit(shift, mask);
     let noted_left = noted_left as usize;
-    if BALLOTS {
+    if BALLOTS || places.crowded {
         unrolled!(i < items of 32 => {
             let inside = full || at(i) < noted_left;
-            let place = block.place_by_ballots(digit(keys[i]), inside);
+            let place = if BALLOTS {
+                block.place_by_ballots(digit(keys[i]), inside)
+            } else {
+                block.place_by_match(digit(keys[i]), inside)
+            };
             if inside {
                 sorted.set(place, keys[i]);
             }
@@ -199,7 +203,7 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const FIRST: bool, const BALLOTS: bool>(
                 const { N::POLICY.predecessors },
             );
         }
-        starts.set(tid, begin.wrapping_sub(first.into()));
+        starts.set(tid, begin.wrapping_sub(places.first.into()));
     }
     if tid == 0 {
         // Nothing comes before the last key's successor.

@@ -59,7 +59,7 @@ pub unsafe fn sort_best_small<U: Bits>(
                 block.counts.atomic_add(block.slot(held[i].0.digit(shift, mask)), 1);
             }
         });
-        block.places(threads / 32, |_| ());
+        block.places(threads / 32, n as u32, |_| ());
         unrolled!(i < SMALL_ITEMS => {
             if i < items {
                 let inside = at(i) < n;

@@ -143,9 +143,9 @@ pub unsafe fn sort_reduce_then_scan_scatter<U: Bits>(
             block.counts.atomic_add(block.slot(keys[i].digit(pass.shift, pass.mask)), 1);
         }
     });
-    let (_, first) = block.places(RUNG_BLOCK / 32, |_| ());
+    let places = block.places(RUNG_BLOCK / 32, left as u32, |_| ());
     let start = begin + counts.get(block.tid * tiles + tile);
-    starts.set(block.tid, start.wrapping_sub(first.into()));
+    starts.set(block.tid, start.wrapping_sub(places.first.into()));
     thread::sync_threads();
     let values = Values {
         input: values_in,

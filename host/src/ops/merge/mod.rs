@@ -11,7 +11,7 @@ use cuda_std::{
 use warpwright_gpu::merge::policy::{PATH_ITEMS, RUNG_BLOCK};
 use warpwright_gpu::{
     Family,
-    merge::{Ascending, FAMILY, Kernels},
+    merge::{FAMILY, Kernels},
 };
 
 pub use self::{
@@ -180,8 +180,7 @@ impl<K: SortKey> Operation for Merge<'_, K> {
         }
         let shared = merge::shared_bytes::<K::Bits>();
         let (config, control) = tiles::<K::Bits>(plan, len, shared)?;
-        let order = Ascending::of(twist);
-        let args = (order, a, b, output, control);
+        let args = (twist, a, b, output, control);
         // SAFETY: the output has as many elements as both arrays, and overlaps neither. The words are 0, and the kernel leaves
         // them 0.
         unsafe { plan.launch(K::Bits::MERGE_KEYS, config, args) };
@@ -269,7 +268,7 @@ impl<K: SortKey, V: Element> Operation for MergePairs<'_, K, V> {
         let shared = merge::pairs_shared_bytes::<K::Bits>();
         let (config, control) = tiles::<K::Bits>(plan, len, shared)?;
         let args = (
-            Ascending::of(twist::<K>(self.is_descending)),
+            twist::<K>(self.is_descending),
             a,
             b,
             Place::output(len),

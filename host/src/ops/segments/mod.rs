@@ -119,7 +119,7 @@ impl Words {
 pub struct Segments {
     words: Words,
     range: Range<usize>,
-    /// If some segments have no elements: the offsets without those that equal the one before, and their numbers.
+    /// If the offsets are crowded: those that do not equal the one before, and their numbers.
     distinct: Option<(Words, Vector<u64>)>,
 }
 
@@ -222,8 +222,9 @@ impl Device {
     /// Makes segments of offsets: segment `s` has the elements from `offsets[s]` up to `offsets[s + 1]`, and may have none.
     /// So there is one offset more than there are segments.
     ///
-    /// Keeps the memory of the offsets. Checks them on the device, and waits for that. If some segments have no elements, it
-    /// takes another 8 bytes for each offset, and as much again as the offsets.
+    /// Keeps the memory of the offsets. Checks them on the device, and waits for that. If more than 255 segments in a row have
+    /// no elements, or more than 65536 segments begin within 16384 elements, it takes another 8 bytes for each offset, and as
+    /// much again as the offsets.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

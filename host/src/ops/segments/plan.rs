@@ -29,14 +29,14 @@ pub struct Bounds {
     pub is_apart: bool,
 }
 
-/// Where segments begin that have elements, as `best` takes it.
+/// Where segments begin, as `best` takes it.
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Cuts {
     pub words: Place<u32>,
     /// The words of an offset, or 0 for a bit per element.
     pub per_cut: u32,
-    /// If some segments have no elements: the segment before each cut, counted from 1 on.
+    /// If the cuts are some of the offsets: the segment before each cut, counted from 1 on.
     pub ids: Option<Place<u64>>,
     /// The number of cuts before each group of elements, for bits.
     pub starts: Place<u64>,
@@ -112,7 +112,7 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, values: Place<R::In>, bounds: &Bounds) 
     }
 }
 
-/// Plans the launches that reduce the segments with elements.
+/// Plans the launches that reduce the segments between the cuts.
 fn tiles<R: Kernels>(
     plan: &mut Plan<'_>,
     values: Place<R::In>,
@@ -148,7 +148,7 @@ fn tiles<R: Kernels>(
         let starts = plan.room::<u64>(tiles + 1);
         let config = plan.linear((tiles + 1).div_ceil(BLOCK), BLOCK)?;
         let args = (words, per_cut, first, len as u32, starts);
-        // SAFETY: the offsets rise.
+        // SAFETY: the offsets do not fall.
         unsafe { plan.launch(Entry::of::<SegmentsStarts>(), config, args) };
         starts
     };
@@ -157,8 +157,8 @@ fn tiles<R: Kernels>(
     let args = (
         values, words, per_cut, first, starts, firsts, rests, ends, ticket, output,
     );
-    // SAFETY: the cuts rise and lie in the input or at its end, the rooms have an element per tile, and there is an output per
-    // segment. The last tile has the last cut.
+    // SAFETY: the cuts do not fall and lie in the input or at its end, and few are equal. The rooms have an element per tile,
+    // and there is an output per segment. The last tile has the last cut.
     unsafe { plan.launch(R::BEST, config, args) };
     if !is_one {
         let config = plan.linear(tiles.div_ceil(BLOCK), BLOCK)?;
