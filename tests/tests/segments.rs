@@ -218,7 +218,7 @@ fn crowded_cuts() {
         };
         let sums: Vec<u64> = offsets.windows(2).map(sum).collect();
         for device in devices::all() {
-            let segments = segments(&device, &offsets, false);
+            let segments = segments(device, &offsets, false);
             let got = device.segment_sums(&device.upload(&numbers).unwrap(), &segments);
             assert_same(&format!("{count} segments"), &got.unwrap(), &sums);
         }

@@ -285,7 +285,7 @@ fn bits_of<R: Segmented>(
             let four = flags.get(first + w);
             count = dp4a_u32(four, 0x0101_0101, count);
             // The highest bit of each byte that is not 0. They come together in the highest byte.
-            let any = ((four & 0x7f7f_7f7f) + 0x7f7f_7f7f | four) & 0x8080_8080;
+            let any = (((four & 0x7f7f_7f7f) + 0x7f7f_7f7f) | four) & 0x8080_8080;
             bits[w / 8] |= ((any >> 7).wrapping_mul(0x0102_0408) >> 24) << (4 * (w % 8));
         }
     });
