@@ -370,11 +370,18 @@ fn checks(scale: Scale) -> Vec<Workload> {
 /// Adds the problems of a type of elements, which is a type of keys too.
 fn of_type<T: Item + Key>(all: &mut Vec<Workload>) {
     for operator in Operator::ALL {
-        for (len, count, is_apart) in [(3001, 40, false), (9001, 9001, false), (9001, 40, true)] {
+        for (len, count, cut, is_apart) in [
+            (3001, 40, Cut::Random, false),
+            (9001, 9001, Cut::Random, false),
+            (9001, 40, Cut::Random, true),
+            // More than 255 empty segments in a row: only the distinct offsets are kept.
+            (2000, 1500, Cut::Skewed, false),
+        ] {
             // The first element is not aligned for wide loads, and not all elements are in segments.
             all.push(Workload::new(Reduce {
                 view: Part([3, 2]),
                 part: Part([5, 1]),
+                cut,
                 is_apart,
                 ..Reduce::<T>::by(operator, len, count, Data::Exact)
             }));
