@@ -1,5 +1,5 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _LENGTHS) -DELEMENT=<a type below>.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SCAN_WIDE, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _LENGTHS) -DELEMENT=<a type below>.
 // Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
@@ -84,6 +84,14 @@ extern "C" int bench_histogram(void *temp, std::size_t *temp_bytes, const T *in,
 extern "C" int bench_scan(void *temp, std::size_t *temp_bytes, const T *in, T *out, std::size_t n,
                           cudaStream_t stream) {
     return cub::DeviceScan::InclusiveSum(temp, *temp_bytes, in, out, n, stream);
+}
+
+#elif defined(PART_SCAN_WIDE)
+
+// The cumulative sums in 32 bits.
+extern "C" int bench_scan_wide(void *temp, std::size_t *temp_bytes, const T *in, unsigned int *out, std::size_t n,
+                               cudaStream_t stream) {
+    return cub::DeviceScan::InclusiveScanInit(temp, *temp_bytes, in, out, cuda::std::plus<>{}, 0U, n, stream);
 }
 
 #elif defined(PART_SELECT)

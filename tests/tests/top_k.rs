@@ -477,3 +477,56 @@ fn a_position_behind_the_last_is_refused() {
     let error = request.run().unwrap_err();
     assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
 }
+
+/// Finds the best of each segment by every variant on every device.
+fn check_segments<K: Nan>(keys: &[K], offsets: &[usize], k: usize) {
+    for device in devices::all() {
+        let input = device.upload(keys).unwrap();
+        let words: Vec<u32> = offsets.iter().map(|offset| *offset as u32).collect();
+        let segments = device.segments(device.upload(&words).unwrap()).unwrap();
+        for variant in variants() {
+            for by in [By::greatest(k), By::smallest(k)] {
+                let by = By { variant, ..by };
+                let request = device.top_k_segments_request(&input, &segments, k);
+                let (values, found) = with!(request, by).run().unwrap();
+                assert_eq!((found.height(), found.width()), (offsets.len() - 1, k));
+                let values = values.as_vector().to_vec().unwrap();
+                let found = found.as_vector().to_vec().unwrap();
+                for (row, pair) in offsets.windows(2).enumerate() {
+                    let what = (row, offsets.len(), device.kind());
+                    let (begin, len) = (pair[0], pair[1] - pair[0]);
+                    let some = k.min(len);
+                    let row = row * k..(row + 1) * k;
+                    let (values, found) = (&values[row.clone()], &found[row]);
+                    let inside = found[..some].iter().map(|at| at - begin as u64).collect();
+                    let by = By { k: some, ..by };
+                    let results = (values[..some].to_vec(), inside);
+                    assert_best(results, &keys[begin..pair[1]], by, &what);
+                    assert!(found[some..].iter().all(|at| *at == u64::MAX), "{what:?}");
+                    assert!(values[some..].iter().all(|it| it.bits() == 0), "{what:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_of_each_segment() {
+    macro_rules! types {
+        ($($type:ident)*) => { $(
+            let keys = Pattern::Edges.keys::<$type>(300);
+            check_segments(&keys, &[0, 3, 3, 4, 200, 200, 299, 300], 5);
+            // Elements outside, segments without elements, and no result.
+            check_segments(&keys[..50], &[7, 20, 44], 20);
+            check_segments(&keys[..50], &[9, 9, 9], 2);
+            check_segments(&keys[..50], &[7, 20], 0);
+            check_segments(&keys[..50], &[50], 3);
+            check_segments::<$type>(&[], &[0, 0], 1);
+        )* };
+    }
+    types!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64);
+    let keys = Pattern::And(2).keys::<f32>(9001);
+    check_segments(&keys, &[0, 9001], 700);
+    let each: Vec<usize> = (0..=3000).map(|at| at * 3).collect();
+    check_segments(&keys, &each, 2);
+}

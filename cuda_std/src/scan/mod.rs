@@ -52,6 +52,7 @@
 //!
 //! The functions from which other scans are made are in [`pieces`].
 
+mod launch;
 mod prefix;
 mod segmented;
 mod start;
@@ -61,6 +62,7 @@ mod tile;
 /// The parts of a scan's kernel.
 pub mod pieces {
     pub use super::{
+        launch::Launch,
         prefix::{Prefix, Trip},
         segmented::Heads,
         start::words_of,
@@ -77,7 +79,7 @@ pub use start::Start;
 
 use self::pieces::*;
 use crate::{
-    Global, GlobalMut, Plain, thread, unrolled,
+    Global, GlobalMut, Plain, unrolled,
     warp::{self, FULL_MASK, Shuffle},
 };
 
@@ -300,74 +302,6 @@ pub fn scan_tiles<R: Scan>(
         batches,
     };
     launch.scan::<R, _, CHUNKS>(input, output, |_| Whole::new(start));
-}
-
-/// A launch with a block per tile.
-struct Launch {
-    threads: usize,
-    windows: usize,
-    control: GlobalMut<u64>,
-    statuses: GlobalMut<u64>,
-    batches: GlobalMut<u64>,
-}
-
-impl Launch {
-    /// Scans the tile of this block. `rows` makes what scans a tile.
-    #[inline(always)]
-    #[track_caller]
-    fn scan<R: Scan, W: Rows<R>, const ROWS: usize>(
-        self,
-        input: Global<R::In>,
-        output: GlobalMut<R::In>,
-        rows: impl FnOnce(Tile<R, ROWS>) -> W,
-    ) {
-        let Self {
-            threads,
-            windows,
-            control,
-            statuses,
-            batches,
-        } = self;
-        let batch = 32 * windows;
-        let tiles = thread::grid_dim_x() as usize;
-        let ticket = take_ticket(control, tiles);
-        let number = ticket as u32 as usize;
-        let tile = Tile::<R, ROWS>::of(input, output, threads, number);
-        let mut chunks = tile.load();
-        let rows = rows(tile);
-        scan_tile::<R, ROWS>(&mut chunks, &rows, |own| {
-            let initial = rows.initial();
-            if tiles == 1 {
-                return initial;
-            }
-            let statuses = Statuses::<R>::new(statuses, STATUS_STRIDE, tag_of(ticket));
-            let batches = Statuses::<R>::new(batches, STATUS_STRIDE, tag_of(ticket));
-            let first = thread::thread_idx_x() == 0;
-            if first {
-                statuses.publish(number, 0, own);
-            }
-            let (from, count) = (number / batch * batch, number % batch);
-            let mut read = statuses.begin(windows, from, count);
-            statuses.finish(windows, &mut read, from);
-            let total = Statuses::<R>::sum(windows, &read, count, None);
-            let is_last = count + 1 == batch;
-            let whole = if is_last {
-                Statuses::<R>::sum(windows, &read, count, Some(own))
-            } else {
-                R::IDENTITY
-            };
-            let before = if number < batch {
-                initial
-            } else {
-                batches.get(number / batch - 1).1
-            };
-            if is_last && first {
-                batches.publish(number / batch, 0, R::combine(before, whole));
-            }
-            R::combine(before, total)
-        });
-        tile.store(chunks);
-    }
 }
 
 /// An operator with a kernel of its own. [`scan_kernel!`](crate::scan_kernel!) implements it.

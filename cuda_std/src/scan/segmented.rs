@@ -7,8 +7,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Chunk, Launch, Scan, Start, chunk_len, element,
-    pieces::{Rows, Tile},
+    Chunk, Scan, Start, chunk_len, element,
+    pieces::{Launch, Rows, Tile},
     with_element,
 };
 use crate::{

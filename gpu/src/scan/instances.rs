@@ -56,7 +56,7 @@ mod launch {
 
     use crate::{
         reduce::{Max, Min},
-        scan::*,
+        scan::{wide::with_wide_sums, *},
         segments::with_keys,
         select::predicates::Changed,
     };
@@ -148,6 +148,26 @@ mod launch {
         )* };
     }
     with_keys!(keys);
+
+    /// A scan of wide elements, of which narrow ones of type `T` are made.
+    ///
+    /// # Safety
+    /// As for [`Kernels`].
+    pub unsafe trait WideKernel<T: Widen<Self::In>>: Scan + Sized {
+        /// The kernel.
+        const WIDE: EntryOf<ScanWide<Self, T>>;
+    }
+
+    macro_rules! wide {
+        ($($suffix:ident: ($scan:ty, $narrow:ty),)*) => { $(
+            // SAFETY: the kernel is that of this family.
+            unsafe impl WideKernel<$narrow> for $scan {
+                const WIDE: EntryOf<ScanWide<Self, $narrow>> =
+                    Entry::of::<ScanWide<$scan, $narrow>>();
+            }
+        )* };
+    }
+    with_wide_sums!(wide);
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, Keys};
+pub use launch::{Kernels, Keys, WideKernel};

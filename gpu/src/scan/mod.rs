@@ -19,6 +19,9 @@
 //! Segments are scanned by `best` alone: those that offsets give, runs of equal keys, and the rows of a matrix. A launch writes
 //! a bit for each element, which says whether a segment begins there, and the kernels for segments begin anew at those.
 //!
+//! Sums of a wider type than the elements are found by `best` alone too: `n * (size + size of a sum)` bytes. An element is
+//! converted when it is added.
+//!
 //! For an array as for segments, `best` has two kernels, which give the same bits: with a block per tile for small inputs, and
 //! with persistent blocks that copy tiles ahead for large ones. The latter needs asynchronous copies, compute capability 8.0.
 
@@ -32,11 +35,12 @@ pub mod ops;
 mod persistent;
 pub mod policy;
 mod segmented;
+mod wide;
 
 pub use best::{ScanBest, scan_best};
 pub use cuda_std::scan::{Scan, Start};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use instances::{Kernels, Keys};
+pub use instances::{Kernels, Keys, WideKernel};
 #[cfg(feature = "ladder")]
 pub use ladder::{
     look_back::{ScanLookBack, scan_look_back},
@@ -54,6 +58,7 @@ pub use persistent::{
     ScanBestPersistent, ScanSegmentedPersistent, scan_best_persistent, scan_segmented_persistent,
 };
 pub use segmented::*;
+pub use wide::{ScanWide, Widen, scan_wide};
 
 use crate::catalogue::declare_family;
 
@@ -87,6 +92,7 @@ declare_family! {
             "scan_heads_of_offsets",
             "scan_heads_of_rows",
             "scan_heads_of_keys",
+            "scan_wide",
         ],
     },
 }

@@ -13,6 +13,22 @@ pub const RUNG_CHUNKS: usize = 2;
 /// The bytes of a tile of the rungs.
 pub const RUNG_TILE_BYTES: usize = RUNG_BLOCK * RUNG_CHUNKS * 16;
 
+/// The threads of a block of `scan_wide`.
+pub const WIDE_BLOCK: usize = 256;
+/// The minimum number of resident blocks of `scan_wide`. A block reads little and writes much, so that many are needed to have
+/// enough on its way while others wait for totals.
+pub const WIDE_RESIDENT: u32 = 4;
+/// The 16-byte chunks of elements that a thread of `scan_wide` copies to shared memory.
+pub const WIDE_CHUNKS: usize = 4;
+/// The bytes of the elements of a tile of `scan_wide`: a status of 128 bytes is less than a hundredth of them.
+pub const WIDE_TILE_BYTES: usize = WIDE_BLOCK * WIDE_CHUNKS * 16;
+
+/// Returns the windows of 32 tiles in a batch of `scan_wide` with an accumulator of `bytes` bytes: a lane has the same number
+/// of registers for statuses of one and of two words.
+pub const fn wide_windows(bytes: usize) -> usize {
+    if bytes > 4 { 4 } else { 8 }
+}
+
 /// The 16-byte chunks of keys of a thread of `scan_heads_of_keys`.
 pub const KEY_CHUNKS: usize = 4;
 

@@ -12,7 +12,8 @@
 //! last one turns them back ([`Twist`]). Floats are in the order of `total_cmp`: NaNs with the sign set first, then the numbers
 //! with -0 before +0, then the other NaNs; every payload stays as it is.
 //!
-//! Segments of an array are sorted by two such sorts: all keys with the numbers of their segments, and then by these.
+//! Segments of an array are sorted by two such sorts: all keys with the numbers of their segments, and then by these. Where
+//! values or positions are wanted, the first sort finds positions, by which the numbers are then gathered.
 //!
 //! A radix sort of `k`-byte keys by all bits reads every key once to count and moves it `k` times: `n * k * (1 + 2 k)` bytes,
 //! and `2 n v k` for values of `v` bytes.
@@ -25,9 +26,9 @@ pub mod policy;
 mod tile;
 
 pub use best::{
-    SortBestDigits, SortBestFirst, SortBestItems, SortBestKeys, SortBestMarks, SortBestSmall,
-    sort_best_digits, sort_best_first, sort_best_items, sort_best_keys, sort_best_marks,
-    sort_best_small,
+    SortBestDigits, SortBestFirst, SortBestGather, SortBestItems, SortBestKeys, SortBestMarks,
+    SortBestSmall, sort_best_digits, sort_best_first, sort_best_gather, sort_best_items,
+    sort_best_keys, sort_best_marks, sort_best_small,
 };
 pub use bits::{Bits, Column, DIGIT_BITS, DIGITS, Pass, Range, Twist, Twists};
 #[cfg(feature = "ladder")]
@@ -42,7 +43,7 @@ declare_family! {
         Naive {
             name: "naive",
             idea: "a network of comparisons of keys where they lie: a launch per step, each of which moves everything",
-            kernels: ["sort_naive_step", "sort_naive_gather", "sort_best_marks"],
+            kernels: ["sort_naive_step", "sort_best_gather", "sort_best_marks"],
         },
         ReduceThenScan {
             name: "reduce_then_scan",
@@ -52,12 +53,19 @@ declare_family! {
                 "sort_reduce_then_scan_places",
                 "sort_reduce_then_scan_scatter",
                 "sort_best_marks",
+                "sort_best_gather",
             ],
         },
         Ballot {
             name: "ballot",
             idea: "one sweep per digit: tiles wait for each other's counts; eight ballots find the place of a key",
-            kernels: ["sort_best_digits", "sort_ballot_keys", "sort_ballot_items", "sort_best_marks"],
+            kernels: [
+                "sort_best_digits",
+                "sort_ballot_keys",
+                "sort_ballot_items",
+                "sort_best_marks",
+                "sort_best_gather",
+            ],
         },
     ],
     best: {
@@ -69,6 +77,7 @@ declare_family! {
             "sort_best_first",
             "sort_best_keys",
             "sort_best_items",
+            "sort_best_gather",
         ],
     },
 }
@@ -93,15 +102,17 @@ mod launch {
         const KEYS: Option<EntryOf<SortBestKeys<Self>>>;
         /// A pass over keys and values.
         const ITEMS: EntryOf<SortBestItems<Self>>;
+        /// Copies keys and values by positions.
+        const GATHER: EntryOf<SortBestGather<Self>>;
         /// The later passes over keys alone, and a pass over keys and values, of `ballot`.
         #[cfg(feature = "ladder")]
         const BALLOT: (
             Option<EntryOf<SortBestKeys<Self>>>,
             EntryOf<SortBestItems<Self>>,
         );
-        /// The kernels of `naive`.
+        /// A step of the network of `naive`.
         #[cfg(feature = "ladder")]
-        const NAIVE: (EntryOf<SortNaiveStep<Self>>, EntryOf<SortNaiveGather<Self>>);
+        const NAIVE: EntryOf<SortNaiveStep<Self>>;
         /// The first and the last kernel of `reduce_then_scan`.
         #[cfg(feature = "ladder")]
         const REDUCE_THEN_SCAN: (
@@ -119,16 +130,14 @@ mod launch {
                 const FIRST: EntryOf<SortBestFirst<Self>> = Entry::of::<SortBestFirst<$ty>>();
                 const KEYS: Option<EntryOf<SortBestKeys<Self>>> = $keys;
                 const ITEMS: EntryOf<SortBestItems<Self>> = Entry::of::<SortBestItems<$ty>>();
+                const GATHER: EntryOf<SortBestGather<Self>> = Entry::of::<SortBestGather<$ty>>();
                 #[cfg(feature = "ladder")]
                 const BALLOT: (
                     Option<EntryOf<SortBestKeys<Self>>>,
                     EntryOf<SortBestItems<Self>>,
                 ) = ($ballot, Entry::of::<SortBallotItems<$ty>>());
                 #[cfg(feature = "ladder")]
-                const NAIVE: (EntryOf<SortNaiveStep<Self>>, EntryOf<SortNaiveGather<Self>>) = (
-                    Entry::of::<SortNaiveStep<$ty>>(),
-                    Entry::of::<SortNaiveGather<$ty>>(),
-                );
+                const NAIVE: EntryOf<SortNaiveStep<Self>> = Entry::of::<SortNaiveStep<$ty>>();
                 #[cfg(feature = "ladder")]
                 const REDUCE_THEN_SCAN: (
                     EntryOf<SortReduceThenScanCount<Self>>,

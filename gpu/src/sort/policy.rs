@@ -109,6 +109,9 @@ pub const fn small_shared_bytes(len: usize, key_bytes: usize) -> usize {
 /// The threads of a block that marks where segments begin.
 pub const MARKS_BLOCK: usize = 256;
 
+/// The threads of a block that copies keys and values by positions.
+pub const GATHER_BLOCK: usize = 256;
+
 /// The threads of a block of `naive` and `reduce_then_scan`.
 pub const RUNG_BLOCK: usize = 256;
 /// The keys of a thread of `reduce_then_scan`.

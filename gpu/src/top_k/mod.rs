@@ -10,6 +10,8 @@
 //! Integers and floats are compared as the sorts compare them, and -0 is less than +0; but NaNs are equal and better than all
 //! numbers, whether the greatest or the smallest elements are wanted.
 //!
+//! Segments are sorted whole, by the sorts of segments, and the first of each are taken.
+//!
 //! The element at one position of the sorted order is found by counting digits: a read of all elements per byte of an element.
 //!
 //! An element's [rank](Order) is an unsigned integer of its size; greater ranks are better. The floor is one read: `n * size`
@@ -34,7 +36,7 @@ use crate::catalogue::declare_family;
 
 declare_family! {
     name: "top_k",
-    summary: "the k greatest or smallest elements and their positions, of an array or of each row of a matrix; the k-th element",
+    summary: "the k greatest or smallest elements and their positions, of an array, of each row, of segments; the k-th element",
     ladder: [
         Naive {
             name: "naive",
@@ -44,7 +46,7 @@ declare_family! {
         TwoLevel {
             name: "two_level",
             idea: "a block per part counts digits until few elements are left; one block does the same with all parts' best",
-            kernels: ["top_k_chunks", "top_k_merge"],
+            kernels: ["top_k_chunks", "top_k_merge", "top_k_ranks", "top_k_gather"],
         },
     ],
     best: {
@@ -85,7 +87,7 @@ mod launch {
         const MERGE: EntryOf<TopKMerge<Self>>;
         /// Writes all ranks.
         const RANKS: EntryOf<TopKRanks<Self>>;
-        /// Takes the first of a sorted input.
+        /// Takes the first of sorted inputs.
         const GATHER: EntryOf<TopKGather<Self>>;
         /// Finds a digit of the element at one position.
         const KTH: EntryOf<TopKKth<Self>>;

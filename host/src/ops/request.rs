@@ -7,7 +7,7 @@ use warpwright_gpu::Family;
 use super::{
     Choice, ChosenBy, choose,
     made::Made,
-    plan::{Plan, Work, calls::Calls},
+    plan::{Place, Plan, Work, calls::Calls},
 };
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
@@ -30,6 +30,13 @@ pub trait Operation {
     /// Plans the steps. Returns the shape of the output.
     #[doc(hidden)]
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape>;
+}
+
+/// An operation that finds a number of results, which is on the device.
+pub trait Counted: Operation {
+    /// Returns the place of the number, in the workspace.
+    #[doc(hidden)]
+    fn counted(&self) -> Place<u64>;
 }
 
 /// The shape of an output.
@@ -441,6 +448,28 @@ impl<Op: Operation, R> Prepared<Op, R> {
     pub(super) fn made(mut self) -> Result<R> {
         self.enqueue()?;
         self.into_output()
+    }
+}
+
+impl<Op: Counted, R> Prepared<Op, R> {
+    /// Returns the number of results of the work queued last, on the device: one element. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no work was queued, or if queueing the last work failed.
+    pub fn count_on_device(&self) -> Result<VectorView<'_, u64>> {
+        self.output()?;
+        let address = self.workspace.view().address() + self.op.counted().offset();
+        Ok(VectorView::from_parts(address, 1, self.workspace.device()))
+    }
+
+    /// Waits for the work queued last and returns its number of results. As many elements, from the first on, are meaningful.
+    ///
+    /// # Errors
+    /// As for [`count_on_device`](Self::count_on_device), and errors of the device.
+    pub fn count(&self) -> Result<usize> {
+        let mut count = [0];
+        self.count_on_device()?.download(&mut count)?;
+        Ok(count[0] as usize)
     }
 }
 

@@ -3,6 +3,7 @@
 mod elements;
 mod segments;
 mod users;
+mod wide;
 
 use cuda_std::cpu::{Checks, Order};
 use elements::{Elements, Rung};

@@ -1,6 +1,7 @@
 //! Sorts: every variant, every key type, with values and as positions, held against std's stable sort.
 
 mod segments;
+mod unique;
 
 use std::{any::TypeId, fmt::Debug};
 

@@ -1,10 +1,14 @@
 //! Sorts of segments, held to a sort of each segment by std.
 
 use cuda_std::{bf16, f16};
-use warpwright::{Device, Vector, ops::segments::Segments};
-use warpwright_tests::{cases, devices};
-
-use warpwright_tests::keys::{Key, PATTERNS};
+use warpwright::{
+    Device, Vector,
+    ops::{segments::Segments, sort::SortPairsSegmentsRequest},
+};
+use warpwright_tests::{
+    cases, devices,
+    keys::{Key, PATTERNS},
+};
 
 fn segments(device: &Device, offsets: &[usize], wide: bool) -> Segments {
     if wide {
@@ -19,57 +23,110 @@ fn bits<K: Key>(keys: &[K]) -> Vec<u64> {
     keys.iter().map(|key| key.bits()).collect()
 }
 
-/// Sorts the segments of keys by every variant on every device.
+/// Sorts the segments of keys, alone, as positions and with values, by every variant on every device.
 fn check<K: Key>(keys: &[K], offsets: &[usize]) {
     for descending in [false, true] {
-        let mut wanted = keys.to_vec();
+        let mut order: Vec<usize> = (0..keys.len()).collect();
         for pair in offsets.windows(2) {
-            wanted[pair[0]..pair[1]].sort_by(|a, b| {
+            order[pair[0]..pair[1]].sort_by(|a, b| {
+                let (a, b) = (keys[*a], keys[*b]);
                 if descending {
-                    b.compare(a)
+                    b.compare(&a)
                 } else {
-                    a.compare(b)
+                    a.compare(&b)
                 }
             });
         }
-        let wanted = bits(&wanted);
+        let wanted: Vec<u64> = order.iter().map(|at| keys[*at].bits()).collect();
         for device in devices::all() {
             let input = device.upload(keys).unwrap();
             let segments = segments(device, offsets, descending);
             for variant in cases::variants("sort") {
-                let request = device.sort_segments_request(&input, &segments);
-                let request = request.variant(variant.name);
-                let request = if descending {
-                    request.descending()
-                } else {
-                    request
-                };
-                let got: Vector<K> = request.run().unwrap();
-                let name = std::any::type_name::<K>();
-                assert!(
-                    bits(&got.to_vec().unwrap()) == wanted,
-                    "{} of {} {name} in {} segments, descending: {descending}, on {}",
+                /// Makes the options' calls on a request.
+                macro_rules! with {
+                    ($request:expr) => {{
+                        let request = $request.variant(variant.name);
+                        if descending {
+                            request.descending()
+                        } else {
+                            request
+                        }
+                    }};
+                }
+                let what = format!(
+                    "{} of {} {} in {} segments, descending: {descending}, on {}",
                     variant.name,
                     keys.len(),
+                    std::any::type_name::<K>(),
                     offsets.len() - 1,
                     device.kind()
                 );
+                let request = with!(device.sort_segments_request(&input, &segments));
+                let got: Vector<K> = request.run().unwrap();
+                assert!(bits(&got.to_vec().unwrap()) == wanted, "{what}");
+
+                let case = (&input, &order[..]);
+                let positions = if descending {
+                    check_values(&segments, case, &what, |request| with!(request));
+                    // By small tiles, the positions are found as those of 2^32 keys are.
+                    let request = device.argsort_segments_request::<K, u64>(&input, &segments);
+                    let found = with!(request).tile(256, 2).run().unwrap();
+                    found.to_vec().unwrap()
+                } else {
+                    check_wide_values(&segments, case, &what, |request| with!(request));
+                    let request = device.argsort_segments_request::<K, u32>(&input, &segments);
+                    let found = with!(request).run().unwrap().to_vec().unwrap();
+                    found.into_iter().map(u64::from).collect()
+                };
+                let wanted = order.iter().map(|at| *at as u64);
+                assert!(positions.into_iter().eq(wanted), "positions, {what}");
             }
         }
     }
 }
 
+/// Makes a check of keys that are sorted with values of a type, where `order` has the positions of the sorted ones.
+macro_rules! check_values {
+    ($name:ident: $value:ty) => {
+        fn $name<K: Key>(
+            segments: &Segments,
+            (input, order): (&Vector<K>, &[usize]),
+            what: &str,
+            with: impl for<'a> Fn(
+                SortPairsSegmentsRequest<'a, K, $value>,
+            ) -> SortPairsSegmentsRequest<'a, K, $value>,
+        ) {
+            let device = input.device();
+            let value = |at: usize| at as $value ^ (<$value>::MAX - 0x55);
+            let values: Vec<$value> = (0..order.len()).map(value).collect();
+            let given = device.upload(&values).unwrap();
+            let request = device.sort_pairs_segments_request(input, &given, segments);
+            let (keys, got) = with(request).run().unwrap();
+            let all = input.to_vec().unwrap();
+            let wanted: Vec<u64> = order.iter().map(|at| all[*at].bits()).collect();
+            assert!(bits(&keys.to_vec().unwrap()) == wanted, "keys, {what}");
+            let wanted = order.iter().map(|at| value(*at));
+            assert!(
+                got.to_vec().unwrap().into_iter().eq(wanted),
+                "values, {what}"
+            );
+        }
+    };
+}
+check_values!(check_values: u16);
+check_values!(check_wide_values: u64);
+
 #[test]
 fn every_type_and_cut() {
     macro_rules! types {
         ($($type:ident)*) => { $(
-            let keys: Vec<$type> = PATTERNS[1].keys(300);
-            check(&keys, &[0, 3, 3, 4, 200, 200, 299, 300]);
+            let keys: Vec<$type> = PATTERNS[1].keys(100);
+            check(&keys, &[0, 3, 3, 4, 60, 60, 99, 100]);
             // Keys outside, and no segment with elements.
-            let keys: Vec<$type> = PATTERNS[0].keys(50);
-            check(&keys, &[7, 20, 44]);
+            let keys: Vec<$type> = PATTERNS[0].keys(40);
+            check(&keys, &[7, 20, 34]);
             check(&keys, &[9, 9, 9]);
-            check(&keys, &[50]);
+            check(&keys, &[40]);
             check::<$type>(&[], &[0, 0]);
         )* };
     }
@@ -106,11 +163,23 @@ fn segments_that_the_keys_have_not_are_refused() {
     for device in devices::all() {
         let keys = device.upload(&[1_u8; 10]).unwrap();
         let segments = segments(device, &[0, 11], false);
-        let error = device.sort_segments(&keys, &segments).unwrap_err();
-        let error = error.to_string();
-        assert!(
-            error.contains("sort of segments: offsets of at most the 10 elements"),
-            "{error}"
-        );
+        let errors = [
+            device.sort_segments(&keys, &segments).unwrap_err(),
+            device.argsort_segments(&keys, &segments).unwrap_err(),
+            device
+                .sort_pairs_segments(&keys, &keys, &segments)
+                .unwrap_err(),
+            device.top_k_segments(&keys, &segments, 1).unwrap_err(),
+        ];
+        for error in errors.map(|error| error.to_string()) {
+            assert!(
+                error.contains(": offsets of at most the 10 elements"),
+                "{error}"
+            );
+        }
+        let few = device.upload(&[1_u8; 9]).unwrap();
+        let error = device.sort_pairs_segments(&keys, &few, &segments);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("as many values as keys, 10"), "{error}");
     }
 }

@@ -4,12 +4,14 @@
 //! rounding of 16-bit results. The rounding of sums is checked with fractions, against its bound.
 
 mod segments;
+mod wide;
 
 use half::{bf16, f16};
 use warpwright::ops::scan::{Operator, Scannable};
 use warpwright::{Device, Result, Vector};
 
 pub use self::segments::{Given, Segmented};
+pub use self::wide::Wide;
 use crate::sample::{Make, Part, spread};
 use crate::{Family, Number, Prepared, Problem, Scale, Verdict, Workload};
 
@@ -30,12 +32,15 @@ pub enum Data {
 
 /// Prepares a request with the options of a [`Scan`].
 macro_rules! with_options {
-    ($scan:expr, $request:expr, $variant:expr) => {{
+    ($scan:expr, $request:expr, $variant:expr) => {
+        with_options!($scan, $scan.initial(), $request, $variant)
+    };
+    ($scan:expr, $initial:expr, $request:expr, $variant:expr) => {{
         let mut request = crate::with_variant!($request, $variant);
         if $scan.exclusive {
             request = request.exclusive();
         }
-        if let Some(initial) = $scan.initial() {
+        if let Some(initial) = $initial {
             request = request.initial(initial);
         }
         Ok(crate::prepared!(request.prepare()?, |it| it
@@ -114,29 +119,22 @@ impl<T: Number> Scan<T> {
         self.initial.then(|| self.make.values(1, 14, 0)[0])
     }
 
-    /// Returns the values with the initial one first, if there is one.
-    fn with_initial<'a>(&self, values: &'a [T]) -> impl Iterator<Item = (Option<usize>, T)> + 'a {
-        let first = self.initial().map(|value| (None, value));
-        let others = values.iter().enumerate();
-        first
-            .into_iter()
-            .chain(others.map(|(at, value)| (Some(at), *value)))
-    }
-
-    /// Checks the results of `values`.
-    fn results(&self, values: &[T], found: &[T]) -> Verdict {
+    /// Checks the results of `values` behind `initial`. They may have a wider type than the values.
+    fn results<Out: Number>(&self, initial: Option<Out>, values: &[T], found: &[Out]) -> Verdict {
         if found.len() != values.len() {
             let (expected, found) = (values.len(), found.len());
             return Err(format!("expected {expected} elements, found {found}"));
         }
         let mut state = State::new(self.operator, self.data);
-        for (at, value) in self.with_initial(values) {
-            let before = at.filter(|_| self.exclusive);
-            if let Some(at) = before {
+        if let Some(initial) = initial {
+            state.take(initial);
+        }
+        for (at, value) in values.iter().enumerate() {
+            if self.exclusive {
                 state.check(found[at], at)?;
             }
-            state.take(value);
-            if let (Some(at), None) = (at, before) {
+            state.take(*value);
+            if !self.exclusive {
                 state.check(found[at], at)?;
             }
         }
@@ -301,7 +299,7 @@ impl<T: Number + Scannable> Problem for Scan<T> {
     }
 
     fn check(&self, truth: &Vec<T>, answer: &Vec<T>) -> Verdict {
-        self.results(truth, answer)
+        self.results(self.initial(), truth, answer)
     }
 }
 
@@ -336,6 +334,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
         all.push(Workload::new(Scan::<f64>::new(Operator::Sum, len, data)));
     }
     all.extend(segments::checks(scale));
+    all.extend(wide::checks(scale));
     all
 }
 
@@ -393,6 +392,7 @@ fn operations() -> Vec<Workload> {
     let bytes = Scan::<u8>::new(Operator::Sum, 70_001, Data::Exact);
     all.push(Workload::new(bytes));
     all.extend(segments::operations());
+    all.extend(wide::operations());
     all
 }
 
@@ -403,27 +403,51 @@ mod tests {
     #[test]
     fn right_results_pass_and_wrong_ones_do_not() {
         let sum = Scan::<u8>::new(Operator::Sum, 3, Data::Exact);
-        assert_eq!(sum.results(&[200, 100, 1], &[200, 44, 45]), Ok(()));
-        let wrong = sum.results(&[200, 100, 1], &[200, 44, 46]).unwrap_err();
+        assert_eq!(sum.results(None, &[200, 100, 1], &[200, 44, 45]), Ok(()));
+        let wrong = sum
+            .results(None, &[200, 100, 1], &[200, 44, 46])
+            .unwrap_err();
         assert!(wrong.contains("at 2"), "{wrong}");
-        assert!(sum.results(&[200, 100, 1], &[200, 44]).is_err());
+        assert!(sum.results(None, &[200, 100, 1], &[200, 44]).is_err());
         let exclusive = Scan::<i32>::new(Operator::Product, 2, Data::Exact)
             .of(Make::given(vec![3, 5]))
             .exclusive();
-        assert_eq!(exclusive.results(&[3, 5], &[3, 9]), Ok(()));
-        assert!(exclusive.results(&[3, 5], &[9, 45]).is_err());
+        assert_eq!(
+            exclusive.results(exclusive.initial(), &[3, 5], &[3, 9]),
+            Ok(())
+        );
+        assert!(
+            exclusive
+                .results(exclusive.initial(), &[3, 5], &[9, 45])
+                .is_err()
+        );
         let least = Scan::<f32>::new(Operator::Min, 3, Data::Exact);
         let nan = f32::NAN;
-        assert_eq!(least.results(&[0.0, -0.0, nan], &[0.0, -0.0, nan]), Ok(()));
-        assert!(least.results(&[0.0, -0.0, nan], &[0.0, 0.0, nan]).is_err());
+        assert_eq!(
+            least.results(None, &[0.0, -0.0, nan], &[0.0, -0.0, nan]),
+            Ok(())
+        );
         assert!(
             least
-                .results(&[0.0, -0.0, nan], &[0.0, -0.0, -0.0])
+                .results(None, &[0.0, -0.0, nan], &[0.0, 0.0, nan])
+                .is_err()
+        );
+        assert!(
+            least
+                .results(None, &[0.0, -0.0, nan], &[0.0, -0.0, -0.0])
                 .is_err()
         );
         let halves = Scan::<f64>::new(Operator::Sum, 2, Data::Fractions(usize::MAX));
-        assert_eq!(halves.results(&[0.5, 0.25], &[0.5, 0.75]), Ok(()));
-        assert!(halves.results(&[0.5, 0.25], &[0.5, nan.into()]).is_err());
-        assert!(halves.results(&[0.5, 0.25], &[0.5, 0.75 + 1e-14]).is_err());
+        assert_eq!(halves.results(None, &[0.5, 0.25], &[0.5, 0.75]), Ok(()));
+        assert!(
+            halves
+                .results(None, &[0.5, 0.25], &[0.5, nan.into()])
+                .is_err()
+        );
+        assert!(
+            halves
+                .results(None, &[0.5, 0.25], &[0.5, 0.75 + 1e-14])
+                .is_err()
+        );
     }
 }

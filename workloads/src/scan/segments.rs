@@ -192,7 +192,7 @@ impl<T: Number + Scannable, K: Key> Problem for Segmented<T, K> {
 
     fn check(&self, (values, starts): &Self::Truth, answer: &Vec<T>) -> Verdict {
         if answer.len() != values.len() {
-            return self.scan.results(values, answer);
+            return self.scan.results(self.scan.initial(), values, answer);
         }
         let by_columns = |all: &[T]| match self.by {
             By::Columns(width) => (0..width)
@@ -203,8 +203,10 @@ impl<T: Number + Scannable, K: Key> Problem for Segmented<T, K> {
         let (values, answer) = (by_columns(values), by_columns(answer));
         starts.windows(2).try_for_each(|pair| {
             let range = pair[0]..pair[1];
-            (self.scan.results(&values[range.clone()], &answer[range]))
-                .map_err(|error| format!("in the segment from {}: {error}", pair[0]))
+            (self
+                .scan
+                .results(self.scan.initial(), &values[range.clone()], &answer[range]))
+            .map_err(|error| format!("in the segment from {}: {error}", pair[0]))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Sorts: the order is exact, so keys, values and positions must be equal.
 
 mod segments;
+mod unique;
 
 use std::fmt::Debug;
 
@@ -10,6 +11,7 @@ use warpwright::ops::sort::SortKey;
 use warpwright::{Device, Result, Vector};
 
 pub use self::segments::SortSegments;
+pub use self::unique::SortedUnique;
 use crate::compare::{each, equal};
 use crate::sample::{Make, Part};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
@@ -93,6 +95,29 @@ pub enum With {
     Positions,
 }
 
+impl With {
+    /// Returns the end of a problem's name.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Words => " with u32",
+            Self::Longs => " with u64",
+            Self::Positions => ", positions",
+        }
+    }
+
+    /// Returns the bytes that are read and written for each key.
+    fn bytes<K>(self) -> usize {
+        let key = size_of::<K>();
+        match self {
+            Self::Nothing => 2 * key,
+            Self::Words => 2 * (key + 4),
+            Self::Longs => 2 * (key + 8),
+            Self::Positions => key + 4,
+        }
+    }
+}
+
 /// A sort.
 #[derive(Clone)]
 pub struct Sort<K> {
@@ -169,6 +194,19 @@ pub struct Input<K> {
     pub longs: Vector<u64>,
 }
 
+impl<K: Key> Input<K> {
+    fn new(device: &Device, keys: &[K], with: With) -> Result<Self> {
+        let numbers = |of| if with == of { keys.len() } else { 0 };
+        let words: Vec<u32> = (0..numbers(With::Words) as u32).collect();
+        let longs: Vec<u64> = (0..numbers(With::Longs) as u64).collect();
+        Ok(Self {
+            keys: device.upload(keys)?,
+            words: device.upload(&words)?,
+            longs: device.upload(&longs)?,
+        })
+    }
+}
+
 /// The result of a sort. What the sort does not return is empty.
 #[derive(Debug, Clone, Default)]
 pub struct Sorted<K> {
@@ -207,12 +245,7 @@ impl<K: Key> Problem for Sort<K> {
 
     fn name(&self) -> String {
         let mut name = format!("{} {}", self.part.name("elements", self.len), self.what);
-        name += match self.with {
-            With::Nothing => "",
-            With::Words => " with u32",
-            With::Longs => " with u64",
-            With::Positions => ", positions",
-        };
+        name += self.with.name();
         if let Some([from, to]) = self.bits {
             name += &format!(", bits {from} to {to}");
         }
@@ -223,26 +256,11 @@ impl<K: Key> Problem for Sort<K> {
     }
 
     fn bytes(&self) -> usize {
-        let key = size_of::<K>();
-        self.len
-            * match self.with {
-                With::Nothing => 2 * key,
-                With::Words => 2 * (key + 4),
-                With::Longs => 2 * (key + 8),
-                With::Positions => key + 4,
-            }
+        self.len * self.with.bytes::<K>()
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Input<K>> {
-        let keys = self.keys(set);
-        let numbers = |with| if self.with == with { keys.len() } else { 0 };
-        let words: Vec<u32> = (0..numbers(With::Words) as u32).collect();
-        let longs: Vec<u64> = (0..numbers(With::Longs) as u64).collect();
-        Ok(Input {
-            keys: device.upload(&keys)?,
-            words: device.upload(&words)?,
-            longs: device.upload(&longs)?,
-        })
+        Input::new(device, &self.keys(set), self.with)
     }
 
     fn prepare<'a>(
@@ -276,7 +294,7 @@ impl<K: Key> Problem for Sort<K> {
                 prepared!(prepare!(device.sort_pairs_request(keys, values)), |it| Ok(
                     Sorted {
                         keys: it.output()?.to_vec()?,
-                        values: it.values()?.to_vec()?.into_iter().map(u64::from).collect(),
+                        values: widened(it.values()?.to_vec()?),
                     }
                 ))
             }
@@ -293,7 +311,7 @@ impl<K: Key> Problem for Sort<K> {
                 prepared!(prepare!(device.argsort_request::<K, u32>(keys)), |it| Ok(
                     Sorted {
                         keys: Vec::new(),
-                        values: it.output()?.to_vec()?.into_iter().map(u64::from).collect(),
+                        values: widened(it.output()?.to_vec()?),
                     }
                 ))
             }
@@ -345,6 +363,11 @@ pub const FAMILY: Family = Family {
     operations,
     same_everywhere: true,
 };
+
+/// Returns the words as numbers of 64 bits.
+fn widened(words: Vec<u32>) -> Vec<u64> {
+    words.into_iter().map(u64::from).collect()
+}
 
 /// Returns keys of which few are different.
 pub(crate) fn few_keys<K: Key>() -> Make<K> {
@@ -402,6 +425,17 @@ fn checks(scale: Scale) -> Vec<Workload> {
         Workload::new(SortSegments::<u64>::new(len, 30).skewed()),
         Workload::new(SortSegments::<u8>::new(len, 1)),
         Workload::new(SortSegments::<i16>::new(0, 3)),
+        Workload::new(SortSegments::<f64>::new(len, len / 9).with(With::Words)),
+        Workload::new(
+            SortSegments::<u16>::new(len, 30)
+                .with(With::Positions)
+                .skewed(),
+        ),
+        Workload::new(SortSegments::<i32>::new(len, 1).with(With::Longs)),
+        Workload::new(SortedUnique(few::<f32>(len, With::Nothing))),
+        Workload::new(SortedUnique(
+            Sort::<u16>::new(len, With::Nothing).descending(),
+        )),
     ]);
     all
 }
@@ -421,6 +455,8 @@ fn operations() -> Vec<Workload> {
         Workload::new(few::<u16>(5000, With::Words)),
         Workload::new(few::<i64>(3000, With::Positions).descending()),
         Workload::new(SortSegments::<f32>::new(3000, 200)),
+        Workload::new(SortSegments::<u64>::new(3000, 200).with(With::Words)),
+        Workload::new(SortedUnique(few::<f32>(3000, With::Nothing))),
     ]
 }
 

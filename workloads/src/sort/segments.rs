@@ -1,9 +1,9 @@
 //! Sorts of each segment by itself.
 
 use warpwright::ops::segments::Segments;
-use warpwright::{Device, Result, Vector};
+use warpwright::{Device, Result};
 
-use super::{Key, Sorted};
+use super::{Input, Key, Sorted, With, widened};
 use crate::sample::Make;
 use crate::segments::{Cut, segments};
 use crate::{Prepared, Problem, Verdict, prepared, with_variant};
@@ -15,6 +15,7 @@ pub struct SortSegments<K> {
     /// The number of segments.
     count: usize,
     cut: Cut,
+    with: With,
     is_descending: bool,
     /// The keys before the first segment, and as many behind the last.
     outside: usize,
@@ -28,6 +29,7 @@ impl<K: Key> SortSegments<K> {
             len,
             count,
             cut: Cut::Random,
+            with: With::Nothing,
             is_descending: false,
             outside: 0,
             make: Make::hashed(K::from_hash),
@@ -46,6 +48,12 @@ impl<K: Key> SortSegments<K> {
         }
     }
 
+    /// Returns the same sort with values, or of positions.
+    #[must_use]
+    pub fn with(self, with: With) -> Self {
+        Self { with, ..self }
+    }
+
     fn offsets(&self) -> Vec<u64> {
         self.cut.offsets(self.outside, self.len, self.count)
     }
@@ -56,7 +64,7 @@ impl<K: Key> SortSegments<K> {
 }
 
 impl<K: Key> Problem for SortSegments<K> {
-    type Input = (Vector<K>, Segments);
+    type Input = (Input<K>, Segments);
     type Answer = Sorted<K>;
     type Truth = Sorted<K>;
 
@@ -71,6 +79,7 @@ impl<K: Key> Problem for SortSegments<K> {
             K::NAME,
             self.count
         );
+        name += self.with.name();
         if self.cut == Cut::Skewed {
             name += ", skewed";
         }
@@ -81,13 +90,13 @@ impl<K: Key> Problem for SortSegments<K> {
     }
 
     fn bytes(&self) -> usize {
-        2 * self.len * size_of::<K>()
+        self.len * self.with.bytes::<K>()
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Self::Input> {
-        let keys = device.upload(&self.keys(set))?;
+        let input = Input::new(device, &self.keys(set), self.with)?;
         Ok((
-            keys,
+            input,
             segments(device, &self.offsets(), self.cut == Cut::Skewed)?,
         ))
     }
@@ -95,29 +104,74 @@ impl<K: Key> Problem for SortSegments<K> {
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        (keys, segments): &'a Self::Input,
+        (input, segments): &'a Self::Input,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Sorted<K>>> {
-        let mut request = with_variant!(device.sort_segments_request(keys, segments), variant);
-        if self.is_descending {
-            request = request.descending();
+        let keys = &input.keys;
+        /// Makes the calls of the options.
+        macro_rules! prepare {
+            ($request:expr, |$it:ident| $keys:expr, $values:expr) => {{
+                let mut request = with_variant!($request, variant);
+                if self.is_descending {
+                    request = request.descending();
+                }
+                prepared!(request.prepare()?, |$it| Ok(Sorted {
+                    keys: $keys,
+                    values: $values,
+                }))
+            }};
         }
-        Ok(prepared!(request.prepare()?, |it| Ok(Sorted {
-            keys: it.output()?.to_vec()?,
-            values: Vec::new(),
-        })))
+        Ok(match self.with {
+            With::Nothing => {
+                prepare!(
+                    device.sort_segments_request(keys, segments),
+                    |it| it.output()?.to_vec()?,
+                    Vec::new()
+                )
+            }
+            With::Words => {
+                let request = device.sort_pairs_segments_request(keys, &input.words, segments);
+                prepare!(
+                    request,
+                    |it| it.output()?.to_vec()?,
+                    widened(it.values()?.to_vec()?)
+                )
+            }
+            With::Longs => {
+                let request = device.sort_pairs_segments_request(keys, &input.longs, segments);
+                prepare!(request, |it| it.output()?.to_vec()?, it.values()?.to_vec()?)
+            }
+            With::Positions => {
+                let request = device.argsort_segments_request::<K, u32>(keys, segments);
+                prepare!(request, |it| Vec::new(), widened(it.output()?.to_vec()?))
+            }
+        })
     }
 
     fn truth(&self, set: usize) -> Sorted<K> {
-        let mut keys = self.keys(set);
+        let keys = self.keys(set);
+        let mut order: Vec<u64> = (0..keys.len() as u64).collect();
         for pair in self.offsets().windows(2) {
-            keys[pair[0] as usize..pair[1] as usize].sort_unstable_by_key(|key| {
-                let rank = key.rank();
+            order[pair[0] as usize..pair[1] as usize].sort_by_key(|at| {
+                let rank = keys[*at as usize].rank();
                 if self.is_descending { !rank } else { rank }
             });
         }
-        let values = Vec::new();
-        Sorted { keys, values }
+        let sorted = order.iter().map(|at| keys[*at as usize]).collect();
+        match self.with {
+            With::Nothing => Sorted {
+                keys: sorted,
+                values: Vec::new(),
+            },
+            With::Positions => Sorted {
+                keys: Vec::new(),
+                values: order,
+            },
+            With::Words | With::Longs => Sorted {
+                keys: sorted,
+                values: order,
+            },
+        }
     }
 
     fn check(&self, truth: &Sorted<K>, answer: &Sorted<K>) -> Verdict {

@@ -1,12 +1,14 @@
 //! The greatest or the smallest elements, in order: values and positions must be equal, bit by bit.
 
 mod kth;
+mod segments;
 
 use half::{bf16, f16};
 use rayon::prelude::*;
 use warpwright::{Device, MatrixRect, MatrixView, Result, Vector};
 
 pub use self::kth::Kth;
+pub use self::segments::TopKSegments;
 use crate::sample::{Make, Part};
 use crate::sort::{Key, Sorted, few_keys};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
@@ -318,6 +320,12 @@ fn checks(scale: Scale) -> Vec<Workload> {
     unaligned(&mut all, TopK::<u8>::rows((37, 83), 10));
     unaligned(&mut all, TopK::<f32>::rows((5, 1000), 257));
     unaligned(&mut all, TopK::<f64>::rows((2, 5003), 5000));
+    all.extend([
+        Workload::new(TopKSegments::new(TopK::<f32>::new(len, 10), len / 9)),
+        Workload::new(TopKSegments::new(TopK::<u64>::new(len, 300).smallest(), 30)),
+        Workload::new(TopKSegments::new(TopK::<u8>::new(len, 257), 1)),
+        Workload::new(TopKSegments::new(TopK::<i16>::new(0, 2), 3)),
+    ]);
     all.extend(kth::checks(scale));
     all
 }
@@ -370,6 +378,7 @@ fn operations() -> Vec<Workload> {
         Workload::new(TopK::<i64>::new(5003, 4000)),
         Workload::new(TopK::<u32>::new(17_000, 100).sampled()),
         Workload::new(TopK::<f32>::rows((30, 100), 10)),
+        Workload::new(TopKSegments::new(TopK::<f32>::new(3000, 10), 200)),
     ];
     all.extend(kth::operations());
     all

@@ -1,8 +1,8 @@
 //! Cumulative sums, compared with CUB's `DeviceScan::InclusiveSum`, which adds in the type of the elements.
 
-use warpwright::Vector;
 use warpwright::ops::scan::{Operator, Scannable};
-use warpwright_workloads::scan::{Data, Given, Scan, Segmented};
+use warpwright::{Element, Vector};
+use warpwright_workloads::scan::{Data, Given, Scan, Segmented, Wide};
 use warpwright_workloads::{Number, Problem, Sets};
 
 use super::super::peers::rival;
@@ -19,6 +19,7 @@ pub(super) fn run(bench: &mut Bench) {
     of::<f64>(bench);
     of::<u8>(bench);
     if !bench.is_sweep() {
+        wide(bench);
         by_key(bench);
         rows(bench);
     }
@@ -27,6 +28,30 @@ pub(super) fn run(bench: &mut Bench) {
 /// Values whose sums are checked against the bound of a chain.
 fn sums(len: usize) -> Scan<f32> {
     Scan::new(Operator::Sum, len, Data::Fractions(CHAIN))
+}
+
+fn wide(bench: &mut Bench) {
+    let sizes = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
+    for &len in bench.scale().pick(&sizes[..], &sizes[3..], &[1 << 13]) {
+        let problem = Wide::<u8, u32>::new(len, Data::Fractions(CHAIN));
+        let spec = Spec {
+            aim: Aim {
+                share: (len == 1 << 28).then_some(0.9),
+                ratio: Some(1.0),
+            },
+            ..segmented("sum u8 to u32", len, &problem)
+        };
+        let sets = |place: &Place| place.sets(problem);
+        case(bench, spec, sets, |sets, Place { device, peers, .. }| {
+            if !peers.wanted() {
+                return Ok(Vec::new());
+            }
+            let cub = peers.cub().and_then(|cub| cub.scan_wide("u8", len));
+            let result = device.zeros::<u32>(len)?;
+            let cub = cub.map(|cub| cub_in(cub, result, sets));
+            Ok(vec![rival("CUB", cub)])
+        });
+    }
 }
 
 fn by_key(bench: &mut Bench) {
@@ -127,10 +152,10 @@ fn of<T: Number + Scannable>(bench: &mut Bench) {
     }
 }
 
-fn cub_in<'a, T: Number + Scannable>(
+fn cub_in<'a, T: Element, Out: Element>(
     cub: impl FnMut(u64, u64) -> Result<()> + 'a,
-    result: Vector<T>,
-    sets: &'a Sets<Scan<T>>,
+    result: Vector<Out>,
+    sets: &'a Sets<impl Problem<Input = Vector<T>, Answer = Vec<Out>>>,
 ) -> Box<dyn Contender + 'a> {
     local(
         (cub, result),

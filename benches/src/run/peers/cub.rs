@@ -32,6 +32,7 @@ const PARTS: &[(&str, &str)] = &[
     ("scan", "i32"),
     ("scan", "f64"),
     ("scan", "u8"),
+    ("scan_wide", "u8"),
     ("select", "f32"),
     ("select", "u8"),
     ("sort", "u8"),
@@ -285,7 +286,28 @@ impl Cub {
         element: &'static str,
         len: usize,
     ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let (function, stream) = (self.function::<Scan>("scan", element)?, self.stream);
+        self.scan_part("scan", element, len)
+    }
+
+    /// Returns the cumulative sums in `u32` of `len` elements. It takes the addresses of input and results.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn scan_wide(
+        &self,
+        element: &'static str,
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        self.scan_part("scan_wide", element, len)
+    }
+
+    fn scan_part(
+        &self,
+        part: &'static str,
+        element: &'static str,
+        len: usize,
+    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+        let (function, stream) = (self.function::<Scan>(part, element)?, self.stream);
         // SAFETY: as above; there are as many results as elements.
         let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
             function(

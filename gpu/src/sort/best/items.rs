@@ -74,7 +74,6 @@ impl Values {
     /// Copies value number `from`, or makes it, as number `to` of the output.
     #[inline(always)]
     #[track_caller]
-    #[cfg(feature = "ladder")]
     pub fn copy(self, from: usize, to: usize) {
         let Self {
             input,

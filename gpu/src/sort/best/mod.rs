@@ -27,12 +27,14 @@
 //! <https://arxiv.org/abs/2206.01784>. The counting first and the checked atomics are the project's.
 
 mod digits;
+mod gather;
 pub(super) mod items;
 pub(super) mod keys;
 mod marks;
 mod small;
 
 pub use digits::{SortBestDigits, sort_best_digits};
+pub use gather::{SortBestGather, sort_best_gather};
 #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
 pub(super) use items::SORT_BEST_ITEMS_ROWS;
 pub use items::{SortBestItems, sort_best_items};

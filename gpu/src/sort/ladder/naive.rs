@@ -16,8 +16,7 @@
 use cuda_std::prelude::*;
 
 use crate::sort::{
-    best::items::Values,
-    bits::{Bits, Column, Range, Twist},
+    bits::{Bits, Range, Twist},
     policy::RUNG_BLOCK,
 };
 
@@ -73,39 +72,4 @@ pub unsafe fn sort_naive_step<U: Bits>(
         positions.set(a, if swapped { high } else { low });
         positions.set(b, if swapped { low } else { high });
     }
-}
-
-/// Copies each key and value to its place: element `i` of the output is number `positions[i]` of the input.
-///
-/// Launch: a thread per key; blocks of 256. Exact.
-///
-/// # Safety
-/// `positions` has an element per key, which is the position of one. `output` is empty or has as many elements. The values are
-/// as for [`sort_best_small`](crate::sort::sort_best_small). No output overlaps an input.
-#[kernel(
-    launch_bounds(RUNG_BLOCK as u32),
-    instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64))
-)]
-pub unsafe fn sort_naive_gather<U: Bits>(
-    input: Global<U>,
-    output: GlobalMut<U>,
-    values_in: Global<u8>,
-    values_out: GlobalMut<u8>,
-    positions: GlobalMut<u64>,
-    column: Column,
-) {
-    let i = thread::index_1d_wide();
-    if i >= input.len() {
-        return;
-    }
-    let position = positions.get(i) as usize;
-    if !output.is_empty() {
-        output.set(i, input.get(position));
-    }
-    let values = Values {
-        input: values_in,
-        output: values_out,
-        column,
-    };
-    values.copy(position, i);
 }

@@ -2,6 +2,7 @@
 
 mod plan;
 mod segments;
+mod wide;
 
 use std::marker::PhantomData;
 
@@ -17,13 +18,16 @@ use warpwright_gpu::{
 pub use warpwright_gpu::scan::Variant;
 
 use self::plan::{Arrays, is_aligned, plan, tile_per_block};
-pub use self::segments::{
-    Heads, Keys, MatrixColumns, MatrixRows, PreparedSegmentedScan, SegmentedScan,
-    SegmentedScanRequest,
-};
 pub(super) use self::{
     plan::scan_in_place,
     segments::{heads_of_keys, keys_of},
+};
+pub use self::{
+    segments::{
+        Heads, Keys, MatrixColumns, MatrixRows, PreparedSegmentedScan, SegmentedScan,
+        SegmentedScanRequest,
+    },
+    wide::{PreparedWideSum, WideSum, WideSumRequest, Widen},
 };
 use super::{
     plan::{Place, Plan},
@@ -317,6 +321,7 @@ options! {
     ['a, T: Element, O: ScanOperator<T>, D] ScanRequest<'a, T, O, D>;
     ['a, T: Element, O: ScanOperator<T>] ScanInPlaceRequest<'a, T, O>;
     ['a, T: Element, G, D] SegmentedScanRequest<'a, T, G, D>;
+    ['a, In, T: Element, D] WideSumRequest<'a, In, T, D>;
 }
 
 impl<T: Element, O: ScanOperator<T>, D: Destination<Vector<T>>> ScanRequest<'_, T, O, D> {

@@ -14,7 +14,7 @@ use super::{
     super::{
         plan::{Place, Plan},
         reduce::Reducible,
-        request::{New, Operation, Prepared, Request, Shape},
+        request::{Counted, New, Operation, Prepared, Request, Shape},
         scan::{heads_of_keys, keys_of, scan_in_place},
         select::Selectable,
     },
@@ -172,11 +172,15 @@ impl<K: Selectable> Distinct<'_, K> {
         let distinct = Distinct(Runs::of(elements.view()));
         let mut prepared = Request::new(elements.device(), distinct).prepare()?;
         prepared.enqueue()?;
-        let mut count = [0];
-        let address = prepared.workspace.view().address() + prepared.op.0.count.offset();
-        VectorView::from_parts(address, 1, prepared.workspace.device()).download(&mut count)?;
+        let count = prepared.count()?;
         let heads = prepared.op.0.heads.take();
-        shortened(heads, prepared.into_output()?, count[0] as usize)
+        shortened(heads, prepared.into_output()?, count)
+    }
+}
+
+impl<K: Selectable> Counted for Distinct<'_, K> {
+    fn counted(&self) -> Place<u64> {
+        self.0.count
     }
 }
 
@@ -277,35 +281,26 @@ impl<K: Selectable> RunLengthsRequest<'_, K> {
     }
 }
 
-/// The runs of a prepared form.
-macro_rules! counted {
+impl<K: Selectable, T: Reducible, O: Element> Counted for SegmentReduction<'_, T, Runs<'_, K>, O> {
+    fn counted(&self) -> Place<u64> {
+        self.over.groups.count
+    }
+}
+
+impl<K: Selectable> Counted for RunLengths<'_, K> {
+    fn counted(&self) -> Place<u64> {
+        self.0.count
+    }
+}
+
+/// The keys of a prepared form.
+macro_rules! keyed {
     ([$($parameters:tt)*] $prepared:ty, $key:ident, |$it:ident| $runs:expr) => {
         impl<$($parameters)*> $prepared {
-            /// Returns the number of runs of the work queued last, on the device: one element. Does not wait.
-            ///
-            /// # Errors
-            /// [`Error::Invalid`] if no work was queued, or if queueing the last work failed.
-            pub fn count_on_device(&self) -> Result<VectorView<'_, u64>> {
-                self.output()?;
-                let $it = &self.op;
-                let address = self.workspace.view().address() + $runs.count.offset();
-                Ok(VectorView::from_parts(address, 1, self.workspace.device()))
-            }
-
-            /// Waits for the work queued last and returns its number of runs: as many results and keys are meaningful.
-            ///
-            /// # Errors
-            /// As for [`count_on_device`](Self::count_on_device), and errors of the device.
-            pub fn count(&self) -> Result<usize> {
-                let mut count = [0];
-                self.count_on_device()?.download(&mut count)?;
-                Ok(count[0] as usize)
-            }
-
             /// Returns the first key of each run of the work queued last, with room for as many runs as there are keys.
             ///
             /// # Errors
-            /// As for [`count_on_device`](Self::count_on_device).
+            /// As for [`output`](Self::output).
             pub fn keys(&self) -> Result<&Vector<$key>> {
                 self.output()?;
                 let $it = &self.op;
@@ -314,8 +309,8 @@ macro_rules! counted {
         }
     };
 }
-counted!([K: Selectable, T: Reducible, O: Element, R] PreparedByKey<'_, K, T, O, R>, K, |it| it.over.groups);
-counted!([K: Selectable, R] PreparedRunLengths<'_, K, R>, K, |it| it.0);
+keyed!([K: Selectable, T: Reducible, O: Element, R] PreparedByKey<'_, K, T, O, R>, K, |it| it.over.groups);
+keyed!([K: Selectable, R] PreparedRunLengths<'_, K, R>, K, |it| it.0);
 
 impl<K: Selectable> Operation for RunLengths<'_, K> {
     type Output = Vector<u64>;

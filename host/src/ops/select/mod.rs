@@ -31,7 +31,7 @@ use super::{
     map::{Input, input, planned},
     persistent::Persistent,
     plan::{Place, Plan},
-    request::{Destination, New, Operation, Prepared, Request, Shape},
+    request::{Counted, Destination, New, Operation, Prepared, Request, Shape},
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
@@ -275,35 +275,18 @@ impl<T: Element, P: Predicate, D: Destination<Vector<T>>> PartitionRequest<'_, T
     }
 }
 
-/// The number of selected elements of a prepared form.
-macro_rules! counted {
-    ($prepared:ident, $op:ident, |$it:ident| $selection:expr) => {
-        impl<T: Element, P: Predicate, R> $prepared<'_, T, P, R> {
-            /// Returns the number of selected elements of the work queued last, on the device: one element. Does not wait.
-            ///
-            /// # Errors
-            /// [`Error::Invalid`](crate::Error::Invalid) if no work was queued, or if queueing the last work failed.
-            pub fn count_on_device(&self) -> Result<VectorView<'_, u64>> {
-                self.output()?;
-                let $it = &self.op;
-                let address = self.workspace.view().address() + $selection.count.offset();
-                Ok(VectorView::from_parts(address, 1, self.workspace.device()))
-            }
-
-            /// Waits for the work queued last and returns its number of selected elements. They are at the start of the result.
-            ///
-            /// # Errors
-            /// As for [`count_on_device`](Self::count_on_device), and errors of the device.
-            pub fn count(&self) -> Result<usize> {
-                let mut count = [0];
-                self.count_on_device()?.download(&mut count)?;
-                Ok(count[0] as usize)
-            }
-        }
-    };
+impl<T: Element, P: Predicate> Counted for Selection<'_, T, P> {
+    fn counted(&self) -> Place<u64> {
+        self.count
+    }
 }
-counted!(PreparedSelect, Selection, |it| it);
-counted!(PreparedPartition, Partition, |it| it.0);
+
+/// The number is that of the selected elements.
+impl<T: Element, P: Predicate> Counted for Partition<'_, T, P> {
+    fn counted(&self) -> Place<u64> {
+        self.0.count
+    }
+}
 
 impl<T: Element, P: Predicate> Operation for Selection<'_, T, P> {
     type Output = Vector<T>;
@@ -337,6 +320,18 @@ impl<T: Element, P: Predicate> Operation for Partition<'_, T, P> {
     }
 }
 
+/// Plans writing those of `items` that differ from the one before to the start of the output, and returns the place of their
+/// number.
+pub(super) fn plan_unique<T: Selectable>(
+    plan: &mut Plan<'_>,
+    items: Place<T>,
+) -> Result<Place<u64>> {
+    let items = (items, plan.device);
+    let mut selection = Selection::of_place(items, None, T::changed(), plan.operation);
+    selection.plan_passes(plan, &[SELECT])?;
+    Ok(selection.count)
+}
+
 impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
     /// Makes a selection of elements that have the size of the predicate's.
     fn of(
@@ -345,10 +340,24 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         predicate: P,
         name: &'static str,
     ) -> Self {
+        Self::of_place(
+            (Place::of(values), values.device()),
+            second,
+            predicate,
+            name,
+        )
+    }
+
+    fn of_place(
+        (items, device): (Place<T>, &'a Device),
+        second: Option<Input<'a, Second<P::Map>>>,
+        predicate: P,
+        name: &'static str,
+    ) -> Self {
         const { assert!(size_of::<T>() == size_of::<First<P::Map>>()) };
         Self {
             name,
-            items: (Place::of(values).cast(), values.device()),
+            items: (items.cast(), device),
             second,
             predicate,
             count: Place::none(),
@@ -367,8 +376,9 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         plan.result(self.count);
         let (count, output) = (self.count, Place::output(len));
         let predicate = Passed::new(self.predicate.map());
+        // In a plan of another family, it is `best`.
         #[cfg(feature = "ladder")]
-        if Variant::ALL[plan.choice.index] != Variant::Best {
+        if plan.family.name == FAMILY.name && Variant::ALL[plan.choice.index] != Variant::Best {
             return self.plan_rung(plan, second, modes[modes.len() - 1]);
         }
         let kernel = self.predicate.best();

@@ -1,7 +1,11 @@
 //! Sorts: keys in order, alone, with values, or as positions.
 
+mod argsort;
+mod data;
+mod pairs;
 mod plan;
 mod segments;
+mod unique;
 
 use std::ops::{Bound, RangeBounds};
 
@@ -13,9 +17,21 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::sort::Variant;
 
-use self::plan::{Data, Given, Keys, sort};
-pub(super) use self::plan::{descending_positions, twist};
-pub use self::segments::{PreparedSortSegments, SortSegments, SortSegmentsRequest};
+pub(super) use self::plan::{Compared, descending_positions, twist};
+pub(super) use self::segments::Cut;
+pub use self::{
+    argsort::{Argsort, ArgsortRequest, Position, PreparedArgsort},
+    pairs::{
+        ArgsortSegments, ArgsortSegmentsRequest, PreparedArgsortSegments,
+        PreparedSortPairsSegments, SortPairsSegments, SortPairsSegmentsRequest,
+    },
+    segments::{PreparedSortSegments, SortSegments, SortSegmentsRequest},
+    unique::{PreparedSortedUnique, SortedUnique, SortedUniqueRequest},
+};
+use self::{
+    data::{Data, Given, Keys},
+    plan::sort,
+};
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
@@ -59,19 +75,6 @@ keys! {
     u16: u16, i16, [half::f16, half::bf16];
     u32: u32, i32, [f32];
     u64: u64, i64, [f64];
-}
-
-/// A type of positions: `u32`, `u64`.
-pub trait Position: Element + Sealed {
-    /// The most keys that have positions of this type.
-    #[doc(hidden)]
-    const MOST: usize;
-}
-impl Position for u32 {
-    const MOST: usize = 1 << 32;
-}
-impl Position for u64 {
-    const MOST: usize = usize::MAX;
 }
 
 impl Device {
@@ -227,6 +230,15 @@ impl By {
         tile: None,
     };
 
+    /// Returns how keys are compared.
+    fn compared<K: SortKey>(&self, operation: &'static str) -> Result<Compared<K::Bits>> {
+        Ok(Compared {
+            range: self.range(operation, <K::Bits as Bits>::BITS)?,
+            twist: twist::<K>(self.is_descending),
+            tile: self.tile,
+        })
+    }
+
     /// Returns the range of bits of keys that have `of` bits.
     fn range(&self, operation: &'static str, of: u32) -> Result<Range> {
         match self.bits {
@@ -299,6 +311,9 @@ options! {
     SortPairsRequest<V: Element>;
     SortPairsInPlaceRequest<V: Element>;
     ArgsortRequest<P: Position>;
+    ArgsortSegmentsRequest<P: Position>;
+    SortPairsSegmentsRequest<V: Element>;
+    SortedUniqueRequest<>;
 }
 
 /// A sort of keys.
@@ -508,63 +523,6 @@ impl<K: SortKey, V: Element> Operation for SortPairsInPlace<'_, K, V> {
         };
         sort::<K>(plan, self.by, Keys::in_place(keys), Data::Given(given))?;
         Ok(Shape::Nothing)
-    }
-}
-
-/// The positions of keys in order.
-#[derive(Debug, Clone)]
-pub struct Argsort<'a, K, P> {
-    keys: VectorView<'a, K>,
-    by: By,
-    positions: std::marker::PhantomData<fn() -> P>,
-}
-
-/// A request of the positions of keys in order.
-pub type ArgsortRequest<'a, K, P, D = New> = Request<Argsort<'a, K, P>, D>;
-/// The positions of keys in order, whose variant is chosen and which have their memory.
-pub type PreparedArgsort<'a, K, P, R = Vector<P>> = Prepared<Argsort<'a, K, P>, R>;
-
-impl<K: SortKey, P: Position, D: Destination<Vector<P>>> ArgsortRequest<'_, K, P, D> {
-    /// Finds the positions and returns them.
-    ///
-    /// # Errors
-    /// As for [`Device::argsort`], and those of [`prepare`](Self::prepare).
-    pub fn run(self) -> Result<D::Claimed> {
-        self.prepare()?.made()
-    }
-}
-
-impl<K: SortKey, P: Position> Operation for Argsort<'_, K, P> {
-    type Output = Vector<P>;
-
-    fn name(&self) -> &'static str {
-        "argsort"
-    }
-
-    fn family(&self) -> &'static Family {
-        &FAMILY
-    }
-
-    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
-        let input = plan.input(self.keys)?;
-        let len = input.len();
-        if len > P::MOST {
-            return Err(Error::invalid(
-                InvalidKind::TooLarge,
-                plan.operation,
-                format!("at most {} keys for positions of this type", P::MOST),
-                format!("{len}"),
-            ));
-        }
-        let keys = Keys {
-            input: input.cast(),
-            output: None,
-            in_place: false,
-        };
-        let positions = Place::<P>::output(len);
-        let data = Data::Positions(positions.cast(), size_of::<P>());
-        sort::<K>(plan, self.by, keys, data)?;
-        Ok(Shape::Vector(len))
     }
 }
 

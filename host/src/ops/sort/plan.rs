@@ -6,9 +6,12 @@ use warpwright_gpu::sort::{
     policy::{self, Policy},
 };
 #[cfg(feature = "ladder")]
-use warpwright_gpu::sort::{REDUCE_THEN_SCAN_PLACES, Variant};
+use warpwright_gpu::sort::{FAMILY, REDUCE_THEN_SCAN_PLACES, Variant};
 
-use super::{By, SortKey};
+use super::{
+    By, SortKey,
+    data::{Data, Given, Keys},
+};
 use crate::{
     buffer::Element,
     error::Result,
@@ -17,43 +20,6 @@ use crate::{
         plan::{Place, Plan},
     },
 };
-
-/// The keys of a sort, as bits.
-#[derive(Clone, Copy)]
-pub(super) struct Keys<U> {
-    pub input: Place<U>,
-    /// `None` if only the order of the keys is wanted.
-    pub output: Option<Place<U>>,
-    /// Whether the output is the input.
-    pub in_place: bool,
-}
-
-impl<U> Keys<U> {
-    pub fn in_place<K>(keys: Place<K>) -> Self {
-        Self {
-            input: keys.cast(),
-            output: Some(keys.cast()),
-            in_place: true,
-        }
-    }
-}
-
-/// What goes with the keys.
-#[derive(Clone, Copy)]
-pub(super) enum Data {
-    None,
-    Given(Given),
-    /// The place of the positions, and the bytes of one.
-    Positions(Place<u8>, usize),
-}
-
-/// Values, and the bytes of one. They are sorted where they are if the keys are.
-#[derive(Clone, Copy)]
-pub(super) struct Given {
-    pub input: Place<u8>,
-    pub output: Place<u8>,
-    pub bytes: usize,
-}
 
 /// Returns the twist that makes ascending numbers of keys in this order.
 pub(in crate::ops) fn twist<K: SortKey>(is_descending: bool) -> Twist<K::Bits> {
@@ -73,54 +39,106 @@ pub(super) fn sort<K: SortKey>(
     keys: Keys<K::Bits>,
     data: Data,
 ) -> Result<()> {
-    let range = by.range(plan.operation, <K::Bits as Bits>::BITS)?;
-    let problem = Problem {
-        len: keys.input.len(),
-        keys,
-        data,
-        range,
-        twist: twist::<K>(by.is_descending),
-        tile: by.tile,
-    };
-    if problem.len == 0 {
-        return Ok(());
-    }
-    #[cfg(feature = "ladder")]
-    match Variant::ALL[plan.choice.index] {
-        Variant::Naive => return problem.naive(plan),
-        Variant::ReduceThenScan => return problem.reduce_then_scan(plan),
-        Variant::Ballot => return problem.sweeps(plan, K::Bits::BALLOT, false),
-        _ => {}
-    }
-    problem.best(plan)
+    let by = by.compared::<K>(plan.operation)?;
+    sort_bits(plan, by, keys, data)
 }
 
-/// Plans the variant `best` of a sort that writes the positions of at least one number, the greatest first.
-pub(in crate::ops) fn descending_positions<U: Kernels + Element>(
-    plan: &mut Plan<'_>,
-    numbers: Place<U>,
-    positions: Place<u64>,
-) -> Result<()> {
-    let flip = U::ONES;
-    let problem = Problem {
-        len: numbers.len(),
-        keys: Keys {
-            input: numbers,
-            output: None,
-            in_place: false,
-        },
-        data: Data::Positions(positions.cast(), size_of::<u64>()),
+/// How the bits of keys are compared.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ops) struct Compared<U> {
+    pub range: Range,
+    pub twist: Twist<U>,
+    /// As in [`By`].
+    pub tile: Option<[usize; 2]>,
+}
+
+impl<U: Bits> Compared<U> {
+    /// All bits as a number, the greatest first.
+    pub const DESCENDING: Self = Self {
         range: Range {
             first: 0,
             bits: U::BITS,
         },
         twist: Twist {
-            flip,
+            flip: U::ONES,
             ..Twist::NONE
         },
         tile: None,
     };
+}
+
+/// Plans a sort of keys as bits: by the chosen variant, or by `best` if the plan is of another family.
+pub(super) fn sort_bits<U: Kernels + Element>(
+    plan: &mut Plan<'_>,
+    by: Compared<U>,
+    keys: Keys<U>,
+    data: Data,
+) -> Result<()> {
+    let problem = Problem {
+        len: keys.input.len(),
+        keys,
+        data,
+        by,
+    };
+    if problem.len == 0 {
+        return Ok(());
+    }
+    #[cfg(feature = "ladder")]
+    if plan.family.name == FAMILY.name {
+        match Variant::ALL[plan.choice.index] {
+            Variant::Naive => return problem.naive(plan),
+            Variant::ReduceThenScan => return problem.reduce_then_scan(plan),
+            Variant::Ballot => return problem.sweeps(plan, U::BALLOT, false),
+            _ => {}
+        }
+    }
     problem.best(plan)
+}
+
+/// Plans a sort that writes the positions of numbers, the greatest number first.
+pub(in crate::ops) fn descending_positions<U: Kernels + Element>(
+    plan: &mut Plan<'_>,
+    numbers: Place<U>,
+    positions: Place<u64>,
+) -> Result<()> {
+    let data = Data::Positions(positions.cast(), size_of::<u64>());
+    sort_bits(plan, Compared::DESCENDING, Keys::unwritten(numbers), data)
+}
+
+/// Plans a gather: element `i` of the output is number `positions[i]` of `input`. A position has `per_position` words; with 0
+/// every element keeps its place. There are as many values as positions or elements.
+pub(super) fn gather<U: Kernels + Element>(
+    plan: &mut Plan<'_>,
+    (input, output): (Place<U>, Place<U>),
+    (positions, per_position): (Place<u32>, u32),
+    values: Given,
+    column: Column,
+) -> Result<()> {
+    let len = match per_position as usize {
+        0 => input.len(),
+        words => positions.len() / words,
+    };
+    if len == 0 {
+        return Ok(());
+    }
+    let config = plan.linear(len.div_ceil(policy::GATHER_BLOCK), policy::GATHER_BLOCK)?;
+    let Given {
+        input: values_in,
+        output: values_out,
+        ..
+    } = values;
+    let args = (
+        input,
+        positions,
+        per_position,
+        output,
+        values_in,
+        values_out,
+        column,
+    );
+    // SAFETY: the positions are those of a sort of the input, and no output overlaps an input.
+    unsafe { plan.launch(U::GATHER, config, args) };
+    Ok(())
 }
 
 /// The kernels of a sweep: over keys alone, and over keys and values.
@@ -135,9 +153,7 @@ struct Problem<U> {
     len: usize,
     keys: Keys<U>,
     data: Data,
-    range: Range,
-    twist: Twist<U>,
-    tile: Option<[usize; 2]>,
+    by: Compared<U>,
 }
 
 impl<U: Kernels + Element> Problem<U> {
@@ -150,7 +166,7 @@ impl<U: Kernels + Element> Problem<U> {
 
     fn is_small(&self, plan: &Plan<'_>) -> bool {
         let bytes = policy::small_shared_bytes(self.len.min(policy::SMALL_KEYS), size_of::<U>());
-        self.tile.is_none()
+        self.by.tile.is_none()
             && self.len <= policy::SMALL_KEYS
             && bytes <= plan.device.info().shared_bytes_per_block
     }
@@ -166,7 +182,7 @@ impl<U: Kernels + Element> Problem<U> {
             output,
             values.input,
             values.output,
-            self.range,
+            self.by.range,
             self.twists(0, 1),
             self.column(0, 0),
         );
@@ -182,8 +198,8 @@ impl<U: Kernels + Element> Problem<U> {
         (later, items): Sweeps<U>,
         with_first: bool,
     ) -> Result<()> {
-        let (size, passes) = (size_of::<U>(), self.range.passes());
-        let is_whole = self.range.bits == U::BITS;
+        let (size, passes) = (size_of::<U>(), self.by.range.passes());
+        let is_whole = self.by.range.bits == U::BITS;
         let keys_alone = is_whole && matches!(self.data, Data::None);
         // For bytes there is only the first pass over keys alone.
         let keys_alone = keys_alone && (later.is_some() || with_first);
@@ -196,7 +212,7 @@ impl<U: Kernels + Element> Problem<U> {
         } else {
             plan.policy(items, size)
         };
-        let [most_tile, most_tiles] = self.tile.unwrap_or([usize::MAX; 2]);
+        let [most_tile, most_tiles] = self.by.tile.unwrap_or([usize::MAX; 2]);
         let tile = policy.tile(!keys_alone, size, most_bytes).min(most_tile);
         let shared = policy.shared_bytes(!keys_alone, size, tile) as u32;
         let part = ((policy::MOST_KEYS_PER_LAUNCH - 1) / tile).min(most_tiles) * tile;
@@ -215,7 +231,7 @@ impl<U: Kernels + Element> Problem<U> {
         let mut launches = 0;
         for pass in 0..passes {
             let first = free_first && pass == 0;
-            let (shift, mask) = self.range.digit(pass);
+            let (shift, mask) = self.by.range.digit(pass);
             let (source, target) = keys[pass as usize];
             let (values_in, values_out) = values[pass as usize];
             for at in 0..parts {
@@ -240,7 +256,7 @@ impl<U: Kernels + Element> Problem<U> {
                     begin,
                     next: if is_last { begin } else { row(at + 1) },
                     known: known << 30,
-                    wide: u32::from(self.len > 1 << 32 || self.tile.is_some()),
+                    wide: u32::from(self.len > 1 << 32 || self.by.tile.is_some()),
                 };
                 if !first {
                     if parts > 1 || ordered == 1 {
@@ -281,7 +297,7 @@ impl<U: Kernels + Element> Problem<U> {
 
     /// Plans counting the digits.
     fn count(&self, plan: &mut Plan<'_>, begins: Place<u64>, tickets: Place<u32>) -> Result<()> {
-        let passes = self.range.passes();
+        let passes = self.by.range.passes();
         let counts = plan.zeros::<u64>(passes as usize * DIGITS);
         let done = plan.zeros::<u32>(1);
         let most_bytes = plan.device.info().shared_bytes_per_block;
@@ -302,8 +318,8 @@ impl<U: Kernels + Element> Problem<U> {
             begins,
             tickets,
             done,
-            self.range,
-            self.twist,
+            self.by.range,
+            self.by.twist,
             copies.ilog2(),
         );
         // SAFETY: the rooms have 256 elements per digit. The counts and `done` are 0, and the kernel leaves them 0.
@@ -314,7 +330,7 @@ impl<U: Kernels + Element> Problem<U> {
     /// Plans three launches per digit.
     #[cfg(feature = "ladder")]
     fn reduce_then_scan(&self, plan: &mut Plan<'_>) -> Result<()> {
-        let passes = self.range.passes();
+        let passes = self.by.range.passes();
         let (count, scatter) = U::REDUCE_THEN_SCAN;
         let tiles = self.len.div_ceil(policy::RUNG_TILE);
         let counts = plan.room::<u64>(tiles * DIGITS);
@@ -324,7 +340,7 @@ impl<U: Kernels + Element> Problem<U> {
         let config = plan.linear(tiles, policy::RUNG_BLOCK)?;
         let rows = plan.linear(DIGITS, policy::RUNG_BLOCK)?;
         for pass in 0..passes {
-            let (shift, mask) = self.range.digit(pass);
+            let (shift, mask) = self.by.range.digit(pass);
             let (source, target) = keys[pass as usize];
             let (values_in, values_out) = values[pass as usize];
             let words = Pass {
@@ -363,7 +379,7 @@ impl<U: Kernels + Element> Problem<U> {
     /// Plans a launch per step of the network, and a gather.
     #[cfg(feature = "ladder")]
     fn naive(&self, plan: &mut Plan<'_>) -> Result<()> {
-        let (step, gather) = U::NAIVE;
+        let step = U::NAIVE;
         let positions = plan.room::<u64>(self.len);
         let padded = self.len.next_power_of_two().max(2);
         let config = plan.linear(
@@ -376,7 +392,14 @@ impl<U: Kernels + Element> Problem<U> {
             let mut distance = block / 2;
             while distance > 0 {
                 let mirrored = u32::from(distance == block / 2);
-                let args = (input, positions, distance, mirrored, self.range, self.twist);
+                let args = (
+                    input,
+                    positions,
+                    distance,
+                    mirrored,
+                    self.by.range,
+                    self.by.twist,
+                );
                 // SAFETY: there is a position per key.
                 unsafe { plan.launch(step, config, args) };
                 distance /= 2;
@@ -391,19 +414,9 @@ impl<U: Kernels + Element> Problem<U> {
                 values.input = self.copied(plan, given.input);
             }
         }
-        let config = plan.linear(self.len.div_ceil(policy::RUNG_BLOCK), policy::RUNG_BLOCK)?;
         let output = self.keys.output.unwrap_or(Place::none());
-        let args = (
-            source,
-            output,
-            values.input,
-            values.output,
-            positions,
-            self.column(0, 0),
-        );
-        // SAFETY: the positions are those of the keys, and no output overlaps an input.
-        unsafe { plan.launch(gather, config, args) };
-        Ok(())
+        let positions = (positions.cast(), 2);
+        gather(plan, (source, output), positions, values, self.column(0, 0))
     }
 
     /// Returns a room with a copy of `from`.
@@ -417,11 +430,7 @@ impl<U: Kernels + Element> Problem<U> {
     /// Returns the places of the values.
     fn values(&self) -> Given {
         match self.data {
-            Data::None => Given {
-                input: Place::none(),
-                output: Place::none(),
-                bytes: 0,
-            },
+            Data::None => Given::none(),
             Data::Given(given) => given,
             Data::Positions(output, bytes) => Given {
                 input: Place::none(),
@@ -441,7 +450,7 @@ impl<U: Kernels + Element> Problem<U> {
     }
 
     fn twists(&self, pass: u32, passes: u32) -> Twists<U> {
-        let of = |is_here: bool| if is_here { self.twist } else { Twist::NONE };
+        let of = |is_here: bool| if is_here { self.by.twist } else { Twist::NONE };
         Twists {
             input: of(pass == 0),
             output: of(pass + 1 == passes),

@@ -1,6 +1,7 @@
 //! Top-k: the greatest or smallest elements and their positions.
 
 mod kth;
+mod segments;
 
 use warpwright_gpu::{
     Family,
@@ -11,7 +12,10 @@ use warpwright_gpu::{
     },
 };
 
-pub use self::kth::{Kth, KthRequest, PreparedKth};
+pub use self::{
+    kth::{Kth, KthRequest, PreparedKth},
+    segments::{PreparedTopKSegments, TopKSegments, TopKSegmentsRequest},
+};
 pub use warpwright_gpu::top_k::Variant;
 
 use super::{
@@ -219,6 +223,7 @@ macro_rules! results {
 results! {
     TopK, TopKRequest, PreparedTopK, Vector, "top_k";
     TopKRows, TopKRowsRequest, PreparedTopKRows, Matrix, "top_k_rows";
+    TopKSegments, TopKSegmentsRequest, PreparedTopKSegments, Matrix, "top_k_segments";
 }
 
 fn no_positions() -> Error {
@@ -435,9 +440,19 @@ impl<U: Kernels + Element> Row<U> {
         unsafe { plan.launch(U::RANKS, config, (self.elements, self.order, ranks)) };
         descending_positions(plan, ranks, positions)?;
         let config = plan.linear(self.k.div_ceil(policy::BLOCK), policy::BLOCK)?;
-        let args = (self.elements, positions, self.values, self.positions);
+        let args = (
+            self.elements,
+            positions.cast(),
+            2,
+            Place::none(),
+            1,
+            0,
+            self.k,
+            self.values,
+            self.positions,
+        );
         // SAFETY: the positions are those of the elements, and there are at least `k`.
-        unsafe { plan.launch(U::GATHER, config, args) };
+        unsafe { plan.launch(<U as Kernels>::GATHER, config, args) };
         Ok(())
     }
 
