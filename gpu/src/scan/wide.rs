@@ -68,8 +68,8 @@ pub(super) use with_wide_sums;
 /// Scans the elements, each converted to the type of the results, in a single launch: `output[i]` is the initial prefix of
 /// `start` combined with elements `0` to `i`, or with those before `i` for an exclusive scan.
 ///
-/// Launch: a block of [`WIDE_BLOCK`] threads for each tile of [`WIDE_TILE_BYTES`] of elements; static shared memory of a tile, of
-/// 16 bytes for each thread, and of 33 accumulators. Reads every element once and writes every result once.
+/// Launch: a block of [`WIDE_BLOCK`] threads for each tile of [`WIDE_TILE_BYTES`] of elements; static shared memory of a tile,
+/// of 16 bytes for each thread, and of 33 accumulators. Reads every element once and writes every result once.
 ///
 /// Determinism: the same input gives the same bits, on every device and for every alignment.
 ///
@@ -201,8 +201,8 @@ fn scan_tile_of<R: Scan, T: Widen<R::In>, const N: usize>(
     }
 }
 
-/// Copies a tile, whose first element is number `first`, to shared memory, with zeros past the end of the array. The whole block
-/// must call this.
+/// Copies a tile, whose first element is number `first`, to shared memory, with zeros past the end of the array. The whole
+/// block must call this.
 #[inline(always)]
 #[track_caller]
 fn load<T: Plain>(input: Global<T>, first: usize, stage: Shared<u32>) {

@@ -275,7 +275,7 @@ fn what_does_not_fit_is_refused() {
     let error = request().variant("look_back").run().unwrap_err();
     assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("wide cumulative sum"), "{text}");
+    assert!(text.contains("sums of a wider type"), "{text}");
     let mut short = device.zeros::<u32>(2).unwrap();
     let error = request().output_to(&mut short).run().unwrap_err();
     let Error::Invalid { kind, .. } = error else {

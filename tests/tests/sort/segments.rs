@@ -159,6 +159,31 @@ fn some_bits_and_a_place_of_the_users() {
 }
 
 #[test]
+fn the_workspace_is_as_documented() {
+    let device = Device::cpu();
+    let len = 1 << 20;
+    let keys = device.zeros::<u64>(len).unwrap();
+    let offsets: Vec<usize> = (0..=len / 4).map(|i| 4 * i).collect();
+    let segments = segments(&device, &offsets, false);
+    let check = |bytes: usize, copies: usize, numbers: usize| {
+        let all = len * (8 * copies + 4 * numbers);
+        assert!(
+            (all..all + 2 * len).contains(&bytes),
+            "{bytes} bytes, {all} and less than {} more required",
+            2 * len
+        );
+    };
+    let sort = device.sort_segments_request(&keys, &segments);
+    check(sort.prepare().unwrap().workspace_bytes(), 3, 5);
+    let positions = device.argsort_segments_request::<u64, u32>(&keys, &segments);
+    check(positions.prepare().unwrap().workspace_bytes(), 2, 8);
+    let pairs = device.sort_pairs_segments_request(&keys, &keys, &segments);
+    check(pairs.prepare().unwrap().workspace_bytes(), 2, 8);
+    let best = device.top_k_segments_request(&keys, &segments, 2);
+    check(best.prepare().unwrap().workspace_bytes(), 3, 8);
+}
+
+#[test]
 fn segments_that_the_keys_have_not_are_refused() {
     for device in devices::all() {
         let keys = device.upload(&[1_u8; 10]).unwrap();

@@ -403,12 +403,12 @@ mod tests {
     #[test]
     fn right_results_pass_and_wrong_ones_do_not() {
         let sum = Scan::<u8>::new(Operator::Sum, 3, Data::Exact);
-        assert_eq!(sum.results(None, &[200, 100, 1], &[200, 44, 45]), Ok(()));
+        assert_eq!(sum.results(None, &[200, 100, 1], &[200_u8, 44, 45]), Ok(()));
         let wrong = sum
-            .results(None, &[200, 100, 1], &[200, 44, 46])
+            .results(None, &[200, 100, 1], &[200_u8, 44, 46])
             .unwrap_err();
         assert!(wrong.contains("at 2"), "{wrong}");
-        assert!(sum.results(None, &[200, 100, 1], &[200, 44]).is_err());
+        assert!(sum.results(None, &[200, 100, 1], &[200_u8, 44]).is_err());
         let exclusive = Scan::<i32>::new(Operator::Product, 2, Data::Exact)
             .of(Make::given(vec![3, 5]))
             .exclusive();

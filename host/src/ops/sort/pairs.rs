@@ -29,7 +29,7 @@ impl Device {
     /// The order is that of [`argsort`](Self::argsort), and equal keys keep the order of their positions. However the keys are
     /// cut, it takes as long: all keys are sorted, and then the numbers of their segments. There can be 2^32 keys;
     /// [`argsort_segments_request`](Self::argsort_segments_request) makes positions of 64 bits for more. The workspace has two
-    /// copies of the keys, seven numbers of 4 bytes for each, and some 70 KiB.
+    /// copies of the keys, eight numbers of 4 bytes for each, and the counts of the sort's tiles.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

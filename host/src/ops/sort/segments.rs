@@ -30,8 +30,8 @@ impl Device {
     /// Sorts each segment of `keys` by itself, in ascending order. Elements of no segment stay where they are.
     ///
     /// However the keys are cut, it takes as long: all keys are sorted with the numbers of their segments, and then by these.
-    /// The order is that of [`sort`](Self::sort). The workspace has two copies of the keys, three numbers of 4 bytes for each,
-    /// and some 70 KiB.
+    /// The order is that of [`sort`](Self::sort). The workspace has three copies of the keys, five numbers of 4 bytes for each,
+    /// and the counts of the sort's tiles.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

@@ -21,10 +21,10 @@ use crate::{
 impl Device {
     /// Returns the different elements of `keys`, in ascending order.
     ///
-    /// The order is that of [`sort`](Self::sort). Floats are then compared as [`unique`](Self::unique) compares them: every NaN
-    /// is different, and of zeros the one that comes first is kept, which is -0 if there is one. The result is the same by every
-    /// variant on every device. It keeps the memory of as many elements as the input has. Waits for the number of elements. The
-    /// workspace is that of a sort, and another copy of the keys.
+    /// The order is that of [`sort`](Self::sort). Floats are then compared as [`unique`](Self::unique) compares them: every
+    /// NaN is different, and of zeros the one that comes first is kept, which is -0 if there is one. The result is the same by
+    /// every variant on every device. It keeps the memory of as many elements as the input has. Waits for the number of
+    /// elements. The workspace is that of a sort, and another copy of the keys.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -45,8 +45,8 @@ impl Device {
     }
 
     /// Makes a request of [`sorted_unique`](Self::sorted_unique), with options: descending order, and a range of the bits by
-    /// which the keys are sorted; of neighbors that are equal in all bits, the first is kept. Its prepared form keeps the number
-    /// of elements on the device.
+    /// which the keys are sorted. Of neighbors that are equal in all bits, the first is kept. Its prepared form keeps the
+    /// number of elements on the device.
     pub fn sorted_unique_request<'a, K: SortKey + Selectable>(
         &self,
         keys: impl Into<VectorView<'a, K>>,

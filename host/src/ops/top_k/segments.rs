@@ -24,7 +24,7 @@ impl Device {
     /// with the position `u64::MAX`.
     ///
     /// However the elements are cut, it takes as long as [`argsort_segments`](Self::argsort_segments), which sorts all of them.
-    /// The workspace has three copies of the elements, seven numbers of 4 bytes for each, and some 70 KiB.
+    /// The workspace has three copies of the elements, eight numbers of 4 bytes for each, and the counts of the sort's tiles.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
