@@ -49,7 +49,7 @@ impl<K: SortKey, P: Position, D: Destination<Vector<P>>> ArgsortRequest<'_, K, P
     /// Finds the positions and returns them.
     ///
     /// # Errors
-    /// As for [`Device::argsort`], and those of [`prepare`](Self::prepare).
+    /// As for [`Device::argsort`](crate::Device::argsort), and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<D::Claimed> {
         self.prepare()?.made()
     }
