@@ -92,6 +92,13 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("sort_best_items__b2", VALUES),
     ("sort_best_items__b4", VALUES),
     ("sort_best_items__b8", VALUES),
+    ("sort_best_keys__b2", TWO_BLOCKS),
+    ("sort_best_keys__b4", TWO_BLOCKS),
+    ("sort_ballot_items__b2", VALUES),
+    ("sort_ballot_items__b4", VALUES),
+    ("sort_ballot_items__b8", VALUES),
+    ("segments_best__product_i64", PRODUCTS),
+    ("segments_best__product_u64", PRODUCTS),
     ("scan_best_persistent__product_bf16", TWO_BLOCKS),
     ("scan_best_persistent__product_f16", TWO_BLOCKS),
     ("scan_best_persistent__sum_bf16", TWO_BLOCKS),
@@ -114,7 +121,9 @@ const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
 
 const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
-                      and up to ten for values wider than a key";
+                      up to ten for values wider than a key, and twelve where ballots rank keys of 8 bytes";
+
+const PRODUCTS: &str = "four resident blocks leave too few registers for products of 64 bits: up to 14 registers spill";
 
 const SEGMENTS: &str = "two resident blocks leave too few registers for the heads of narrow elements: \
                         up to 8 registers spill";
