@@ -462,7 +462,8 @@ impl<Op: Counted, R> Prepared<Op, R> {
         Ok(VectorView::from_parts(address, 1, self.workspace.device()))
     }
 
-    /// Waits for the work queued last and returns its number of results. As many elements, from the first on, are meaningful.
+    /// Waits for the work queued last and returns its number of results: as many elements of the output, from the first on, are
+    /// selected, unique, or results of runs.
     ///
     /// # Errors
     /// As for [`count_on_device`](Self::count_on_device), and errors of the device.

@@ -157,21 +157,16 @@ impl<K: Key> Problem for SortSegments<K> {
                 if self.is_descending { !rank } else { rank }
             });
         }
-        let sorted = order.iter().map(|at| keys[*at as usize]).collect();
+        let mut sorted = Sorted {
+            keys: order.iter().map(|at| keys[*at as usize]).collect(),
+            values: order,
+        };
         match self.with {
-            With::Nothing => Sorted {
-                keys: sorted,
-                values: Vec::new(),
-            },
-            With::Positions => Sorted {
-                keys: Vec::new(),
-                values: order,
-            },
-            With::Words | With::Longs => Sorted {
-                keys: sorted,
-                values: order,
-            },
+            With::Nothing => sorted.values.clear(),
+            With::Positions => sorted.keys.clear(),
+            With::Words | With::Longs => {}
         }
+        sorted
     }
 
     fn check(&self, truth: &Sorted<K>, answer: &Sorted<K>) -> Verdict {

@@ -281,7 +281,6 @@ impl<T: Element, P: Predicate> Counted for Selection<'_, T, P> {
     }
 }
 
-/// The number is that of the selected elements.
 impl<T: Element, P: Predicate> Counted for Partition<'_, T, P> {
     fn counted(&self) -> Place<u64> {
         self.0.count
