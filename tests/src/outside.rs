@@ -40,7 +40,7 @@ pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
     }
     command
         .env("CARGO_TARGET_DIR", Path::new(temporary).join("outside"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        .env("CARGO_PROFILE_DEV_DEBUG", "none")
         .env("CARGO_INCREMENTAL", "0");
     command
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 #[test]
 fn the_tree_is_tidy() {
     let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "xtask", "--", "tidy"])
+        .args(["run", "--quiet", "--bin", "xtask", "--", "tidy"])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .output()
         .expect("cargo starts");

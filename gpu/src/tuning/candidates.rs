@@ -105,48 +105,7 @@ fn label(policy: &impl std::fmt::Debug) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cuda_std::kernel::TunedInstance;
-
     use super::*;
-
-    #[test]
-    fn every_row_of_every_table_has_kernels_and_one_of_each_kind_is_chosen() {
-        fn check<P: Policy>() {
-            let candidates = of::<P>();
-            for (position, policy) in P::CANDIDATES.iter().enumerate() {
-                let has = candidates.iter().any(|it| it.row == position);
-                assert!(has, "{}: row {position}", P::FAMILY);
-                let same = P::CANDIDATES.iter().filter(|other| *other == policy);
-                assert_eq!(same.count(), 1, "{}: {policy:?} twice", P::FAMILY);
-            }
-            for it in &candidates {
-                assert_eq!(it.policy.downcast_ref(), Some(&P::CANDIDATES[it.row]));
-                let of_key =
-                    |list: &&&[TunedInstance]| list.iter().any(|kernel| kernel.key == it.key);
-                let kernels = P::KERNELS.iter().filter(of_key).count();
-                assert_eq!(it.pairs.len(), kernels, "{} {}", it.key, it.row);
-                for [own, other] in &it.pairs {
-                    let name = other.name;
-                    assert!(name.ends_with(&format!("_{}", it.row)), "{name}");
-                    assert_eq!(own.raw_params(), other.raw_params(), "{name}");
-                }
-                let of_key = candidates.iter().filter(|other| other.key == it.key);
-                let chosen = of_key.filter(|other| other.is_chosen(75)).count();
-                assert_eq!(chosen, 1, "{} {}", P::FAMILY, it.key);
-            }
-        }
-        check::<histogram::policy::Policy>();
-        check::<rows::policy::Policy>();
-        check::<map::policy::Policy>();
-        check::<convolution::policy::Policy>();
-        check::<random::policy::Policy>();
-        check::<sort::policy::Policy>();
-        check::<gemm::policy::Policy>();
-        check::<reduce::policy::Policy>();
-        check::<transpose::policy::Policy>();
-        check::<columns::policy::Policy>();
-        check::<scan::policy::Policy>();
-    }
 
     #[test]
     fn a_label_is_the_numbers() {

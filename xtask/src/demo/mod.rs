@@ -49,12 +49,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     fs::create_dir_all(&folder)?;
 
     eprintln!("building the demo's program; the first time takes some minutes");
-    let mut command = command::program(&[
-        "--release",
-        "--package=xtask",
-        "--features=demo",
-        "--bin=demo",
-    ]);
+    // With the profile and the features that the tests have: the README's second command then builds little.
+    let mut command = command::program(&["--features=xtask/demo", "--bin=demo"]);
     command.arg("--out").arg(std::path::absolute(&folder)?);
     if let Some(input) = &arguments.input {
         command.arg("--input").arg(std::path::absolute(input)?);
