@@ -57,8 +57,8 @@ fn main() -> Result<()> {
     let mut total = device.zeros::<u64>(1)?;
     let mut counts = device.zeros::<u64>(1024)?;
     {
-        // SAFETY: the elements live as long as `theirs`, nobody else uses them meanwhile, and the work that wrote them is on the
-        // handle's stream.
+        // SAFETY: the elements live as long as `theirs`, nobody else uses them meanwhile, and the work that wrote them is on
+        // the handle's stream.
         let mut view = unsafe { device.foreign_view_mut::<u32>(theirs.address, theirs.len)? };
         device.reduce(view.as_view()).output_to(&mut total).sum()?;
         let histogram = device.histogram_request(view.as_view(), 1024);

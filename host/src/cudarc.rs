@@ -19,8 +19,8 @@ mod sealed {
     impl<T> Sealed for super::CudaViewMut<'_, T> {}
 }
 
-/// Memory of `cudarc` that can be read: a [`CudaSlice`], a [`CudaView`] or a [`CudaViewMut`]. Other crates cannot implement this
-/// trait.
+/// Memory of `cudarc` that can be read: a [`CudaSlice`], a [`CudaView`] or a [`CudaViewMut`]. Other crates cannot implement
+/// this trait.
 pub trait CudarcMemory<T>: DevicePtr<T> + sealed::Sealed {}
 impl<T> CudarcMemory<T> for CudaSlice<T> {}
 impl<T> CudarcMemory<T> for CudaView<'_, T> {}

@@ -2,6 +2,11 @@
 //!
 //! An operation prepares a launch (kernel, shape, raw parameters). Only this file decides where it runs.
 
+pub(crate) mod capture;
+mod foreign;
+
+pub(crate) use foreign::ForeignMemory;
+
 use std::{
     any::Any,
     ffi::c_void,
@@ -14,11 +19,10 @@ use cuda_std::kernel::KernelDescriptor;
 
 use crate::{
     backend::Launch,
-    capture, cpu,
+    cpu,
     cuda_backend::{self, CudaBackend, CudaGraph, CudaMark, CudaMemory, PinnedMemory},
     device::{CpuOptions, DeviceInfo},
     error::{Error, InvalidKind, Result},
-    foreign::ForeignMemory,
     module::Module,
 };
 

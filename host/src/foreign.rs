@@ -1,56 +1,14 @@
 //! Memory and streams of others: views of memory that somebody else owns, vectors over it, handles on streams of others.
 
-use std::{any::Any, ffi::c_void, sync::Arc};
+use std::{any::Any, ffi::c_void};
 
 use crate::{
     backend::DEVICE_ALIGN,
     buffer::{Element, Vector, VectorView, VectorViewMut, bytes_of},
-    capture,
     device::Device,
     error::{Error, InvalidKind, Result},
-    executor::{Executor, Memory},
+    executor::{Executor, ForeignMemory, Memory, capture},
 };
-
-/// Memory that somebody else owns. Dropping it drops the owner, once the work that uses the memory is done or ordered.
-pub(crate) struct ForeignMemory {
-    address: u64,
-    /// The owner, until it is dropped.
-    owner: Option<Box<dyn Any + Send + Sync>>,
-    /// The handle whose work uses the memory.
-    executor: Arc<Executor>,
-    /// Whether the owner frees the memory in the order of the handle's stream, so that nobody has to wait.
-    in_order: bool,
-}
-
-impl ForeignMemory {
-    /// Returns the address of the first byte.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for ForeignMemory {
-    fn drop(&mut self) {
-        let owner = self.owner.take();
-        let wait = || self.executor.synchronize();
-        // A failed wait is tried once more. After a device fault nothing runs any more.
-        let waited = if self.in_order {
-            Ok(())
-        } else {
-            wait().or_else(|_| wait())
-        };
-        if waited.is_err_and(|error| !error.is_device_fault()) {
-            // The work may still run.
-            std::mem::forget(owner);
-        }
-    }
-}
-
-impl std::fmt::Debug for ForeignMemory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ForeignMemory({:#x})", self.address)
-    }
-}
 
 /// Returns the alignment that elements have in the library's own memory, as far as kernels rely on it.
 const fn alignment<T>() -> u64 {
@@ -86,12 +44,12 @@ pub(crate) fn checked<T: Element>(
 }
 
 impl Device {
-    /// Returns a view of `len` elements at `pointer`, which are memory of somebody else: a `CUdeviceptr` of this device, managed
-    /// memory, or an address of the host on the CPU.
+    /// Returns a view of `len` elements at `pointer`, which are memory of somebody else: a `CUdeviceptr` of this device,
+    /// managed memory, or an address of the host on the CPU.
     ///
     /// The view is used like any other, as [`MatrixView::from_vector`](crate::MatrixView::from_vector) and
-    /// [`MatrixRect::from_vector`](crate::MatrixRect::from_vector) too. Nothing is copied, and nobody waits. With 0 elements the
-    /// pointer is not looked at, and may be null.
+    /// [`MatrixRect::from_vector`](crate::MatrixRect::from_vector) too. Nothing is copied, and nobody waits. With 0 elements
+    /// the pointer is not looked at, and may be null.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -110,7 +68,8 @@ impl Device {
     /// driver knows; [`Error::Driver`].
     ///
     /// # Safety
-    /// The elements must be initialized and stay readable, and nobody may write to them, while the view or anything made with it
+    /// The elements must be initialized and stay readable, and nobody may write to them, while the view or anything made with
+    /// it
     /// lives and until the work queued with it is done. Work of others that writes them must be ordered before, by a wait or by
     /// streams: see [`on_cuda_stream`](Self::on_cuda_stream) and [`wait_for`](Self::wait_for).
     pub unsafe fn foreign_view<T: Element>(
@@ -142,7 +101,8 @@ impl Device {
 
     /// Makes a vector of `len` elements at `pointer`, which are memory of `owner`.
     ///
-    /// Dropping the vector waits until the work of this handle, and of all handles that used the vector, is done, and then drops
+    /// Dropping the vector waits until the work of this handle, and of all handles that used the vector, is done, and then
+    /// drops
     /// the owner, on the same thread. If that wait fails and the device works on, the owner is leaked. If this function fails,
     /// the owner is dropped at once.
     ///
@@ -173,12 +133,8 @@ impl Device {
         owner: Box<dyn Any + Send + Sync>,
         in_order: bool,
     ) -> Result<Vector<T>> {
-        let memory = ForeignMemory {
-            address: checked::<T>(self, operation, pointer, len)?,
-            owner: Some(owner),
-            executor: self.executor.clone(),
-            in_order,
-        };
+        let address = checked::<T>(self, operation, pointer, len)?;
+        let memory = ForeignMemory::new(address, owner, &self.executor, in_order);
         Ok(Vector::of_memory(Memory::Foreign(memory), len, self))
     }
 
@@ -225,15 +181,16 @@ impl Device {
     /// stream: 0 or 1 is the legacy one, 2 that of the calling thread.
     ///
     /// The handle's work is then in order with what others queue there, and nobody waits: PyTorch's
-    /// `torch.cuda.current_stream().cuda_stream` is such a stream. The library never destroys the stream. To use an array of one
-    /// handle with another one orders the two streams around the use, as always.
+    /// `torch.cuda.current_stream().cuda_stream` is such a stream. The library never destroys the stream. To use an array of
+    /// one handle with another one orders the two streams around the use, as always.
     ///
     /// # Errors
     /// [`Error::Invalid`] on the CPU, and if the stream does not belong to the device's primary context; [`Error::Driver`].
     ///
     /// # Safety
     /// The stream must exist while this handle, its clones, and everything made with them exist: arrays, prepared requests,
-    /// generators, graphs. With the stream of the calling thread (2), all of them must be used and dropped on this thread alone.
+    /// generators, graphs. With the stream of the calling thread (2), all of them must be used and dropped on this thread
+    /// alone.
     pub unsafe fn on_cuda_stream(&self, stream: *mut c_void) -> Result<Self> {
         // SAFETY: by the contract.
         unsafe { self.on_stream("on_cuda_stream", stream, None) }

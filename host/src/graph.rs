@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::{
-    capture::{self, Captured},
     device::Device,
     error::Result,
-    executor::{Executor, Recorded, ordered},
+    executor::{
+        Executor, Recorded,
+        capture::{self, Captured},
+        ordered,
+    },
 };
 
 /// Work of a handle that was captured, to be launched many times. Made by [`Device::capture`].
@@ -46,7 +49,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured: one that allocates,
+    /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured: one that
+    /// allocates,
     /// waits for the device, or copies from or to the host, work of another handle, work that reads a constant table (a
     /// convolution with a short mask, a map of positions), and another capture; [`Error::Driver`](crate::Error::Driver).
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {

@@ -25,7 +25,6 @@
 mod architecture;
 mod backend;
 mod buffer;
-mod capture;
 #[cfg(feature = "cuda")]
 mod code;
 mod cpu;

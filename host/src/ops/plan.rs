@@ -15,10 +15,9 @@ use super::{Choice, MOST_BLOCKS};
 use crate::{
     backend::{Launch, Pointers},
     buffer::{Element, VectorView, VectorViewMut},
-    capture,
     device::Device,
     error::{Error, Result},
-    executor::{Executor, ordered},
+    executor::{Executor, capture, ordered},
     launch::{Arg, Args, Base, Gathered},
     module::Module,
 };

@@ -5,10 +5,8 @@
 
 use std::{cell::RefCell, ptr, sync::Arc};
 
-use crate::{
-    error::{Error, InvalidKind, Result},
-    executor::Executor,
-};
+use super::Executor;
+use crate::error::{Error, InvalidKind, Result};
 
 /// A capture under way.
 struct Capture {
