@@ -9,7 +9,7 @@ use crate::error::{CudaError, CudaResult, DropResult, ToResult, written};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::launch::LaunchConfig;
-use crate::sys::{self, CUresult, CUstream};
+use crate::sys::{self, CUcontext, CUresult, CUstream};
 
 bitflags::bitflags! {
     /// Flags of a stream: how it synchronizes with the default stream.
@@ -202,9 +202,32 @@ impl Stream {
         })
     }
 
+    /// Creates a stream from the driver's handle, which it then owns: see [`Stream::into_raw`].
+    ///
+    /// # Safety
+    /// The handle must be that of a stream, or one of the default streams, and stay valid while the stream lives. Nothing
+    /// else may destroy it meanwhile. A stream that somebody else owns, and the default streams, must not be dropped.
+    pub unsafe fn from_raw(inner: CUstream) -> Self {
+        Self { inner }
+    }
+
+    /// Returns the driver's handle, which the caller must then destroy.
+    pub fn into_raw(self) -> CUstream {
+        mem::ManuallyDrop::new(self).inner
+    }
+
     /// Returns the driver's handle.
     pub fn as_inner(&self) -> CUstream {
         self.inner
+    }
+
+    /// Returns the context that the stream belongs to. For a default stream this is the current context.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn get_context(&self) -> CudaResult<CUcontext> {
+        // SAFETY: the pointer is valid for a write; the stream is valid.
+        written(|context| unsafe { sys::cuStreamGetCtx(self.inner, context) })
     }
 
     /// Destroys the stream and returns the driver's error, which a drop ignores. Queued work still runs.

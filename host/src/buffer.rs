@@ -133,12 +133,17 @@ impl<T: Element> Vector<T> {
         };
         let bytes = bytes_of::<T>(operation, len)?;
         let memory = device.executor.allocate(operation, bytes)?;
-        Ok(Self {
+        Ok(Self::of_memory(memory, len, device))
+    }
+
+    /// Makes an array of the first `len` elements of `memory`, which has as many.
+    pub(crate) fn of_memory(memory: Memory, len: usize, device: &Device) -> Self {
+        Self {
             memory,
             len,
             device: device.clone(),
             marker: PhantomData,
-        })
+        }
     }
 
     /// Keeps the first `len` elements. The memory stays as large as it is.
@@ -314,6 +319,15 @@ impl<'a, T: Element> VectorView<'a, T> {
 }
 
 impl<'a, T: Element> VectorViewMut<'a, T> {
+    pub(crate) fn from_parts(address: u64, len: usize, device: &'a Device) -> Self {
+        Self {
+            address,
+            len,
+            device,
+            marker: PhantomData,
+        }
+    }
+
     /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len

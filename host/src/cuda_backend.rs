@@ -18,10 +18,10 @@ use crate::{
     code::Code,
     cuda::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaModule,
-        CudaStream, Loaded,
+        CudaStream, Found, Loaded, Owner,
     },
     device::{DeviceInfo, DeviceKind},
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     module::{self, Module},
     ptx,
 };
@@ -34,9 +34,11 @@ pub(crate) struct CudaBackend {
     stream: Arc<CudaStream>,
     /// The architectures of the families' modules that run on the device.
     architectures: Arc<OnceLock<Vec<(&'static str, u32)>>>,
+    /// The kernels launched so far, if the stream is captured.
+    captured: Option<Mutex<Vec<Arc<CudaFunction>>>>,
 }
 
-pub(crate) use crate::cuda::{CudaMemory, PinnedMemory, is_device_fault};
+pub(crate) use crate::cuda::{CudaGraph, CudaMemory, PinnedMemory, is_device_fault};
 
 /// A point in the stream of a device.
 #[derive(Debug)]
@@ -47,6 +49,12 @@ impl CudaMark {
     pub fn since(&self, start: &Self) -> Result<Duration> {
         let time = self.0.elapsed_since(&start.0);
         time.map_err(|error| driver_error("time", self.1, error))
+    }
+
+    /// Waits for this point.
+    pub fn synchronize(&self) -> Result<()> {
+        let done = self.0.synchronize();
+        done.map_err(|error| driver_error("synchronize", self.1, error))
     }
 }
 
@@ -104,6 +112,12 @@ pub(crate) fn first_supported() -> Result<Option<usize>> {
     Ok(None)
 }
 
+/// Returns whether `address` is memory of a CUDA device that the host cannot use. Asks the driver only if a device is open.
+pub(crate) fn is_device_memory(address: u64) -> bool {
+    let found = CudaContext::any_open().map(|context| context.look_up(address));
+    matches!(found, Some(Ok(Found::Device { managed: false, .. })))
+}
+
 /// Converts a driver's error to the library's.
 pub(crate) fn driver_error(operation: &'static str, device: DeviceKind, error: CudaError) -> Error {
     match error.kind() {
@@ -159,6 +173,7 @@ impl CudaBackend {
             context,
             stream,
             architectures: Arc::default(),
+            captured: None,
         })
     }
 
@@ -198,12 +213,106 @@ impl CudaBackend {
 
     pub fn new_stream(&self) -> Result<Self> {
         let stream = CudaStream::new(&self.context).map_err(self.error("new_stream"))?;
-        Ok(Self {
+        Ok(self.with_stream(stream))
+    }
+
+    /// # Safety
+    /// As for `Executor::on_stream`.
+    pub unsafe fn on_stream(
+        &self,
+        operation: &'static str,
+        stream: *mut c_void,
+        owner: Option<Owner>,
+    ) -> Result<Self> {
+        // SAFETY: by the contract.
+        let stream = unsafe { CudaStream::borrow(&self.context, stream.cast(), owner) };
+        let stream = stream.map_err(self.error(operation))?.ok_or_else(|| {
+            Error::invalid(
+                InvalidKind::Foreign,
+                operation,
+                format!("a stream of the primary context of {}", self.info.kind),
+                "one of another context",
+            )
+        })?;
+        Ok(self.with_stream(stream))
+    }
+
+    fn with_stream(&self, stream: CudaStream) -> Self {
+        Self {
             info: self.info.clone(),
             context: self.context.clone(),
             stream: Arc::new(stream),
             architectures: self.architectures.clone(),
+            captured: None,
+        }
+    }
+
+    /// As `Executor::require_own`.
+    pub fn require_own(&self, operation: &'static str, address: u64, bytes: usize) -> Result<()> {
+        let own = self.info.kind;
+        let given = match self
+            .context
+            .look_up(address)
+            .map_err(self.error(operation))?
+        {
+            Found::Nothing => "that the driver does not know".to_owned(),
+            Found::Host => "memory of the host".to_owned(),
+            Found::Device {
+                ordinal, managed, ..
+            } if !managed && DeviceKind::Cuda { ordinal } != own => {
+                format!("memory of {}", DeviceKind::Cuda { ordinal })
+            }
+            Found::Device {
+                other_context: true,
+                ..
+            } => "memory of another context".to_owned(),
+            Found::Device {
+                left: Some(left), ..
+            } if left < bytes as u64 => {
+                format!("{left} bytes before the end of the allocation")
+            }
+            Found::Device { .. } => return Ok(()),
+        };
+        Err(Error::invalid(
+            InvalidKind::Foreign,
+            operation,
+            format!("{bytes} bytes of memory of {own}, in its primary context,"),
+            format!("{address:#x}, {given},"),
+        ))
+    }
+
+    /// Returns a backend of the same device whose work is captured, on a stream of its own.
+    pub fn begin_capture(&self) -> Result<Self> {
+        let failed = self.error("capture");
+        let stream = CudaStream::new(&self.context).map_err(&failed)?;
+        stream.begin_capture().map_err(&failed)?;
+        Ok(Self {
+            captured: Some(Mutex::default()),
+            ..self.with_stream(stream)
         })
+    }
+
+    /// Ends the capture of this backend's work.
+    pub fn end_capture(&self) -> Result<CudaGraph> {
+        let captured = self.captured.as_ref().map(Mutex::lock);
+        let captured = captured.map(|locked| locked.unwrap_or_else(PoisonError::into_inner));
+        let functions =
+            captured.map_or_else(Vec::new, |mut functions| std::mem::take(&mut *functions));
+        self.stream
+            .end_capture(functions)
+            .map_err(self.error("capture"))
+    }
+
+    /// Ends the capture of this backend's work, which is not wanted any more.
+    pub fn abandon_capture(&self) {
+        self.stream.abandon_capture();
+    }
+
+    /// # Safety
+    /// As for `Executor::launch_graph`.
+    pub unsafe fn launch_graph(&self, graph: &mut CudaGraph) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { graph.launch(&self.stream) }.map_err(self.error("launch of a graph"))
     }
 
     pub fn synchronize(&self) -> Result<()> {
@@ -215,11 +324,20 @@ impl CudaBackend {
         self.stream.raw().cast()
     }
 
-    pub fn mark(&self) -> Result<CudaMark> {
-        let failed = self.error("time");
-        let event = CudaEvent::new(&self.context).map_err(&failed)?;
+    /// Records an event. It is `timed` to measure the time between two.
+    pub fn mark(&self, operation: &'static str, timed: bool) -> Result<CudaMark> {
+        let failed = self.error(operation);
+        let event = match timed {
+            true => CudaEvent::new(&self.context),
+            false => CudaEvent::without_timing(&self.context),
+        };
+        let event = event.map_err(&failed)?;
         event.record(&self.stream).map_err(&failed)?;
         Ok(CudaMark(event, self.info.kind))
+    }
+
+    pub fn wait_mark(&self, mark: &CudaMark) -> Result<()> {
+        self.stream.wait(&mark.0).map_err(self.error("wait_event"))
     }
 
     pub fn wait_for(&self, other: &Self) -> Result<()> {
@@ -307,6 +425,11 @@ impl CudaBackend {
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         let function = self.function(launch.kernel, launch.module, launch.operation)?;
+        if let Some(captured) = &self.captured {
+            debug_assert!(launch.constants.is_empty(), "refused before");
+            let mut functions = captured.lock().unwrap_or_else(PoisonError::into_inner);
+            functions.push(function.clone());
+        }
         let LaunchConfig {
             grid,
             block,

@@ -24,6 +24,10 @@ pub enum InvalidKind {
     Module,
     /// Nothing has the name.
     Name,
+    /// Memory of somebody else is not the device's, or not aligned, or a stream of somebody else is not the device's.
+    Foreign,
+    /// The work cannot be captured into a graph.
+    Capture,
     /// The result was asked for before its work was queued, or queueing the work failed.
     NotQueued,
 }
@@ -39,6 +43,8 @@ named! {
     Launch = "launch",
     Module = "module",
     Name = "name",
+    Foreign = "foreign",
+    Capture = "capture",
     NotQueued = "not queued",
 }
 

@@ -2,7 +2,13 @@
 //!
 //! An operation prepares a launch (kernel, shape, raw parameters). Only this file decides where it runs.
 
+pub(crate) mod capture;
+mod foreign;
+
+pub(crate) use foreign::ForeignMemory;
+
 use std::{
+    any::Any,
     ffi::c_void,
     sync::Arc,
     time::{Duration, Instant},
@@ -14,7 +20,7 @@ use cuda_std::kernel::KernelDescriptor;
 use crate::{
     backend::Launch,
     cpu,
-    cuda_backend::{self, CudaBackend, CudaMark, CudaMemory, PinnedMemory},
+    cuda_backend::{self, CudaBackend, CudaGraph, CudaMark, CudaMemory, PinnedMemory},
     device::{CpuOptions, DeviceInfo},
     error::{Error, InvalidKind, Result},
     module::Module,
@@ -32,14 +38,18 @@ pub(crate) enum Executor {
 pub(crate) enum Memory {
     Cpu(cpu::HostMemory),
     Cuda(CudaMemory),
+    /// Memory of somebody else, on either device.
+    Foreign(ForeignMemory),
 }
 
 impl Memory {
-    /// Returns the address of the first byte, aligned to [`DEVICE_ALIGN`](crate::backend::DEVICE_ALIGN).
+    /// Returns the address of the first byte. Memory of the library's own is aligned to
+    /// [`DEVICE_ALIGN`](crate::backend::DEVICE_ALIGN), memory of others as its elements require.
     pub fn address(&self) -> u64 {
         match self {
             Self::Cpu(memory) => memory.address(),
             Self::Cuda(memory) => memory.pointer(),
+            Self::Foreign(memory) => memory.address(),
         }
     }
 }
@@ -66,6 +76,13 @@ impl Pinned {
     }
 }
 
+/// Work that was captured.
+#[derive(Debug)]
+pub(crate) enum Recorded {
+    Cpu(Vec<cpu::Recorded>),
+    Cuda(CudaGraph),
+}
+
 /// A point in a stream.
 #[derive(Debug)]
 pub(crate) enum Mark {
@@ -85,6 +102,14 @@ impl Mark {
                 "two points of one device",
                 "points of two",
             )),
+        }
+    }
+
+    /// Waits for the work before this point.
+    pub fn synchronize(&self) -> Result<()> {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(mark) => mark.synchronize(),
         }
     }
 }
@@ -130,6 +155,44 @@ impl Executor {
         }
     }
 
+    /// Returns an executor of the same device on a stream that somebody else owns. `owner` keeps the stream alive.
+    ///
+    /// # Safety
+    /// The stream must be alive while the executor is. The stream for each thread (2) must be used on one thread alone.
+    pub unsafe fn on_stream(
+        &self,
+        operation: &'static str,
+        stream: *mut c_void,
+        owner: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<Self> {
+        match self {
+            Self::Cpu(_) => Err(Error::invalid(
+                InvalidKind::Foreign,
+                operation,
+                "a CUDA device",
+                self.info().kind.to_string(),
+            )),
+            // SAFETY: by the contract.
+            Self::Cuda(backend) => {
+                unsafe { backend.on_stream(operation, stream, owner) }.map(Self::Cuda)
+            }
+        }
+    }
+
+    /// Fails if the device cannot use the `bytes` bytes at `address`, as far as that is known.
+    pub fn require_own(&self, operation: &'static str, address: u64, bytes: usize) -> Result<()> {
+        match self {
+            Self::Cpu(_) if cuda_backend::is_device_memory(address) => Err(Error::invalid(
+                InvalidKind::Foreign,
+                operation,
+                "memory of the host",
+                format!("{address:#x}, memory of a CUDA device"),
+            )),
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(backend) => backend.require_own(operation, address, bytes),
+        }
+    }
+
     pub fn synchronize(&self) -> Result<()> {
         match self {
             Self::Cpu(_) => Ok(()),
@@ -144,15 +207,67 @@ impl Executor {
         }
     }
 
-    pub fn mark(&self) -> Result<Mark> {
+    /// Makes a point after the work that is queued now. It is `timed` to measure the time between two.
+    pub fn mark(&self, operation: &'static str, timed: bool) -> Result<Mark> {
+        capture::refuse(operation)?;
         match self {
             Self::Cpu(_) => Ok(Mark::Cpu(Instant::now())),
-            Self::Cuda(backend) => backend.mark().map(Mark::Cuda),
+            Self::Cuda(backend) => backend.mark(operation, timed).map(Mark::Cuda),
+        }
+    }
+
+    /// Makes this handle's later work wait for the work before a point.
+    pub fn wait_mark(&self, mark: &Mark) -> Result<()> {
+        capture::refuse("wait_event")?;
+        match (self, mark) {
+            (Self::Cuda(backend), Mark::Cuda(mark)) => backend.wait_mark(mark),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns an executor that records its work instead of doing it.
+    pub fn begin_capture(&self) -> Result<Self> {
+        Ok(match self {
+            Self::Cpu(backend) => Self::Cpu(backend.recording()),
+            Self::Cuda(backend) => Self::Cuda(backend.begin_capture()?),
+        })
+    }
+
+    /// Returns what an executor has recorded, which records no more.
+    pub fn end_capture(&self) -> Result<Recorded> {
+        Ok(match self {
+            Self::Cpu(backend) => Recorded::Cpu(backend.recorded()),
+            Self::Cuda(backend) => Recorded::Cuda(backend.end_capture()?),
+        })
+    }
+
+    /// Has an executor that records its work record no more.
+    pub fn abandon_capture(&self) {
+        match self {
+            Self::Cpu(_) => {}
+            Self::Cuda(backend) => backend.abandon_capture(),
+        }
+    }
+
+    /// Queues work that was captured on this device.
+    ///
+    /// # Safety
+    /// Each part of the work must be sound now: as for [`fill`](Self::fill), [`copy_within`](Self::copy_within) and
+    /// [`launch`](Self::launch).
+    pub unsafe fn launch_graph(&self, graph: &mut Recorded) -> Result<()> {
+        capture::refuse("launch of a graph")?;
+        match (self, graph) {
+            // SAFETY: by the contract.
+            (Self::Cpu(backend), Recorded::Cpu(work)) => unsafe { backend.repeat(work) },
+            // SAFETY: by the contract.
+            (Self::Cuda(backend), Recorded::Cuda(graph)) => unsafe { backend.launch_graph(graph) },
+            _ => Ok(()),
         }
     }
 
     /// Allocates `bytes` bytes. The contents are unspecified, but can be read.
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
+        capture::refuse(operation)?;
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Memory::Cpu),
             Self::Cuda(backend) => backend.allocate(operation, bytes).map(Memory::Cuda),
@@ -161,6 +276,7 @@ impl Executor {
 
     /// Allocates pinned memory of `bytes` bytes.
     pub fn allocate_pinned(&self, operation: &'static str, bytes: usize) -> Result<Pinned> {
+        capture::refuse(operation)?;
         match self {
             Self::Cpu(backend) => backend.allocate(operation, bytes).map(Pinned::Cpu),
             Self::Cuda(backend) => backend.allocate_pinned(operation, bytes).map(Pinned::Cuda),
@@ -172,12 +288,13 @@ impl Executor {
     /// # Safety
     /// The bytes must lie within memory of this device that nothing else uses, except work queued here.
     pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
+        if let Some(recorder) = capture::recorder(self, "fill")? {
+            // SAFETY: by the contract.
+            return unsafe { recorder.fill(to, value, bytes) };
+        }
         match self {
-            Self::Cpu(backend) => {
-                // SAFETY: by the contract.
-                unsafe { backend.fill(to, value, bytes) };
-                Ok(())
-            }
+            // SAFETY: by the contract.
+            Self::Cpu(backend) => unsafe { backend.fill(to, value, bytes) },
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.fill(to, value, bytes) },
         }
@@ -188,6 +305,7 @@ impl Executor {
     /// # Safety
     /// As for [`fill`](Self::fill) at `to`. `from` must be readable.
     pub unsafe fn copy_in(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        capture::refuse("upload")?;
         match self {
             Self::Cpu(backend) => {
                 // SAFETY: by the contract.
@@ -204,6 +322,7 @@ impl Executor {
     /// # Safety
     /// As for [`copy_in`](Self::copy_in). `from` must stay readable and unchanged until the copy is done.
     pub unsafe fn copy_in_pinned(&self, to: u64, from: *const u8, bytes: usize) -> Result<()> {
+        capture::refuse("upload_pinned")?;
         match self {
             Self::Cpu(backend) => {
                 // SAFETY: by the contract.
@@ -221,6 +340,7 @@ impl Executor {
     /// `from` must lie within memory of this device. `to` must be writable, and must not be accessed until the copy is
     /// done.
     pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        capture::refuse("download")?;
         match self {
             Self::Cpu(backend) => {
                 // SAFETY: by the contract.
@@ -237,12 +357,13 @@ impl Executor {
     /// # Safety
     /// Both ranges must lie within memory of this device and must not overlap; as for [`fill`](Self::fill) at `to`.
     pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        if let Some(recorder) = capture::recorder(self, "copy")? {
+            // SAFETY: by the contract.
+            return unsafe { recorder.copy_within(to, from, bytes) };
+        }
         match self {
-            Self::Cpu(backend) => {
-                // SAFETY: by the contract.
-                unsafe { backend.copy_within(to, from, bytes) };
-                Ok(())
-            }
+            // SAFETY: by the contract.
+            Self::Cpu(backend) => unsafe { backend.copy_within(to, from, bytes) },
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_within(to, from, bytes) },
         }
@@ -266,6 +387,7 @@ impl Executor {
 
     /// Queues an update of a constant table of a user's module. There must not be more values than the table has elements.
     pub fn set_constant(&self, module: &Module, values: &ConstantValues<'_>) -> Result<()> {
+        capture::refuse("set_constant")?;
         match self {
             Self::Cpu(_) => {
                 values.set_for_cpu();
@@ -306,6 +428,14 @@ impl Executor {
     /// The arguments must uphold the kernel's contract: its views must be of memory of this device, and the kernel's
     /// `# Safety` section must hold.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        if let Some(recorder) = capture::recorder(self, launch.operation)? {
+            if !launch.constants.is_empty() {
+                // Other work may set the table to other values before the graph runs.
+                capture::refuse(launch.operation)?;
+            }
+            // SAFETY: by the contract.
+            return unsafe { recorder.launch(launch) };
+        }
         match self {
             // SAFETY: by the contract.
             Self::Cpu(backend) => unsafe { backend.launch(launch) },
@@ -317,6 +447,8 @@ impl Executor {
 
 /// Runs `work` on `user`'s stream, ordered after the work that `owners` have queued and before what they queue later.
 ///
+/// While this thread captures, the owners are noted instead, and the graph is ordered with them.
+///
 /// If an owner cannot be made to wait, this function waits for the work, because the owner may free or overwrite its memory
 /// as soon as this returns.
 pub(crate) fn ordered<'a, T>(
@@ -324,6 +456,10 @@ pub(crate) fn ordered<'a, T>(
     owners: impl Iterator<Item = &'a Arc<Executor>> + Clone,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
+    if capture::uses(owners.clone()) {
+        // The graph is ordered where it is launched.
+        return work();
+    }
     let others = owners.filter(|owner| !Arc::ptr_eq(owner, user));
     for owner in others.clone() {
         user.wait_for(owner)?;

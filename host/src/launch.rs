@@ -1,14 +1,12 @@
 //! Launches: arguments that match the kernel's parameters, and their raw words.
 
-use std::{ffi::c_void, ptr};
-
 use cuda_std::{
     Global, GlobalMut,
     kernel::{ByValue, Entry, Kernel, KernelDescriptor, LaunchConfig, Signature},
 };
 
 use crate::{
-    backend::Launch,
+    backend::{Launch, Pointers, words_of},
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
     error::{Error, InvalidKind, Result},
@@ -70,41 +68,6 @@ impl<'a> Gathered<'a> {
     /// Adds a view: the address of its first element, and its length.
     pub(crate) fn view(&mut self, address: u64, len: usize) {
         self.words.extend([address, len as u64]);
-    }
-}
-
-/// Returns the number of words that a parameter of `bytes` bytes takes.
-fn words_of(bytes: usize) -> usize {
-    bytes.div_ceil(8)
-}
-
-/// The most raw parameters that a launch can have: those of the largest tuple of arguments, if all of them are views.
-const MOST_PARAMS: usize = 32;
-
-/// One pointer per raw parameter of a launch.
-pub(crate) struct Pointers {
-    all: [*const c_void; MOST_PARAMS],
-    len: usize,
-}
-
-impl Pointers {
-    /// Makes pointers into the words that were gathered for a kernel. They are valid as long as the words are.
-    pub fn new(kernel: &KernelDescriptor, words: &[u64]) -> Self {
-        let mut pointers = Self {
-            all: [ptr::null(); MOST_PARAMS],
-            len: 0,
-        };
-        let mut start = 0;
-        for raw in kernel.params.iter().copied().flatten() {
-            pointers.all[pointers.len] = words[start..].as_ptr().cast();
-            pointers.len += 1;
-            start += words_of(raw.size);
-        }
-        pointers
-    }
-
-    pub fn as_slice(&self) -> &[*const c_void] {
-        &self.all[..self.len]
     }
 }
 

@@ -32,13 +32,20 @@ mod cpu;
 mod cuda;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda_backend;
+#[cfg(feature = "cudarc")]
+mod cudarc;
 mod device;
 mod error;
+mod event;
 mod executor;
+mod foreign;
+mod graph;
 mod launch;
 mod matrix;
 mod module;
 mod named;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 pub mod ops;
 mod pinned;
 mod ptx;
@@ -46,11 +53,15 @@ mod rect;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};
+#[cfg(feature = "cudarc")]
+pub use cudarc::{CudarcMemory, CudarcMemoryMut, CudarcView, CudarcViewMut};
 #[cfg(feature = "tuning")]
 #[doc(hidden)]
 pub use device::Candidate;
 pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
 pub use error::{Error, InvalidKind, Result};
+pub use event::Event;
+pub use graph::Graph;
 pub use launch::{Arg, Args};
 pub use matrix::{Matrix, MatrixView};
 pub use module::Module;

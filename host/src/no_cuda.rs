@@ -1,6 +1,6 @@
 //! Replacements for the CUDA side in a build without it: types that have no values, so their methods can never be called.
 
-use std::{ffi::c_void, ptr::NonNull, time::Duration};
+use std::{any::Any, ffi::c_void, ptr::NonNull, time::Duration};
 
 use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
 
@@ -24,12 +24,20 @@ pub(crate) enum PinnedMemory {}
 #[derive(Debug)]
 pub(crate) enum CudaMark {}
 
+/// No captured work.
+#[derive(Debug)]
+pub(crate) enum CudaGraph {}
+
 pub(crate) fn list() -> Vec<DeviceInfo> {
     Vec::new()
 }
 
 pub(crate) fn first_supported() -> Result<Option<usize>> {
     Ok(None)
+}
+
+pub(crate) fn is_device_memory(_address: u64) -> bool {
+    false
 }
 
 pub(crate) fn is_device_fault(_code: u32) -> bool {
@@ -42,6 +50,19 @@ impl CudaBackend {
             device: DeviceKind::Cuda { ordinal },
             reason: "this build has no CUDA side: it needs the feature `cuda`".to_owned(),
         })
+    }
+}
+
+impl CudaBackend {
+    /// # Safety
+    /// None: this method cannot be called.
+    pub unsafe fn on_stream(
+        &self,
+        _: &'static str,
+        _: *mut c_void,
+        _: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<Self> {
+        match *self {}
     }
 }
 
@@ -71,7 +92,12 @@ never! {
     new_stream() -> Result<Self>;
     synchronize() -> Result<()>;
     stream() -> *mut c_void;
-    mark() -> Result<CudaMark>;
+    require_own(&'static str, u64, usize) -> Result<()>;
+    begin_capture() -> Result<Self>;
+    end_capture() -> Result<CudaGraph>;
+    abandon_capture() -> ();
+    mark(&'static str, bool) -> Result<CudaMark>;
+    wait_mark(&CudaMark) -> Result<()>;
     wait_for(&Self) -> Result<()>;
     allocate(&'static str, usize) -> Result<CudaMemory>;
     allocate_pinned(&'static str, usize) -> Result<PinnedMemory>;
@@ -88,6 +114,7 @@ never! {
     copy_out(*mut u8, u64, usize);
     copy_within(u64, u64, usize);
     launch(&Launch<'_>);
+    launch_graph(&mut CudaGraph);
 }
 never! {
     CudaMemory:
@@ -100,4 +127,5 @@ never! {
 never! {
     CudaMark:
     since(&Self) -> Result<Duration>;
+    synchronize() -> Result<()>;
 }

@@ -54,7 +54,7 @@ impl<T> PinnedVec<T> {
     /// inaccessible.
     pub fn wait(&mut self) -> Result<()> {
         if let Some(device) = &self.busy {
-            device.synchronize()?;
+            device.executor.synchronize()?;
             self.busy = None;
         }
         Ok(())

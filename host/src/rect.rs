@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use crate::{
     buffer::{Element, VectorView, VectorViewMut, resolve},
     device::Device,
-    error::Result,
+    error::{Error, InvalidKind, Result},
     matrix::{Matrix, MatrixView},
 };
 
@@ -79,7 +79,51 @@ macro_rules! shape {
 shape!(MatrixRect);
 shape!(MatrixRectMut);
 
+/// Returns the range of the elements of `height` x `width` elements of `len`, whose rows are `stride` elements apart.
+fn within(
+    operation: &'static str,
+    len: usize,
+    [height, width, stride]: [usize; 3],
+) -> Result<std::ops::Range<usize>> {
+    if height == 0 || width == 0 {
+        return Ok(0..0);
+    }
+    let needed = (height - 1).checked_mul(stride);
+    let needed = needed.and_then(|before| before.checked_add(width));
+    match needed {
+        Some(needed) if needed <= len && width <= stride => Ok(0..needed),
+        _ => Err(Error::invalid(
+            InvalidKind::Shape,
+            operation,
+            format!(
+                "{height} rows of {width} elements, at least {width} apart, within {len} elements"
+            ),
+            format!("{stride} apart"),
+        )),
+    }
+}
+
 impl<'a, T: Element> MatrixRect<'a, T> {
+    /// Makes a rectangle of `height` x `width` of the elements of `elements`, whose rows start `stride` elements apart.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if rows overlap (`stride` is less than `width`), or if there are not as many elements.
+    pub fn from_vector(
+        elements: VectorView<'a, T>,
+        height: usize,
+        width: usize,
+        stride: usize,
+    ) -> Result<Self> {
+        let shape = [height, width, stride];
+        let range = within("MatrixRect::from_vector", elements.len(), shape)?;
+        Ok(Self {
+            elements: elements.slice(range)?,
+            height,
+            width,
+            stride,
+        })
+    }
+
     /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &'a Device {
         self.elements.device()
@@ -93,7 +137,7 @@ impl<'a, T: Element> MatrixRect<'a, T> {
     /// Returns the rectangle `rows` x `columns` of this one.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the rectangle.
+    /// [`Error::Invalid`] if a range does not lie within the rectangle.
     pub fn rect(
         &self,
         rows: impl RangeBounds<usize>,
@@ -113,7 +157,7 @@ impl<'a, T: Element> MatrixRect<'a, T> {
     /// The copy from the device includes the elements between the rows, which are then left out on the host.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver) if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let all = self.elements.to_vec()?;
         if self.stride == self.width {
@@ -124,14 +168,34 @@ impl<'a, T: Element> MatrixRect<'a, T> {
     }
 }
 
-impl<T: Element> MatrixRectMut<'_, T> {
+impl<'a, T: Element> MatrixRectMut<'a, T> {
+    /// Makes a mutable rectangle of `height` x `width` of the elements of `elements`, whose rows start `stride` elements apart.
+    ///
+    /// # Errors
+    /// As for [`MatrixRect::from_vector`].
+    pub fn from_vector(
+        elements: VectorViewMut<'a, T>,
+        height: usize,
+        width: usize,
+        stride: usize,
+    ) -> Result<Self> {
+        let shape = [height, width, stride];
+        let range = within("MatrixRectMut::from_vector", elements.len(), shape)?;
+        Ok(Self {
+            elements: elements.into_slice(range)?,
+            height,
+            width,
+            stride,
+        })
+    }
+
     /// Returns the handle that the matrix was made with.
     pub fn device(&self) -> &Device {
         self.elements.device()
     }
 
     /// Returns the elements from the rectangle's first to its last, including those between its rows.
-    pub(crate) fn elements(&self) -> &VectorViewMut<'_, T> {
+    pub(crate) fn elements(&self) -> &VectorViewMut<'a, T> {
         &self.elements
     }
 
@@ -160,7 +224,7 @@ impl<T: Element> Matrix<T> {
     /// Returns the rectangle `rows` x `columns`.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.
+    /// [`Error::Invalid`] if a range does not lie within the matrix.
     pub fn rect(
         &self,
         rows: impl RangeBounds<usize>,
@@ -172,7 +236,7 @@ impl<T: Element> Matrix<T> {
     /// Returns the mutable rectangle `rows` x `columns`.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if a range does not lie within the matrix.
+    /// [`Error::Invalid`] if a range does not lie within the matrix.
     pub fn rect_mut(
         &mut self,
         rows: impl RangeBounds<usize>,

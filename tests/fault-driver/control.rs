@@ -13,7 +13,7 @@ pub enum Kind {
     Memory,
     Pinned,
     Module,
-    /// The kinds from here on are those that the library `warpwright` makes nothing of.
+    /// The kinds from here on are those that `fault_live` does not list.
     Graph,
     GraphExec,
     Pool,

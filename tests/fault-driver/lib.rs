@@ -178,6 +178,7 @@ functions! {
         Role::Makes(Kind::Stream), *stream as u64;
     fn cuStreamGetPriority(stream: Handle, priority: *mut c_int) Role::Plain, 0;
     fn cuStreamGetFlags(stream: Handle, flags: *mut c_uint) Role::Plain, 0;
+    fn cuStreamGetCtx(stream: Handle, context: *mut Handle) Role::Plain, 0;
     fn cuStreamAddCallback(stream: Handle, callback: Callback, data: *mut c_void, flags: c_uint)
         Role::Plain, 0;
     fn cuStreamQuery(stream: Handle) Role::Plain, 0;

@@ -98,15 +98,25 @@ fn the_readmes_show_the_real_output() {
     }
 }
 
-/// The example of the library's own: there is nothing to time on the CPU, but its results are checked.
+/// The examples of the library's own: there is nothing to time on the CPU, but their results are checked.
 #[test]
-fn copies_overlap() {
+fn the_librarys_own_examples_run() {
+    for (example, prints) in [
+        ("overlap", "\noverlap: "),
+        ("foreign_memory", "\nforeign memory: "),
+        ("graph", "\ngraph: "),
+    ] {
+        runs(example, prints);
+    }
+}
+
+fn runs(example: &str, prints: &str) {
     // With the features of the whole workspace, so that what the tests are made of is not built again.
     let output = Command::new(env!("CARGO"))
         .args([
             "build",
             "--workspace",
-            "--example=overlap",
+            &format!("--example={example}"),
             "--message-format=json",
         ])
         .current_dir(folder().join(".."))
@@ -127,8 +137,8 @@ fn copies_overlap() {
     let output = Command::new(program).output().expect("the example starts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && printed.contains("\noverlap: "),
-        "{printed}\n{}",
+        output.status.success() && printed.contains(prints),
+        "{example}: {printed}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }

@@ -45,6 +45,9 @@ fn invalid_arguments_say_what_kind_they_are() {
     let unlaunched = device.map_request(&vector, Sin).shape(0, 32);
     let prepared = device.transpose_request(&matrix).prepare().unwrap();
     let none = device.zeros_matrix::<f32>(0, 3).unwrap();
+    // SAFETY: there is nothing at the address, which is refused.
+    let on_null = unsafe { device.foreign_view::<u8>(0, 1) };
+    let captured = device.capture(|| device.synchronize());
     let refused = [
         (Kind::Length, vector.download(&mut [0.0; 2])),
         (Kind::Length, device.convolve(&vector, &[]).map(drop)),
@@ -62,6 +65,8 @@ fn invalid_arguments_say_what_kind_they_are() {
         (Kind::Module, Module::from_ptx("no PTX").map(drop)),
         (Kind::Name, "nought".parse::<DeviceKind>().map(drop)),
         (Kind::Name, "nought".parse::<Kind>().map(drop)),
+        (Kind::Foreign, on_null.map(drop)),
+        (Kind::Capture, captured.map(drop)),
         (Kind::NotQueued, prepared.output().map(drop)),
     ];
     for kind in Kind::ALL {

@@ -1,10 +1,11 @@
 //! Executable graphs.
 
 use std::fmt;
+use std::mem;
 use std::ptr;
 
 use super::{Graph, GraphNode, KernelInvocation};
-use crate::error::{CudaError, CudaResult, ToResult};
+use crate::error::{CudaError, CudaResult, DropResult, ToResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUgraphExec};
 
@@ -16,6 +17,8 @@ pub struct GraphExec {
 
 // SAFETY: any thread may use it, one thread at a time.
 unsafe impl Send for GraphExec {}
+// SAFETY: what a shared reference gives is the handle alone.
+unsafe impl Sync for GraphExec {}
 
 impl GraphExec {
     /// Launches the graph in a stream.
@@ -71,6 +74,23 @@ impl GraphExec {
     /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUgraphExec {
         self.raw
+    }
+}
+
+impl GraphExec {
+    /// Destroys the executable graph and returns the driver's error, which a drop ignores. A launch that runs goes on.
+    ///
+    /// # Errors
+    /// Returns the driver's error and the graph.
+    pub fn drop(exec: GraphExec) -> DropResult<GraphExec> {
+        // SAFETY: this value owns the handle, and is forgotten once it is destroyed.
+        match unsafe { sys::cuGraphExecDestroy(exec.raw) }.to_result() {
+            Ok(()) => {
+                mem::forget(exec);
+                Ok(())
+            }
+            Err(error) => Err((error, exec)),
+        }
     }
 }
 

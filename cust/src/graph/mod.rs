@@ -12,7 +12,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 
-use crate::error::{CudaError, CudaResult, ToResult};
+use crate::error::{CudaError, CudaResult, DropResult, ToResult};
 use crate::function::{BlockSize, GridSize};
 use crate::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUgraph, CUgraphNode};
 
@@ -267,6 +267,23 @@ impl Graph {
     /// Returns the driver's handle, which the caller must then destroy.
     pub fn into_raw(self) -> CUgraph {
         std::mem::ManuallyDrop::new(self).raw
+    }
+}
+
+impl Graph {
+    /// Destroys the graph and returns the driver's error, which a drop ignores.
+    ///
+    /// # Errors
+    /// Returns the driver's error and the graph.
+    pub fn drop(graph: Graph) -> DropResult<Graph> {
+        // SAFETY: this value owns the handle, and is forgotten once it is destroyed.
+        match unsafe { sys::cuGraphDestroy(graph.raw) }.to_result() {
+            Ok(()) => {
+                std::mem::forget(graph);
+                Ok(())
+            }
+            Err(error) => Err((error, graph)),
+        }
     }
 }
 

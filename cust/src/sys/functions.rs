@@ -169,6 +169,7 @@ functions! {
     [4000] fn cuStreamDestroy = "cuStreamDestroy_v2" (stream: CUstream);
     [5050] fn cuStreamGetPriority = "cuStreamGetPriority" (stream: CUstream, priority: *mut c_int);
     [5050] fn cuStreamGetFlags = "cuStreamGetFlags" (stream: CUstream, flags: *mut c_uint);
+    [9020] fn cuStreamGetCtx = "cuStreamGetCtx" (stream: CUstream, context: *mut CUcontext);
     [3020] fn cuStreamWaitEvent = "cuStreamWaitEvent" (stream: CUstream, event: CUevent, flags: c_uint);
     [5000] fn cuStreamAddCallback = "cuStreamAddCallback"
         (stream: CUstream, callback: CUstreamCallback, data: *mut c_void, flags: c_uint);

@@ -62,7 +62,7 @@ fn what_is_captured_is_done_when_the_graph_is_launched() {
     );
     // SAFETY: the module is loaded.
     let mut exec = unsafe { graph.instantiate() }.expect("a graph to launch");
-    drop(graph);
+    assert!(Graph::drop(graph).is_ok());
     for _ in 0..2 {
         to.set_8(9).expect("set");
         // SAFETY: all resources are valid.

@@ -2,14 +2,19 @@
 
 pub(crate) mod memory;
 
-use std::{alloc::Layout, ptr::NonNull};
+use std::{
+    alloc::Layout,
+    ptr::NonNull,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use cuda_std::cpu::{
-    Checks, DEFAULT_STACK_BYTES, Options, Order, memory as told, stack_bytes_from_env,
+use cuda_std::{
+    cpu::{Checks, DEFAULT_STACK_BYTES, Options, Order, memory as told, stack_bytes_from_env},
+    kernel::{KernelDescriptor, LaunchConfig},
 };
 
 use crate::{
-    backend::{DEVICE_ALIGN, Launch},
+    backend::{DEVICE_ALIGN, Launch, Pointers},
     device::{CpuOptions, DeviceInfo, DeviceKind},
     error::{Error, Result},
 };
@@ -20,6 +25,30 @@ pub(crate) struct CpuBackend {
     info: DeviceInfo,
     /// The executor's options, or the error message if the environment asks for something invalid.
     options: std::result::Result<Options, String>,
+    /// The work so far, if it is recorded instead of done.
+    recorded: Option<Arc<Mutex<Vec<Recorded>>>>,
+}
+
+/// A piece of work that was recorded.
+#[derive(Debug)]
+pub(crate) enum Recorded {
+    Fill {
+        to: u64,
+        value: u8,
+        bytes: usize,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    Launch {
+        operation: &'static str,
+        kernel: KernelDescriptor,
+        config: LaunchConfig,
+        /// The words of the raw parameters, each of which begins a new word.
+        words: Vec<u64>,
+    },
 }
 
 /// Host memory that serves as a device's memory.
@@ -77,7 +106,64 @@ impl CpuBackend {
         Self {
             info,
             options: resolve(options),
+            recorded: None,
         }
+    }
+
+    /// Returns a backend that records its work instead of doing it.
+    pub fn recording(&self) -> Self {
+        Self {
+            recorded: Some(Arc::default()),
+            ..self.clone()
+        }
+    }
+
+    /// Takes what was recorded.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        let locked = self.recorded.as_ref().map(|all| all.lock());
+        let locked = locked.map(|all| all.unwrap_or_else(PoisonError::into_inner));
+        locked.map_or_else(Vec::new, |mut all| std::mem::take(&mut *all))
+    }
+
+    /// Records `work` and returns true, if this backend records its work.
+    fn records(&self, work: impl FnOnce() -> Recorded) -> bool {
+        let Some(recorded) = &self.recorded else {
+            return false;
+        };
+        let mut recorded = recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.push(work());
+        true
+    }
+
+    /// Does what was recorded.
+    ///
+    /// # Safety
+    /// As for `Executor::launch_graph`.
+    pub unsafe fn repeat(&self, work: &[Recorded]) -> Result<()> {
+        work.iter().try_for_each(|work| match work {
+            // SAFETY: by the contract.
+            Recorded::Fill { to, value, bytes } => unsafe { self.fill(*to, *value, *bytes) },
+            // SAFETY: by the contract.
+            Recorded::Copy { to, from, bytes } => unsafe { self.copy_within(*to, *from, *bytes) },
+            Recorded::Launch {
+                operation,
+                kernel,
+                config,
+                words,
+            } => {
+                let pointers = Pointers::new(kernel, words);
+                let launch = Launch {
+                    operation,
+                    kernel,
+                    config: *config,
+                    params: pointers.as_slice(),
+                    module: None,
+                    constants: &[],
+                };
+                // SAFETY: by the contract.
+                unsafe { self.launch(&launch) }
+            }
+        })
     }
 
     pub fn info(&self) -> &DeviceInfo {
@@ -122,10 +208,13 @@ impl CpuBackend {
     ///
     /// # Safety
     /// As for `Executor::fill`.
-    pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) {
-        // SAFETY: by the contract.
-        unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
-        told::written(to as usize, bytes);
+    pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
+        if !self.records(|| Recorded::Fill { to, value, bytes }) {
+            // SAFETY: by the contract.
+            unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) };
+            told::written(to as usize, bytes);
+        }
+        Ok(())
     }
 
     /// Copies from the host.
@@ -151,10 +240,13 @@ impl CpuBackend {
     ///
     /// # Safety
     /// As for `Executor::copy_within`.
-    pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) {
-        // SAFETY: by the contract.
-        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
-        told::copied(to as usize, from as usize, bytes);
+    pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        if !self.records(|| Recorded::Copy { to, from, bytes }) {
+            // SAFETY: by the contract.
+            unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+            told::copied(to as usize, from as usize, bytes);
+        }
+        Ok(())
     }
 
     /// # Safety
@@ -164,6 +256,16 @@ impl CpuBackend {
             operation: launch.operation,
             what: what.clone(),
         })?;
+        let record = || Recorded::Launch {
+            operation: launch.operation,
+            kernel: *launch.kernel,
+            config: launch.config,
+            // SAFETY: by the contract there is a value behind each pointer.
+            words: unsafe { Pointers::words(launch.kernel, launch.params) },
+        };
+        if self.records(record) {
+            return Ok(());
+        }
         // SAFETY: by the contract.
         unsafe {
             cuda_std::cpu::launch_with_constants(

@@ -58,6 +58,17 @@ impl CudaContext {
         Ok(context)
     }
 
+    /// Returns a context that is open, if any is: without one, this process has no device memory that it knows of.
+    pub(crate) fn any_open() -> Option<Arc<CudaContext>> {
+        let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.first().map(|(_, context)| context.clone())
+    }
+
+    /// Returns whether `raw` is the driver's handle of this context.
+    pub(super) fn is(&self, raw: CUcontext) -> bool {
+        self.context.as_raw() == raw
+    }
+
     /// Returns the description of the device.
     pub(crate) fn info(&self) -> &CudaDeviceInfo {
         &self.info

@@ -3,7 +3,7 @@
 use super::context::CudaContext;
 use cust::error::DropResult;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A driver object of a context. Dropping it destroys it with [`CudaContext::give_back`].
@@ -33,6 +33,12 @@ impl<T> Deref for Kept<T> {
 
     fn deref(&self) -> &T {
         &self.thing
+    }
+}
+
+impl<T> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.thing
     }
 }
 

@@ -9,8 +9,8 @@ use super::kept::Kept;
 use super::stream::CudaStream;
 use cust::error::CudaError as DriverError;
 use cust::memory::{DevicePointer, cuda_free, cuda_free_async, cuda_free_locked};
-use cust::sys::CUdeviceptr;
-use std::ffi::{c_uint, c_void};
+use cust::sys::{CUcontext, CUdeviceptr};
+use std::ffi::{c_int, c_uint, c_void};
 use std::fmt;
 use std::num::NonZero;
 use std::ptr::{self, NonNull};
@@ -22,8 +22,21 @@ pub(crate) const DEVICE_ALIGN: usize = 256;
 /// The address of an allocation of 0 bytes: aligned, not null, never used.
 const NO_ADDRESS: NonZero<usize> = NonZero::new(DEVICE_ALIGN).unwrap();
 
+/// `CU_POINTER_ATTRIBUTE_CONTEXT`.
+const POINTER_CONTEXT: c_uint = 1;
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
 const POINTER_MEMORY_TYPE: c_uint = 2;
+/// `CU_POINTER_ATTRIBUTE_IS_MANAGED`.
+const POINTER_IS_MANAGED: c_uint = 8;
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+const POINTER_DEVICE_ORDINAL: c_uint = 9;
+/// `CU_POINTER_ATTRIBUTE_RANGE_START_ADDR`.
+const POINTER_RANGE_START: c_uint = 11;
+/// `CU_POINTER_ATTRIBUTE_RANGE_SIZE`.
+const POINTER_RANGE_SIZE: c_uint = 12;
+
+/// `CU_MEMORYTYPE_HOST`.
+const HOST_MEMORY: c_uint = 1;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: pinned for every device.
 const HOST_PORTABLE: u32 = 1;
@@ -189,7 +202,74 @@ impl fmt::Debug for PinnedMemory {
     }
 }
 
+/// What the driver says of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// It knows of no memory there. Most host memory is such.
+    Nothing,
+    /// Host memory that is pinned.
+    Host,
+    /// Memory of this device, or of another one.
+    Device {
+        ordinal: usize,
+        /// Whether it belongs to a context that is not the device's primary one.
+        other_context: bool,
+        /// Whether it is managed memory, which the host and all devices can use.
+        managed: bool,
+        /// The bytes from the address to the end of its allocation, if the driver says so.
+        left: Option<u64>,
+    },
+}
+
 impl CudaContext {
+    /// Asks the driver what memory is at `address`.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    pub(crate) fn look_up(&self, address: u64) -> Result<Found> {
+        self.make_current()?;
+        let (mut kind, mut managed, mut ordinal): (c_uint, c_uint, c_int) = (0, 0, 0);
+        let mut context: CUcontext = ptr::null_mut();
+        let (mut start, mut bytes) = (0_u64, 0_usize);
+        let mut attributes = [
+            POINTER_MEMORY_TYPE,
+            POINTER_CONTEXT,
+            POINTER_IS_MANAGED,
+            POINTER_DEVICE_ORDINAL,
+            POINTER_RANGE_START,
+            POINTER_RANGE_SIZE,
+        ];
+        let mut values: [*mut c_void; 6] = [
+            (&raw mut kind).cast(),
+            (&raw mut context).cast(),
+            (&raw mut managed).cast(),
+            (&raw mut ordinal).cast(),
+            (&raw mut start).cast(),
+            (&raw mut bytes).cast(),
+        ];
+        // SAFETY: the call writes that many attributes, each to a variable of its type. It accepts every address.
+        unsafe {
+            driver!(cuPointerGetAttributes(
+                attributes.len() as c_uint,
+                attributes.as_mut_ptr(),
+                values.as_mut_ptr(),
+                address
+            ))
+        }?;
+        let managed = managed != 0;
+        Ok(match kind {
+            0 if !managed => Found::Nothing,
+            HOST_MEMORY if !managed => Found::Host,
+            _ => Found::Device {
+                ordinal: usize::try_from(ordinal).unwrap_or_default(),
+                other_context: !(managed || context.is_null() || self.is(context)),
+                managed,
+                left: (bytes > 0)
+                    .then(|| start.saturating_add(bytes as u64).saturating_sub(address)),
+            },
+        })
+    }
+
     /// Returns whether the host memory at `address` is pinned, by this library or any other code. The driver reads such
     /// memory when a copy runs, not when the copy is queued.
     ///

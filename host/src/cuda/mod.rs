@@ -13,6 +13,7 @@
 //! | `context.rs` | [`CudaContext`]: one per device and process, current on the calling thread |
 //! | `kept.rs` | driver objects that are destroyed when they are dropped |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
+//! | `graph.rs` | captures of a stream, [`CudaGraph`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
 //! | `tables.rs` | the constant tables of a module, and the streams that read them |
@@ -20,6 +21,7 @@
 mod context;
 mod device;
 mod error;
+mod graph;
 mod kept;
 mod memory;
 mod module;
@@ -31,9 +33,10 @@ mod tests;
 pub(crate) use context::CudaContext;
 pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
 pub(crate) use error::{CudaError, CudaErrorKind, is_device_fault};
-pub(crate) use memory::{CudaMemory, PinnedMemory};
+pub(crate) use graph::CudaGraph;
+pub(crate) use memory::{CudaMemory, Found, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule, Loaded, LoadedModules};
-pub(crate) use stream::{CudaEvent, CudaStream};
+pub(crate) use stream::{CudaEvent, CudaStream, Owner};
 
 // Only the tests use these.
 #[cfg(test)]

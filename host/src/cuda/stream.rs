@@ -6,18 +6,27 @@ use super::kept::Kept;
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::CUstream;
+use std::any::Any;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A queue of work for a device. Its work runs in order, and independently of other streams.
 ///
-/// It is non-blocking in CUDA's sense: it does not wait for the null stream, which other libraries may use.
+/// A stream of the library's own is non-blocking in CUDA's sense: it does not wait for the null stream, which other libraries
+/// may use. A stream that somebody else owns is what it is, and is never destroyed here.
 pub(crate) struct CudaStream {
     stream: Kept<Stream>,
     id: u64,
+    borrowed: bool,
+    /// What keeps a borrowed stream alive, if the library was given it.
+    _owner: Option<Owner>,
 }
+
+/// Somebody else's value that keeps a stream or memory alive while it lives.
+pub(crate) type Owner = Box<dyn Any + Send + Sync>;
 
 impl CudaStream {
     /// Makes a stream on the device of `context`.
@@ -27,11 +36,44 @@ impl CudaStream {
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<CudaStream> {
         context.make_current()?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(of("cuStreamCreate"))?;
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(CudaStream {
             stream: Kept::new(context, stream, Stream::drop),
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
+            borrowed: false,
+            _owner: None,
         })
+    }
+
+    /// Borrows a stream that somebody else owns. Returns `None` if it does not belong to `context`. The default streams, whose
+    /// handles are 0, 1 and 2, belong to every context.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    ///
+    /// # Safety
+    /// The handle must be valid while the result lives. The stream for each thread (2) must be used on one thread alone.
+    pub(crate) unsafe fn borrow(
+        context: &Arc<CudaContext>,
+        raw: CUstream,
+        owner: Option<Owner>,
+    ) -> Result<Option<CudaStream>> {
+        context.make_current()?;
+        // SAFETY: by the contract.
+        let stream = ManuallyDrop::new(unsafe { Stream::from_raw(raw) });
+        let found = stream.get_context().map_err(of("cuStreamGetCtx"))?;
+        if !context.is(found) {
+            return Ok(None);
+        }
+        let leave = |stream: Stream| {
+            stream.into_raw();
+            Ok(())
+        };
+        Ok(Some(CudaStream {
+            stream: Kept::new(context, ManuallyDrop::into_inner(stream), leave),
+            id: next_id(),
+            borrowed: true,
+            _owner: owner,
+        }))
     }
 
     /// Returns the context that the stream belongs to.
@@ -42,6 +84,11 @@ impl CudaStream {
     /// Returns a number that is unique among all streams of the process. The driver reuses its handles.
     pub(super) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Returns whether somebody else owns the stream.
+    pub(super) fn is_borrowed(&self) -> bool {
+        self.borrowed
     }
 
     /// Returns the driver's handle, which is valid while `self` lives.
@@ -79,7 +126,8 @@ impl CudaStream {
     /// # Errors
     /// Errors of the driver.
     pub(crate) fn wait_for(&self, other: &CudaStream) -> Result<()> {
-        if self.raw() == other.raw() {
+        // A default stream has the same handle on every device.
+        if self.raw() == other.raw() && Arc::ptr_eq(self.context(), other.context()) {
             return Ok(());
         }
         let event = CudaEvent::without_timing(other.context())?;
@@ -97,6 +145,12 @@ impl CudaStream {
         event.record(self)?;
         Ok(event)
     }
+}
+
+/// Returns a number that no other stream has.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl fmt::Debug for CudaStream {

@@ -138,6 +138,8 @@ impl Tables {
             // A stream that nothing else holds any more will not return.
             self.shared |= own.is_none() && Arc::strong_count(only) > 1;
         }
+        // Nothing may refer to a borrowed stream once its handle is gone: an event is behind each of its uses.
+        self.shared |= stream.is_borrowed();
         let alone =
             changes || (own.is_none() && self.readers.len() >= MOST_READERS) || !self.shared;
         // Every reader's work comes after the setting of what it reads. To read the same values, waiting for one reader is
@@ -181,7 +183,11 @@ impl Tables {
             Until::Now(_) => reader.event(&mut self.spare).map(drop),
         };
         // If no event can be recorded for others to wait for, the work is waited for here.
-        marked.or_else(|error| stream.synchronize().and(Err(error)))
+        marked.or_else(|error| {
+            self.readers
+                .retain(|reader| !(stream.is_borrowed() && reader.stream == stream.id()));
+            stream.synchronize().and(Err(error))
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::{ffi::c_void, sync::Arc, time::Duration};
 
 use crate::{
     error::{Error, Result},
-    executor::Executor,
+    executor::{Executor, capture},
 };
 use tuning::Tuning;
 
@@ -21,6 +21,12 @@ pub use tuning::Candidate;
 /// A clone shares the handle's stream. Handles and everything made with them can be sent to other threads and shared
 /// between threads. Operations on a CUDA device are asynchronous: a call returns when its work is queued, and a call that
 /// reads a result waits for it. An error of the device itself may therefore be returned by a later call.
+///
+/// The host waits in these calls alone: `synchronize`; what copies to the host (`to_vec`, `download`) or returns numbers
+/// (`sum`,
+/// `histogram`, `count`, `finish`); an upload from memory that is pinned; access to pinned memory with a copy under way; an
+/// allocation that has to release memory first; and the drop of a vector whose owner is somebody else's. On a device without
+/// memory pools the driver itself waits when memory is freed.
 #[derive(Debug, Clone)]
 pub struct Device {
     pub(crate) executor: Arc<Executor>,
@@ -96,17 +102,23 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`] if the driver cannot create a stream.
     pub fn new_stream(&self) -> Result<Self> {
-        Ok(Self {
-            executor: Arc::new(self.executor.new_stream()?),
+        Ok(self.with_executor(self.executor.new_stream()?))
+    }
+
+    /// Returns a handle with the same options and another executor.
+    pub(crate) fn with_executor(&self, executor: Executor) -> Self {
+        Self {
+            executor: Arc::new(executor),
             tuning: self.tuning.clone(),
-        })
+        }
     }
 
     /// Waits until all work queued by this handle is done.
     ///
     /// # Errors
-    /// [`Error::Driver`] if any of the work failed.
+    /// [`Error::Driver`] if any of the work failed; [`Error::Invalid`] while this thread captures.
     pub fn synchronize(&self) -> Result<()> {
+        capture::refuse("synchronize")?;
         self.executor.synchronize()
     }
 
@@ -117,9 +129,9 @@ impl Device {
     /// # Errors
     /// The errors of `work`, and [`Error::Driver`].
     pub fn time<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-        let start = self.executor.mark()?;
+        let start = self.executor.mark("time", true)?;
         let value = work()?;
-        let end = self.executor.mark()?;
+        let end = self.executor.mark("time", true)?;
         Ok((value, end.since(&start)?))
     }
 

@@ -16,7 +16,7 @@ use super::plan::Bytes;
 use super::{
     Strided,
     plan::{Place, Plan},
-    request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
+    request::{Destination, New, OnDevice, Operation, Prepared, Request, Shape, Writable},
     sealed::Sealed,
 };
 #[cfg(feature = "ladder")]
@@ -168,6 +168,16 @@ pub struct Counts<'a, B: Binning> {
 pub type HistogramRequest<'a, B, D = New> = Request<Counts<'a, B>, D>;
 /// A histogram whose variant is chosen and whose counts have their memory.
 pub type PreparedHistogram<'a, B, R = Vector<u64>> = Prepared<Counts<'a, B>, R>;
+
+impl<'a, B: Rule, D> HistogramRequest<'a, B, D> {
+    /// Leaves the counts on the device, a `u64` per bin: `run` then returns the array, or the place of
+    /// [`output_to`](Self::output_to), and does not wait.
+    ///
+    /// Values outside all bins are not counted: their number is that of all values less the sum of the counts.
+    pub fn output_on_device(self) -> Request<OnDevice<Counts<'a, B>>, D> {
+        self.with(|counts, to| (OnDevice(counts), to))
+    }
+}
 
 impl<B: Rule, D> HistogramRequest<'_, B, D>
 where

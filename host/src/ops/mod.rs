@@ -6,7 +6,8 @@
 //! `reduce(…).sum()` and `reduce_columns(…).max()`, with the short forms `sum` and `column_sums`; `gemm(…).run()`, with the
 //! short form `matmul`. An option of a request is a noun: `variant(…)`, `boundary(…)`, `alpha(…)`. A method that sets where
 //! the result goes ends in `_to`: [`output_to`](Request::output_to), and for a product `add_to`, which also reads the
-//! place.
+//! place. Results that would come to the host stay on the device with `output_on_device`, and where a reduction has an
+//! `output_to`.
 //!
 //! Every request is a [`Request`] of an [`Operation`]. Every prepared form is a [`Prepared`]: its variant is chosen, its
 //! result has its memory, and it can be queued repeatedly. Choosing a variant and checking whether it can solve the problem
@@ -42,7 +43,7 @@ pub mod transpose;
 
 #[doc(hidden)]
 pub use self::plan::calls;
-pub use self::request::{Destination, Make, New, Operation, Prepared, Request, Writable};
+pub use self::request::{Destination, Make, New, OnDevice, Operation, Prepared, Request, Writable};
 
 use cuda_std::kernel::KernelDescriptor;
 use warpwright_gpu::{Family, Variant};

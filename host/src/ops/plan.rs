@@ -13,12 +13,12 @@ use warpwright_gpu::{Family, tuning::Policy};
 
 use super::{Choice, MOST_BLOCKS};
 use crate::{
-    backend::Launch,
+    backend::{Launch, Pointers},
     buffer::{Element, VectorView, VectorViewMut},
     device::Device,
     error::{Error, Result},
-    executor::{Executor, ordered},
-    launch::{Arg, Args, Base, Gathered, Pointers},
+    executor::{Executor, capture, ordered},
+    launch::{Arg, Args, Base, Gathered},
     module::Module,
 };
 
@@ -457,12 +457,20 @@ impl Work {
         if self.is_nothing() {
             return Ok(());
         }
-        let setup = self.setup.iter().filter(|_| set_up);
-        ordered(&device.executor, self.owners.iter(), || {
-            setup.chain(&self.steps).try_for_each(|step| {
+        let queue = |steps: &[Step]| {
+            steps.iter().try_for_each(|step| {
                 // SAFETY: by the contract.
                 unsafe { self.step(operation, device, step) }
             })
+        };
+        let mut setup = if set_up { &self.setup[..] } else { &[] };
+        if capture::is_active() {
+            // What is captured is repeated, but the set-up is needed once, and now.
+            capture::uncaptured(|| queue(setup))?;
+            setup = &[];
+        }
+        ordered(&device.executor, self.owners.iter(), || {
+            queue(setup).and_then(|()| queue(&self.steps))
         })
     }
 

@@ -32,6 +32,36 @@ pub trait Operation {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape>;
 }
 
+/// An operation whose result stays on the device: the call that runs it does not wait for the result.
+#[derive(Debug, Clone)]
+pub struct OnDevice<Op>(pub(super) Op);
+
+impl<Op: Operation> Operation for OnDevice<Op> {
+    type Output = Op::Output;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn family(&self) -> &'static Family {
+        self.0.family()
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        self.0.plan(plan)
+    }
+}
+
+impl<Op: Operation, D: Destination<Op::Output>> Request<OnDevice<Op>, D> {
+    /// Queues the work and returns the result, which is on the device. Does not wait.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare), and errors of the device.
+    pub fn run(self) -> Result<D::Claimed> {
+        self.prepare()?.made()
+    }
+}
+
 /// An operation that finds a number of results, which is on the device.
 pub trait Counted: Operation {
     /// Returns the place of the number, in the workspace.

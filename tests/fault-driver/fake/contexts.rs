@@ -19,6 +19,8 @@ pub(super) struct Settings {
     peers: BTreeSet<usize>,
     /// By stream: its flags and its priority.
     pub(super) streams: BTreeMap<u64, (u32, i32)>,
+    /// By stream: the context that it was made in.
+    pub(super) contexts: BTreeMap<u64, usize>,
 }
 
 thread_local! {

@@ -153,6 +153,9 @@ pub unsafe fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: c_uint) 
     in_context(
         |fake, ordinal| match fake.allocate(bytes, Some(ordinal), 256) {
             Some(start) => {
+                if let Some(block) = fake.blocks.get_mut(&start) {
+                    block.managed = true;
+                }
                 unsafe { *address = start };
                 0
             }

@@ -1,6 +1,9 @@
 //! Graphs: nodes that copy, fill or launch, done in the order in which they were added, which no edge contradicts.
 
-use super::{INVALID_HANDLE, INVALID_VALUE, Work, code, in_context, invalid, with};
+use super::{
+    CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAST_DEFAULT_STREAM, Work, code, in_context,
+    invalid, with,
+};
 use crate::Handle;
 use crate::control::{detail, is_listing};
 use std::collections::BTreeMap;
@@ -113,6 +116,10 @@ pub unsafe fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) -> u32 {
     in_context(|fake, ordinal| {
         if let Err(code) = fake.stream(stream, ordinal) {
             return code;
+        }
+        // The legacy default stream cannot be captured.
+        if (stream as u64) < LAST_DEFAULT_STREAM {
+            return CAPTURE_UNSUPPORTED;
         }
         if mode > 2 || fake.graphs.captures(stream) {
             return 401;

@@ -1,6 +1,6 @@
 //! Memory, and copies.
 
-use super::{INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
+use super::{Block, INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
 use crate::Handle;
 use crate::control::{detail, is_listing};
 use std::ffi::{c_int, c_uint, c_void};
@@ -10,6 +10,10 @@ pub unsafe fn cuMemAllocAsync(pointer: *mut u64, bytes: usize, stream: Handle) -
         code(fake.stream(stream, ordinal).map(|()| {
             match fake.allocate(bytes, Some(ordinal), 256) {
                 Some(start) => {
+                    // A pool's memory is of no context.
+                    if let Some(block) = fake.blocks.get_mut(&start) {
+                        block.context = 0;
+                    }
                     unsafe { *pointer = start };
                     0
                 }
@@ -66,7 +70,8 @@ pub unsafe fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
     })
 }
 
-/// Knows the kind of memory (2) alone: 1 for pinned memory, 2 for a device's, else 0.
+/// Knows the context (1), the kind of memory (2: 1 for pinned memory, 2 for a device's, else 0), whether it is managed (8), the
+/// device's ordinal (9), and the start and the size of the allocation (11, 12).
 pub unsafe fn cuPointerGetAttributes(
     count: c_uint,
     attributes: *mut c_int,
@@ -74,13 +79,35 @@ pub unsafe fn cuPointerGetAttributes(
     pointer: u64,
 ) -> u32 {
     in_context(|fake, _| {
-        if count != 1 || unsafe { *attributes } != 2 {
-            return invalid("an attribute of memory that is not its kind", INVALID_VALUE);
+        let block = fake.blocks.range(..=pointer).next_back();
+        let block = block.filter(|(start, block)| pointer - *start < block.bytes as u64);
+        for index in 0..count as usize {
+            // SAFETY: as many as is said, each with room for its type.
+            unsafe {
+                let value = *values.add(index);
+                match (*attributes.add(index), block) {
+                    (1, block) => {
+                        *value.cast() = block.map_or(0, |(_, block)| block.context as u64);
+                    }
+                    (2, block) => {
+                        let on_device = |block: &Block| c_uint::from(block.device.is_some());
+                        *value.cast() = block.map_or(0, |(_, block)| 1 + on_device(block));
+                    }
+                    (8, block) => {
+                        *value.cast() = block.map_or(0, |(_, block)| c_uint::from(block.managed));
+                    }
+                    (9, block) => {
+                        let ordinal = block.map_or(Some(0), |(_, block)| block.device);
+                        *value.cast() = ordinal.unwrap_or_default() as c_int;
+                    }
+                    (11, block) => *value.cast() = block.map_or(0, |(start, _)| *start),
+                    (12, block) => *value.cast() = block.map_or(0, |(_, block)| block.bytes as u64),
+                    (other, _) => {
+                        return invalid(format!("attribute {other} of memory"), INVALID_VALUE);
+                    }
+                }
+            }
         }
-        let kind = fake
-            .block(pointer, 1)
-            .map_or(0, |block| 1 + c_uint::from(block.device.is_some()));
-        unsafe { *(*values).cast::<c_uint>() = kind };
         0
     })
 }

@@ -41,6 +41,7 @@ const INVALID_DEVICE: u32 = 101;
 const INVALID_CONTEXT: u32 = 201;
 const INVALID_HANDLE: u32 = 400;
 const NOT_FOUND: u32 = 500;
+const CAPTURE_UNSUPPORTED: u32 = 900;
 
 /// What a device handle is more than its ordinal.
 const DEVICE: c_int = 1000;
@@ -49,11 +50,17 @@ const CONTEXT: usize = 0x1000_0000;
 /// Room for a constant table.
 const TABLE_BYTES: usize = 1 << 16;
 const MOST_SHARED: c_int = 227 * 1024;
+/// The default streams, whose handles are 0, 1 and 2, are those of the current context.
+const LAST_DEFAULT_STREAM: u64 = 2;
 
 struct Block {
     bytes: usize,
     /// The ordinal of its device; none for pinned host memory.
     device: Option<usize>,
+    /// Whether the host can use it too, although it is a device's.
+    managed: bool,
+    /// The context that it was allocated in; 0 for memory of a pool.
+    context: usize,
 }
 
 struct Module {
@@ -175,6 +182,9 @@ impl Fake {
     }
 
     fn stream(&self, stream: Handle, ordinal: usize) -> Result<(), u32> {
+        if stream as u64 <= LAST_DEFAULT_STREAM {
+            return Ok(());
+        }
         match self.streams.get(&(stream as u64)) {
             Some(device) if *device == ordinal => Ok(()),
             Some(_) => Err(invalid("a stream of another context", INVALID_HANDLE)),
@@ -212,7 +222,13 @@ impl Fake {
         let layout = Layout::from_size_align(bytes, align).ok()?;
         // SAFETY: there is at least one byte.
         let start = unsafe { alloc_zeroed(layout) } as u64;
-        self.blocks.insert(start, Block { bytes, device });
+        let block = Block {
+            bytes,
+            device,
+            managed: false,
+            context: CURRENT.get(),
+        };
+        self.blocks.insert(start, block);
         detail(&bytes.to_string());
         (start != 0).then_some(start)
     }
@@ -442,6 +458,7 @@ pub unsafe fn cuStreamCreate(stream: *mut Handle, flags: c_uint) -> u32 {
         let handle = fake.handle();
         fake.streams.insert(handle, ordinal);
         fake.settings.streams.insert(handle, (flags, 0));
+        fake.settings.contexts.insert(handle, CURRENT.get());
         unsafe { *stream = handle as Handle };
         0
     })
@@ -458,6 +475,9 @@ pub unsafe fn cuStreamDestroy_v2(stream: Handle) -> u32 {
 
 pub unsafe fn cuStreamSynchronize(stream: Handle) -> u32 {
     in_context(|fake, ordinal| {
+        if fake.graphs.captures(stream) {
+            return invalid("waiting for a stream that is captured", CAPTURE_UNSUPPORTED);
+        }
         code(fake.stream(stream, ordinal).map(|()| {
             fake.drain();
             0

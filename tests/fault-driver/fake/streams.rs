@@ -1,6 +1,8 @@
 //! Streams with a priority, callbacks, captures, and whether work is done.
 
-use super::{INVALID_VALUE, code, in_context};
+use super::{
+    CURRENT, INVALID_HANDLE, INVALID_VALUE, LAST_DEFAULT_STREAM, code, in_context, invalid,
+};
 use crate::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -44,6 +46,21 @@ pub unsafe fn cuStreamGetFlags(stream: Handle, flags: *mut c_uint) -> u32 {
             unsafe { *flags = set.map_or(0, |(flags, _)| *flags) };
             0
         }))
+    })
+}
+
+/// The current context for a default stream, else the one that the stream was made in.
+pub unsafe fn cuStreamGetCtx(stream: Handle, context: *mut Handle) -> u32 {
+    in_context(|fake, _| {
+        let of_stream = match stream as u64 {
+            ..=LAST_DEFAULT_STREAM => Some(CURRENT.get()),
+            stream => fake.settings.contexts.get(&stream).copied(),
+        };
+        let Some(found) = of_stream else {
+            return invalid("the context of a stream that is not there", INVALID_HANDLE);
+        };
+        unsafe { *context = found as Handle };
+        0
     })
 }
 

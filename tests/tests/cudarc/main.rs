@@ -20,6 +20,8 @@ fn child() {
         let driver = Driver::open(Path::new("libcuda.so.1")).expect("the dynamic linker finds it");
         driver.devices(1, 1 << 30);
         share(false).expect("no call fails");
+        lend(false).expect("no call fails");
+        give(&driver).expect("no call fails");
         assert_eq!(driver.wrong(), "");
     }
 }
@@ -51,4 +53,75 @@ fn the_real_driver_is_shared() {
         return;
     }
     share(true).expect("no call fails");
+    lend(true).expect("no call fails");
+}
+
+/// Memory of `cudarc` is used where it is, in order with the streams of `cudarc`. `kernels`: whether the device runs kernels.
+fn lend(kernels: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::cuda(0)?;
+    let theirs = CudaContext::new(0)?;
+    let (stream, other) = (theirs.new_stream()?, theirs.new_stream()?);
+    for stream in [&stream, &theirs.default_stream()] {
+        let mut slice = stream.clone_htod(&[3_u32, 1, 2, 9])?;
+        let lent = device.cudarc_view(&slice)?;
+        assert_eq!(lent.view().to_vec()?, [3, 1, 2, 9]);
+        assert_eq!(
+            lent.view().device().cuda_stream(),
+            Some(stream.cu_stream().cast())
+        );
+        if kernels {
+            assert_eq!(device.sum(lent.view())?, 15);
+        }
+        drop(lent);
+        let part = slice.slice(1..3);
+        assert_eq!(device.cudarc_view(&part)?.view().to_vec()?, [1, 2]);
+        let mut lent = device.cudarc_view_mut(&mut slice)?;
+        lent.view_mut().upload(&[7, 8, 9, 10])?;
+        assert_eq!(lent.view().to_vec()?, [7, 8, 9, 10]);
+        drop(lent);
+        assert_eq!(other.clone_dtoh(&slice)?, [7, 8, 9, 10]);
+        let mut part = slice.slice_mut(2..);
+        device.cudarc_view_mut(&mut part)?.view_mut().clear()?;
+        assert_eq!(stream.clone_dtoh(&slice)?, [7, 8, 0, 0]);
+        if kernels {
+            let mut lent = device.cudarc_view_mut(&mut slice)?;
+            let sorted = device.sort_in_place(lent.view_mut());
+            sorted?;
+            drop(lent);
+            assert_eq!(other.clone_dtoh(&slice)?, [0, 0, 7, 8]);
+            other.memcpy_htod(&[7, 8, 0, 0], &mut slice)?;
+        }
+        let vector = device.cudarc_vector(slice)?;
+        assert_eq!(vector.to_vec()?, [7, 8, 0, 0]);
+        drop(vector);
+    }
+    let none = stream.null::<f32>()?;
+    assert_eq!(device.cudarc_view(&none)?.view().len(), 0);
+    theirs.check_err()?;
+    Ok(())
+}
+
+/// A slice that is given away is freed in order, and the host does not wait. Memory of another device is refused.
+fn give(driver: &Driver) -> Result<(), Box<dyn std::error::Error>> {
+    driver.devices(2, 1 << 30);
+    let device = Device::cuda(0)?;
+    let stream = CudaContext::new(0)?.new_stream()?;
+    let slice = stream.clone_htod(&[3_u32, 1, 2])?;
+    let (vector, made) = driver.calls_of(|| device.cudarc_vector(slice));
+    let waits = |calls: &[String]| calls.iter().any(|call| call.contains("Synchronize"));
+    assert!(!waits(&made), "{made:?}");
+    let vector = vector?;
+    let ((), made) = driver.calls_of(|| drop(vector));
+    assert!(
+        made.iter().any(|call| call.starts_with("cuMemFreeAsync")),
+        "{made:?}"
+    );
+    assert!(!waits(&made), "{made:?}");
+    let elsewhere = CudaContext::new(1)?.new_stream()?.clone_htod(&[1_u32])?;
+    let error = device.cudarc_view(&elsewhere).expect_err("another device");
+    assert!(
+        error.to_string().contains("primary context of cuda:0"),
+        "{error}"
+    );
+    Ok(())
 }

@@ -13,7 +13,7 @@ use super::{
         segments::{Bounds, plan as plan_segments},
     },
     Operator,
-    plan::{Partial, plan},
+    plan::{Partial, plan, plan_to},
 };
 use crate::{buffer::Element, error::Result};
 
@@ -25,6 +25,9 @@ pub trait Reducible: Element + GpuElement + Sealed {
 
     #[doc(hidden)]
     fn plan(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<Place<u8>>;
+    /// Plans a sum, a product or a position, of some elements, with the result as the output.
+    #[doc(hidden)]
+    fn plan_on_device(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<()>;
     #[doc(hidden)]
     fn plan_segments(
         operator: SegmentsOperator,
@@ -42,6 +45,12 @@ pub trait Reducible: Element + GpuElement + Sealed {
     fn index_of(bits: Partial, least: bool) -> u64;
     #[doc(hidden)]
     fn mean_of(bits: Partial, len: usize) -> f64;
+}
+
+/// Returns the place of the position of what was found.
+fn index_of<K>(found: Place<Found<K>>) -> Place<u64> {
+    let at = std::mem::offset_of!(Found<K>, index);
+    found.cast::<u8>().part(at, size_of::<u64>()).cast()
 }
 
 /// Returns the value of type `A` at the start of `bits`.
@@ -84,6 +93,26 @@ macro_rules! reducible {
                     Operator::ArgMax => plan::<ArgMax<$ty>>(to, input)?.cast(),
                     Operator::Mean => plan::<$mean<$ty>>(to, input)?.cast(),
                 })
+            }
+            fn plan_on_device(
+                operator: Operator,
+                to: &mut Plan<'_>,
+                input: Place<Self>,
+            ) -> Result<()> {
+                match operator {
+                    Operator::Sum => plan_to::<Sum<$ty>>(to, input, Place::output(1)),
+                    Operator::Product => plan_to::<Product<$ty>>(to, input, Place::output(1)),
+                    Operator::ArgMin => {
+                        let found = plan::<ArgMin<$ty>>(to, input)?;
+                        to.copy(index_of(found));
+                        Ok(())
+                    }
+                    _ => {
+                        let found = plan::<ArgMax<$ty>>(to, input)?;
+                        to.copy(index_of(found));
+                        Ok(())
+                    }
+                }
             }
             fn plan_segments(
                 operator: SegmentsOperator,

@@ -3,13 +3,22 @@
 mod element;
 mod plan;
 
+use std::marker::PhantomData;
+
 use warpwright_gpu::{Family, reduce::FAMILY};
 
 use super::{
     plan::{Place, Plan},
-    request::{Operation, Prepared, Request, Shape},
+    request::{Destination, New, OnDevice, Operation, Prepared, Request, Shape},
+    scan::Operator as SegmentsOperator,
+    segments::Bounds,
 };
-use crate::{buffer::VectorView, device::Device, error::Result, named::named};
+use crate::{
+    buffer::{Element, Vector, VectorView},
+    device::Device,
+    error::{Error, InvalidKind, Result},
+    named::named,
+};
 
 pub use self::{element::Reducible, plan::Partial};
 pub use warpwright_gpu::reduce::Variant;
@@ -220,6 +229,160 @@ impl<'a, T: Reducible> ReduceRequest<'a, T> {
             (reduction, to)
         };
         self.with(reduction).prepare()
+    }
+}
+
+/// A reduction whose result stays on the device, as an array of one element of type `O`.
+///
+/// Its workspace is that of [`Reduction`]. For the least and the greatest element it is that of a reduction of one segment, and
+/// 16 bytes more.
+#[derive(Debug, Clone)]
+pub struct DeviceReduction<'a, T, O> {
+    input: VectorView<'a, T>,
+    operator: Operator,
+    result: PhantomData<fn() -> O>,
+}
+
+/// A request of a reduction whose result stays on the device, as an array of one element.
+pub type DeviceReduceRequest<'a, T, D = New> = Request<OnDevice<Elements<'a, T>>, D>;
+/// A reduction whose variant is chosen and whose result, an array of one element, has its memory.
+pub type PreparedDeviceReduce<'a, T, O, R = Vector<O>> = Prepared<DeviceReduction<'a, T, O>, R>;
+
+/// The result of preparing a reduction of `T`s to an `O` on the device.
+type Ready<'a, T, O, D> =
+    Result<PreparedDeviceReduce<'a, T, O, <D as Destination<Vector<O>>>::Claimed>>;
+
+impl<'a, T: Reducible> ReduceRequest<'a, T> {
+    /// Writes the result to `place`, where it stays: a [`Vector`], a `&mut Vector` or a
+    /// [`VectorViewMut`](crate::VectorViewMut) with one element. The calls that follow do not wait.
+    ///
+    /// ```
+    /// # fn main() -> warpwright::Result<()> {
+    /// # let device = warpwright::Device::cpu();
+    /// let values = device.upload(&[3_u32, 1, 2])?;
+    /// let mut totals = device.zeros::<u64>(2)?;
+    /// device.reduce(&values).output_to(totals.slice_mut(1..)?).sum()?;
+    /// assert_eq!(totals.to_vec()?, [0, 6]); // the copy to the host waits
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn output_to<E>(self, place: E) -> DeviceReduceRequest<'a, T, E> {
+        self.with(|elements, _| (OnDevice(elements), place))
+    }
+
+    /// Leaves the result on the device, in a new array of one element. The calls that follow do not wait.
+    pub fn output_on_device(self) -> DeviceReduceRequest<'a, T> {
+        self.with(|elements, to| (OnDevice(elements), to))
+    }
+}
+
+macro_rules! on_device {
+    ($($(#[$doc:meta])* $name:ident, $prepare:ident -> $result:ty, $operator:ident;)*) => {
+        impl<'a, T: Reducible, D> DeviceReduceRequest<'a, T, D> { $(
+            $(#[$doc])*
+            ///
+            /// Queues the work and does not wait.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`](crate::Error::Invalid) if the place does not have one element, or if there are no elements
+            /// and so no result; [`Error::DeviceMismatch`](crate::Error::DeviceMismatch),
+            /// [`Error::UnknownVariant`](crate::Error::UnknownVariant),
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), and errors of the device.
+            pub fn $name(self) -> Result<D::Claimed>
+            where
+                D: Destination<Vector<$result>>,
+            {
+                self.$prepare()?.made()
+            }
+
+            #[doc = concat!("Prepares [`", stringify!($name), "`](Self::", stringify!($name),
+                "): chooses the variant and allocates memory, so that the work can be queued repeatedly.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            pub fn $prepare(self) -> Ready<'a, T, $result, D>
+            where
+                D: Destination<Vector<$result>>,
+            {
+                self.placed(Operator::$operator)
+            }
+        )* }
+    };
+}
+on_device! {
+    /// Computes the sum as a `T::Sum`, with the bits of [`Device::sum`]. The sum of no elements is 0.
+    sum, prepare_sum -> T::Sum, Sum;
+    /// Computes the product as a `T::Sum`, with the bits of [`Device::product`]. The product of no elements is 1.
+    product, prepare_product -> T::Sum, Product;
+    /// Finds the least element, as [`Device::min`] does. The variants are those of `segments`, whose kernels write elements.
+    min, prepare_min -> T, Min;
+    /// Finds the greatest element, as [`Device::max`] does. The variants are those of `segments`, whose kernels write elements.
+    max, prepare_max -> T, Max;
+    /// Finds the position of the least element, as [`Device::argmin`] does.
+    argmin, prepare_argmin -> u64, ArgMin;
+    /// Finds the position of the greatest element, as [`Device::argmax`] does.
+    argmax, prepare_argmax -> u64, ArgMax;
+}
+
+impl<'a, T: Reducible, D> DeviceReduceRequest<'a, T, D> {
+    fn placed<O: Element>(self, operator: Operator) -> Ready<'a, T, O, D>
+    where
+        D: Destination<Vector<O>>,
+    {
+        let reduction = |OnDevice(Elements { input }), to| {
+            let result = PhantomData;
+            let reduction = DeviceReduction {
+                input,
+                operator,
+                result,
+            };
+            (reduction, to)
+        };
+        self.with(reduction).prepare()
+    }
+}
+
+impl<T: Reducible, O: Element> Operation for DeviceReduction<'_, T, O> {
+    type Output = Vector<O>;
+
+    fn name(&self) -> &'static str {
+        self.operator.name()
+    }
+
+    fn family(&self) -> &'static Family {
+        match self.operator {
+            Operator::Min | Operator::Max => &warpwright_gpu::segments::FAMILY,
+            _ => &FAMILY,
+        }
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let input = plan.input(self.input)?;
+        match (self.operator, input.len()) {
+            (Operator::Sum | Operator::Product, 0) => {
+                let is_product = self.operator == Operator::Product;
+                let empty = plan.kept(1, move || vec![T::empty_sum(is_product)]);
+                plan.copy(empty);
+            }
+            (_, 0) => {
+                return Err(Error::invalid(
+                    InvalidKind::Length,
+                    plan.operation,
+                    "at least one element",
+                    "none",
+                ));
+            }
+            (Operator::Min, len) => {
+                let whole = Bounds::whole(plan, len);
+                T::plan_segments(SegmentsOperator::Min, plan, input, &whole)?;
+            }
+            (Operator::Max, len) => {
+                let whole = Bounds::whole(plan, len);
+                T::plan_segments(SegmentsOperator::Max, plan, input, &whole)?;
+            }
+            (operator, _) => T::plan_on_device(operator, plan, input)?,
+        }
+        Ok(Shape::Vector(1))
     }
 }
 

@@ -27,13 +27,26 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Plac
     }
     let result = match rung::<R>(plan, input)? {
         Some(result) => result,
-        None => best::<R>(plan, input)?,
+        None => best::<R>(plan, input, None)?,
     };
     if R::IS_POSITION {
         // The result has padding, which no kernel writes and the download reads.
         plan.zero_workspace();
     }
     Ok(result)
+}
+
+/// Plans the reduction `R` of `input`, which has elements, with its result at `to`.
+pub fn plan_to<R: Kernels>(
+    plan: &mut Plan<'_>,
+    input: Place<R::In>,
+    to: Place<R::Acc>,
+) -> Result<()> {
+    match rung::<R>(plan, input)? {
+        Some(result) => plan.copy_to(result, to),
+        None => best::<R>(plan, input, Some(to)).map(drop)?,
+    }
+    Ok(())
 }
 
 /// Plans a variant below `best`, if that was chosen: a first pass over the input, and later ones until one partial result is
@@ -98,8 +111,12 @@ fn rung<R: Kernels>(_: &mut Plan<'_>, _: Place<R::In>) -> Result<Option<Place<R:
     Ok(None)
 }
 
-/// Plans one launch, whose last block folds the partial results.
-fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R::Acc>> {
+/// Plans one launch, whose last block folds the partial results. The result is at `to`, or else in a room.
+fn best<R: Kernels>(
+    plan: &mut Plan<'_>,
+    input: Place<R::In>,
+    to: Option<Place<R::Acc>>,
+) -> Result<Place<R::Acc>> {
     let (len, size) = (input.len(), size_of::<R::In>());
     let policy: Policy = plan.policy(R::BEST, size);
     let bytes = len * size;
@@ -110,7 +127,7 @@ fn best<R: Kernels>(plan: &mut Plan<'_>, input: Place<R::In>) -> Result<Place<R:
     let per_block = len.div_ceil(most).next_multiple_of(least);
     let blocks = len.div_ceil(per_block);
     let partials = plan.room(blocks);
-    let result = plan.room(1);
+    let result = to.unwrap_or_else(|| plan.room(1));
     let ticket = plan.zeros::<u32>(1);
     let config = plan.linear(blocks, policy.threads_for(bytes))?;
     let args = (input, per_block, partials, ticket, result);

@@ -29,6 +29,27 @@ pub struct Bounds {
     pub is_apart: bool,
 }
 
+impl Bounds {
+    /// Returns the bounds of one segment, which has all of `len` elements.
+    pub fn whole(plan: &mut Plan<'_>, len: usize) -> Self {
+        let words = plan.kept(2, move || vec![0, len as u64]).cast();
+        Self {
+            offsets: words,
+            per_offset: 2,
+            count: Place::none(),
+            most: 1,
+            cuts: Cuts {
+                words,
+                per_cut: 2,
+                ids: None,
+                starts: Place::none(),
+                range: 0..len,
+            },
+            is_apart: false,
+        }
+    }
+}
+
 /// Where segments begin, as `best` takes it.
 #[doc(hidden)]
 #[derive(Debug, Clone)]

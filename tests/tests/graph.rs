@@ -1,0 +1,375 @@
+//! Graphs and events: what is captured gives the same bits at each launch, and what cannot be captured says so.
+
+use warpwright::{
+    Device, Error, InvalidKind, Result,
+    ops::{map::Sqrt, reduce::Operator, scan},
+};
+use warpwright_tests::devices;
+use warpwright_workloads::FAMILIES;
+
+/// Asserts that `result` is the error of something that cannot be captured, in one line that has `part`.
+#[track_caller]
+fn not_captured<T: std::fmt::Debug>(result: Result<T>, part: &str) {
+    let error = result.expect_err("an error");
+    let text = error.to_string();
+    let kind = InvalidKind::Capture;
+    assert!(
+        matches!(error, Error::Invalid { kind: found, .. } if found == kind),
+        "{error:?}"
+    );
+    assert!(!text.contains('\n'), "{text}");
+    for part in ["capture: work of", "required", "given", part] {
+        assert!(text.contains(part), "no {part:?} in: {text}");
+    }
+}
+
+#[test]
+fn each_launch_gives_the_same_bits() -> Result<()> {
+    for device in devices::all() {
+        let values: Vec<f32> = (0..20_000).map(|i| ((i * 7919) % 4099) as f32).collect();
+        let mut input = device.upload(&values)?;
+        // A pipeline of several operations, the first of which reads what the caller changes between launches.
+        let mut roots = device.zeros::<f32>(values.len())?;
+        let mut total = device.zeros::<f32>(1)?;
+        let addresses = [
+            input.view_mut().device_pointer(),
+            roots.view_mut().device_pointer(),
+        ];
+        // SAFETY: the arrays live as long as the requests, and what is between two launches is in order with them.
+        let [from, between] = unsafe {
+            let view = |at| device.foreign_view::<f32>(at, values.len());
+            [view(addresses[0])?, view(addresses[1])?]
+        };
+        let mut map = device
+            .map_request(from, Sqrt)
+            .output_to(&mut roots)
+            .prepare()?;
+        let mut sort = device.sort_request(between).prepare()?;
+        let mut sums = device
+            .scan_request(between, scan::Operator::Sum)
+            .prepare()?;
+        let mut sum = device.reduce(between).output_to(&mut total).prepare_sum()?;
+        let mut best = device.reduce(between).prepare(Operator::ArgMax)?;
+        let mut graph = device.capture(|| {
+            map.enqueue()?;
+            sort.enqueue()?;
+            sums.enqueue()?;
+            sum.enqueue()?;
+            best.enqueue()
+        })?;
+        assert_eq!(graph.device().kind(), device.kind());
+        for factor in [1.0_f32, 4.0, 1.0] {
+            let changed: Vec<f32> = values.iter().map(|value| value * factor).collect();
+            input.upload(&changed)?;
+            for _ in 0..2 {
+                // SAFETY: everything is still there.
+                unsafe { graph.launch()? };
+            }
+            let roots: Vec<f32> = changed.iter().map(|value| value.sqrt()).collect();
+            let apart = device.upload(&roots)?;
+            assert_eq!(sort.output()?.to_vec()?, device.sort(&apart)?.to_vec()?);
+            assert_eq!(
+                sums.output()?.to_vec()?,
+                device.cumulative_sum(&apart)?.to_vec()?
+            );
+            assert_eq!(sum.output()?.to_vec()?, [device.sum(&apart)?]);
+            let position = device.argmax(&apart)?.expect("elements");
+            assert_eq!(
+                format!("{:?}", best.finish()?),
+                format!("Some(Index({position}))")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// One operation of each kind of every family, by a graph and by itself.
+#[test]
+fn every_family_is_captured_or_says_why_not() {
+    let mut left_out = Vec::new();
+    for device in devices::all() {
+        for family in FAMILIES {
+            for workload in (family.operations)() {
+                let name = format!("{} {}", family.name, workload.name());
+                let input = workload.input(device).expect("memory");
+                let mut ready = input.prepare(device, None).expect("a plan");
+                if ready.kernels().is_empty() {
+                    continue;
+                }
+                match device.capture(|| ready.enqueue()) {
+                    Ok(mut graph) => {
+                        for _ in 0..2 {
+                            // SAFETY: the workload is still there.
+                            unsafe { graph.launch() }.expect(&name);
+                        }
+                    }
+                    Err(error) => {
+                        not_captured::<()>(Err(error), "given");
+                        left_out.push(name.clone());
+                    }
+                }
+                // The request works as before.
+                ready.enqueue().expect(&name);
+                device.synchronize().expect(&name);
+            }
+        }
+    }
+    left_out.sort();
+    left_out.dedup();
+    let with_table = |name: &String| name.starts_with("convolution ") || name.contains(" wave ");
+    assert!(left_out.iter().all(with_table), "{left_out:?}");
+}
+
+#[test]
+fn what_cannot_be_captured_says_so() -> Result<()> {
+    for device in devices::all() {
+        let mut values = device.upload(&[3.0_f32, 1.0, 2.0])?;
+        let mut pinned = device.pinned::<f32>(3)?;
+        let other = device.new_stream()?;
+        let mut sorted = device.sort_request(&values).prepare()?;
+        let mut elsewhere = other.sort_request(&values).prepare()?;
+        let mut mask = device.convolve_request(&values, &[0.5, 0.25]).prepare()?;
+        let capture = |work: &mut dyn FnMut() -> Result<()>| device.capture(work);
+        not_captured(capture(&mut || device.zeros::<u8>(1).map(drop)), "`zeros`");
+        not_captured(capture(&mut || device.sort(&values).map(drop)), "`sort`");
+        not_captured(
+            capture(&mut || device.pinned::<u8>(1).map(drop)),
+            "`pinned`",
+        );
+        not_captured(capture(&mut || values.to_vec().map(drop)), "`download`");
+        not_captured(capture(&mut || device.synchronize()), "`synchronize`");
+        not_captured(capture(&mut || device.time(|| Ok(())).map(drop)), "`time`");
+        not_captured(
+            capture(&mut || device.record_event().map(drop)),
+            "`record_event`",
+        );
+        not_captured(capture(&mut || device.wait_for(&other)), "`wait_for`");
+        not_captured(
+            capture(&mut || device.capture(|| Ok(())).map(drop)),
+            "`capture`",
+        );
+        not_captured(capture(&mut || elsewhere.enqueue()), "of another handle");
+        not_captured(capture(&mut || mask.enqueue()), "`convolve`");
+        // The work before the error is not done, and nothing is left of the capture.
+        let half = device.capture(|| {
+            sorted.enqueue()?;
+            Err(values.slice(4..).expect_err("too far"))
+        });
+        assert!(matches!(
+            half,
+            Err(Error::Invalid {
+                kind: InvalidKind::Range,
+                ..
+            })
+        ));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            device.capture(|| panic!("in a capture"))
+        }));
+        assert!(caught.is_err());
+        sorted.enqueue()?;
+        assert_eq!(sorted.output()?.to_vec()?, [1.0, 2.0, 3.0]);
+        mask.enqueue()?;
+        drop((sorted, elsewhere, mask));
+        not_captured(capture(&mut || values.upload(&[1.0; 3])), "`upload`");
+        let upload = &mut || values.upload_pinned(&mut pinned);
+        not_captured(capture(upload), "`upload_pinned`");
+        // Nothing at all is a graph, too; and a graph cannot be launched into another one.
+        let mut graph = device.capture(|| Ok(()))?;
+        // SAFETY: nothing is used.
+        unsafe {
+            graph.launch()?;
+            not_captured(capture(&mut || graph.launch()), "`launch of a graph`");
+        }
+        // Work of other threads on the same handle is not captured.
+        let mut graph = device.capture(|| {
+            let sum = std::thread::scope(|scope| scope.spawn(|| device.sum(&values)).join());
+            assert_eq!(sum.expect("no panic")?, 6.0);
+            values.view_mut().clear()
+        })?;
+        assert_eq!(values.to_vec()?, [3.0, 1.0, 2.0]);
+        // SAFETY: the array is still there.
+        unsafe { graph.launch()? };
+        assert_eq!(values.to_vec()?, [0.0; 3]);
+    }
+    Ok(())
+}
+
+#[test]
+fn events_order_handles() -> Result<()> {
+    for device in devices::all() {
+        let other = device.new_stream()?;
+        let values = device.upload(&[1_u32, 2, 3])?;
+        let event = device.record_event()?;
+        other.wait_event(&event)?;
+        event.synchronize()?;
+        assert_eq!(other.sum(&values)?, 6);
+        let cpu = Device::cpu();
+        if device.kind() != cpu.kind() {
+            let error = cpu.wait_event(&event).expect_err("another device");
+            assert!(matches!(error, Error::DeviceMismatch { .. }), "{error}");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod on_mock_devices {
+    use std::{env, process::Command};
+
+    use warpwright_tests::faults::{self, Behind, Driver, Plan};
+
+    use super::*;
+
+    const DONE: &str = "all calls are as stated";
+
+    #[test]
+    fn child() {
+        let Some(behind) = faults::is_child() else {
+            return;
+        };
+        let driver = faults::driver(behind).expect("a driver");
+        let device = Device::cuda(0).expect("a device");
+        launches(&driver, &device).expect("no call fails");
+        owners(&driver, &device).expect("no call fails");
+        failures(&driver, &device).expect("no call fails");
+        assert_eq!(driver.wrong(), "");
+        println!("{DONE}");
+    }
+
+    #[test]
+    fn calls_are_as_stated() {
+        let mut program = Command::new(env::current_exe().expect("a path"));
+        program.args(["on_mock_devices::child", "--exact", "--nocapture"]);
+        match faults::in_child(&mut program, Behind::Mock) {
+            // A name that fits no test would pass as well.
+            Ok(output) => assert!(output.contains(DONE), "{output}"),
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// The names of the calls of `work`, without those that make the context current or name an error.
+    fn calls<T>(driver: &Driver, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        let (value, calls) = driver.calls_of(work);
+        let names = calls.iter().filter_map(|call| call.split(' ').next());
+        let names =
+            names.filter(|name| !name.starts_with("cuCtx") && !name.starts_with("cuGetError"));
+        (value, names.map(str::to_owned).collect())
+    }
+
+    /// A launch is one call, with the nodes of the calls that were captured; a capture waits for nothing.
+    fn launches(driver: &Driver, device: &Device) -> Result<()> {
+        let bytes = device.upload(&vec![1_u8; 10_000])?;
+        let values = device.upload(&vec![1_u32; 10_000])?;
+        // The kernels are loaded once.
+        device.sum(&values)?;
+        device.histogram(&bytes, 256)?;
+        let live = driver.live_in_all();
+        let mut counts = device.histogram_request(&bytes, 256).prepare()?;
+        let mut sum = device.reduce(&values).output_on_device().prepare_sum()?;
+        counts.enqueue()?;
+        let mut work = || {
+            counts.enqueue()?;
+            sum.enqueue()
+        };
+        let (graph, made) = calls(driver, || device.capture(&mut work));
+        let mut graph = graph?;
+        assert_eq!(
+            made,
+            [
+                "cuStreamCreate",
+                "cuStreamBeginCapture_v2",
+                "cuMemsetD8Async",
+                "cuLaunchKernel",
+                // What a sum needs once is done, not captured.
+                "cuMemsetD8Async",
+                "cuLaunchKernel",
+                "cuStreamEndCapture",
+                "cuGraphInstantiateWithFlags",
+                "cuGraphDestroy",
+                "cuStreamDestroy_v2",
+            ]
+        );
+        for _ in 0..3 {
+            // SAFETY: the requests are still there.
+            let (done, made) = driver.calls_of(|| unsafe { graph.launch() });
+            done?;
+            let made: Vec<_> = made
+                .iter()
+                .filter(|call| *call != "cuCtxGetCurrent")
+                .collect();
+            let [launch] = made[..] else {
+                panic!("{made:?}");
+            };
+            assert!(launch.starts_with("cuGraphLaunch "), "{launch}");
+            let nodes = ["[histogram_best__", "[reduce_best__sum_u32 "];
+            assert!(nodes.iter().all(|node| launch.contains(node)), "{launch}");
+        }
+        drop(graph);
+        drop((counts, sum));
+        assert_eq!(driver.live_in_all(), live);
+        Ok(())
+    }
+
+    /// A graph is ordered with the handles whose arrays it uses, when it is launched.
+    fn owners(driver: &Driver, device: &Device) -> Result<()> {
+        let other = device.new_stream()?;
+        let values = other.upload(&[3_u32, 1, 2])?;
+        let mut sorted = device.sort_request(&values).prepare()?;
+        let (graph, made) = calls(driver, || device.capture(|| sorted.enqueue()));
+        assert!(!made.iter().any(|call| call.contains("Event")), "{made:?}");
+        let mut graph = graph?;
+        // SAFETY: the request is still there.
+        let (done, made) = calls(driver, || unsafe { graph.launch() });
+        done?;
+        let order = [
+            "cuEventCreate",
+            "cuEventRecord",
+            "cuStreamWaitEvent",
+            "cuEventDestroy_v2",
+        ];
+        let wanted = [&order[..], &["cuGraphLaunch"], &order].concat();
+        assert_eq!(made, wanted);
+        // A graph of a handle on the default stream, which cannot be captured itself.
+        // SAFETY: the default stream always lives.
+        let default = unsafe { device.on_cuda_stream(std::ptr::null_mut())? };
+        let values = default.upload(&[3_u32, 1, 2])?;
+        let mut sorted = default.sort_request(&values).prepare()?;
+        let mut graph = default.capture(|| sorted.enqueue())?;
+        // SAFETY: the request is still there.
+        unsafe { graph.launch()? };
+        Ok(())
+    }
+
+    /// Each call of a capture fails once: the error is told, nothing is left, and the handle works.
+    fn failures(driver: &Driver, device: &Device) -> Result<()> {
+        let values = device.upload(&[3_u32, 1, 2])?;
+        let mut sorted = device.sort_request(&values).prepare()?;
+        sorted.enqueue()?;
+        device.synchronize()?;
+        let live = driver.live_in_all();
+        let mut failed = 0;
+        for nth in 1.. {
+            driver.arm(Plan::Once, nth, 999);
+            let graph = device.capture(|| sorted.enqueue());
+            let (calls, call) = driver.disarm();
+            let is_told = graph.is_err();
+            drop(graph);
+            assert_eq!(driver.live_in_all(), live, "{call:?}");
+            failed += u32::from(is_told);
+            sorted.enqueue()?;
+            device.synchronize()?;
+            if calls < nth {
+                assert!(!is_told, "no call failed");
+                break;
+            }
+        }
+        assert!(failed >= 5, "{failed}");
+        let mut graph = device.capture(|| sorted.enqueue())?;
+        driver.answer(c"cuGraphLaunch", 719);
+        // SAFETY: the request is still there.
+        let lost = unsafe { graph.launch() }.expect_err("a fault");
+        driver.answer(c"cuGraphLaunch", 0);
+        assert!(lost.to_string().contains("cuGraphLaunch"), "{lost}");
+        Ok(())
+    }
+}
