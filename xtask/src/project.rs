@@ -12,10 +12,14 @@ use crate::Result;
 pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
     (NvvmArch::Compute80, &["scan", "select"]),
+    (NvvmArch::Compute90, &["gemm"]),
 ];
 
-/// The kernels that are compiled from an architecture on, for its asynchronous copies.
+/// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments.
 const FROM: &[(&str, NvvmArch)] = &[
+    ("gemm_best_tensor", NvvmArch::Compute90),
+    ("gemm_best_tensor_medium", NvvmArch::Compute90),
+    ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),
