@@ -43,6 +43,7 @@ pub mod map;
 pub mod mem;
 pub mod merge;
 pub mod misc;
+pub mod mma;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
 mod plain;

@@ -36,6 +36,17 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let redux = text.contains("redux.sync");
     assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
     asynchronous_copies_are_there(&text, arch);
+    for (name, from) in [
+        ("m8n8k4", NvvmArch::Compute80),
+        ("m16n8k4", NvvmArch::Compute90),
+        ("m16n8k8", NvvmArch::Compute90),
+        ("m16n8k16", NvvmArch::Compute90),
+    ] {
+        let mut lines = kernel(&text, &format!("products_{name}_f64"));
+        let instruction = format!("mma.sync.aligned.{name}.row.col.f64.f64.f64.f64");
+        let has = lines.any(|line| line == instruction);
+        assert_eq!(has, arch >= from, "{arch:?}: {name}");
+    }
     assert!(text.contains(".visible .func") && text.contains(" externally_visible_twice("));
     let assembly = ptxas
         .assemble(&path, arch)

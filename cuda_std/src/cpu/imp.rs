@@ -14,6 +14,7 @@ pub mod atomic;
 pub mod float;
 pub mod heap;
 pub mod misc;
+pub mod mma;
 pub mod ptr;
 pub mod warp;
 

@@ -15,6 +15,7 @@ pub mod atomic;
 pub mod float;
 pub mod heap;
 pub mod misc;
+pub mod mma;
 mod panic;
 pub mod ptr;
 pub mod warp;

@@ -9,6 +9,7 @@
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
 //! | `names.rs` | Rust-CUDA's atomic functions of pointers, libdevice's names |
+//! | `products.rs` | products of fragments of matrices |
 //! | `threads.rs` | places in a launch, barriers |
 //! | `tiles.rs` | loads, stores, sorts and runs of blocks, sorts of warps |
 //! | `waits.rs` | waits for words |
@@ -23,6 +24,7 @@ mod copies;
 mod functions;
 mod memory;
 mod names;
+mod products;
 mod threads;
 mod tiles;
 mod waits;
@@ -36,19 +38,27 @@ use cuda_std::{kernel::Kernel, prelude::*};
 use warpwright::{Device, LaunchConfig, Module};
 use warpwright_tests::{compare, device_library, devices};
 
-/// The kernels: for the oldest architecture, and for one that has `redux` and asynchronous copies.
+/// The architectures of the kernels, and the compute capabilities that take them: the oldest; one that has `redux`,
+/// asynchronous copies and products of 8 x 8 elements; and one with larger products.
+const ARCHITECTURES: [(NvvmArch, (u32, u32)); 3] = [
+    (NvvmArch::Compute75, (7, 5)),
+    (NvvmArch::Compute80, (8, 0)),
+    (NvvmArch::Compute90, (9, 0)),
+];
+
+/// The kernels for an architecture.
 fn module(arch: NvvmArch) -> &'static Module {
-    static MODULES: [OnceLock<Module>; 2] = [OnceLock::new(), OnceLock::new()];
-    MODULES[usize::from(arch > NvvmArch::Compute75)]
-        .get_or_init(|| Module::from_ptx(device_library::ptx(arch)).unwrap())
+    static MODULES: [OnceLock<Module>; 3] = [const { OnceLock::new() }; 3];
+    let index = ARCHITECTURES.iter().position(|(it, _)| *it == arch);
+    MODULES[index.unwrap()].get_or_init(|| Module::from_ptx(device_library::ptx(arch)).unwrap())
 }
 
 /// Calls `work` with every device and every module that it takes: the CPU first.
 fn everywhere(mut work: impl FnMut(&Device, NvvmArch)) {
     for device in devices::all() {
-        for arch in [NvvmArch::Compute75, NvvmArch::Compute80] {
+        for (arch, from) in ARCHITECTURES {
             // The CPU takes one like the other.
-            if arch == NvvmArch::Compute75 || device.info().compute_capability >= Some((8, 0)) {
+            if arch == NvvmArch::Compute75 || device.info().compute_capability >= Some(from) {
                 work(device, arch);
             }
         }

@@ -102,7 +102,11 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
 ];
 
 /// The architectures for which the test `device_library` runs the device library's kernels.
-const DEVICE_TESTS: &[NvvmArch] = &[NvvmArch::Compute75, NvvmArch::Compute80];
+const DEVICE_TESTS: &[NvvmArch] = &[
+    NvvmArch::Compute75,
+    NvvmArch::Compute80,
+    NvvmArch::Compute90,
+];
 
 /// Where to put the bundle.
 #[derive(clap::Args)]

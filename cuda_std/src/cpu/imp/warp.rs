@@ -25,7 +25,7 @@ pub fn active_mask() -> u32 {
 }
 
 /// Returns the lanes that a mask names, as indices in the warp.
-fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     core::iter::from_fn(move || {
         let lane = rest.trailing_zeros();
@@ -34,7 +34,7 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-fn operation(
+pub(super) fn operation(
     name: &'static str,
     mask: u32,
     offer: Offer,
@@ -47,7 +47,7 @@ fn operation(
 }
 
 /// Returns the mask of an operation with a result, as a mutation changes it.
-fn mutated(name: &'static str, mask: u32, place: Place) -> u32 {
+pub(super) fn mutated(name: &'static str, mask: u32, place: Place) -> u32 {
     mutate::mask(Operation::Warp(name), mask, place.0).unwrap_or(mask)
 }
 

@@ -18,6 +18,7 @@ pub mod maps;
 pub mod memory;
 pub mod names;
 pub mod operators;
+pub mod products;
 pub mod random;
 pub mod threads;
 pub mod tiles;

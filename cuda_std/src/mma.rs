@@ -1,0 +1,152 @@
+//! Products of small matrices that the 32 lanes of a warp compute together, on the card's tensor cores.
+//!
+//! `D = A * B + C`, where A is M x K, B is K x N, and C and D are M x N. The lanes hold the matrices in registers: each lane
+//! has an array of some elements of each, its *fragment*, whose element `i` is the matrix's element
+//! [`Layout::at`]`(lane, i)`. D has the layout of C. The constants ([`M16N8K8_F64`]) have the layouts of a product's matrices.
+//!
+//! ```
+//! use cuda_std::{mma, prelude::*};
+//!
+//! /// The product of a 16 x 8 and an 8 x 8 matrix, both by rows.
+//! #[kernel(launch_bounds(32))]
+//! pub unsafe fn product(a: Global<f64>, b: Global<f64>, d: GlobalMut<f64>) {
+//!     const SHAPE: mma::Shape = mma::M16N8K8_F64;
+//!     let lane = warp::lane_id() as usize;
+//!     let element = |layout: mma::Layout, matrix: Global<f64>, i: usize| {
+//!         let (row, column) = layout.at(lane, i);
+//!         matrix.get(row * 8 + column)
+//!     };
+//!     let from_a = [0, 1, 2, 3].map(|i| element(SHAPE.a, a, i));
+//!     let from_b = [0, 1].map(|i| element(SHAPE.b, b, i));
+//!     let sums = mma::m16n8k8_f64(from_a, from_b, [0.0; 4]);
+//!     for (i, sum) in sums.into_iter().enumerate() {
+//!         let (row, column) = SHAPE.c.at(lane, i);
+//!         d.set(row * 8 + column, sum);
+//!     }
+//! }
+//! ```
+//!
+//! All lanes of the warp must execute the same product. The CPU executor ends the launch if one does not come.
+//!
+//! **Order of additions.** In `f64` an element is `c`, to which the products are added in the order of k, each with one
+//! rounding for product and sum (`a.mul_add(b, sum)`). So the result has the same bits everywhere, but for those of a NaN.
+//!
+//! **Instructions.** m8n8k4 is one from compute capability 8.0 on, and the others from 9.0 on. Otherwise a product is made of
+//! m8n8k4, and that one, before 8.0, of shuffles and fused multiply-adds.
+//!
+//! LLVM does not move these instructions across branches, but does not know that the warp's lanes execute them together: it may
+//! copy one into both arms of a branch that follows an equal one. Where a lane's index decides branches on both sides of a
+//! product, put a [`sync_warp`](crate::warp::sync_warp) before it.
+
+use crate::{imp, imp::Place};
+
+/// How the elements of a matrix lie in the lanes of a warp.
+///
+/// Lanes `4 g` to `4 g + 3` are group `g`. A group has row `g` of A or C, or column `g` of B, and the one 8 further on if there
+/// is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    rows: usize,
+    columns: usize,
+    /// The adjacent elements that a lane has.
+    run: usize,
+    /// Whether groups have columns, and not rows.
+    by_columns: bool,
+}
+
+impl Layout {
+    const fn new([rows, columns]: [usize; 2], run: usize, by_columns: bool) -> Self {
+        Self {
+            rows,
+            columns,
+            run,
+            by_columns,
+        }
+    }
+
+    /// Returns the matrix's rows.
+    pub const fn rows(self) -> usize {
+        self.rows
+    }
+
+    /// Returns the matrix's columns.
+    pub const fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// Returns the number of elements of a lane.
+    #[allow(clippy::len_without_is_empty)]
+    pub const fn len(self) -> usize {
+        self.rows * self.columns / 32
+    }
+
+    /// Returns the row and the column of element `i` of a lane.
+    #[inline(always)]
+    pub const fn at(self, lane: usize, i: usize) -> (usize, usize) {
+        let lines = match self.by_columns {
+            true => self.columns / 8,
+            false => self.rows / 8,
+        };
+        let (run, within) = (i / self.run, i % self.run);
+        let across = lane / 4 + run % lines * 8;
+        let along = (lane % 4 + run / lines * 4) * self.run + within;
+        if self.by_columns {
+            (along, across)
+        } else {
+            (across, along)
+        }
+    }
+}
+
+/// The layouts of a product's matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// The layout of A.
+    pub a: Layout,
+    /// The layout of B.
+    pub b: Layout,
+    /// The layout of C and of D.
+    pub c: Layout,
+}
+
+impl Shape {
+    /// Returns the shape of a product of `m` rows, 8 columns and `k` products, whose lanes have runs of `run` elements along k.
+    const fn new(m: usize, k: usize, run: usize) -> Self {
+        Self {
+            a: Layout::new([m, k], run, false),
+            b: Layout::new([k, 8], run, true),
+            c: Layout::new([m, 8], 2, false),
+        }
+    }
+}
+
+macro_rules! products {
+    ($($(#[$doc:meta])* $name:ident, $shape:ident: $m:literal x 8 x $k:literal;)*) => { $(
+        #[doc = concat!("The shape of [`", stringify!($name), "`].")]
+        pub const $shape: Shape = Shape::new($m, $k, 1);
+
+        $(#[$doc])*
+        ///
+        /// See the [module](self) for the layouts, the order of additions, and the lanes that must take part.
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(
+            a: [f64; $m * $k / 32],
+            b: [f64; 8 * $k / 32],
+            c: [f64; $m * 8 / 32],
+        ) -> [f64; $m * 8 / 32] {
+            imp::mma::$name(a, b, c, Place::here())
+        }
+    )* };
+}
+
+products! {
+    /// Returns `A * B + C` in `f64`, of 8 x 4 and 4 x 8 elements.
+    m8n8k4_f64, M8N8K4_F64: 8 x 8 x 4;
+    /// Returns `A * B + C` in `f64`, of 16 x 4 and 4 x 8 elements.
+    m16n8k4_f64, M16N8K4_F64: 16 x 8 x 4;
+    /// Returns `A * B + C` in `f64`, of 16 x 8 and 8 x 8 elements.
+    m16n8k8_f64, M16N8K8_F64: 16 x 8 x 8;
+    /// Returns `A * B + C` in `f64`, of 16 x 16 and 16 x 8 elements.
+    m16n8k16_f64, M16N8K16_F64: 16 x 8 x 16;
+}

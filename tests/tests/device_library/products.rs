@@ -1,0 +1,93 @@
+//! Products of fragments: tensor cores from compute capability 8.0 and 9.0 on, and shuffles in the module for the oldest.
+
+use cuda_std::{
+    kernel::Kernel,
+    mma::{self, Layout, Shape},
+    prelude::*,
+};
+use cuda_std_device_tests::products;
+use warpwright::LaunchConfig;
+
+use super::{assert_defined, noise, same_everywhere};
+
+const WARPS: usize = 64;
+
+/// Values of one size; of sizes far apart, up to infinite products; with subnormal products; that cancel; zeros of both signs.
+fn values(kind: usize, len: usize) -> Vec<f64> {
+    let of = |word: u64| {
+        let fraction = (word >> 12) as f64 / (1_u64 << 52) as f64 - 0.5;
+        match kind {
+            0 => fraction,
+            1 => fraction * 2_f64.powi((word % 1200) as i32 - 600),
+            2 => fraction * 2_f64.powi(-520 - (word % 20) as i32),
+            3 => [1.0, -1.0, 1.0 + f64::EPSILON, -1e-17][word as usize % 4],
+            _ => [0.0, -0.0, -1e-300, 1.0][word as usize % 4],
+        }
+    };
+    noise::<u64>(len + 8 * kind)
+        .into_iter()
+        .skip(8 * kind)
+        .map(of)
+        .collect()
+}
+
+/// The places of the elements of the warps' matrices in their fragments, matrix after matrix, by rows.
+fn places(layout: Layout) -> Vec<usize> {
+    let size = layout.rows() * layout.columns();
+    let mut places = vec![0; WARPS * size];
+    for place in 0..WARPS * size {
+        let (warp, of_warp) = (place / size, place % size);
+        let (row, column) = layout.at(of_warp / layout.len(), of_warp % layout.len());
+        places[warp * size + row * layout.columns() + column] = place;
+    }
+    places
+}
+
+fn products_of<K>(what: &str, shape: Shape)
+where
+    K: Kernel<Params = (Global<f64>, Global<f64>, GlobalMut<f64>)>,
+{
+    let Shape { a, b, c } = shape;
+    let (m, k) = (a.rows(), a.columns());
+    for kind in 0..5 {
+        let [of_a, of_b, mut of_c] = [a, b, c].map(|it| values(kind, WARPS * 32 * it.len()));
+        if kind == 3 {
+            // Sums near 0.
+            of_c.iter_mut().for_each(|it| *it *= -1.0);
+        }
+        let mut expected = of_c.clone();
+        let [at_a, at_b, at_c] = [a, b, c].map(places);
+        for (element, place) in at_c.into_iter().enumerate() {
+            let (warp, row, column) = (element / (m * 8), element / 8 % m, element % 8);
+            for along in 0..k {
+                let x = of_a[at_a[(warp * m + row) * k + along]];
+                let y = of_b[at_b[(warp * k + along) * 8 + column]];
+                expected[place] = x.mul_add(y, expected[place]);
+            }
+        }
+        // The bits of a NaN are the device's.
+        let one_nan = |mut all: Vec<f64>| {
+            let nans = all.iter_mut().filter(|it| it.is_nan());
+            nans.for_each(|it| *it = f64::NAN);
+            all
+        };
+        let what = format!("{what}, kind {kind}");
+        let got = same_everywhere(&what, |device, module| {
+            let (a, b) = (device.upload(&of_a).unwrap(), device.upload(&of_b).unwrap());
+            let mut c = device.upload(&of_c).unwrap();
+            let config = LaunchConfig::linear(WARPS as u32 / 4, 128);
+            // SAFETY: there are the fragments of all threads.
+            unsafe { device.launch::<K>(module, config, (&a, &b, &mut c)) }.unwrap();
+            one_nan(c.to_vec().unwrap())
+        });
+        assert_defined(&what, &got, &one_nan(expected));
+    }
+}
+
+#[test]
+fn products_of_fragments_add_in_the_order_of_k() {
+    products_of::<products::ProductsM8n8k4F64>("m8n8k4", mma::M8N8K4_F64);
+    products_of::<products::ProductsM16n8k4F64>("m16n8k4", mma::M16N8K4_F64);
+    products_of::<products::ProductsM16n8k8F64>("m16n8k8", mma::M16N8K8_F64);
+    products_of::<products::ProductsM16n8k16F64>("m16n8k16", mma::M16N8K16_F64);
+}
