@@ -1,7 +1,10 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
 use rayon::prelude::*;
-use warpwright::ops::{calls::Calls, gemm::GemmElement};
+use warpwright::ops::{
+    calls::Calls,
+    gemm::{GemmElement, Way},
+};
 use warpwright::{Device, Matrix, Result};
 
 use crate::compare::each;
@@ -58,6 +61,8 @@ pub struct Product<T> {
     transposed: [bool; 2],
     data: Data,
     make: [Make<T>; 2],
+    /// The kernels of `best`, if not those that the library chooses.
+    way: Option<Way>,
 }
 
 impl<T: Real> Product<T> {
@@ -72,6 +77,7 @@ impl<T: Real> Product<T> {
             transposed: [false; 2],
             data,
             make: [make.clone(), make],
+            way: None,
         }
     }
 
@@ -188,7 +194,8 @@ impl<T: Real> Problem for Product<T> {
             [false, true] => ", B transposed",
             [true, true] => ", A and B transposed",
         };
-        format!("{m} x {k} times {k} x {n} {}{transposed}", T::NAME)
+        let way = self.way.map_or(String::new(), |way| format!(", {way:?}"));
+        format!("{m} x {k} times {k} x {n} {}{transposed}{way}", T::NAME)
     }
 
     fn bytes(&self) -> usize {
@@ -219,6 +226,9 @@ impl<T: Real> Problem for Product<T> {
         }
         if self.transposed[1] {
             request = request.transpose_b();
+        }
+        if let Some(way) = self.way {
+            request = request.way(way);
         }
         Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
     }
@@ -392,6 +402,9 @@ impl<T: Real> Problem for Rectangles<T> {
             if self.0.transposed[1] {
                 request = request.transpose_b();
             }
+            if let Some(way) = self.0.way {
+                request = request.way(way);
+            }
             let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
             let target = place.rect_mut(ABOVE.., columns(n))?;
             let request = request.alpha(T::from_f64(ALPHA));
@@ -465,6 +478,17 @@ fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<f32>(&mut all, scale);
     of_type::<f64>(&mut all, scale);
+    // All kernels of `f64`, of which the library chooses some by the device and the shape.
+    for way in Way::ALL.map(Some) {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let problem = Product::<f64>::new([131, 132, 38], Data::Whole);
+            all.push(Workload::new(Product {
+                transposed,
+                way,
+                ..problem
+            }));
+        }
+    }
     all
 }
 

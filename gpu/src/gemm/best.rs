@@ -105,7 +105,7 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW:
         f64_tn: (false, false),
         f64_tt: (false, true),
     ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9)
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7)
 )]
 pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW: usize>(
     a: Global<f64>,
@@ -159,7 +159,7 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool, cons
         f64_tn: (false, false),
         f64_tt: (false, true),
     ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9)
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7)
 )]
 pub unsafe fn gemm_best_small_double<
     const A_ALONG_K: bool,

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
-//! | `best` | register blocks: many elements of C per thread, the next tile on its way; small tiles where large ones would be few |
+//! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; `f64` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
 //! `m * n * k` fused multiply-adds.
@@ -12,6 +12,9 @@
 //! Every variant adds an element's products in the order of `k`, from 0, with one rounding for each product and addition
 //! together. So all variants give the same bits on every device: for element (i, j) `s = fma(a[i][k], b[k][j], s)` for every k,
 //! then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is 0, C is not read.
+//!
+//! From compute capability 9.0 on `best` multiplies `f64` on tensor cores, whose products of fragments are such fused
+//! multiply-adds in such an order.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
@@ -21,6 +24,8 @@ mod ladder;
 mod operand;
 pub mod policy;
 mod problem;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+mod tensor;
 
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
@@ -29,6 +34,11 @@ pub use best::{
 #[cfg(feature = "ladder")]
 pub use ladder::*;
 pub use problem::{Problem, Real, Strides};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub use tensor::{
+    GemmBestTensor, GemmBestTensorMedium, GemmBestTensorSmall, gemm_best_tensor,
+    gemm_best_tensor_medium, gemm_best_tensor_small,
+};
 
 use crate::catalogue::declare_family;
 use policy::Cut;
@@ -58,6 +68,9 @@ declare_family! {
             "gemm_best_double",
             "gemm_best_small",
             "gemm_best_small_double",
+            "gemm_best_tensor",
+            "gemm_best_tensor_medium",
+            "gemm_best_tensor_small",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -82,18 +95,25 @@ mod launch {
     pub unsafe trait Kernels: Real + ByValue {
         /// The kernels of `best` for small tiles.
         const SMALL: Products<Self>;
+        /// The kernels of `best` on tensor cores, if there are any: for large, small and medium tiles.
+        const TENSOR: Option<[Products<Self>; 3]>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
 
     macro_rules! kernels {
-        ($($ty:ident: $best:ident, $small:ident;)*) => { $(
+        (of $kernel:ident) => {
+            // A lies along k as it is, B if it is transposed.
+            [
+                [Entry::of::<$kernel<true, false>>(), Entry::of::<$kernel<true, true>>()],
+                [Entry::of::<$kernel<false, false>>(), Entry::of::<$kernel<false, true>>()],
+            ]
+        };
+        ($($ty:ident: $best:ident, $small:ident, $tensor:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
-                const SMALL: Products<Self> = [
-                    [Entry::of::<$small<true, false>>(), Entry::of::<$small<true, true>>()],
-                    [Entry::of::<$small<false, false>>(), Entry::of::<$small<false, true>>()],
-                ];
+                const SMALL: Products<Self> = kernels!(of $small);
+                const TENSOR: Option<[Products<Self>; 3]> = $tensor;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -101,19 +121,19 @@ mod launch {
                         Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
                         #[cfg(feature = "ladder")]
                         Variant::Tiled => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                        // A lies along k as it is, B if it is transposed.
-                        Variant::Best => [
-                            [Entry::of::<$best<true, false>>(), Entry::of::<$best<true, true>>()],
-                            [Entry::of::<$best<false, false>>(), Entry::of::<$best<false, true>>()],
-                        ],
+                        Variant::Best => kernels!(of $best),
                     }
                 }
             }
         )* };
     }
     kernels! {
-        f32: GemmBest, GemmBestSmall;
-        f64: GemmBestDouble, GemmBestSmallDouble;
+        f32: GemmBest, GemmBestSmall, None;
+        f64: GemmBestDouble, GemmBestSmallDouble, Some([
+            kernels!(of GemmBestTensor),
+            kernels!(of GemmBestTensorSmall),
+            kernels!(of GemmBestTensorMedium),
+        ]);
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]

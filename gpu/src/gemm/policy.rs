@@ -22,6 +22,19 @@ pub const BEST_BLOCK: [usize; 2] = [256, 128];
 /// The minimum length along `k` of a tile of A or B of `best`.
 pub const BEST_STEP: usize = 8;
 
+/// The architecture from which on there are the kernels for tensor cores: it has products of 16 x 8 elements.
+pub const TENSOR_ARCHITECTURE: u32 = 90;
+/// The index of the tiles between the large and the small ones, which only the tensor cores take.
+pub const MEDIUM: usize = 2;
+/// The heights and widths of the large, small and medium tiles of C on tensor cores.
+pub const TENSOR_TILE: [[usize; 2]; 3] = [[128, 128], [64, 64], [64, 128]];
+/// The warps of a block, down and across such a tile: each has 64 x 32 elements of a large one, and 32 x 32 of another.
+pub const TENSOR_WARPS: [[usize; 2]; 3] = [[2, 4], [2, 2], [2, 4]];
+/// The threads of a block for such a tile.
+pub const TENSOR_BLOCK: [usize; 3] = [256, 128, 256];
+/// The time of such a tile for each element of C, in sixteenths of a large one's: smaller tiles read more for each product.
+const TENSOR_COST: [usize; 3] = [16, 19, 17];
+
 /// The maximum `k` of `best`, which counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 
@@ -41,6 +54,32 @@ pub struct Policy {
     pub small_step: usize,
     /// The number of blocks of small tiles that must be resident at once.
     pub small_resident: u32,
+    /// On tensor cores, the length of a tile of A or B along `k`.
+    pub tensor_step: usize,
+    /// On tensor cores, the tiles of A and of B that are in shared memory or on their way there.
+    pub tensor_stages: u32,
+    /// The length along `k` of a product of fragments.
+    pub tensor_depth: usize,
+}
+
+impl Policy {
+    /// Returns the dynamic shared memory of a block that computes a tile of this size on tensor cores, in bytes.
+    pub const fn tensor_bytes(self, size: usize) -> usize {
+        let [height, width] = TENSOR_TILE[size];
+        let room = tensor_room(height, self.tensor_step) + tensor_room(width, self.tensor_step);
+        self.tensor_stages as usize * room * size_of::<f64>()
+    }
+}
+
+/// Returns the distance between the lines of a tile in shared memory on tensor cores, in elements.
+pub(super) const fn tensor_pitch(line: usize) -> usize {
+    line + 4
+}
+
+/// Returns the elements that a tile of A of so many rows (of B, columns) takes, whether its lines are along k or across.
+pub(super) const fn tensor_room(tile: usize, step: usize) -> usize {
+    let (along, across) = (tile * tensor_pitch(step), step * tensor_pitch(tile));
+    if along > across { along } else { across }
 }
 
 const fn policy(step: usize, group: u32, resident: u32) -> Policy {
@@ -50,6 +89,19 @@ const fn policy(step: usize, group: u32, resident: u32) -> Policy {
         resident,
         small_step: step,
         small_resident: 2 * resident,
+        tensor_step: 16,
+        tensor_stages: 4,
+        tensor_depth: 4,
+    }
+}
+
+/// Returns a row of `f64` with these numbers for tensor cores.
+const fn tensor(step: usize, stages: u32, depth: usize) -> Policy {
+    Policy {
+        tensor_step: step,
+        tensor_stages: stages,
+        tensor_depth: depth,
+        ..policy(8, 16, 1)
     }
 }
 
@@ -69,10 +121,12 @@ impl tuning::Policy for Policy {
             small_step: 16,
             ..policy(8, 16, 2)
         },
-        Policy {
-            small_step: 16,
-            ..policy(8, 16, 1)
-        },
+        tensor(16, 4, 8),
+        tensor(16, 4, 16),
+        tensor(16, 3, 4),
+        tensor(16, 5, 4),
+        tensor(32, 3, 4),
+        tensor(32, 2, 4),
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(4, 8), Choice::up_to(8, 1)];
     #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
@@ -81,6 +135,9 @@ impl tuning::Policy for Policy {
         super::best::GEMM_BEST_SMALL_ROWS,
         super::best::GEMM_BEST_DOUBLE_ROWS,
         super::best::GEMM_BEST_SMALL_DOUBLE_ROWS,
+        super::tensor::GEMM_BEST_TENSOR_ROWS,
+        super::tensor::GEMM_BEST_TENSOR_MEDIUM_ROWS,
+        super::tensor::GEMM_BEST_TENSOR_SMALL_ROWS,
     ];
 }
 
@@ -91,6 +148,14 @@ pub struct Cut {
     pub tile: [usize; 2],
     /// The threads of a block along x and y.
     pub block: [u32; 2],
+}
+
+impl Cut {
+    /// Returns the number of tiles of an `m` x `n` matrix C.
+    pub const fn tiles(&self, [m, n]: [usize; 2]) -> usize {
+        let [height, width] = self.tile;
+        m.div_ceil(height).saturating_mul(n.div_ceil(width))
+    }
 }
 
 /// The division of `naive`.
@@ -110,6 +175,26 @@ pub const fn best_cut(size: usize) -> Cut {
         tile: [BEST_TILE[size]; 2],
         block: [BEST_BLOCK[size] as u32, 1],
     }
+}
+
+/// Returns how `best` divides C on tensor cores, into [`LARGE`], [`SMALL`] or [`MEDIUM`] tiles.
+pub const fn tensor_cut(size: usize) -> Cut {
+    Cut {
+        tile: TENSOR_TILE[size],
+        block: [TENSOR_BLOCK[size] as u32, 1],
+    }
+}
+
+/// Returns the size of the tiles of an `m` x `n` matrix C on tensor cores: that with which the multiprocessor with the most
+/// tiles takes the least time.
+pub fn tensor_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
+    let time = |size: &usize| {
+        let [height, width] = TENSOR_TILE[*size];
+        let most = (tensor_cut(*size).tiles([m, n])).div_ceil(multiprocessors.max(1));
+        most.saturating_mul(height * width * TENSOR_COST[*size])
+    };
+    let sizes = [LARGE, MEDIUM, SMALL].into_iter();
+    sizes.min_by_key(time).unwrap_or(LARGE)
 }
 
 /// Returns whether `best` uses small tiles: if there are fewer large ones than multiprocessors.

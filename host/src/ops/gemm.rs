@@ -3,8 +3,8 @@
 use warpwright_gpu::{
     Family,
     gemm::{
-        FAMILY, Kernels, Problem, Strides,
-        policy::{self, BEST_MOST_K, Cut},
+        FAMILY, Kernels, Problem, Products, Strides,
+        policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
 
@@ -87,12 +87,46 @@ impl Device {
             transpose_b: false,
             alpha: T::ONE,
             beta: T::ZERO,
+            way: None,
         };
         Request::new(self, gemm)
     }
 }
 
 const OPERATION: &str = "gemm";
+
+/// The kernels of `best`. The library chooses them; tests name others, whose results are the same.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Sums in registers by fused multiply-adds, for tiles of a size.
+    Registers(Tiles),
+    /// Products on tensor cores, for tiles of a size.
+    Tensor(Tiles),
+}
+
+/// The size of tiles of C.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tiles {
+    /// The large ones.
+    Large = policy::LARGE as isize,
+    /// The small ones.
+    Small = policy::SMALL as isize,
+    /// Those in between, of tensor cores alone.
+    Medium = policy::MEDIUM as isize,
+}
+
+impl Way {
+    /// All kernels of `f64`.
+    pub const ALL: [Self; 5] = [
+        Self::Registers(Tiles::Large),
+        Self::Registers(Tiles::Small),
+        Self::Tensor(Tiles::Large),
+        Self::Tensor(Tiles::Small),
+        Self::Tensor(Tiles::Medium),
+    ];
+}
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace.
 #[derive(Debug, Clone)]
@@ -103,6 +137,7 @@ pub struct Gemm<'a, T> {
     transpose_b: bool,
     alpha: T,
     beta: T,
+    way: Option<Way>,
 }
 
 /// A request of a matrix product. The result is a new matrix, or is written to an `m` x `n` [`Matrix`], `&mut Matrix` or
@@ -132,6 +167,13 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
         self
     }
 
+    /// Has `best` launch these kernels, where the device has them, for tests.
+    #[doc(hidden)]
+    pub fn way(mut self, way: Way) -> Self {
+        self.op.way = Some(way);
+        self
+    }
+
     /// Adds `beta` times `place`, which is C, and overwrites C with the sum. [`output_to`](Self::output_to) does not read
     /// its place.
     ///
@@ -149,6 +191,41 @@ impl<T: GemmElement, D: Destination<Matrix<T>>> GemmRequest<'_, T, D> {
     /// As for [`Device::matmul`], and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<D::Claimed> {
         self.prepare()?.made()
+    }
+}
+
+impl<T: GemmElement> Gemm<'_, T> {
+    /// Returns the kernels of `best` that take the least time for an `m` x `n` matrix C, with their cut and the dynamic shared
+    /// memory of a block.
+    fn best(&self, plan: &Plan<'_>, [m, n]: [usize; 2]) -> (Products<T>, Cut, usize) {
+        let info = plan.device.info();
+        let multiprocessors = info.multiprocessors as usize;
+        // The CPU executor has every instruction.
+        let is_new = info.compute_capability.is_none()
+            || plan.device.executor.architecture(FAMILY.name) >= TENSOR_ARCHITECTURE;
+        if let Some(kernels) = T::TENSOR
+            && is_new
+            && !matches!(self.way, Some(Way::Registers(_)))
+        {
+            let size = match self.way {
+                Some(Way::Tensor(tiles)) => tiles as usize,
+                _ => policy::tensor_size([m, n], multiprocessors),
+            };
+            let numbers: Policy = plan.policy(kernels[size][0][0], size_of::<T>());
+            let bytes = numbers.tensor_bytes(size);
+            if bytes <= info.shared_bytes_per_block {
+                return (kernels[size], policy::tensor_cut(size), bytes);
+            }
+        }
+        let large = policy::best_cut(policy::LARGE);
+        let is_small = match self.way {
+            Some(Way::Registers(tiles)) => tiles == Tiles::Small,
+            _ => policy::is_small(large.tiles([m, n]), multiprocessors),
+        };
+        if is_small {
+            return (T::SMALL, policy::best_cut(policy::SMALL), 0);
+        }
+        (T::kernels(Variant::Best), large, 0)
     }
 }
 
@@ -203,16 +280,12 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
             )));
         }
-        let tiles = |cut: &Cut| {
-            let [height, width] = cut.tile;
-            m.div_ceil(height).saturating_mul(n.div_ceil(width))
+        let (kernels, cut, bytes) = match best {
+            true => self.best(plan, [m, n]),
+            false => (T::kernels(variant), variant.cut(), 0),
         };
-        let (mut cut, mut kernels) = (variant.cut(), T::kernels(variant));
-        let multiprocessors = plan.device.info().multiprocessors as usize;
-        if best && policy::is_small(tiles(&cut), multiprocessors) {
-            (cut, kernels) = (policy::best_cut(policy::SMALL), T::SMALL);
-        }
-        let config = plan.tiles(tiles(&cut), cut.block)?;
+        let config = plan.tiles(cut.tiles([m, n]), cut.block)?;
+        let config = config.with_shared(bytes as u32);
         let shape = Shape::Rect(m, n);
         if m == 0 || n == 0 {
             return Ok(shape);

@@ -4,7 +4,7 @@ mod problem;
 
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
-use warpwright::Error;
+use warpwright::{Error, ops::gemm::Way};
 use warpwright_gpu::gemm::{
     Variant,
     policy::{BEST_MOST_K, BEST_STEP, SMALL, best_cut},
@@ -13,6 +13,8 @@ use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
 };
+
+const TRANSPOSES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
 
 fn problems() -> Vec<Gemm> {
     let mut sides = vec![0, 1, 33];
@@ -75,6 +77,7 @@ fn problems() -> Vec<Gemm> {
                 transpose: [i % 2 == 1, i / 2 % 2 == 1],
                 factors: FACTORS[i % 17 % FACTORS.len()],
                 margins: [0, 1, 2].map(|operand| MARGINS[(i / 5 + operand * (i / 3)) % 3]),
+                way: None,
             });
         }
         // Every combination with a shape that has whole tiles and an edge.
@@ -89,6 +92,7 @@ fn problems() -> Vec<Gemm> {
                 transpose: [i % 2 == 1, i / 2 % 2 == 1],
                 factors: FACTORS[i / 4 % FACTORS.len()],
                 margins: [margin; 3],
+                way: None,
             });
         }
     }
@@ -154,6 +158,64 @@ fn tiles_of_both_sizes_give_the_products() {
     tiles_of_both_sizes::<f64>();
 }
 
+/// All kernels of `f64`, of which the device and the shape choose some: whole tiles and others, depths around those of a ring,
+/// every transposition, factors and views that are aligned and not.
+#[test]
+fn every_kernel_of_f64_gives_the_products() {
+    let shapes = [
+        [128, 128, 64],
+        [129, 130, 83],
+        [1, 1, 1],
+        [64, 192, 16],
+        [37, 5, 130],
+        [200, 70, 39],
+    ];
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        for (i, way) in Way::ALL.into_iter().enumerate() {
+            for (j, [m, n, k]) in shapes.into_iter().enumerate() {
+                for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
+                    problems.push(Gemm {
+                        transpose,
+                        factors: FACTORS[(i + j + l) % FACTORS.len()],
+                        margins: [MARGINS[(j + l) % MARGINS.len()]; 3],
+                        way: Some(way),
+                        ..plain(executor, [m, n, k])
+                    });
+                }
+            }
+        }
+    }
+    cases::run(
+        &problems,
+        |_| vec!["best"],
+        |_, problem| {
+            let mut rng = data::generator(13);
+            Ok(problem.operands(|| rng.random_range(-1.0..1.0)))
+        },
+        |device, problem, operands, variant| {
+            let got = problem.by_the_library(device, operands, variant);
+            let got = got.map_err(|error| error.to_string())?;
+            compare::same_bits(&got, &problem.all_by_the_book(operands))
+        },
+    );
+}
+
+/// Sums of -0 stay what they are where a tile goes beyond the matrix.
+#[test]
+fn sums_of_negative_zero_stay() {
+    for device in devices::all() {
+        for way in Way::ALL {
+            for k in [1, 3, 4, 5, 17] {
+                let a = device.upload_matrix(&vec![-1e-200; 3 * k], 3, k).unwrap();
+                let b = device.upload_matrix(&vec![1e-200; 5 * k], k, 5).unwrap();
+                let product = device.gemm(&a, &b).way(way).run().unwrap();
+                compare::same_bits(&product.to_vec().unwrap(), &[-0.0; 15]).unwrap();
+            }
+        }
+    }
+}
+
 fn whole_numbers<T: Real>() {
     let problems = Executor::ALL.map(|executor| plain(executor, [140, 133, 75]));
     cases::run(
@@ -189,7 +251,7 @@ fn small_whole_numbers_are_exact() {
 fn specials<T: Real>() {
     let mut problems = Vec::new();
     for executor in Executor::ALL {
-        for transpose in [[false, false], [true, false], [false, true], [true, true]] {
+        for transpose in TRANSPOSES {
             problems.push(Gemm {
                 transpose,
                 factors: [2.0, 0.0],

@@ -1,7 +1,10 @@
 //! A product as a case of the tests: its operands, and what should come out.
 
 use cuda_std::GpuFloat;
-use warpwright::{Device, Matrix, ops::gemm::GemmElement};
+use warpwright::{
+    Device, Matrix,
+    ops::gemm::{GemmElement, Way},
+};
 use warpwright_tests::{
     cases::Problem,
     compare::{self, Outcome},
@@ -42,6 +45,8 @@ pub struct Gemm {
     pub factors: [f64; 2],
     /// Of A, B and C.
     pub margins: [Margin; 3],
+    /// The kernels of `best`, if not those that the library chooses.
+    pub way: Option<Way>,
 }
 
 impl Problem for Gemm {
@@ -205,6 +210,9 @@ impl Gemm {
         if self.transpose[1] {
             request = request.transpose_b();
         }
+        if let Some(way) = self.way {
+            request = request.way(way);
+        }
         request.add_to(beta, c.rect_mut(rows_c, columns_c)?).run()?;
         c.to_vec()
     }
@@ -217,16 +225,25 @@ impl Gemm {
     ) -> Outcome {
         let got = self.by_the_library(device, operands, variant);
         let got = got.map_err(|error| error.to_string())?;
-        let mut want = operands.c.all.clone();
         for row in 0..self.m {
             for column in 0..self.n {
                 let at = operands.c.place(row, column);
                 self.near_the_truth(operands, row, column, got[at])
                     .map_err(|wrong| format!("({row}, {column}): {wrong}"))?;
-                want[at] = self.by_the_book(operands, row, column);
             }
         }
-        compare::same_bits(&got, &want)
+        compare::same_bits(&got, &self.all_by_the_book(operands))
+    }
+
+    /// C and its margin, [by the book](Self::by_the_book).
+    pub fn all_by_the_book<T: Real>(&self, operands: &Operands<T>) -> Vec<T> {
+        let mut all = operands.c.all.clone();
+        for row in 0..self.m {
+            for column in 0..self.n {
+                all[operands.c.place(row, column)] = self.by_the_book(operands, row, column);
+            }
+        }
+        all
     }
 }
 
@@ -240,5 +257,6 @@ pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
         transpose: [false; 2],
         factors: [1.0, 0.0],
         margins: [[0; 3]; 3],
+        way: None,
     }
 }
