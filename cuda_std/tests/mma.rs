@@ -126,6 +126,7 @@ fn products_are_fused_multiply_adds_in_the_order_of_k() {
             ][next() as usize % 8],
         }
     };
+    #[allow(clippy::type_complexity)]
     let mut check = |shape: Shape, launch: &dyn Fn(&mut [f64], &mut [f64], &mut [f64])| {
         for kind in 0..5 {
             for _ in 0..8 {

@@ -508,6 +508,7 @@ fn product_by<
             let column = first_column + number * 8;
             let at = row * ldc + column;
             let [s0, s1, s2, s3] = sums[row_of_two / 2][number];
+            #[allow(clippy::manual_is_multiple_of)]
             let pair = if row_of_two % 2 == 0 { [s0, s1] } else { [s2, s3] };
             if aligned && whole {
                 let mut values = [0.0; 2];
