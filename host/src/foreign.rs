@@ -69,9 +69,8 @@ impl Device {
     ///
     /// # Safety
     /// The elements must be initialized and stay readable, and nobody may write to them, while the view or anything made with
-    /// it
-    /// lives and until the work queued with it is done. Work of others that writes them must be ordered before, by a wait or by
-    /// streams: see [`on_cuda_stream`](Self::on_cuda_stream) and [`wait_for`](Self::wait_for).
+    /// it lives and until the work queued with it is done. Work of others that writes them must be ordered before, by a wait or
+    /// by streams: see [`on_cuda_stream`](Self::on_cuda_stream) and [`wait_for`](Self::wait_for).
     pub unsafe fn foreign_view<T: Element>(
         &self,
         pointer: u64,
@@ -102,9 +101,8 @@ impl Device {
     /// Makes a vector of `len` elements at `pointer`, which are memory of `owner`.
     ///
     /// Dropping the vector waits until the work of this handle, and of all handles that used the vector, is done, and then
-    /// drops
-    /// the owner, on the same thread. If that wait fails and the device works on, the owner is leaked. If this function fails,
-    /// the owner is dropped at once.
+    /// drops the owner, on the same thread. If that wait fails and the device works on, the owner is leaked. If this function
+    /// fails, the owner is dropped at once.
     ///
     /// # Errors
     /// As for [`foreign_view`](Self::foreign_view).

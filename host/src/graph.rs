@@ -50,9 +50,8 @@ impl Device {
     ///
     /// # Errors
     /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured: one that
-    /// allocates,
-    /// waits for the device, or copies from or to the host, work of another handle, work that reads a constant table (a
-    /// convolution with a short mask, a map of positions), and another capture; [`Error::Driver`](crate::Error::Driver).
+    /// allocates, waits for the device, or copies from or to the host, work of another handle, work that reads a constant table
+    /// (a convolution with a short mask, a map of positions), and another capture; [`Error::Driver`](crate::Error::Driver).
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         let Captured { graph, owners } =
             capture::record(&self.executor, work, Executor::end_capture)?;

@@ -4,8 +4,6 @@
 //! times beside it (`warpwright_bench::run::overhead`): so those are the library's own, and nothing is called beside them.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::{env, process::Command};
-
 use warpwright::{
     Device, Generator, Vector,
     ops::{
@@ -18,7 +16,7 @@ use warpwright_bench::run::{driver::Driver as BareDriver, overhead};
 use warpwright_gpu::columns::policy::view;
 use warpwright_tests::{
     cases,
-    faults::{self, Behind, Driver},
+    faults::{self, Driver},
 };
 use warpwright_workloads::{
     FAMILIES, Number, Problem, Sets, Total,
@@ -33,8 +31,9 @@ use warpwright_workloads::{
     transpose::Transpose,
 };
 
-/// The test that a child process runs.
+/// The test that a child process runs, and what it prints at its end.
 const CHILD: &str = "child";
+const DONE: &str = "all calls are as stated";
 
 /// What asks which context is the thread's own: a look at a variable of the thread, made before each call, since other
 /// libraries in the process may have set another.
@@ -110,19 +109,12 @@ fn child() {
     memory(&driver, &device);
     queued(&driver, &device);
     assert_eq!(driver.wrong(), "");
-    println!("all calls are as stated");
+    println!("{DONE}");
 }
 
 #[test]
 fn calls_and_memory_are_as_stated() {
-    let mut program = Command::new(env::current_exe().expect("a path"));
-    program.args([CHILD, "--exact", "--nocapture"]);
-    match faults::in_child(&mut program, Behind::Mock) {
-        // A name that fits no test would pass as well.
-        Ok(output) if output.contains("all calls are as stated") => println!("{output}"),
-        Ok(output) => panic!("no call was looked at: {output}"),
-        Err(why) => panic!("{why}"),
-    }
+    faults::run_child(CHILD, DONE);
 }
 
 /// The name of a call in a list.

@@ -214,9 +214,7 @@ fn events_order_handles() -> Result<()> {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod on_mock_devices {
-    use std::{env, process::Command};
-
-    use warpwright_tests::faults::{self, Behind, Driver, Plan};
+    use warpwright_tests::faults::{self, Driver, Plan};
 
     use super::*;
 
@@ -238,22 +236,7 @@ mod on_mock_devices {
 
     #[test]
     fn calls_are_as_stated() {
-        let mut program = Command::new(env::current_exe().expect("a path"));
-        program.args(["on_mock_devices::child", "--exact", "--nocapture"]);
-        match faults::in_child(&mut program, Behind::Mock) {
-            // A name that fits no test would pass as well.
-            Ok(output) => assert!(output.contains(DONE), "{output}"),
-            Err(why) => panic!("{why}"),
-        }
-    }
-
-    /// The names of the calls of `work`, without those that make the context current or name an error.
-    fn calls<T>(driver: &Driver, work: impl FnOnce() -> T) -> (T, Vec<String>) {
-        let (value, calls) = driver.calls_of(work);
-        let names = calls.iter().filter_map(|call| call.split(' ').next());
-        let names =
-            names.filter(|name| !name.starts_with("cuCtx") && !name.starts_with("cuGetError"));
-        (value, names.map(str::to_owned).collect())
+        faults::run_child("on_mock_devices::child", DONE);
     }
 
     /// A launch is one call, with the nodes of the calls that were captured; a capture waits for nothing.
@@ -271,7 +254,7 @@ mod on_mock_devices {
             counts.enqueue()?;
             sum.enqueue()
         };
-        let (graph, made) = calls(driver, || device.capture(&mut work));
+        let (graph, made) = driver.names_of(|| device.capture(&mut work));
         let mut graph = graph?;
         assert_eq!(
             made,
@@ -315,11 +298,11 @@ mod on_mock_devices {
         let other = device.new_stream()?;
         let values = other.upload(&[3_u32, 1, 2])?;
         let mut sorted = device.sort_request(&values).prepare()?;
-        let (graph, made) = calls(driver, || device.capture(|| sorted.enqueue()));
+        let (graph, made) = driver.names_of(|| device.capture(|| sorted.enqueue()));
         assert!(!made.iter().any(|call| call.contains("Event")), "{made:?}");
         let mut graph = graph?;
         // SAFETY: the request is still there.
-        let (done, made) = calls(driver, || unsafe { graph.launch() });
+        let (done, made) = driver.names_of(|| unsafe { graph.launch() });
         done?;
         let order = [
             "cuEventCreate",

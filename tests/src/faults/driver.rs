@@ -151,6 +151,16 @@ impl Driver {
         self.text(c"fault_wrong")
     }
 
+    /// Runs `work` and returns the names of the calls that it makes, without those that make the context current or name an
+    /// error.
+    pub fn names_of<T>(&self, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        let (value, calls) = self.calls_of(work);
+        let names = calls.iter().filter_map(|call| call.split(' ').next());
+        let names =
+            names.filter(|name| !name.starts_with("cuCtx") && !name.starts_with("cuGetError"));
+        (value, names.map(str::to_owned).collect())
+    }
+
     /// Runs `work` and returns the calls that it makes. A call that the mock driver executes itself has details: the bytes of
     /// memory, or a kernel with its shape and arguments. An address is shown as the size of its block and an offset.
     pub fn calls_of<T>(&self, work: impl FnOnce() -> T) -> (T, Vec<String>) {

@@ -91,6 +91,19 @@ pub fn in_child(program: &mut Command, behind: Behind) -> Result<String, String>
     }
 }
 
+/// Runs the test `child` of this program on mock devices. The test must print `done` at its end.
+///
+/// # Panics
+/// Panics if the test fails or does not print `done`: a name that fits no test would pass as well.
+pub fn run_child(child: &str, done: &str) {
+    let mut program = Command::new(std::env::current_exe().expect("a path"));
+    program.args([child, "--exact", "--nocapture"]);
+    match in_child(&mut program, Behind::Mock) {
+        Ok(output) => assert!(output.contains(done), "{output}"),
+        Err(why) => panic!("{why}"),
+    }
+}
+
 /// Opens the driver of a process that [`in_child`] started. Without a real driver it has one mock device.
 ///
 /// # Errors

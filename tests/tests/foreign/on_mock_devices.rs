@@ -1,9 +1,9 @@
 //! What is asked of the driver for memory and streams of others: mock devices list the calls.
 
-use std::{env, ffi::c_void, process::Command, ptr};
+use std::{ffi::c_void, ptr};
 
 use libloading::Library;
-use warpwright_tests::faults::{self, Behind, Driver};
+use warpwright_tests::faults::{self, Driver};
 
 use super::*;
 
@@ -29,21 +29,7 @@ fn child() {
 
 #[test]
 fn calls_are_as_stated() {
-    let mut program = Command::new(env::current_exe().expect("a path"));
-    program.args(["on_mock_devices::child", "--exact", "--nocapture"]);
-    match faults::in_child(&mut program, Behind::Mock) {
-        // A name that fits no test would pass as well.
-        Ok(output) => assert!(output.contains(DONE), "{output}"),
-        Err(why) => panic!("{why}"),
-    }
-}
-
-/// The names of the calls of `work`, without those that make the context current or name an error.
-fn calls<T>(driver: &Driver, work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    let (value, calls) = driver.calls_of(work);
-    let names = calls.iter().filter_map(|call| call.split(' ').next());
-    let names = names.filter(|name| !name.starts_with("cuCtx") && !name.starts_with("cuGetError"));
-    (value, names.map(str::to_owned).collect())
+    faults::run_child("on_mock_devices::child", DONE);
 }
 
 /// What the driver says of an address decides.
@@ -56,14 +42,14 @@ fn memory(driver: &Driver, device: &Device) -> Result<()> {
     let kind = InvalidKind::Foreign;
     // SAFETY: what is refused is not used, and the elements that are not live.
     unsafe {
-        let (view, asked) = calls(driver, || device.foreign_view::<u32>(start, 4));
+        let (view, asked) = driver.names_of(|| device.foreign_view::<u32>(start, 4));
         assert_eq!(view?.to_vec()?, [1, 2, 3, 4]);
         assert_eq!(asked, ["cuPointerGetAttributes"]);
         assert_eq!(
             device.foreign_view::<u32>(start + 4, 3)?.to_vec()?,
             [2, 3, 4]
         );
-        let (none, asked) = calls(driver, || device.foreign_view::<u32>(0, 0));
+        let (none, asked) = driver.names_of(|| device.foreign_view::<u32>(0, 0));
         assert_eq!((none?.len(), asked.len()), (0, 0));
         device
             .foreign_view_mut::<u32>(start, 4)?
@@ -143,13 +129,13 @@ fn owners(driver: &Driver, device: &Device) -> Result<()> {
         unsafe { device.foreign_vector::<u32>(start, 4, (theirs, owners.one())) }
     };
     let mine = vector()?;
-    let ((), made) = calls(driver, || drop(mine));
+    let ((), made) = driver.names_of(|| drop(mine));
     assert_eq!(made, [SYNCHRONIZE, "cuMemFreeAsync"]);
     assert_eq!(owners.dropped(), 1);
     // The driver cannot tell whether the work is done.
     let mine = vector()?;
     driver.answer(c"cuStreamSynchronize", 999);
-    let ((), made) = calls(driver, || drop(mine));
+    let ((), made) = driver.names_of(|| drop(mine));
     assert_eq!(
         (made, owners.dropped()),
         (vec![SYNCHRONIZE.to_owned(); 2], 1)
@@ -170,18 +156,18 @@ fn streams(driver: &Driver, device: &Device) -> Result<()> {
     let handles = [0, 1, 2, raw.addr()].map(ptr::without_provenance_mut::<c_void>);
     for handle in handles {
         // SAFETY: the streams live, and are used on this thread alone.
-        let (theirs, made) = calls(driver, || unsafe { device.on_cuda_stream(handle) });
+        let (theirs, made) = driver.names_of(|| unsafe { device.on_cuda_stream(handle) });
         assert_eq!(made, ["cuStreamGetCtx"]);
         let theirs = theirs?;
         assert_eq!(theirs.cuda_stream(), Some(handle));
         let values = theirs.upload(&[1_u32, 2])?;
         let mut sorted = theirs.sort_request(&values).prepare()?;
-        let (queued, made) = calls(driver, || sorted.enqueue());
+        let (queued, made) = driver.names_of(|| sorted.enqueue());
         queued?;
         assert!(!made.iter().any(|call| call == SYNCHRONIZE), "{made:?}");
         // With another handle's work it is ordered by events, and nobody waits.
         let mut theirs_too = device.sort_request(&values).prepare()?;
-        let (queued, made) = calls(driver, || theirs_too.enqueue());
+        let (queued, made) = driver.names_of(|| theirs_too.enqueue());
         queued?;
         let ordered = made
             .iter()
@@ -191,15 +177,15 @@ fn streams(driver: &Driver, device: &Device) -> Result<()> {
         assert!(!made.iter().any(|call| call == SYNCHRONIZE), "{made:?}");
         drop((sorted, theirs_too));
         drop(values);
-        let ((), made) = calls(driver, || drop(theirs));
+        let ((), made) = driver.names_of(|| drop(theirs));
         assert_eq!(made, [""; 0]);
     }
     // A stream of the library's own, which is another's too: the same stream needs no order.
     // SAFETY: the stream lives.
     let same = unsafe { device.on_cuda_stream(raw)? };
-    assert_eq!(calls(driver, || same.wait_for(&mine)).1, [""; 0]);
+    assert_eq!(driver.names_of(|| same.wait_for(&mine)).1, [""; 0]);
     assert_eq!(
-        calls(driver, || same.wait_for(device)).1,
+        driver.names_of(|| same.wait_for(device)).1,
         [
             "cuEventCreate",
             "cuEventRecord",
@@ -240,7 +226,7 @@ fn results(driver: &Driver, device: &Device) -> Result<()> {
         made.push(driver.calls());
         result
     };
-    let (done, called) = calls(driver, || -> Result<()> {
+    let (done, called) = driver.names_of(|| -> Result<()> {
         note(all().output_to(&mut one).sum().map(drop))?;
         note(all().output_to(&mut one).product().map(drop))?;
         note(all().output_to(&mut one).argmin().map(drop))?;
@@ -268,7 +254,7 @@ fn results(driver: &Driver, device: &Device) -> Result<()> {
     // Prepared, a sum is one launch.
     let mut sum = all().output_to(&mut one).prepare_sum()?;
     sum.enqueue()?;
-    let (done, called) = calls(driver, || sum.enqueue());
+    let (done, called) = driver.names_of(|| sum.enqueue());
     assert_eq!((done?, called), ((), vec!["cuLaunchKernel".to_owned()]));
     Ok(())
 }
@@ -332,7 +318,7 @@ bare! {
 impl Bare {
     /// Opens the driver of this process once more.
     fn open() -> Self {
-        let path = env::var_os("WARPWRIGHT_LIBCUDA").expect("the child is told");
+        let path = std::env::var_os("WARPWRIGHT_LIBCUDA").expect("the child is told");
         // SAFETY: the library is open already.
         Self(unsafe { Library::new(path) }.expect("the driver"))
     }
