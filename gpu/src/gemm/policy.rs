@@ -27,11 +27,11 @@ pub const TENSOR_ARCHITECTURE: u32 = 90;
 /// The index of the tiles between the large and the small ones, which only the tensor cores take.
 pub const MEDIUM: usize = 2;
 /// The heights and widths of the large, small and medium tiles of C on tensor cores.
-pub const TENSOR_TILE: [[usize; 2]; 3] = [[128, 128], [64, 64], [64, 128]];
+pub const TENSOR_TILE: [[usize; 2]; 3] = [[128, 64], [64, 64], [64, 128]];
 /// The warps of a block, down and across such a tile: each has 64 x 32 elements of a large one, and 32 x 32 of another.
-pub const TENSOR_WARPS: [[usize; 2]; 3] = [[2, 4], [2, 2], [2, 4]];
+pub const TENSOR_WARPS: [[usize; 2]; 3] = [[2, 2], [2, 2], [2, 4]];
 /// The threads of a block for such a tile.
-pub const TENSOR_BLOCK: [usize; 3] = [256, 128, 256];
+pub const TENSOR_BLOCK: [usize; 3] = [128, 128, 256];
 /// The time of such a tile for each element of C, in sixteenths of a large one's: smaller tiles read more for each product.
 const TENSOR_COST: [usize; 3] = [16, 19, 17];
 
@@ -90,7 +90,7 @@ const fn policy(step: usize, group: u32, resident: u32) -> Policy {
         small_step: step,
         small_resident: 2 * resident,
         tensor_step: 16,
-        tensor_stages: 4,
+        tensor_stages: 3,
         tensor_depth: 4,
     }
 }
@@ -121,12 +121,11 @@ impl tuning::Policy for Policy {
             small_step: 16,
             ..policy(8, 16, 2)
         },
-        tensor(16, 4, 8),
-        tensor(16, 4, 16),
-        tensor(16, 3, 4),
-        tensor(16, 5, 4),
-        tensor(32, 3, 4),
+        tensor(16, 3, 8),
+        tensor(16, 4, 4),
         tensor(32, 2, 4),
+        tensor(32, 2, 8),
+        tensor(32, 3, 4),
     ];
     const CHOICES: &'static [Choice] = &[Choice::up_to(4, 8), Choice::up_to(8, 1)];
     #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]

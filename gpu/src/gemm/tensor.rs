@@ -64,7 +64,7 @@ macro_rules! product {
         product!(
             $size,
             ($($argument,)* group),
-            16 x 4 by 4, 16 x 4 by 8, 16 x 4 by 16, 16 x 3 by 4, 16 x 5 by 4, 32 x 3 by 4, 32 x 2 by 4
+            16 x 3 by 4, 16 x 3 by 8, 16 x 4 by 4, 32 x 2 by 4, 32 x 2 by 8, 32 x 3 by 4
         )
     }};
 }
@@ -88,7 +88,7 @@ macro_rules! product {
 ///
 /// Source: ours.
 #[kernel(
-    launch_bounds(TENSOR_BLOCK[LARGE] as u32, 1),
+    launch_bounds(TENSOR_BLOCK[LARGE] as u32, 2),
     dynamic_shared(numbers::<Policy, f64>(ROW).tensor_bytes(LARGE)),
     instances(
         f64_nn: (true, false),
@@ -96,7 +96,7 @@ macro_rules! product {
         f64_tn: (false, false),
         f64_tt: (false, true),
     ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..15)
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..14)
 )]
 pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW: usize>(
     a: Global<f64>,
@@ -123,7 +123,7 @@ pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, con
         f64_tn: (false, false),
         f64_tt: (false, true),
     ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..15)
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..14)
 )]
 pub unsafe fn gemm_best_tensor_medium<
     const A_ALONG_K: bool,
@@ -154,7 +154,7 @@ pub unsafe fn gemm_best_tensor_medium<
         f64_tn: (false, false),
         f64_tt: (false, true),
     ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..15)
+    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..14)
 )]
 pub unsafe fn gemm_best_tensor_small<
     const A_ALONG_K: bool,
@@ -215,7 +215,7 @@ impl<const STEP: usize, const TILE: usize, const BLOCK: usize, const ALONG_K: bo
         tiles: Shared<f64>,
     ) -> Self {
         const {
-            assert!(Self::CHUNKS * 2 * BLOCK == TILE * STEP && Self::CHUNKS <= 8);
+            assert!(Self::CHUNKS * 2 * BLOCK == TILE * STEP && Self::CHUNKS <= 16);
             assert!(BLOCK.is_multiple_of(Self::LINE));
             // 4 x 4 elements of a fragment lie in different banks.
             assert!(Self::PITCH % 16 == 4 || Self::PITCH % 16 == 12);
@@ -253,7 +253,7 @@ impl<const STEP: usize, const TILE: usize, const BLOCK: usize, const ALONG_K: bo
             let lines = const { BLOCK / Self::PER_LINE };
             let to = self.tiles.skip(to + line * Self::PITCH + within);
             let from = self.view.skip(self.at(k, line, within));
-            unrolled!(number < Self::CHUNKS => {
+            unrolled!(number < { Self::CHUNKS } of 16 => {
                 to.copy_async_chunk::<2>(number * lines * Self::PITCH, from, number * lines * self.ld);
             });
         } else {
@@ -444,6 +444,8 @@ fn product_by<
         ]
     };
 
+    let following = |slot: u32| if slot + 1 == STAGES { 0 } else { slot + 1 };
+
     let mut sums: Sums<ROWS, COLUMNS> = [[[0.0; 4]; COLUMNS]; ROWS];
     let mut slot = 0;
     while slot < STAGES {
@@ -455,29 +457,40 @@ fn product_by<
     let mut slot = 0;
     if whole > 0 {
         let mut fragments = Fragments::load::<DEPTH, ROWS, COLUMNS>(own(slot), distances, 0);
-        let mut tile = 0;
+        let mut tile = 1;
         while tile < whole {
-            let tile_in_slot = own(slot);
+            let (this, tile_in_slot) = (slot, own(slot));
             unrolled!(step < { STEP / DEPTH } => {
-                let mut next = fragments;
-                if step + 1 < STEP / DEPTH {
+                let next = if step + 1 < STEP / DEPTH {
                     let k = (step + 1) * DEPTH;
-                    next = Fragments::load::<DEPTH, ROWS, COLUMNS>(tile_in_slot, distances, k);
-                } else if tile + 1 < tiles {
+                    Fragments::load::<DEPTH, ROWS, COLUMNS>(tile_in_slot, distances, k)
+                } else {
                     wait_for(STAGES - 2);
                     // The next tile is there, and everybody has all of this one in registers.
                     thread::sync_threads();
-                    let this = slot;
-                    slot = if slot + 1 == STAGES { 0 } else { slot + 1 };
-                    if tile + 1 < whole {
-                        next = Fragments::load::<DEPTH, ROWS, COLUMNS>(own(slot), distances, 0);
-                    }
-                    start(this, tile + STAGES);
-                }
+                    slot = following(slot);
+                    Fragments::load::<DEPTH, ROWS, COLUMNS>(own(slot), distances, 0)
+                };
                 multiply::<DEPTH, ROWS, COLUMNS>(&mut sums, fragments);
                 fragments = next;
             });
+            start(this, tile - 1 + STAGES);
             tile += 1;
+        }
+        let tile_in_slot = own(slot);
+        unrolled!(step < { STEP / DEPTH } => {
+            let these = fragments;
+            #[allow(unused_assignments)] // by the last step
+            if step + 1 < STEP / DEPTH {
+                let k = (step + 1) * DEPTH;
+                fragments = Fragments::load::<DEPTH, ROWS, COLUMNS>(tile_in_slot, distances, k);
+            }
+            multiply::<DEPTH, ROWS, COLUMNS>(&mut sums, these);
+        });
+        if whole < tiles {
+            wait_for(STAGES - 2);
+            thread::sync_threads();
+            slot = following(slot);
         }
     }
     // What is left of k in the last tile, 4 at a time.
