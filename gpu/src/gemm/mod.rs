@@ -9,9 +9,10 @@
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
 //! `m * n * k` fused multiply-adds.
 //!
-//! In `f32` and `f64` every variant adds an element's products in the order of `k`, from 0, with one rounding for each product and addition
-//! together. So all variants give the same bits on every device: for element (i, j) `s = fma(a[i][k], b[k][j], s)` for every k,
-//! then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is 0, C is not read.
+//! In `f32` and `f64` every variant adds an element's products in the order of `k`, from 0, with one rounding for each product
+//! and addition together. So all variants give the same bits on every device: for element (i, j)
+//! `s = fma(a[i][k], b[k][j], s)` for every k, then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is
+//! 0, C is not read.
 //!
 //! From compute capability 9.0 on `best` multiplies `f64` on tensor cores, whose products of fragments are such fused
 //! multiply-adds in such an order.

@@ -13,8 +13,8 @@
 //! A warp of a large tile has 64 x 32 elements of C: for each 16 of k it loads 6 times 4 matrices of 8 x 8 elements for 16
 //! products of fragments. Two blocks are resident, so that one multiplies while the other waits.
 //!
-//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 8, which are 16 bytes. The place of a
-//! chunk in its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the
+//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 8, which are 16 bytes. The place of
+//! a chunk in its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the
 //! chunks that 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices whose lines are across k.
 //!
 //! Before compute capability 8.0 there are no such instructions: there a product of fragments is made of shuffles and fused
@@ -430,6 +430,7 @@ fn product_by<
                 let of_a = a.load(slot as usize, rows_a, row, step);
                 unrolled!(column < COLUMNS of 4 => {
                     let [b0, b1, b2, b3] = of_b[column / 2];
+                    #[allow(clippy::manual_is_multiple_of)]
                     let of_b = if column % 2 == 0 { [b0, b1] } else { [b2, b3] };
                     sums[row][column] = T::product(of_a, of_b, sums[row][column]);
                 });

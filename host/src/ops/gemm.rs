@@ -189,9 +189,9 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Adds `beta` times `place`, which is C, and overwrites C with the sum. [`output_to`](Self::output_to) does not read
     /// its place.
     ///
-    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and `bf16`
-    /// that is in `f32`, and the result is rounded once more. If `beta` is 0,
-    /// C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
+    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and
+    /// `bf16` that is in `f32`, and the result is rounded once more. If `beta` is 0, C is not read, and its NaNs do not
+    /// propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
     pub fn add_to<E: Destination<Matrix<T>>>(
         self,
         beta: T::Scale,
