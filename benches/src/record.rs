@@ -124,16 +124,19 @@ pub enum Bound {
     FmaF32,
     /// Fused multiply-adds of `f64`, two operations each.
     FmaF64,
+    /// Products of 16-bit elements on tensor cores, two operations each. No ceiling is measured.
+    Tensor,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Copy,
         Self::Read,
         Self::Write,
         Self::FmaF32,
         Self::FmaF64,
+        Self::Tensor,
     ];
 
     /// Returns the name.
@@ -144,12 +147,13 @@ impl Bound {
             Self::Write => "write",
             Self::FmaF32 => "FMA f32",
             Self::FmaF64 => "FMA f64",
+            Self::Tensor => "tensor",
         }
     }
 
     /// Returns whether it counts operations rather than bytes.
     pub fn is_arithmetic(self) -> bool {
-        matches!(self, Self::FmaF32 | Self::FmaF64)
+        matches!(self, Self::FmaF32 | Self::FmaF64 | Self::Tensor)
     }
 }
 

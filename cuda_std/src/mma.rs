@@ -31,14 +31,27 @@
 //! **Order of additions.** In `f64` an element is `c`, to which the products are added in the order of k, each with one
 //! rounding for product and sum (`a.mul_add(b, sum)`). So the result has the same bits everywhere, but for those of a NaN.
 //!
-//! **Instructions.** m8n8k4 is one from compute capability 8.0 on, and the others from 9.0 on. Otherwise a product is made of
-//! m8n8k4, and that one, before 8.0, of shuffles and fused multiply-adds.
+//! Products of `f16` and `bf16` have sums in `f32`. Compute capability 9.0 aligns all 16 products and `c` to the largest
+//! exponent, truncates each toward zero to 25 bits after the point, adds them exactly, and rounds the sum toward zero. The CPU
+//! executor does the same, to the bit. Compute capabilities 8.0 and 8.9 have 24 bits and add two halves of 8 products after
+//! each other, and before 8.0 each product is a fused multiply-add in the order of k: there the last bits can differ.
+//!
+//! **Instructions.** In `f64` m8n8k4 is one from compute capability 8.0 on, and the others from 9.0 on. Otherwise a product is
+//! made of m8n8k4, and that one, before 8.0, of shuffles and fused multiply-adds. In `f16` and `bf16` m16n8k16 is one from 8.0
+//! on, and before made of shuffles and fused multiply-adds.
+//!
+//! Fragments of 16-bit elements are [`Pair`]s of a register each: pair `i` has the elements `2 * i` and `2 * i + 1`.
+//! [`ldmatrix_x4`] loads them from shared memory.
 //!
 //! LLVM does not move these instructions across branches, but does not know that the warp's lanes execute them together: it may
 //! copy one into both arms of a branch that follows an equal one. Where a lane's index decides branches on both sides of a
 //! product, put a [`sync_warp`](crate::warp::sync_warp) before it.
 
-use crate::{imp, imp::Place};
+use core::marker::PhantomData;
+
+use half::{bf16, f16};
+
+use crate::{Plain, imp, imp::Place, view::Shared};
 
 /// How the elements of a matrix lie in the lanes of a warp.
 ///
@@ -149,4 +162,124 @@ products! {
     m16n8k8_f64, M16N8K8_F64: 16 x 8 x 8;
     /// Returns `A * B + C` in `f64`, of 16 x 16 and 16 x 8 elements.
     m16n8k16_f64, M16N8K16_F64: 16 x 8 x 16;
+}
+
+mod sealed {
+    pub trait Sealed {
+        fn bits(self) -> u16;
+        fn of_bits(bits: u16) -> Self;
+    }
+}
+
+/// An element type of 16 bits: `f16` or `bf16`.
+pub trait Half: Plain + sealed::Sealed {}
+
+macro_rules! halves {
+    ($($ty:ident)*) => { $(
+        impl sealed::Sealed for $ty {
+            #[inline(always)]
+            fn bits(self) -> u16 {
+                self.to_bits()
+            }
+
+            #[inline(always)]
+            fn of_bits(bits: u16) -> Self {
+                Self::from_bits(bits)
+            }
+        }
+        impl Half for $ty {}
+    )* };
+}
+halves! { f16 bf16 }
+
+/// Two elements of a fragment in one register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Pair<T> {
+    bits: u32,
+    marker: PhantomData<T>,
+}
+
+impl<T: Half> Pair<T> {
+    /// Two zeros.
+    pub const ZERO: Self = Self::of_bits(0);
+
+    /// Makes a pair of two elements.
+    #[inline(always)]
+    pub fn new([first, second]: [T; 2]) -> Self {
+        Self::of_bits(u32::from(second.bits()) << 16 | u32::from(first.bits()))
+    }
+
+    /// Returns the two elements.
+    #[inline(always)]
+    pub fn values(self) -> [T; 2] {
+        [self.bits() as u16, (self.bits() >> 16) as u16].map(T::of_bits)
+    }
+
+    /// Returns the register.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    #[inline(always)]
+    pub(crate) const fn of_bits(bits: u32) -> Self {
+        Self {
+            bits,
+            marker: PhantomData,
+        }
+    }
+}
+
+/// The shape of [`m16n8k16_f16`] and [`m16n8k16_bf16`].
+pub const M16N8K16_F16: Shape = Shape::new(16, 16, 2);
+
+macro_rules! products_of_halves {
+    ($($name:ident: $ty:ident;)*) => { $(
+        #[doc = concat!("Returns `A * B + C` of `", stringify!($ty), "` in `f32`, of 16 x 16 and 16 x 8 elements, whose")]
+        /// layouts are those of [`M16N8K16_F16`].
+        ///
+        /// See the [module](self) for the layouts, the order of additions, and the lanes that must take part.
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(a: [Pair<$ty>; 4], b: [Pair<$ty>; 2], c: [f32; 4]) -> [f32; 4] {
+            imp::mma::$name(a, b, c, Place::here())
+        }
+    )* };
+}
+products_of_halves! {
+    m16n8k16_f16: f16;
+    m16n8k16_bf16: bf16;
+}
+
+/// Loads four 8 x 8 matrices of 16-bit elements from shared memory as a part of fragments (`ldmatrix.x4`).
+///
+/// Lane `l` gives row `l % 8` of matrix `l / 8`: the elements from `i` on, at a multiple of 16 bytes. The lane gets, in pair
+/// `j`, the elements of row `l / 4` and columns `2 * (l % 4)` and the next of matrix `j`. So four matrices of 8 x 8 elements
+/// of A by rows, the upper left, lower left, upper right and lower right one, are a fragment of A.
+///
+/// All lanes of the warp must execute this together. Rows that lie in different banks take one access for each matrix.
+#[inline(always)]
+#[track_caller]
+pub fn ldmatrix_x4<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
+    ldmatrix::<T, false>(from, i)
+}
+
+/// Loads four 8 x 8 matrices as [`ldmatrix_x4`] does, each transposed (`ldmatrix.x4.trans`): lane `l` gets the elements of
+/// column `l / 4` and rows `2 * (l % 4)` and the next.
+#[inline(always)]
+#[track_caller]
+pub fn ldmatrix_x4_trans<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
+    ldmatrix::<T, true>(from, i)
+}
+
+#[inline(always)]
+#[track_caller]
+fn ldmatrix<T: Half, const TRANSPOSED: bool>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
+    from.check_row_of_matrix(i);
+    // SAFETY: the row is within the view, whose constructor's caller guarantees it.
+    let words = unsafe {
+        imp::mma::ldmatrix::<TRANSPOSED>(from.as_ptr().cast(), i * size_of::<T>(), Place::here())
+    };
+    words.map(Pair::of_bits)
 }

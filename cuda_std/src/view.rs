@@ -453,6 +453,15 @@ impl<T: Copy> GlobalMut<T> {
 }
 
 impl<T: Copy> Shared<T> {
+    /// Checks a load of the 16 bytes from element `i` on, as [`get_chunk`](Self::get_chunk) does.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn check_row_of_matrix(self, i: usize) {
+        self.check_current();
+        let count = const { 16 / size_of::<T>() };
+        imp::check_access(Space::Shared, self.ptr, self.len, i, count, false);
+    }
+
     /// Returns a view of the elements from `from` on.
     #[inline(always)]
     #[track_caller]

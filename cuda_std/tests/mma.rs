@@ -5,6 +5,7 @@ mod common;
 
 use common::{Args, ORDERS, block, fault};
 use cuda_std::{
+    bf16,
     cpu::FaultKind,
     mma::{self, Layout, Shape},
     prelude::*,
@@ -33,11 +34,12 @@ kernels! {
     by_m16n8k16: m16n8k16_f64, 8, 4, 4;
 }
 
-const SHAPES: [Shape; 4] = [
+const SHAPES: [Shape; 5] = [
     mma::M8N8K4_F64,
     mma::M16N8K4_F64,
     mma::M16N8K8_F64,
     mma::M16N8K16_F64,
+    mma::M16N8K16_F16,
 ];
 
 #[test]
@@ -205,4 +207,141 @@ fn a_lane_that_does_not_come_is_an_error() {
     let args = Args::new().value(99_u32).view(&mut c);
     let found = fault(args.launch::<WithoutALane>(block(31)));
     assert!(matches!(found.kind, FaultKind::Mask { .. }), "{found}");
+}
+
+macro_rules! kernels_of_halves {
+    ($($kernel:ident $type:ident: $product:ident, $ty:ident;)*) => { $(
+        /// The product of matrices in shared memory, A by rows and B by rows or, transposed, by columns: the fragments come
+        /// by `ldmatrix`.
+        #[kernel]
+        pub unsafe fn $kernel(
+            a: Global<$ty>,
+            b: Global<$ty>,
+            c: GlobalMut<f32>,
+            a_by_columns: u32,
+            b_by_columns: u32,
+        ) {
+            let lane = thread::thread_idx_x() as usize;
+            let (of_a, of_b) = (shared![$ty; 16 * 16], shared![$ty; 16 * 16]);
+            let mut i = lane;
+            while i < 16 * 16 {
+                of_a.set(i, a.get(i));
+                of_b.set(i, b.get(i));
+                i += 32;
+            }
+            // SAFETY: all lanes of the warp execute this.
+            unsafe { warp::sync_warp(u32::MAX) };
+            let (row, first, second) = (lane % 8, lane / 8 % 2 * 8, lane / 16 * 8);
+            let from_a = match a_by_columns {
+                0 => mma::ldmatrix_x4(of_a, (row + first) * 16 + second),
+                _ => mma::ldmatrix_x4_trans(of_a, (row + second) * 16 + first),
+            };
+            // Two fragments of B: 16 columns.
+            let from_b = match b_by_columns {
+                0 => mma::ldmatrix_x4_trans(of_b, (row + first) * 16 + second),
+                _ => mma::ldmatrix_x4(of_b, (row + second) * 16 + first),
+            };
+            for half in 0..2 {
+                let at = |i| {
+                    let (row, column) = mma::M16N8K16_F16.c.at(lane, i);
+                    row * 16 + half * 8 + column
+                };
+                let sums = core::array::from_fn(|i| c.get(at(i)));
+                let from_b = [from_b[2 * half], from_b[2 * half + 1]];
+                let sums = mma::$product(from_a, from_b, sums);
+                for i in 0..4 {
+                    c.set(at(i), sums[i]);
+                }
+            }
+        }
+
+        mod $product {
+            use super::*;
+
+            /// Whole numbers, whose sums are exact in every order.
+            #[test]
+            fn gives_the_product_of_fragments_from_shared_memory() {
+                let whole = |i: usize| $ty::from_f32((i * 7919 % 31) as f32 - 15.0);
+                let a: Vec<$ty> = (0..256).map(whole).collect();
+                let b: Vec<$ty> = (0..256).map(|i| whole(i * i + 3)).collect();
+                let transposed = |all: &[$ty], is: u32| -> Vec<$ty> {
+                    let at = |i: usize| if is == 1 { i % 16 * 16 + i / 16 } else { i };
+                    (0..256).map(|i| all[at(i)]).collect()
+                };
+                for order in ORDERS {
+                    for (of_a, of_b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                        let (mut x, mut y) = (transposed(&a, of_a), transposed(&b, of_b));
+                        let mut c: Vec<f32> = (0..256).map(|i| i as f32).collect();
+                        let args = Args::new().view(&mut x).view(&mut y).view(&mut c);
+                        let args = args.value(of_a).value(of_b);
+                        args.launch_in::<$type>(block(32), order).unwrap();
+                        for (i, found) in c.into_iter().enumerate() {
+                            let products = (0..16).map(|k| {
+                                a[i / 16 * 16 + k].to_f32() * b[k * 16 + i % 16].to_f32()
+                            });
+                            let expected = i as f32 + products.sum::<f32>();
+                            assert_eq!(found, expected, "{i} {of_a} {of_b} {order:?}");
+                        }
+                    }
+                }
+            }
+
+            /// Terms are truncated each for itself, 25 bits after the largest one's point.
+            #[test]
+            fn truncates_every_term() {
+                let mut a = vec![$ty::ZERO; 256];
+                let (mut b, mut c) = (vec![$ty::ZERO; 256], vec![1.0_f32; 256]);
+                let power = |exponent| $ty::from_f32(2.0_f32.powi(exponent));
+                for k in 0..16 {
+                    // 16 times 2^-26 beside 1 in row 0, and 2^-25 in row 1.
+                    (a[k], a[16 + k], b[k * 16]) = (power(-13), power(-12), power(-13));
+                }
+                let args = Args::new().view(&mut a).view(&mut b).view(&mut c);
+                let args = args.value(0_u32).value(0_u32);
+                args.launch::<$type>(block(32)).unwrap();
+                assert_eq!((c[0], c[16]), (1.0, 1.0 + 4.0 * f32::EPSILON));
+            }
+        }
+    )* };
+}
+
+kernels_of_halves! {
+    of_f16 OfF16: m16n8k16_f16, f16;
+    of_bf16 OfBf16: m16n8k16_bf16, bf16;
+}
+
+/// Some places of 16-bit elements, from the tables of the PTX ISA.
+#[test]
+fn layouts_of_halves_are_those_of_the_instructions() {
+    let Shape { a, b, c } = mma::M16N8K16_F16;
+    let of_a = [0, 1, 2, 4, 7].map(|i| a.at(5, i));
+    assert_eq!(of_a, [(1, 2), (1, 3), (9, 2), (1, 10), (9, 11)]);
+    let of_b = [0, 1, 2, 3].map(|i| b.at(5, i));
+    assert_eq!(of_b, [(2, 1), (3, 1), (10, 1), (11, 1)]);
+    assert_eq!([0, 1, 2].map(|i| c.at(5, i)), [(1, 2), (1, 3), (9, 2)]);
+}
+
+#[kernel]
+pub unsafe fn unaligned_row(c: GlobalMut<f32>) {
+    let rows = shared![f16; 32 * 8 + 8];
+    let lane = thread::thread_idx_x() as usize;
+    let mut i = lane;
+    while i < rows.len() {
+        rows.set(i, f16::ZERO);
+        i += 32;
+    }
+    // SAFETY: all lanes of the warp execute this.
+    unsafe { warp::sync_warp(u32::MAX) };
+    let pairs = mma::ldmatrix_x4(rows, lane * 8 + usize::from(lane == 3));
+    c.set(lane, pairs[0].values()[0].to_f32());
+}
+
+#[test]
+fn a_row_that_is_not_aligned_is_an_error() {
+    let mut c = [0.0; 32];
+    let found = fault(Args::new().view(&mut c).launch::<UnalignedRow>(block(32)));
+    assert!(
+        matches!(found.kind, FaultKind::Misaligned { .. }),
+        "{found}"
+    );
 }

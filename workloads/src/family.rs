@@ -18,6 +18,7 @@ pub struct Family {
     /// Returns one operation of each kind, of some thousand elements, that every variant supports. If the order of additions
     /// shows in the last bits of an answer, it shows in these answers.
     pub operations: fn() -> Vec<Workload>,
-    /// Whether the documentation promises the same bits from every variant on every device.
+    /// Whether the documentation promises the same bits from every variant on every device, but for problems that
+    /// [vary](Workload::varies).
     pub same_everywhere: bool,
 }

@@ -1,5 +1,6 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
+use half::{bf16, f16};
 use rayon::prelude::*;
 use warpwright::ops::{
     calls::Calls,
@@ -10,8 +11,7 @@ use warpwright::{Device, Matrix, Result};
 use crate::compare::each;
 use crate::sample::{self, Make, spread};
 use crate::{
-    Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared, with_variant,
-    within,
+    Family, Number, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant, within,
 };
 
 /// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
@@ -39,9 +39,65 @@ const LARGE: [[usize; 3]; 4] = [
 ];
 
 /// An element type.
-pub trait Real: GemmElement + Number + Total {}
-impl Real for f32 {}
-impl Real for f64 {}
+pub trait Real: GemmElement + Number {
+    /// If sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least one.
+    const ROUNDED: Option<[f64; 2]>;
+    /// Returns a factor.
+    fn factor_of(value: f64) -> Self::Scale;
+    /// Returns the error of a sum of so many products, for products whose magnitudes add up to 1.
+    fn error(products: usize) -> f64;
+}
+
+macro_rules! reals {
+    ($($ty:ident)*) => { $(
+        impl Real for $ty {
+            const ROUNDED: Option<[f64; 2]> = None;
+
+            fn factor_of(value: f64) -> Self {
+                value as Self
+            }
+
+            fn error(products: usize) -> f64 {
+                products as f64 * f64::from($ty::EPSILON) / 2.0
+            }
+        }
+    )* };
+}
+reals! { f32 f64 }
+
+macro_rules! halves {
+    ($($ty:ident: $least:expr;)*) => { $(
+        impl Real for $ty {
+            const ROUNDED: Option<[f64; 2]> =
+                Some([$ty::EPSILON.to_f64_const() / 2.0, $least / 2.0]);
+
+            fn factor_of(value: f64) -> f32 {
+                value as f32
+            }
+
+            /// An instruction of compute capability 9.0 loses less than 2^-25 of the largest term with each of 16 products and
+            /// its earlier sum, and at most 2^-23 of its sum: 21 * 2^-25 for 16 products. On 8.0 it is 11 * 2^-24 for 8
+            /// products. A fused multiply-add loses 2^-24. The last instruction may have fewer products.
+            fn error(products: usize) -> f64 {
+                (products as f64 + 8.0) * f64::from(f32::EPSILON)
+            }
+        }
+    )* };
+}
+halves! {
+    f16: f16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
+    bf16: bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
+}
+
+/// Checks an element, of which the exact value is `expected`. `size` is the sum of the magnitudes of its products, and of its
+/// other terms.
+fn near<T: Real>(found: T, expected: f64, products: usize, size: f64) -> Verdict {
+    let mut bound = T::error(products) * size;
+    if let Some([relative, least]) = T::ROUNDED {
+        bound += (expected.abs() + bound) * relative + least;
+    }
+    within(found.real(), expected, bound)
+}
 
 /// The kind of values of a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -151,7 +207,6 @@ impl<T: Real> Product<T> {
     fn some(&self, values: &[Vec<T>; 2], found: &[T]) -> Verdict {
         let [m, n, k] = self.shape;
         let [a, b] = self.operands([&values[0], &values[1]]);
-        let unit = <T as Total>::ROUNDING.unwrap_or_default();
         // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
         let some = 4 * m.max(n);
         let turns = (0..some.max((m * n).min(1 << 14))).into_par_iter();
@@ -168,8 +223,8 @@ impl<T: Real> Product<T> {
                 sum += product;
                 size += product.abs();
             }
-            let found = found[row * n + column].real();
-            within(found, sum, 2.0 * k as f64 * unit * size)
+            // The oracle's roundings count too.
+            near(found[row * n + column], sum, 2 * k, size)
                 .err()
                 .map(|text| format!("at {row}, {column}: {text}"))
         });
@@ -201,6 +256,10 @@ impl<T: Real> Problem for Product<T> {
     fn bytes(&self) -> usize {
         let [m, n, k] = self.shape;
         (m * k + k * n + m * n) * size_of::<T>()
+    }
+
+    fn varies(&self) -> bool {
+        T::ROUNDED.is_some()
     }
 
     fn operations(&self) -> Option<u64> {
@@ -260,7 +319,8 @@ impl<T: Real> Problem for Product<T> {
                 transposed: self.transposed[1],
             },
         ];
-        if self.operations() > Some(MOST) {
+        // Sums that are rounded to elements do not add up.
+        if self.operations() > Some(MOST) && T::ROUNDED.is_none() {
             let weights = sample::values(n, 24, |hash| (hash >> 44) as i64);
             let inner = times(&b, &weights, k);
             let sums = times(&a, &inner, m);
@@ -374,6 +434,10 @@ impl<T: Real> Problem for Rectangles<T> {
         self.0.bytes()
     }
 
+    fn varies(&self) -> bool {
+        self.0.varies()
+    }
+
     fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
         let ([a, b, c], [of_a, of_b, of_c]) = (self.values(set), self.sides());
         let upload = |values: &[T], [height, width]: [usize; 2]| {
@@ -407,8 +471,8 @@ impl<T: Real> Problem for Rectangles<T> {
             }
             let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
             let target = place.rect_mut(ABOVE.., columns(n))?;
-            let request = request.alpha(T::from_f64(ALPHA));
-            request.add_to(T::from_f64(BETA), target).run()?;
+            let request = request.alpha(T::factor_of(ALPHA));
+            request.add_to(T::factor_of(BETA), target).run()?;
             *sum = Some(place);
             Ok(())
         };
@@ -454,10 +518,7 @@ impl<T: Real> Problem for Rectangles<T> {
             let expected = ALPHA.mul_add(total, BETA * old);
             let size = ALPHA.abs() * size + (BETA * old).abs();
             // The roundings of the sum and of the two factors, and those of the oracle.
-            let steps = (self.0.shape[2] + 4) as f64;
-            let unit = <T as Total>::ROUNDING.unwrap_or_default();
-            let bound = (steps * unit + 2.0 * f64::EPSILON) * size;
-            within(found.real(), expected, bound).err()
+            near(*found, expected, self.0.shape[2] + 8, size).err()
         })
     }
 }
@@ -478,6 +539,8 @@ fn checks(scale: Scale) -> Vec<Workload> {
     let mut all = Vec::new();
     of_type::<f32>(&mut all, scale);
     of_type::<f64>(&mut all, scale);
+    of_type::<f16>(&mut all, scale);
+    of_type::<bf16>(&mut all, scale);
     // All kernels of `f64`, of which the library chooses some by the device and the shape.
     for way in Way::ALL.map(Some) {
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
@@ -527,6 +590,8 @@ fn operations() -> Vec<Workload> {
         Workload::new(product::<f32>([37, 37, 83], [false, true])),
         Workload::new(product::<f64>([83, 83, 37], [true, false])),
         Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
+        Workload::new(product::<f16>([83, 37, 83], [true, true])),
+        Workload::new(product::<bf16>([37, 83, 83], [false, false])),
     ]
 }
 

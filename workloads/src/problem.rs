@@ -66,6 +66,11 @@ pub trait Problem: Send + Sync + 'static {
         false
     }
 
+    /// Returns whether variants and devices may give other bits than each other, in a family that otherwise promises the same.
+    fn varies(&self) -> bool {
+        false
+    }
+
     /// Returns the oracle's data of a set.
     fn truth(&self, set: usize) -> Self::Truth;
 

@@ -71,6 +71,11 @@ impl Workload {
     pub fn excludes(&self, variant: &str) -> bool {
         self.0.excludes(variant)
     }
+
+    /// Returns whether variants and devices may give other bits than each other, in a family that otherwise promises the same.
+    pub fn varies(&self) -> bool {
+        self.0.varies()
+    }
 }
 
 /// The input of a workload, on a device.
@@ -128,6 +133,7 @@ trait Hidden: Send + Sync {
     fn operations(&self) -> Option<u64>;
     fn wavers(&self, variant: &str) -> bool;
     fn excludes(&self, variant: &str) -> bool;
+    fn varies(&self) -> bool;
     fn input(&self, device: &Device) -> Result<Box<dyn Input>>;
 }
 
@@ -154,6 +160,10 @@ impl<P: Problem + Clone> Hidden for P {
 
     fn excludes(&self, variant: &str) -> bool {
         Problem::excludes(self, variant)
+    }
+
+    fn varies(&self) -> bool {
+        Problem::varies(self)
     }
 
     fn input(&self, device: &Device) -> Result<Box<dyn Input>> {

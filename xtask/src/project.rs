@@ -11,7 +11,7 @@ use crate::Result;
 /// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions.
 pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
-    (NvvmArch::Compute80, &["scan", "select"]),
+    (NvvmArch::Compute80, &["gemm", "scan", "select"]),
     (NvvmArch::Compute90, &["gemm"]),
 ];
 

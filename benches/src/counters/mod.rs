@@ -163,7 +163,7 @@ impl Row {
         let output = match self.bound {
             Bound::Copy => self.bytes as f64 / 2.0,
             Bound::Write => self.bytes as f64,
-            Bound::Read | Bound::FmaF32 | Bound::FmaF64 => return None,
+            Bound::Read | Bound::FmaF32 | Bound::FmaF64 | Bound::Tensor => return None,
         };
         (output > 0.0).then_some(self.kernel.value(metrics::L2_WRITE)? * SECTOR / output)
     }

@@ -16,6 +16,7 @@ pub mod heap;
 pub mod misc;
 pub mod mma;
 pub mod ptr;
+pub mod tensor_sum;
 pub mod warp;
 
 /// The line of the kernel's source that calls a device function.

@@ -1,6 +1,9 @@
 //! Products of matrices by warps as instructions, or made of others on architectures without them.
 
+use half::{bf16, f16};
+
 use super::Place;
+use crate::{mma::Pair, nvptx::ptr, ptr::AddressSpace};
 
 #[cfg(target_feature = "sm_80")]
 #[inline(always)]
@@ -93,4 +96,122 @@ products! {
     m16n8k4_f64: 4;
     m16n8k8_f64: 8;
     m16n8k16_f64: 16;
+}
+
+/// The instructions with sums in `f32`. They are not `pure`, so that LLVM does not move them across branches.
+#[cfg(target_feature = "sm_80")]
+macro_rules! products_of_halves {
+    ($($name:ident: $ty:ident, $instruction:literal;)*) => { $(
+        #[inline(always)]
+        pub fn $name(
+            [a0, a1, a2, a3]: [Pair<$ty>; 4],
+            [b0, b1]: [Pair<$ty>; 2],
+            [mut c0, mut c1, mut c2, mut c3]: [f32; 4],
+            _: Place,
+        ) -> [f32; 4] {
+            // SAFETY: the kernel promises that all lanes of the warp execute this.
+            unsafe {
+                core::arch::asm!(
+                    concat!(
+                        $instruction,
+                        " {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+                    ),
+                    inout(reg32) c0,
+                    inout(reg32) c1,
+                    inout(reg32) c2,
+                    inout(reg32) c3,
+                    in(reg32) a0.bits(),
+                    in(reg32) a1.bits(),
+                    in(reg32) a2.bits(),
+                    in(reg32) a3.bits(),
+                    in(reg32) b0.bits(),
+                    in(reg32) b1.bits(),
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+            [c0, c1, c2, c3]
+        }
+    )* };
+}
+
+#[cfg(target_feature = "sm_80")]
+products_of_halves! {
+    m16n8k16_f16: f16, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+    m16n8k16_bf16: bf16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+}
+
+/// Each lane gets the two rows of A and the two columns of B that its elements of C need, a pair after the other.
+#[cfg(not(target_feature = "sm_80"))]
+macro_rules! products_of_halves {
+    ($($name:ident: $ty:ident, |$half:ident| $widened:expr;)*) => { $(
+        #[inline(always)]
+        pub fn $name(
+            a: [Pair<$ty>; 4],
+            b: [Pair<$ty>; 2],
+            mut c: [f32; 4],
+            _: Place,
+        ) -> [f32; 4] {
+            use crate::{
+                GpuFloat,
+                warp::{FULL_MASK, lane_id, shuffle},
+            };
+
+            let widened = |pair: u32| [pair as u16, (pair >> 16) as u16].map(|$half| $widened);
+            let lane = lane_id();
+            let (row, column) = (lane / 4 * 4, lane % 4 * 8);
+            crate::unrolled!(pair < 8 => {
+                let (of_lane, lane) = (pair / 4, pair as u32 % 4);
+                let from = |pair: Pair<$ty>, lane| widened(shuffle(FULL_MASK, pair.bits(), lane));
+                let upper = from(a[2 * of_lane], row + lane);
+                let lower = from(a[2 * of_lane + 1], row + lane);
+                let left = from(b[of_lane], column + lane);
+                let right = from(b[of_lane], column + 4 + lane);
+                crate::unrolled!(k < 2 of 4 => {
+                    c[0] = GpuFloat::mul_add(upper[k], left[k], c[0]);
+                    c[1] = GpuFloat::mul_add(upper[k], right[k], c[1]);
+                    c[2] = GpuFloat::mul_add(lower[k], left[k], c[2]);
+                    c[3] = GpuFloat::mul_add(lower[k], right[k], c[3]);
+                });
+            });
+            c
+        }
+    )* };
+}
+
+#[cfg(not(target_feature = "sm_80"))]
+products_of_halves! {
+    m16n8k16_f16: f16, |bits| crate::convert::f16_to_f32(bits);
+    m16n8k16_bf16: bf16, |bits| f32::from_bits(u32::from(bits) << 16);
+}
+
+/// # Safety
+/// The lane's row of 16 bytes at `from + offset` must be in shared memory and aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn ldmatrix<const TRANSPOSED: bool>(from: *mut u8, offset: usize, _: Place) -> [u32; 4] {
+    // It converts the array's start, which is the same for all rows of the array.
+    let start = ptr::to_specific(from, AddressSpace::Shared).addr() as u32;
+    let address = start.wrapping_add(offset as u32);
+    let (a, b, c, d);
+    macro_rules! load {
+        ($instruction:literal) => {
+            // SAFETY: the caller upholds the contract; the kernel promises that all lanes of the warp execute this.
+            unsafe {
+                core::arch::asm!(
+                    concat!($instruction, " {{{0}, {1}, {2}, {3}}}, [{4}];"),
+                    out(reg32) a,
+                    out(reg32) b,
+                    out(reg32) c,
+                    out(reg32) d,
+                    in(reg32) address,
+                    options(readonly, nostack, preserves_flags),
+                )
+            }
+        };
+    }
+    if TRANSPOSED {
+        load!("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16");
+    } else {
+        load!("ldmatrix.sync.aligned.m8n8.x4.shared.b16");
+    }
+    [a, b, c, d]
 }

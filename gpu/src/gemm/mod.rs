@@ -4,17 +4,22 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
-//! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; `f64` on tensor cores |
+//! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; `f64`, `f16` and `bf16` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
 //! `m * n * k` fused multiply-adds.
 //!
-//! Every variant adds an element's products in the order of `k`, from 0, with one rounding for each product and addition
-//! together. So all variants give the same bits on every device: for element (i, j) `s = fma(a[i][k], b[k][j], s)` for every k,
-//! then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is 0, C is not read.
+//! In `f32` and `f64` every variant adds an element's products in the order of `k`, from 0, with one rounding for each product
+//! and addition together. So all variants give the same bits on every device: for element (i, j)
+//! `s = fma(a[i][k], b[k][j], s)` for every k, then `alpha * s`, or `fma(alpha, s, beta * c)` unless `beta` is 0. If `beta` is
+//! 0, C is not read.
 //!
 //! From compute capability 9.0 on `best` multiplies `f64` on tensor cores, whose products of fragments are such fused
 //! multiply-adds in such an order.
+//!
+//! Matrices of `f16` and `bf16` have sums and factors in `f32`, and an element of C is rounded once, at the end. `naive` and
+//! `tiled` add as in `f32`. `best` adds 16 products at a time on tensor cores ([`cuda_std::mma`]), so that its bits differ from
+//! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
@@ -26,6 +31,7 @@ pub mod policy;
 mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
+mod tensor_half;
 
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
@@ -33,11 +39,14 @@ pub use best::{
 };
 #[cfg(feature = "ladder")]
 pub use ladder::*;
-pub use problem::{Problem, Real, Strides};
+pub use problem::{Element, Problem, Real, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{
     GemmBestTensor, GemmBestTensorMedium, GemmBestTensorSmall, gemm_best_tensor,
     gemm_best_tensor_medium, gemm_best_tensor_small,
+};
+pub use tensor_half::{
+    GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
 };
 
 use crate::catalogue::declare_family;
@@ -68,6 +77,8 @@ declare_family! {
             "gemm_best_double",
             "gemm_best_small",
             "gemm_best_small_double",
+            "gemm_best_half",
+            "gemm_best_half_small",
             "gemm_best_tensor",
             "gemm_best_tensor_medium",
             "gemm_best_tensor_small",
@@ -80,19 +91,26 @@ declare_family! {
 mod launch {
     use super::*;
     use cuda_std::{
-        Global, GlobalMut,
+        Global, GlobalMut, bf16, f16,
         kernel::{ByValue, Entry},
     };
 
     /// The kernels of products: one for each way in which A and B are stored, indexed by whether A is transposed and whether B
     /// is.
-    pub type Products<T> = [[Entry<(Global<T>, Global<T>, GlobalMut<T>, Problem, T, T)>; 2]; 2];
+    pub type Products<T> = [[Entry<(
+        Global<T>,
+        Global<T>,
+        GlobalMut<T>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>; 2]; 2];
 
     /// An element type, with its kernels.
     ///
     /// # Safety
     /// The kernels must be those of this family: the library keeps their contracts when it launches them.
-    pub unsafe trait Kernels: Real + ByValue {
+    pub unsafe trait Kernels: Element + ByValue {
         /// The kernels of `best` for small tiles.
         const SMALL: Products<Self>;
         /// The kernels of `best` on tensor cores, if there are any: for large, small and medium tiles.
@@ -102,17 +120,23 @@ mod launch {
     }
 
     macro_rules! kernels {
-        (of $kernel:ident) => {
+        (of $kernel:ident $(for $ty:ident)?) => {
             // A lies along k as it is, B if it is transposed.
             [
-                [Entry::of::<$kernel<true, false>>(), Entry::of::<$kernel<true, true>>()],
-                [Entry::of::<$kernel<false, false>>(), Entry::of::<$kernel<false, true>>()],
+                [
+                    Entry::of::<$kernel<$($ty,)? true, false>>(),
+                    Entry::of::<$kernel<$($ty,)? true, true>>(),
+                ],
+                [
+                    Entry::of::<$kernel<$($ty,)? false, false>>(),
+                    Entry::of::<$kernel<$($ty,)? false, true>>(),
+                ],
             ]
         };
-        ($($ty:ident: $best:ident, $small:ident, $tensor:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
-                const SMALL: Products<Self> = kernels!(of $small);
+                const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
                 const TENSOR: Option<[Products<Self>; 3]> = $tensor;
 
                 fn kernels(variant: Variant) -> Products<Self> {
@@ -121,7 +145,7 @@ mod launch {
                         Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
                         #[cfg(feature = "ladder")]
                         Variant::Tiled => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                        Variant::Best => kernels!(of $best),
+                        Variant::Best => kernels!(of $best $(for $half)?),
                     }
                 }
             }
@@ -134,6 +158,8 @@ mod launch {
             kernels!(of GemmBestTensorSmall),
             kernels!(of GemmBestTensorMedium),
         ]);
+        f16: GemmBestHalf of f16, GemmBestHalfSmall, None;
+        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None;
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]

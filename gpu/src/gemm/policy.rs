@@ -35,6 +35,16 @@ pub const TENSOR_BLOCK: [usize; 3] = [128, 128, 256];
 /// The time of such a tile for each element of C, in sixteenths of a large one's: smaller tiles read more for each product.
 const TENSOR_COST: [usize; 3] = [16, 19, 17];
 
+/// The length along `k` of a tile of A or B of `best` for elements of 16 bits, whose tiles of C are those of other types.
+pub const HALF_STEP: usize = 32;
+/// The tiles of A and of B that are in shared memory or on their way there, for large and small tiles of C: as many as fit two
+/// blocks, and four, in 100 KiB.
+pub const HALF_STAGES: [u32; 2] = [3, 3];
+/// The warps of a block, down and across a tile of C: each has 64 x 32 elements of a large one, and 32 x 32 of a small one.
+pub const HALF_WARPS: [[usize; 2]; 2] = [[2, 4], [2, 2]];
+/// The rows of tiles that consecutive blocks go down before the next column, for elements of 16 bits.
+pub const HALF_GROUP: u32 = 16;
+
 /// The maximum `k` of `best`, which counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 

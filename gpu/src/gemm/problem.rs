@@ -1,7 +1,12 @@
 //! The problem of a launch: sizes, strides, and the last step of an element of C.
 
 use core::ops::Mul;
-use cuda_std::{GpuFloat, prelude::*};
+use cuda_std::{
+    GpuFloat, Plain, bf16,
+    convert::{f16_to_f32, f32_to_f16},
+    f16,
+    prelude::*,
+};
 
 /// The requirements of an element type for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -14,18 +19,68 @@ pub trait RealBase: GpuFloat + 'static {}
 #[cfg(target_arch = "nvptx64")]
 impl<T: GpuFloat + 'static> RealBase for T {}
 
-/// An element type: `f32` or `f64`.
-pub trait Real: RealBase + Mul<Output = Self> {
+/// An element type: `f32`, `f64`, `f16` or `bf16`.
+pub trait Element: Plain + 'static {
+    /// The type of sums, and of the factors `alpha` and `beta`.
+    type Scale: Real;
     /// Zero.
     const ZERO: Self;
+    /// Returns the same value.
+    fn widen(self) -> Self::Scale;
+    /// Returns the nearest element, ties to even.
+    fn rounded(value: Self::Scale) -> Self;
 }
 
-impl Real for f32 {
-    const ZERO: Self = 0.0;
+/// An element type with sums of its own type: `f32` or `f64`.
+pub trait Real: RealBase + Mul<Output = Self> + Element<Scale = Self> {}
+
+macro_rules! reals {
+    ($($ty:ident)*) => { $(
+        impl Element for $ty {
+            type Scale = Self;
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn rounded(value: Self) -> Self {
+                value
+            }
+        }
+        impl Real for $ty {}
+    )* };
+}
+reals! { f32 f64 }
+
+impl Element for f16 {
+    type Scale = f32;
+    const ZERO: Self = Self::ZERO;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f16_to_f32(self.to_bits())
+    }
+
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        Self::from_bits(f32_to_f16(value))
+    }
 }
 
-impl Real for f64 {
-    const ZERO: Self = 0.0;
+impl Element for bf16 {
+    type Scale = f32;
+    const ZERO: Self = Self::ZERO;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        Self::from_f32(value)
+    }
 }
 
 /// The layout of an operand's elements: `(row, column)` is element `row * self.row + column * self.column`.
@@ -70,12 +125,17 @@ unsafe impl cuda_std::kernel::ByValue for Problem {}
 
 /// Returns an element of C from the sum of its products and, unless `beta` is 0, its old value.
 #[inline(always)]
-pub(super) fn finished<T: Real>(alpha: T, sum: T, beta: T, old: impl FnOnce() -> T) -> T {
-    if beta == T::ZERO {
+pub(super) fn finished<T: Element>(
+    alpha: T::Scale,
+    sum: T::Scale,
+    beta: T::Scale,
+    old: impl FnOnce() -> T,
+) -> T {
+    T::rounded(if beta == T::Scale::ZERO {
         alpha * sum
     } else {
-        alpha.mul_add(sum, beta * old())
-    }
+        alpha.mul_add(sum, beta * old().widen())
+    })
 }
 
 /// Returns the first row and column of this block's tile of C.

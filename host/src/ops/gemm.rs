@@ -1,9 +1,10 @@
 //! Matrix products.
 
+use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
     gemm::{
-        FAMILY, Kernels, Problem, Products, Strides,
+        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
@@ -23,23 +24,25 @@ use crate::{
     rect::MatrixRect,
 };
 
-/// An element type whose matrices can be multiplied: `f32`, `f64`.
+/// An element type whose matrices can be multiplied: `f32`, `f64`, `f16`, `bf16`.
+///
+/// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for `f16` and `bf16`, otherwise the element type.
 pub trait GemmElement: Element + Kernels + LibraryType {
     #[doc(hidden)]
-    const ONE: Self;
+    const ONE: Self::Scale;
     #[doc(hidden)]
-    const NEGATIVE_ZERO: Self;
+    const NEGATIVE_ZERO: Self::Scale;
 }
 
-impl GemmElement for f32 {
-    const ONE: Self = 1.0;
-    const NEGATIVE_ZERO: Self = -0.0;
+macro_rules! elements {
+    ($($ty:ty),*) => { $(
+        impl GemmElement for $ty {
+            const ONE: Self::Scale = 1.0;
+            const NEGATIVE_ZERO: Self::Scale = -0.0;
+        }
+    )* };
 }
-
-impl GemmElement for f64 {
-    const ONE: Self = 1.0;
-    const NEGATIVE_ZERO: Self = -0.0;
-}
+elements!(f32, f64, f16, bf16);
 
 impl Device {
     /// Multiplies two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, and the result is `m` x `n`.
@@ -47,9 +50,17 @@ impl Device {
     /// All sizes are allowed, including 0. If `k` is 0, the result is 0 everywhere. The inputs can be matrices, their
     /// [rows](Matrix::rows) and their [rectangles](Matrix::rect).
     ///
-    /// Each element is the sum of its products in the order of `k`, by fused multiply-adds in the elements' type. Every
-    /// variant therefore gives the same bits on every device. The error is at most `k * epsilon / 2 * sum(|a| * |b|)` to
-    /// first order. NaN and infinities propagate as in any such sum.
+    /// Each element of `f32` and `f64` is the sum of its products in the order of `k`, by fused multiply-adds in the elements'
+    /// type. Every variant therefore gives the same bits on every device. The error is at most
+    /// `k * epsilon / 2 * sum(|a| * |b|)` to first order.
+    ///
+    /// Elements of `f16` and `bf16` have sums in `f32`, rounded once to the nearest element. `best` adds 16 products at a time
+    /// on tensor cores from compute capability 8.0 on. The same product gives the same bits in every run on one architecture,
+    /// and the CPU executor has those of 9.0, but variants and architectures may differ. The error of a sum is at most
+    /// `(k + 8) * 2^-23 * sum(|a| * |b|)` for every variant on every device. Before 8.0 `best` multiplies by fused
+    /// multiply-adds in `f32`, which is much slower.
+    ///
+    /// NaN and infinities propagate as in any such sum.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the number of columns of `a` differs from the number of rows of `b`,
@@ -86,7 +97,7 @@ impl Device {
             transpose_a: false,
             transpose_b: false,
             alpha: T::ONE,
-            beta: T::ZERO,
+            beta: T::Scale::ZERO,
             way: None,
         };
         Request::new(self, gemm)
@@ -118,7 +129,8 @@ pub enum Tiles {
 }
 
 impl Way {
-    /// All kernels of `f64`.
+    /// All kernels of `f64`. Other types have those of [`Registers`](Self::Registers), which for `f16` and `bf16` are on tensor
+    /// cores.
     pub const ALL: [Self; 5] = [
         Self::Registers(Tiles::Large),
         Self::Registers(Tiles::Small),
@@ -130,13 +142,13 @@ impl Way {
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace.
 #[derive(Debug, Clone)]
-pub struct Gemm<'a, T> {
+pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
     b: MatrixRect<'a, T>,
     transpose_a: bool,
     transpose_b: bool,
-    alpha: T,
-    beta: T,
+    alpha: T::Scale,
+    beta: T::Scale,
     way: Option<Way>,
 }
 
@@ -150,7 +162,7 @@ pub type PreparedGemm<'a, T, R = Matrix<T>> = Prepared<Gemm<'a, T>, R>;
 
 impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Multiplies the product by `alpha`. If `alpha` is 0, A and B are not read, and their NaNs do not propagate.
-    pub fn alpha(mut self, alpha: T) -> Self {
+    pub fn alpha(mut self, alpha: T::Scale) -> Self {
         self.op.alpha = alpha;
         self
     }
@@ -177,9 +189,14 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Adds `beta` times `place`, which is C, and overwrites C with the sum. [`output_to`](Self::output_to) does not read
     /// its place.
     ///
-    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. If `beta` is 0,
-    /// C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
-    pub fn add_to<E: Destination<Matrix<T>>>(self, beta: T, place: E) -> GemmRequest<'a, T, E> {
+    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and
+    /// `bf16` that is in `f32`, and the result is rounded once more. If `beta` is 0, C is not read, and its NaNs do not
+    /// propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
+    pub fn add_to<E: Destination<Matrix<T>>>(
+        self,
+        beta: T::Scale,
+        place: E,
+    ) -> GemmRequest<'a, T, E> {
         self.with(|gemm, _| (Gemm { beta, ..gemm }, place))
     }
 }
@@ -268,9 +285,12 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         }
         // Without products A, B and alpha must not affect the result: only `beta * C` may. Adding -0 changes nothing, not
         // even a sign.
-        let (k, alpha) = match (k == 0 || self.alpha == T::ZERO, self.beta == T::ZERO) {
+        let (k, alpha) = match (
+            k == 0 || self.alpha == T::Scale::ZERO,
+            self.beta == T::Scale::ZERO,
+        ) {
             (false, _) => (k, self.alpha),
-            (true, true) => (0, T::ZERO),
+            (true, true) => (0, T::Scale::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
         let variant = Variant::ALL[plan.choice.index];

@@ -1,5 +1,6 @@
 //! Matrix products, compared with cuBLAS.
 
+use half::{bf16, f16};
 use warpwright::{Matrix, Vector};
 use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
@@ -17,6 +18,10 @@ pub(super) fn run(bench: &mut Bench) {
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
         of::<f64>(bench, *side, Bound::FmaF64);
+    }
+    for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
+        of::<f16>(bench, *side, Bound::Tensor);
+        of::<bf16>(bench, *side, Bound::Tensor);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::rc::Rc;
 
+use half::{bf16, f16};
 use libloading::Library;
 use warpwright::Device;
 
@@ -30,30 +31,42 @@ struct Handle {
     raw: *mut c_void,
 }
 
+/// The GEMM that takes the types of matrices.
+const EXTENDED: &str = "cublasGemmEx";
+/// `CUBLAS_COMPUTE_32F` and `CUBLAS_GEMM_DEFAULT`.
+const COMPUTE_F32: c_uint = 68;
+const ALGORITHM: c_int = -1;
+
 /// An element type.
 pub trait Blas: Copy + 'static {
+    /// The type of factors and sums.
+    type Factor: Copy + 'static;
     /// The name of the type's GEMM.
     const FUNCTION: &'static str;
+    /// The number of the type, for the function that takes the types of matrices.
+    const TYPE: Option<c_uint>;
     /// The math mode: pedantic if the library might otherwise use shorter numbers.
     const MATH: c_uint;
-    /// 1.
-    const ONE: Self;
-    /// 0.
-    const ZERO: Self;
+    /// 1 and 0.
+    const FACTORS: [Self::Factor; 2];
 }
 
-impl Blas for f32 {
-    const FUNCTION: &'static str = "cublasSgemm_v2";
-    const MATH: c_uint = MATH.1;
-    const ONE: Self = 1.0;
-    const ZERO: Self = 0.0;
+macro_rules! types {
+    ($($ty:ident: $factor:ident, $function:expr, $number:expr, $math:expr;)*) => { $(
+        impl Blas for $ty {
+            type Factor = $factor;
+            const FUNCTION: &'static str = $function;
+            const TYPE: Option<c_uint> = $number;
+            const MATH: c_uint = $math;
+            const FACTORS: [$factor; 2] = [1.0, 0.0];
+        }
+    )* };
 }
-
-impl Blas for f64 {
-    const FUNCTION: &'static str = "cublasDgemm_v2";
-    const MATH: c_uint = MATH.0;
-    const ONE: Self = 1.0;
-    const ZERO: Self = 0.0;
+types! {
+    f32: f32, "cublasSgemm_v2", None, MATH.1;
+    f64: f64, "cublasDgemm_v2", None, MATH.0;
+    f16: f32, EXTENDED, Some(2), MATH.0;
+    bf16: f32, EXTENDED, Some(14), MATH.0;
 }
 
 type Gemm<T> = unsafe extern "C" fn(
@@ -72,6 +85,37 @@ type Gemm<T> = unsafe extern "C" fn(
     *mut c_void,
     c_int,
 ) -> c_uint;
+
+type GemmEx = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    c_uint,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    *const c_void,
+    c_uint,
+    c_int,
+    *const c_void,
+    c_uint,
+    c_int,
+    *const c_void,
+    *mut c_void,
+    c_uint,
+    c_int,
+    c_uint,
+    c_int,
+) -> c_uint;
+
+/// A GEMM of the library.
+#[derive(Clone, Copy)]
+enum Function<T> {
+    /// Of one type.
+    Typed(Gemm<T>),
+    /// With sums in `f32`, of the type with this number.
+    Extended(GemmEx, c_uint),
+}
 
 impl Cublas {
     /// Opens the library.
@@ -127,9 +171,11 @@ impl Cublas {
         let (handle, side) = (self.handle.clone(), c_int::try_from(side)?);
         // SAFETY: the signatures are those of `cublas_v2.h`; the library is open as long as the handle.
         let (gemm, mode) = unsafe {
-            let gemm: Gemm<T> = *handle
-                .library
-                .get(format!("{}\0", T::FUNCTION).as_bytes())?;
+            let name = format!("{}\0", T::FUNCTION);
+            let gemm: Function<T::Factor> = match T::TYPE {
+                None => Function::Typed(*handle.library.get(name.as_bytes())?),
+                Some(number) => Function::Extended(*handle.library.get(name.as_bytes())?, number),
+            };
             let mode: unsafe extern "C" fn(*mut c_void, c_uint) -> c_uint =
                 *handle.library.get(b"cublasSetMathMode\0")?;
             (gemm, mode)
@@ -140,23 +186,34 @@ impl Cublas {
             let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
             // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: the callers give the addresses
             // of three such matrices.
+            let (raw, [one, zero]) = (handle.raw, &T::FACTORS);
             let code = unsafe {
-                gemm(
-                    handle.raw,
-                    0,
-                    0,
-                    side,
-                    side,
-                    side,
-                    &T::ONE,
-                    b,
-                    side,
-                    a,
-                    side,
-                    &T::ZERO,
-                    c,
-                    side,
-                )
+                match gemm {
+                    Function::Typed(gemm) => gemm(
+                        raw, 0, 0, side, side, side, one, b, side, a, side, zero, c, side,
+                    ),
+                    Function::Extended(gemm, ty) => gemm(
+                        raw,
+                        0,
+                        0,
+                        side,
+                        side,
+                        side,
+                        std::ptr::from_ref(one).cast(),
+                        b,
+                        ty,
+                        side,
+                        a,
+                        ty,
+                        side,
+                        std::ptr::from_ref(zero).cast(),
+                        c,
+                        ty,
+                        side,
+                        COMPUTE_F32,
+                        ALGORITHM,
+                    ),
+                }
             };
             check(T::FUNCTION, code)
         })

@@ -2,13 +2,16 @@
 
 use core::cell::Cell;
 
+use half::{bf16, f16};
+
 use super::{
     Place,
+    tensor_sum::tensor_sum,
     warp::{lanes, mutated, operation},
 };
 use crate::{
     cpu::block::Offer,
-    mma::{self, Layout, Shape},
+    mma::{self, Layout, Pair, Shape},
     warp::FULL_MASK,
 };
 
@@ -23,6 +26,21 @@ struct Fragments<T, S, const A: usize, const B: usize, const C: usize> {
     c: Cell<[S; C]>,
 }
 
+/// The pairs of elements of a row of A and a column of B, which is `n` elements wide.
+#[derive(Clone)]
+struct Pairs<'a, T> {
+    row: &'a [T],
+    column: &'a [T],
+    n: usize,
+}
+
+impl<'a, T: Copy> Pairs<'a, T> {
+    fn iter(&self) -> impl Iterator<Item = (T, T)> + Clone + 'a {
+        let column = self.column.iter().step_by(self.n);
+        self.row.iter().copied().zip(column.copied())
+    }
+}
+
 /// Lets the lanes of the warp meet, and returns this lane's fragment of D. `dot` adds the products of a row of A and a column
 /// of B to an element of C. `none` stands for the elements of a lane that a mutation leaves out.
 fn product<T: Copy, S: Copy, const A: usize, const B: usize, const C: usize>(
@@ -31,7 +49,7 @@ fn product<T: Copy, S: Copy, const A: usize, const B: usize, const C: usize>(
     (a, b, c): ([T; A], [T; B], [S; C]),
     none: T,
     place: Place,
-    dot: impl Fn(&mut dyn Iterator<Item = (T, T)>, S) -> S,
+    dot: impl Fn(Pairs<'_, T>, S) -> S,
 ) -> [S; C] {
     let mask = mutated(name, FULL_MASK, place);
     let c = Cell::new(c);
@@ -66,8 +84,12 @@ fn product<T: Copy, S: Copy, const A: usize, const B: usize, const C: usize>(
             for (i, sum) in sums.iter_mut().enumerate() {
                 let (row, column) = shape.c.at(lane, i);
                 let (k, n) = (shape.b.rows(), shape.b.columns());
-                let mut pairs = (0..k).map(|k_| (all_a[row * k + k_], all_b[k_ * n + column]));
-                *sum = dot(&mut pairs, *sum);
+                let pairs = Pairs {
+                    row: &all_a[row * k..(row + 1) * k],
+                    column: &all_b[column..],
+                    n,
+                };
+                *sum = dot(pairs, *sum);
             }
             of(lane).c.set(sums);
         }
@@ -80,7 +102,7 @@ macro_rules! products_f64 {
         pub fn $name(a: [f64; $a], b: [f64; $b], c: [f64; $c], place: Place) -> [f64; $c] {
             let name = stringify!($name);
             product(name, mma::$shape, (a, b, c), UNDEFINED, place, |pairs, c| {
-                pairs.fold(c, |sum, (a, b)| a.mul_add(b, sum))
+                pairs.iter().fold(c, |sum, (a, b)| a.mul_add(b, sum))
             })
         }
     )* };
@@ -94,4 +116,85 @@ products_f64! {
     m16n8k4_f64, M16N8K4_F64: 2, 1, 4;
     m16n8k8_f64, M16N8K8_F64: 4, 2, 4;
     m16n8k16_f64, M16N8K16_F64: 8, 4, 4;
+}
+
+/// The bits after the point that compute capability 9.0 keeps of a term of a sum.
+const FRACTION_BITS: u32 = 25;
+
+macro_rules! products_of_halves {
+    ($($name:ident: $ty:ident;)*) => { $(
+        pub fn $name(
+            a: [Pair<$ty>; 4],
+            b: [Pair<$ty>; 2],
+            c: [f32; 4],
+            place: Place,
+        ) -> [f32; 4] {
+            let name = stringify!($name);
+            let [[a0, a1], [a2, a3], [a4, a5], [a6, a7]] = a.map(Pair::values);
+            let [[b0, b1], [b2, b3]] = b.map(Pair::values);
+            let (a, b) = ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3]);
+            let none = $ty::from_bits(0xA5A5);
+            product(name, mma::M16N8K16_F16, (a, b, c), none, place, |pairs, c| {
+                tensor_sum(c, pairs.iter(), FRACTION_BITS)
+            })
+        }
+    )* };
+}
+
+products_of_halves! {
+    m16n8k16_f16: f16;
+    m16n8k16_bf16: bf16;
+}
+
+/// Each lane loads its row; the last lane that comes distributes all elements.
+///
+/// # Safety
+/// The lane's row of 16 bytes at `from + offset` must be in shared memory and aligned to 16 bytes.
+pub unsafe fn ldmatrix<const TRANSPOSED: bool>(
+    from: *mut u8,
+    offset: usize,
+    place: Place,
+) -> [u32; 4] {
+    struct Part {
+        row: [u16; 8],
+        result: Cell<[u32; 4]>,
+    }
+    let name = match TRANSPOSED {
+        false => "ldmatrix_x4",
+        true => "ldmatrix_x4_trans",
+    };
+    let mask = mutated(name, FULL_MASK, place);
+    let part = Part {
+        // SAFETY: the caller upholds the contract.
+        row: unsafe { super::load(from.add(offset).cast::<u16>()) },
+        result: Cell::new([0xA5A5_A5A5; 4]),
+    };
+    let offer = Offer {
+        value: (&raw const part).expose_provenance() as u64,
+        argument: 0,
+    };
+    operation(name, mask, offer, place, |offers, _| {
+        let of = |lane: usize| -> Option<&Part> {
+            let address = core::ptr::with_exposed_provenance(offers[lane].value as usize);
+            // SAFETY: the lane of the mask has come with this part and waits in this function.
+            (mask >> lane & 1 == 1).then(|| unsafe { &*address })
+        };
+        let element = |matrix: usize, row: usize, column: usize| {
+            u32::from(of(8 * matrix + row).map_or(0xA5A5, |part: &Part| part.row[column]))
+        };
+        for lane in lanes(mask) {
+            let (line, first) = (lane / 4, lane % 4 * 2);
+            let words = [0, 1, 2, 3].map(|matrix| {
+                let [low, high] = [first, first + 1].map(|at| match TRANSPOSED {
+                    false => element(matrix, line, at),
+                    true => element(matrix, at, line),
+                });
+                high << 16 | low
+            });
+            if let Some(part) = of(lane) {
+                part.result.set(words);
+            }
+        }
+    });
+    part.result.get()
 }

@@ -1,6 +1,6 @@
 //! `naive`: one thread per element of C.
 
-use cuda_std::prelude::*;
+use cuda_std::{GpuFloat, bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
@@ -17,24 +17,24 @@ use crate::gemm::{
 ///
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
-#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64))]
-pub unsafe fn gemm_naive<T: Real>(
+#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16))]
+pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
     problem: Problem,
-    alpha: T,
-    beta: T,
+    alpha: T::Scale,
+    beta: T::Scale,
 ) {
     let (top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
     let row = top + thread::thread_idx_y() as usize;
     let column = left + thread::thread_idx_x() as usize;
     if row < problem.m && column < problem.n {
-        let mut sum = T::ZERO;
+        let mut sum = T::Scale::ZERO;
         let mut k = 0;
         while k < problem.k {
             let (x, y) = (a.get(problem.a.at(row, k)), b.get(problem.b.at(k, column)));
-            sum = x.mul_add(y, sum);
+            sum = x.widen().mul_add(y.widen(), sum);
             k += 1;
         }
         let i = row * problem.ldc + column;

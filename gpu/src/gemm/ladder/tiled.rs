@@ -1,6 +1,6 @@
 //! `tiled`: square tiles of A and B in shared memory.
 
-use cuda_std::prelude::*;
+use cuda_std::{GpuFloat, bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{RUNG_GROUP, RUNG_TILE},
@@ -21,14 +21,14 @@ const PITCH: usize = RUNG_TILE + 1;
 ///
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
-#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64))]
-pub unsafe fn gemm_tiled<T: Real>(
+#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16))]
+pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
     problem: Problem,
-    alpha: T,
-    beta: T,
+    alpha: T::Scale,
+    beta: T::Scale,
 ) {
     let tile_a = shared![T; RUNG_TILE * PITCH];
     let tile_b = shared![T; RUNG_TILE * PITCH];
@@ -37,7 +37,7 @@ pub unsafe fn gemm_tiled<T: Real>(
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
     );
-    let mut sum = T::ZERO;
+    let mut sum = T::Scale::ZERO;
     let mut from = 0;
     while from < problem.k {
         load(tile_a, a, problem.a, [top, from], [problem.m, problem.k]);
@@ -46,9 +46,8 @@ pub unsafe fn gemm_tiled<T: Real>(
         let count = (problem.k - from).min(RUNG_TILE);
         let mut k = 0;
         while k < count {
-            sum = tile_a
-                .get(y * PITCH + k)
-                .mul_add(tile_b.get(k * PITCH + x), sum);
+            let (x, y) = (tile_a.get(y * PITCH + k), tile_b.get(k * PITCH + x));
+            sum = x.widen().mul_add(y.widen(), sum);
             k += 1;
         }
         thread::sync_threads();
@@ -65,7 +64,7 @@ pub unsafe fn gemm_tiled<T: Real>(
 /// memory.
 #[inline(always)]
 #[track_caller]
-fn load<T: Real>(
+fn load<T: Element>(
     tile: Shared<T>,
     from: Global<T>,
     strides: Strides,

@@ -1,0 +1,259 @@
+//! The sum of products as a tensor core makes it.
+
+use half::{bf16, f16};
+
+/// A factor of a product, in the format in which the tensor core gets it.
+pub(crate) trait Factor: Copy {
+    /// The exponent of the format's subnormal numbers.
+    const LEAST_EXPONENT: i32;
+    /// Returns the same value.
+    fn to_f32(self) -> f32;
+}
+
+/// Also for formats with fewer bits and the exponents of `f32`.
+impl Factor for f32 {
+    const LEAST_EXPONENT: i32 = -126;
+    fn to_f32(self) -> f32 {
+        self
+    }
+}
+
+impl Factor for bf16 {
+    const LEAST_EXPONENT: i32 = -126;
+    fn to_f32(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+impl Factor for f16 {
+    const LEAST_EXPONENT: i32 = -14;
+    fn to_f32(self) -> f32 {
+        self.to_f32()
+    }
+}
+
+/// The bits of the fraction of an `f32`.
+const FRACTION: i32 = 23;
+
+/// A finite number, `significand * 2^(exponent - 23)`.
+#[derive(Clone, Copy)]
+struct Parts {
+    significand: i64,
+    exponent: i32,
+}
+
+impl Parts {
+    /// Returns the parts of a finite number. A significand below 2^23 is that of a format's subnormal number, or 0.
+    fn new<T: Factor>(value: T) -> Self {
+        let bits = value.to_f32().to_bits();
+        let (field, fraction) = (bits >> FRACTION & 0xFF, i64::from(bits & 0x007F_FFFF));
+        let (mut significand, mut exponent) = match field {
+            0 => (fraction, -126),
+            _ => (fraction | 1 << FRACTION, field as i32 - 127),
+        };
+        // `f32` has a format's subnormal numbers as normal ones. The bits that are shifted out are 0.
+        if exponent < T::LEAST_EXPONENT {
+            let shift = (T::LEAST_EXPONENT - exponent).min(63);
+            (significand, exponent) = (significand >> shift, T::LEAST_EXPONENT);
+        }
+        if bits >> 31 == 1 {
+            significand = -significand;
+        }
+        Self {
+            significand,
+            exponent,
+        }
+    }
+
+    /// Returns a product, whose significand has 46 bits after the point.
+    fn times(self, other: Self) -> Self {
+        Self {
+            significand: self.significand * other.significand,
+            exponent: self.exponent + other.exponent,
+        }
+    }
+}
+
+/// Returns the sum of `c` and of all products, as a tensor core's instruction adds them.
+///
+/// Products are exact. Every term has an exponent: for a product it is the sum of its factors' exponents, also where its
+/// significand is 2 or more. All terms are aligned to the largest exponent and truncated toward zero to `fraction_bits` bits
+/// after the point, and then added exactly. The sum is rounded toward zero to an `f32`, or becomes an infinity if it is larger
+/// than all. Subnormal numbers are kept: as a term each has the exponent of its format's least normal number. The order of the
+/// products does not matter.
+///
+/// Compute capability 9.0 has 25 bits after the point for products of `f16` and `bf16`, and adds 16 products at once.
+///
+/// If an operand is NaN, or infinity meets 0 in a product or the other infinity in the sum, the sum is the NaN
+/// `0x7FFF_FFFF`. A sum of 0 is +0.
+pub(crate) fn tensor_sum<T: Factor>(
+    c: f32,
+    products: impl Iterator<Item = (T, T)> + Clone,
+    fraction_bits: u32,
+) -> f32 {
+    /// The bits after the point of a product.
+    const EXACT: u32 = 2 * FRACTION as u32;
+    assert!(fraction_bits <= EXACT, "too many bits");
+    // The product in `f64` has the class of the exact one: its exponent is far from the bounds.
+    let special = products.clone().fold(f64::from(c), |sum, (a, b)| {
+        let product = f64::from(a.to_f32()) * f64::from(b.to_f32());
+        match product.is_finite() {
+            true => sum,
+            false => sum + product,
+        }
+    });
+    if special.is_nan() {
+        return f32::from_bits(0x7FFF_FFFF);
+    }
+    if special.is_infinite() {
+        return special as f32;
+    }
+
+    let c = Parts::new(c).times(Parts::new(1.0_f32));
+    let terms = products.map(|(a, b)| Parts::new(a).times(Parts::new(b)));
+    let terms = terms.chain([c]).filter(|term| term.significand != 0);
+    let Some(largest) = terms.clone().map(|term| term.exponent).max() else {
+        return 0.0;
+    };
+    let sum: i64 = terms
+        .map(
+            |Parts {
+                 significand,
+                 exponent,
+             }| {
+                let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
+                // A division would truncate too, but not by more than 62 bits.
+                let magnitude = significand.abs() >> shift.min(63);
+                magnitude * significand.signum()
+            },
+        )
+        .sum();
+    rounded_toward_zero(sum, largest - fraction_bits as i32)
+}
+
+/// Returns `value * 2^exponent`, rounded toward zero to an `f32`, or an infinity.
+fn rounded_toward_zero(value: i64, exponent: i32) -> f32 {
+    /// The exponent of the least subnormal number.
+    const LEAST: i32 = -149;
+    let magnitude = value.unsigned_abs();
+    let bits = (u64::BITS - magnitude.leading_zeros()) as i32;
+    let shift = (bits - (FRACTION + 1)).max(LEAST - exponent).max(0);
+    // Both factors and their product are exact: the exponent is from -175 to 300.
+    let magnitude = (magnitude >> shift.min(63)) as f64;
+    let result = magnitude * f64::from_bits(((exponent + shift + 1023) as u64) << 52);
+    (if value < 0 { -result } else { result }) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bits after the point on compute capability 9.0.
+    const BITS: u32 = 25;
+
+    fn sum<T: Factor>(c: f32, products: &[(T, T)]) -> f32 {
+        tensor_sum(c, products.iter().copied(), BITS)
+    }
+
+    fn power(exponent: i32) -> f32 {
+        2.0_f32.powi(exponent)
+    }
+
+    #[test]
+    fn exact_sums_are_exact() {
+        assert_eq!(sum::<f32>(0.0, &[]), 0.0);
+        assert_eq!(sum::<f32>(-1.5, &[]), -1.5);
+        assert_eq!(sum(1.0, &[(2.0_f32, 3.0), (-4.0, 0.5)]), 5.0);
+        let sixteen = [(f16::from_f32(1.5), f16::from_f32(-2.5)); 16];
+        assert_eq!(sum(10.0, &sixteen), -50.0);
+        let sixteen = [(bf16::from_f32(1.5), bf16::from_f32(-2.5)); 16];
+        assert_eq!(sum(10.0, &sixteen), -50.0);
+    }
+
+    #[test]
+    fn large_terms_cancel_and_take_small_ones_with_them() {
+        // The small term is below the last bit of the large ones, as it would be in no order of exact additions.
+        let large = power(60);
+        assert_eq!(sum(-large, &[(large, 1.0), (1.0, 1.0)]), 0.0);
+        assert_eq!(sum(-power(25), &[(power(25), 1.0), (1.0_f32, 1.0)]), 1.0);
+        assert_eq!(sum(-power(26), &[(power(26), 1.0), (1.0_f32, 1.0)]), 0.0);
+        // Products that `f32` could not hold cancel too.
+        let huge = power(100);
+        assert_eq!(sum(1.0, &[(huge, huge), (-huge, huge)]), 0.0);
+    }
+
+    #[test]
+    fn terms_and_the_sum_are_truncated_toward_zero() {
+        // Eight halves of the last bit of 25 are lost each for itself.
+        let half = power(-13);
+        assert_eq!(sum(1.0, &[(half, half); 15]), 1.0);
+        // Two of 25 bits are below the last bit of the sum, four make one.
+        let two = (power(-12), power(-13));
+        assert_eq!(sum(1.0, &[two; 3]), 1.0);
+        assert_eq!(sum(1.0, &[two; 4]), 1.0 + f32::EPSILON);
+        assert_eq!(sum(-1.0, &[(-two.0, two.1); 7]), -1.0 - f32::EPSILON);
+        // 1 less a quarter: toward zero.
+        assert_eq!(sum(1.0, &[(-two.0, two.1)]), 1.0 - f32::EPSILON / 2.0);
+        // One bit less than on compute capability 9.0.
+        assert_eq!(tensor_sum(1.0, [two; 4].into_iter(), 24), 1.0);
+    }
+
+    #[test]
+    fn a_product_has_the_exponent_of_its_factors() {
+        // 1.5 * 1.5 is 2.25 with the exponent 0, so that 2^-25 stays.
+        let small = (power(-12), power(-13));
+        let all = [(1.5, 1.5), small, (-1.5, 1.5)];
+        assert_eq!(sum(0.0, &all), power(-25));
+        // 2.25 as C has the exponent 1.
+        assert_eq!(sum(2.25, &[small, (-1.5, 1.5)]), 0.0);
+    }
+
+    #[test]
+    fn subnormal_numbers_are_kept() {
+        let least = f32::from_bits(1);
+        assert_eq!(sum::<f32>(least, &[]), least);
+        assert_eq!(sum(least, &[(least, 1.0), (least, -3.0)]), -least);
+        assert_eq!(
+            sum(0.0, &[(bf16::from_bits(1), bf16::from_f32(2.0))]),
+            power(-132)
+        );
+        // The least of `f16` squared; as a term it has the exponent -28, so that 2^-54 is lost beside it, and 2^-53 is not.
+        let least = f16::from_bits(1);
+        assert_eq!(sum(0.0, &[(least, least)]), power(-48));
+        assert_eq!(sum(power(-54), &[(least, least)]), power(-48));
+        assert_eq!(sum(power(-53), &[(least, least)]), power(-48) + power(-53));
+        // Rounded toward zero below the least number.
+        assert_eq!(sum(0.0, &[(power(-75), power(-75))]).to_bits(), 0);
+        assert_eq!(
+            sum(0.0, &[(power(-75), 1.75 * power(-74))]),
+            f32::from_bits(1)
+        );
+    }
+
+    #[test]
+    fn infinities_and_nan_are_those_of_the_sum() {
+        let (infinity, nan) = (f32::INFINITY, 0x7FFF_FFFF);
+        assert_eq!(sum(1.0, &[(infinity, 2.0), (1.0, 1.0)]), infinity);
+        assert_eq!(sum(-infinity, &[(1.0_f32, 1.0)]), -infinity);
+        assert_eq!(sum(0.0, &[(infinity, -2.0), (-infinity, 1.0)]), -infinity);
+        assert_eq!(sum(infinity, &[(-infinity, 1.0)]).to_bits(), nan);
+        assert_eq!(sum(0.0, &[(infinity, 0.0)]).to_bits(), nan);
+        assert_eq!(sum(0.0, &[(f16::NAN, f16::ZERO)]).to_bits(), nan);
+        assert_eq!(sum::<f32>(f32::NAN, &[]).to_bits(), nan);
+        // A sum that is too large, of terms that are not.
+        assert_eq!(sum(f32::MAX, &[(f32::MAX, 1.0)]), infinity);
+        assert_eq!(sum(0.0, &[(power(100), -power(100))]), -infinity);
+    }
+
+    #[test]
+    fn the_order_of_products_does_not_matter() {
+        let mut products: Vec<(f32, f32)> = (0..16)
+            .map(|i| (power(i * 3 % 11 - 5) * 1.375, (i as f32 - 7.5) * 0.8125))
+            .collect();
+        let expected = sum(0.1, &products);
+        for _ in 0..16 {
+            products.rotate_left(1);
+            assert_eq!(sum(0.1, &products), expected);
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! `best` for `f16` and `bf16`: products of fragments on the tensor cores, with sums in `f32`.
+//!
+//! ```text
+//! block (tile of C):
+//!     sums = 0, in the registers of its warps
+//!     start to copy the first tiles of A and B to the slots of a ring in shared memory         (cp.async)
+//!     for each tile along k:
+//!         wait for the tile; barrier; start a copy to the slot of the tile before
+//!         for each 16 of k: load fragments (ldmatrix); sums += fragment of A * fragment of B   (mma)
+//!     C = alpha * sums + beta * C, rounded once
+//! ```
+//!
+//! A warp of a large tile has 64 x 32 elements of C: for each 16 of k it loads 6 times 4 matrices of 8 x 8 elements for 16
+//! products of fragments. Two blocks are resident, so that one multiplies while the other waits.
+//!
+//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 8, which are 16 bytes. The place of
+//! a chunk in its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the
+//! chunks that 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices whose lines are across k.
+//!
+//! Before compute capability 8.0 there are no such instructions: there a product of fragments is made of shuffles and fused
+//! multiply-adds, and a copy is a load and a store. So the kernel is the same, but slower.
+
+use cuda_std::{
+    async_copy, bf16, f16,
+    mma::{self, Pair},
+    prelude::*,
+    unrolled,
+};
+
+use super::{
+    operand::is_aligned,
+    policy::{BEST_BLOCK, BEST_TILE, HALF_GROUP, HALF_STAGES, HALF_STEP, HALF_WARPS, LARGE, SMALL},
+    problem::*,
+};
+
+/// The elements of a chunk of 16 bytes.
+const CHUNK: usize = 8;
+/// The most slots of a ring.
+const MOST_STAGES: u32 = 4;
+
+/// An element type of 16 bits.
+pub trait Half: Element<Scale = f32> + mma::Half {
+    /// Adds the product of two fragments to one of C.
+    fn product(a: [Pair<Self>; 4], b: [Pair<Self>; 2], c: [f32; 4]) -> [f32; 4];
+}
+
+macro_rules! halves {
+    ($($ty:ident: $product:ident;)*) => { $(
+        impl Half for $ty {
+            #[inline(always)]
+            #[track_caller]
+            fn product(a: [Pair<Self>; 4], b: [Pair<Self>; 2], c: [f32; 4]) -> [f32; 4] {
+                mma::$product(a, b, c)
+            }
+        }
+    )* };
+}
+halves! {
+    f16: m16n8k16_f16;
+    bf16: m16n8k16_bf16;
+}
+
+/// Returns the elements of the slots of A or B for tiles of a size.
+const fn ring_len(size: usize) -> usize {
+    HALF_STAGES[size] as usize * BEST_TILE[size] * HALF_STEP
+}
+
+/// Calls [`product_by`] for tiles of a size.
+macro_rules! product {
+    ($size:ident: $($argument:ident),*) => {{
+        let rings = [
+            shared![T; const { ring_len($size) }],
+            shared![T; const { ring_len($size) }],
+        ];
+        product_by::<
+            T,
+            { HALF_STAGES[$size] },
+            { BEST_TILE[$size] },
+            { HALF_WARPS[$size][0] },
+            { BEST_TILE[$size] / HALF_WARPS[$size][0] / 16 },
+            { BEST_TILE[$size] / HALF_WARPS[$size][1] / 8 },
+            { BEST_BLOCK[$size] },
+            A_ALONG_K,
+            B_ALONG_K,
+        >($($argument,)* rings);
+    }};
+}
+
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of fragments. A warp
+/// computes 64 x 32 elements of C.
+///
+/// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
+/// elements outside. Tiles of other matrices are loaded by elements.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// that are adjacent along k are adjacent in memory.
+///
+/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 4096 elements. Reads `m * n * k /
+/// 64` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`] for each 16 of k in order: the same
+/// bits in every launch on devices of the same generation.
+///
+/// # Safety
+/// As for [`gemm_best`](super::gemm_best).
+///
+/// Source: ours.
+#[kernel(
+    launch_bounds(BEST_BLOCK[LARGE] as u32, 2),
+    instances(
+        f16_nn: (f16, true, false),
+        f16_nt: (f16, true, true),
+        f16_tn: (f16, false, false),
+        f16_tt: (f16, false, true),
+        bf16_nn: (bf16, true, false),
+        bf16_nt: (bf16, true, true),
+        bf16_tn: (bf16, false, false),
+        bf16_tt: (bf16, false, true),
+    )
+)]
+pub unsafe fn gemm_best_half<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product!(LARGE: a, b, c, problem, alpha, beta);
+}
+
+/// [`gemm_best_half`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32
+/// elements. The static shared memory is 2 x 3 x 2048 elements. Reads `m * n * k / 32` elements.
+///
+/// # Safety
+/// As for [`gemm_best`](super::gemm_best).
+#[kernel(
+    launch_bounds(BEST_BLOCK[SMALL] as u32, 4),
+    instances(
+        f16_nn: (f16, true, false),
+        f16_nt: (f16, true, true),
+        f16_tn: (f16, false, false),
+        f16_tt: (f16, false, true),
+        bf16_nn: (bf16, true, false),
+        bf16_nt: (bf16, true, true),
+        bf16_tn: (bf16, false, false),
+        bf16_tt: (bf16, false, true),
+    )
+)]
+pub unsafe fn gemm_best_half_small<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product!(SMALL: a, b, c, problem, alpha, beta);
+}
+
+/// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
+/// which [`HALF_STEP`] are in a slot of the ring. Memory has lines along k if `ALONG_K` is true, and across the band otherwise.
+#[derive(Clone, Copy)]
+struct Band<T, const TILE: usize, const BLOCK: usize, const ALONG_K: bool> {
+    view: Global<T>,
+    /// The leading dimension.
+    ld: usize,
+    /// The band's first row (of A; column of B), and the number of rows of the whole matrix.
+    first: usize,
+    end: usize,
+    /// The length along k.
+    k: usize,
+    ring: Shared<T>,
+    /// Whether chunks of 16 bytes are aligned.
+    is_aligned: bool,
+}
+
+impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
+    Band<T, TILE, BLOCK, ALONG_K>
+{
+    /// The elements of a line of a tile.
+    const LINE: usize = if ALONG_K { HALF_STEP } else { TILE };
+    /// The elements of a slot.
+    const ROOM: usize = TILE * HALF_STEP;
+    /// The chunks of a line.
+    const PER_LINE: usize = Self::LINE / CHUNK;
+    /// The lines that the block copies at once.
+    const LINES: usize = BLOCK / Self::PER_LINE;
+    /// The chunks of a tile per thread.
+    const CHUNKS: usize = Self::ROOM / CHUNK / BLOCK;
+
+    #[inline(always)]
+    fn new(
+        view: Global<T>,
+        ld: usize,
+        [first, end]: [usize; 2],
+        k: usize,
+        ring: Shared<T>,
+    ) -> Self {
+        const {
+            assert!(Self::CHUNKS * CHUNK * BLOCK == Self::ROOM && Self::CHUNKS <= 4);
+            assert!(Self::PER_LINE == 4 || Self::PER_LINE.is_multiple_of(8));
+            // Lines that are so far apart have the same bits of `swizzle`.
+            assert!(Self::LINES.is_multiple_of(8));
+        }
+        let is_aligned = is_aligned(view.as_ptr(), ld);
+        Self {
+            view,
+            ld,
+            first,
+            end,
+            k,
+            ring,
+            is_aligned,
+        }
+    }
+
+    /// Returns what the numbers of a line's chunks are changed by, with XOR. Two lines of 4 chunks together use all banks.
+    #[inline(always)]
+    fn swizzle(line: usize) -> usize {
+        if Self::PER_LINE == 4 {
+            line / 2 % 4
+        } else {
+            line % 8
+        }
+    }
+
+    /// Starts to copy the tile at `k` to a slot.
+    #[inline(always)]
+    #[track_caller]
+    fn copy(self, slot: usize, k: usize) {
+        let thread = thread::thread_idx_x() as usize;
+        let (line, chunk) = (thread / Self::PER_LINE, thread % Self::PER_LINE);
+        let within = (chunk ^ Self::swizzle(line)) * CHUNK;
+        let to = slot * Self::ROOM + line * Self::LINE + within;
+        let (across, along) = if ALONG_K {
+            (line, chunk * CHUNK)
+        } else {
+            (chunk * CHUNK, line)
+        };
+        let (across, along) = (self.first + across, k + along);
+        let from = if ALONG_K {
+            across * self.ld + along
+        } else {
+            along * self.ld + across
+        };
+        let is_whole = self.first + TILE <= self.end && k + HALF_STEP <= self.k;
+        if self.is_aligned && is_whole {
+            let (to, from) = (self.ring.skip(to), self.view.skip(from));
+            unrolled!(number < { Self::CHUNKS } of 4 => {
+                let lines = number * Self::LINES;
+                to.copy_async_chunk::<CHUNK>(lines * Self::LINE, from, lines * self.ld);
+            });
+            return;
+        }
+        // A loop that is not unrolled leaves the registers to the sums.
+        let mut lines = 0;
+        while lines < const { Self::CHUNKS * Self::LINES } {
+            // The chunk's elements that are inside.
+            let count = if ALONG_K {
+                let inside = across + lines < self.end;
+                if inside {
+                    self.k.saturating_sub(along)
+                } else {
+                    0
+                }
+            } else {
+                let inside = along + lines < self.k;
+                if inside {
+                    self.end.saturating_sub(across)
+                } else {
+                    0
+                }
+            };
+            let count = count.min(CHUNK);
+            let from = if count > 0 { from + lines * self.ld } else { 0 };
+            let to = to + lines * Self::LINE;
+            if self.is_aligned {
+                self.ring
+                    .copy_async_chunk_or_zeros::<CHUNK>(to, self.view, from, count);
+            } else {
+                let mut values = [T::ZERO; CHUNK];
+                unrolled!(i < CHUNK => {
+                    if i < count {
+                        values[i] = self.view.get(from + i);
+                    }
+                });
+                self.ring.set_chunk(to, values);
+            }
+            lines += Self::LINES;
+        }
+    }
+
+    /// Returns the rows of fragments' matrices that the lane gives, for a warp whose part of the band begins at `part`. Of the
+    /// four matrices of a load those of A come down first, and those of B along k.
+    #[inline(always)]
+    fn rows<const IS_A: bool>(self, part: usize, lane: usize) -> Rows {
+        let (row, first, second) = (lane % 8, lane / 8 % 2, lane / 16);
+        let (across, along) = if IS_A {
+            (first, second)
+        } else {
+            (second, first)
+        };
+        let (line, chunk) = if ALONG_K {
+            (part + across * 8 + row, along)
+        } else {
+            (along * 8 + row, part / CHUNK + across)
+        };
+        Rows {
+            lines: line * Self::LINE,
+            // The line differs from `row` by a multiple of 8.
+            within: (chunk ^ Self::swizzle(row)) * CHUNK,
+        }
+    }
+
+    /// Loads four matrices: those that are 16 times `across` further across the band, and 16 times `step` along k.
+    #[inline(always)]
+    #[track_caller]
+    fn load(self, slot: usize, rows: Rows, across: usize, step: usize) -> [Pair<T>; 4] {
+        let (lines, chunks) = if ALONG_K {
+            (across, step)
+        } else {
+            (step, across)
+        };
+        // The part begins at a multiple of twice as many chunks as it has: so XOR adds the chunks' number.
+        let at = rows.lines + lines * (16 * Self::LINE) + (rows.within ^ (chunks * 2 * CHUNK));
+        let at = slot * Self::ROOM + at;
+        if ALONG_K {
+            mma::ldmatrix_x4(self.ring, at)
+        } else {
+            mma::ldmatrix_x4_trans(self.ring, at)
+        }
+    }
+}
+
+/// The place of a lane's row of the first matrices of a slot.
+#[derive(Clone, Copy)]
+struct Rows {
+    /// The start of its line.
+    lines: usize,
+    /// The place in the line.
+    within: usize,
+}
+
+/// Waits until at most `STAGES - 2` groups of copies are under way.
+#[inline(always)]
+#[track_caller]
+fn wait_for_a_tile<const STAGES: u32>() {
+    match STAGES {
+        2 => async_copy::wait_group::<0>(),
+        3 => async_copy::wait_group::<1>(),
+        _ => async_copy::wait_group::<2>(),
+    }
+}
+
+/// The body of the kernels: computes this block's tile of C. A warp has `ROWS` x `COLUMNS` fragments of 16 x 8 elements of it.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+fn product_by<
+    T: Half,
+    const STAGES: u32,
+    const TILE: usize,
+    const WARPS_DOWN: usize,
+    const ROWS: usize,
+    const COLUMNS: usize,
+    const BLOCK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    a: Global<T>,
+    b: Global<T>,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+    [ring_a, ring_b]: [Shared<T>; 2],
+) {
+    const {
+        assert!(2 <= STAGES && STAGES <= MOST_STAGES);
+        assert!(ROWS <= 4 && ROWS.is_power_of_two() && COLUMNS == 4);
+    }
+    let (top, left) = tile_origin(&problem, HALF_GROUP, TILE, TILE);
+    let k = problem.k;
+    let ld = if A_ALONG_K {
+        problem.a.row
+    } else {
+        problem.a.column
+    };
+    let a = Band::<T, TILE, BLOCK, A_ALONG_K>::new(a, ld, [top, problem.m], k, ring_a);
+    let ld = if B_ALONG_K {
+        problem.b.column
+    } else {
+        problem.b.row
+    };
+    let b = Band::<T, TILE, BLOCK, B_ALONG_K>::new(b, ld, [left, problem.n], k, ring_b);
+
+    let thread = thread::thread_idx_x() as usize;
+    let (warp, lane) = (thread / 32, thread % 32);
+    let down = warp % WARPS_DOWN * (ROWS * 16);
+    let across = warp / WARPS_DOWN * (COLUMNS * 8);
+    let (rows_a, rows_b) = (a.rows::<true>(down, lane), b.rows::<false>(across, lane));
+
+    // The last tile may end early: it has zeros behind its end.
+    let tiles = k.div_ceil(HALF_STEP) as u32;
+    let start = |slot: u32, tile: u32| {
+        if tile < tiles {
+            a.copy(slot as usize, tile as usize * HALF_STEP);
+            b.copy(slot as usize, tile as usize * HALF_STEP);
+        }
+        // A group for every tile, also where there is none: so the waits count right.
+        async_copy::commit_group();
+    };
+
+    let mut sums = [[[0.0_f32; 4]; COLUMNS]; ROWS];
+    let mut slot = 0;
+    while slot < STAGES - 1 {
+        start(slot, slot);
+        slot += 1;
+    }
+    let (mut slot, mut free, mut tile) = (0, STAGES - 1, 0);
+    while tile < tiles {
+        wait_for_a_tile::<STAGES>();
+        // The tile is there, and everybody is done with the one before, whose slot is free.
+        thread::sync_threads();
+        start(free, tile + STAGES - 1);
+        unrolled!(step < { HALF_STEP / 16 } of 4 => {
+            let of_b = [
+                b.load(slot as usize, rows_b, 0, step),
+                b.load(slot as usize, rows_b, 1, step),
+            ];
+            unrolled!(row < ROWS of 4 => {
+                let of_a = a.load(slot as usize, rows_a, row, step);
+                unrolled!(column < COLUMNS of 4 => {
+                    let [b0, b1, b2, b3] = of_b[column / 2];
+                    #[allow(clippy::manual_is_multiple_of)]
+                    let of_b = if column % 2 == 0 { [b0, b1] } else { [b2, b3] };
+                    sums[row][column] = T::product(of_a, of_b, sums[row][column]);
+                });
+            });
+        });
+        free = slot;
+        slot = if slot + 1 == STAGES { 0 } else { slot + 1 };
+        tile += 1;
+    }
+
+    let ldc = problem.ldc;
+    let first = c.as_ptr().cast_const();
+    let aligned = (first.addr() | (ldc * size_of::<T>())).is_multiple_of(4);
+    let whole = top + TILE <= problem.m && left + TILE <= problem.n;
+    let (first_row, first_column) = (top + down + lane / 4, left + across + lane % 4 * 2);
+    unrolled!(row_of_two < { 2 * ROWS } => {
+        let row = first_row + row_of_two * 8;
+        unrolled!(number < COLUMNS of 4 => {
+            let column = first_column + number * 8;
+            let at = row * ldc + column;
+            let [s0, s1, s2, s3] = sums[row_of_two / 2][number];
+            #[allow(clippy::manual_is_multiple_of)]
+            let pair = if row_of_two % 2 == 0 { [s0, s1] } else { [s2, s3] };
+            if aligned && whole {
+                let mut values = [T::ZERO; 2];
+                if beta != 0.0 {
+                    values = c.get_chunk(at);
+                }
+                values[0] = finished(alpha, pair[0], beta, || values[0]);
+                values[1] = finished(alpha, pair[1], beta, || values[1]);
+                c.set_chunk(at, values);
+            } else {
+                unrolled!(j < 2 of 4 => {
+                    if row < problem.m && column + j < problem.n {
+                        c.set(at + j, finished(alpha, pair[j], beta, || c.get(at + j)));
+                    }
+                });
+            }
+        });
+    });
+}
