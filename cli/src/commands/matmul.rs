@@ -73,7 +73,7 @@ fn matmul<T: Element + GemmElement>(
     inputs: &Inputs,
     options: &Matmul,
     variant: Option<&str>,
-    factor: impl Fn(&str, f64) -> Result<T>,
+    factor: impl Fn(&str, f64) -> Result<T::Scale>,
 ) -> Result<Done<Array>> {
     let a = upload(device, a, &options.a)?;
     let b = upload(device, same_type::<T>(&inputs.b, &options.b)?, &options.b)?;

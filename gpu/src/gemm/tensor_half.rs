@@ -38,6 +38,14 @@ const CHUNK: usize = 8;
 /// The most slots of a ring.
 const MOST_STAGES: u32 = 4;
 
+/// The number of blocks of large tiles that must be resident at once. Before compute capability 8.0 a multiprocessor has shared
+/// memory for one.
+const RESIDENT: u32 = if cfg!(all(target_arch = "nvptx64", not(target_feature = "sm_80"))) {
+    1
+} else {
+    2
+};
+
 /// An element type of 16 bits.
 pub trait Half: Element<Scale = f32> + mma::Half {
     /// Adds the product of two fragments to one of C.
@@ -103,7 +111,7 @@ macro_rules! product {
 ///
 /// Source: ours.
 #[kernel(
-    launch_bounds(BEST_BLOCK[LARGE] as u32, 2),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, RESIDENT),
     instances(
         f16_nn: (f16, true, false),
         f16_nt: (f16, true, true),

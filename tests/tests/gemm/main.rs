@@ -1,7 +1,8 @@
-//! Matrix products: every variant, both types, any shape, transposed, within larger matrices.
+//! Matrix products: every variant, every type, any shape, transposed, within larger matrices.
 
 mod problem;
 
+use cuda_std::{bf16, f16};
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
 use warpwright::{Error, ops::gemm::Way};
@@ -126,6 +127,16 @@ fn f64_products() {
     check_all::<f64>();
 }
 
+#[test]
+fn f16_products() {
+    check_all::<f16>();
+}
+
+#[test]
+fn bf16_products() {
+    check_all::<bf16>();
+}
+
 /// As many large tiles as there are multiprocessors, which are taken, and one less, which are cut smaller: whole and
 /// aligned ones, and ones that are neither.
 fn tiles_of_both_sizes<T: Real>() {
@@ -156,6 +167,8 @@ fn tiles_of_both_sizes<T: Real>() {
 fn tiles_of_both_sizes_give_the_products() {
     tiles_of_both_sizes::<f32>();
     tiles_of_both_sizes::<f64>();
+    tiles_of_both_sizes::<f16>();
+    tiles_of_both_sizes::<bf16>();
 }
 
 /// All kernels of `f64`, of which the device and the shape choose some: whole tiles and others, depths around those of a ring,
@@ -244,6 +257,8 @@ fn whole_numbers<T: Real>() {
 fn small_whole_numbers_are_exact() {
     whole_numbers::<f32>();
     whole_numbers::<f64>();
+    whole_numbers::<f16>();
+    whole_numbers::<bf16>();
 }
 
 /// NaN and infinities in A and B reach the elements that they belong to, and no others: not even where a
@@ -264,7 +279,9 @@ fn specials<T: Real>() {
         |_| variants(),
         |_, problem| {
             let mut rng = data::generator(7);
-            let mut operands = problem.operands(|| T::from_real(rng.random_range(0.5..1.0)));
+            // Their sums are exact in every order.
+            let mut quarters = || f64::from(rng.random_range(2_u8..=4)) / 4.0;
+            let mut operands = problem.operands(|| T::from_real(quarters()));
             let put = |host: &mut Host<T>, [row, column]: [usize; 2], transposed, value| {
                 let [row, column] = if transposed {
                     [column, row]
@@ -302,41 +319,100 @@ fn specials<T: Real>() {
 fn nan_and_infinities_come_through_where_they_belong() {
     specials::<f32>();
     specials::<f64>();
+    specials::<f16>();
+    specials::<bf16>();
+}
+
+fn not_read<T: Real>() {
+    let all = |values: &[f64]| -> Vec<T> { values.iter().map(|it| T::from_real(*it)).collect() };
+    let same = |got: warpwright::Matrix<T>, want: &[f64]| {
+        compare::same_bits(&got.to_vec().unwrap(), &all(want)).unwrap();
+    };
+    for device in devices::all() {
+        for variant in variants() {
+            let nan = device.upload_matrix(&all(&[f64::NAN; 6]), 2, 3).unwrap();
+            let one = device.upload_matrix(&all(&[1.0; 6]), 3, 2).unwrap();
+            let c = device.upload_matrix(&all(&[f64::NAN; 9]), 3, 3).unwrap();
+            // beta = 0: C.
+            let request = device.gemm(&one, &one).transpose_b().variant(variant);
+            same(request.output_to(c).run().unwrap(), &[2.0; 9]);
+            // alpha = 0: A and B; -0 stays.
+            let c = device.upload_matrix(&all(&[3.0, -0.0, 1.0, f64::INFINITY]), 2, 2);
+            let request = device
+                .gemm(&nan, &one)
+                .alpha(T::factor(0.0))
+                .variant(variant);
+            let c = request.add_to(T::factor(2.0), c.unwrap()).run().unwrap();
+            same(c, &[6.0, -0.0, 2.0, f64::INFINITY]);
+            // Neither.
+            let request = device
+                .gemm(&nan, &one)
+                .alpha(T::factor(-0.0))
+                .variant(variant);
+            same(request.run().unwrap(), &[0.0; 4]);
+            // k = 0: not even alpha.
+            let (a, b) = (
+                device.zeros_matrix::<T>(2, 0),
+                device.zeros_matrix::<T>(0, 2),
+            );
+            let (a, b) = (a.unwrap(), b.unwrap());
+            let c = device
+                .upload_matrix(&all(&[1.0, 2.0, -0.0, 4.0]), 2, 2)
+                .unwrap();
+            let request = device
+                .gemm(&a, &b)
+                .alpha(T::factor(f64::NAN))
+                .variant(variant);
+            same(
+                request.add_to(T::factor(-1.0), c).run().unwrap(),
+                &[-1.0, -2.0, 0.0, -4.0],
+            );
+            same(
+                device.gemm(&a, &b).variant(variant).run().unwrap(),
+                &[0.0; 4],
+            );
+        }
+    }
 }
 
 #[test]
 fn what_is_not_read_does_not_come_through() {
+    not_read::<f32>();
+    not_read::<f64>();
+    not_read::<f16>();
+    not_read::<bf16>();
+}
+
+/// Factors are not rounded to elements, and an element of the result is rounded once.
+#[test]
+fn factors_of_f16_are_f32() {
     for device in devices::all() {
         for variant in variants() {
-            let nan = device.upload_matrix(&[f32::NAN; 6], 2, 3).unwrap();
-            let one = device.upload_matrix(&[1.0_f32; 6], 3, 2).unwrap();
-            let mut c = device.upload_matrix(&[f32::NAN; 9], 3, 3).unwrap();
-            // beta = 0: C.
-            let request = device.gemm(&one, &one).transpose_b().variant(variant);
-            request.output_to(&mut c).run().unwrap();
-            assert_eq!(c.to_vec().unwrap(), [2.0; 9], "{variant}");
-            // alpha = 0: A and B; -0 stays.
-            let c = device.upload_matrix(&[3.0_f32, -0.0, 1.0, f32::INFINITY], 2, 2);
-            let request = device.gemm(&nan, &one).alpha(0.0).variant(variant);
-            let c = request.add_to(2.0, c.unwrap()).run().unwrap();
-            let want = [6.0, -0.0, 2.0, f32::INFINITY];
-            compare::same_bits(&c.to_vec().unwrap(), &want).unwrap();
-            // Neither.
-            let request = device.gemm(&nan, &one).alpha(-0.0).variant(variant);
-            compare::same_bits(&request.run().unwrap().to_vec().unwrap(), &[0.0; 4]).unwrap();
-            // k = 0: not even alpha.
-            let (a, b) = (device.zeros_matrix(2, 0), device.zeros_matrix(0, 2));
-            let (a, b) = (a.unwrap(), b.unwrap());
-            let c = device
-                .upload_matrix(&[1.0_f32, 2.0, -0.0, 4.0], 2, 2)
-                .unwrap();
-            let request = device.gemm(&a, &b).alpha(f32::NAN).variant(variant);
-            let c = request.add_to(-1.0, c).run().unwrap();
-            compare::same_bits(&c.to_vec().unwrap(), &[-1.0, -2.0, 0.0, -4.0]).unwrap();
-            let product = device.gemm(&a, &b).variant(variant).run().unwrap();
-            compare::same_bits(&product.to_vec().unwrap(), &[0.0; 4]).unwrap();
+            let one = device.upload_matrix(&[f16::ONE], 1, 1).unwrap();
+            // 2049 lies between two elements; with 3 more it does not.
+            let c = device.upload_matrix(&[f16::from_f32(3.0)], 1, 1).unwrap();
+            let request = device.gemm(&one, &one).alpha(2049.0).variant(variant);
+            let sum = request.add_to(1.0, c).run().unwrap();
+            assert_eq!(sum.to_vec().unwrap(), [f16::from_f32(2052.0)], "{variant}");
         }
     }
+}
+
+/// The sums of `best` are those of the tensor cores of compute capability 9.0, for 16 products after the other.
+#[test]
+fn sums_of_best_are_rounded_toward_zero() {
+    let device = devices::cpu();
+    let small = 1.5 * 2.0_f32.powi(-24);
+    let mut a = vec![bf16::ZERO; 48];
+    (a[0], a[16], a[32]) = (bf16::ONE, bf16::from_f32(small), bf16::NEG_ONE);
+    let a = device.upload_matrix(&a, 1, 48).unwrap();
+    let b = device.upload_matrix(&[bf16::ONE; 48], 48, 1).unwrap();
+    let sum = |variant| {
+        let request = device.gemm(&a, &b).variant(variant);
+        request.run().unwrap().to_vec().unwrap()[0].to_f32()
+    };
+    assert_eq!(sum("best"), 0.0);
+    assert_eq!(sum("naive"), f32::EPSILON);
 }
 
 #[test]
