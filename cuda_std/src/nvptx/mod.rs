@@ -12,8 +12,12 @@ use crate::view::Hint;
 
 pub mod async_copy;
 pub mod atomic;
+#[cfg(target_feature = "sm_90")]
+pub mod bulk;
 pub mod float;
 pub mod heap;
+#[cfg(target_feature = "sm_90")]
+pub mod mbarrier;
 pub mod misc;
 pub mod mma;
 mod panic;
