@@ -67,6 +67,10 @@ pub fn arrive_expect_tx(word: *mut u64, bytes: u32, _: Place) {
 
 /// The loop is within the instruction text, so that the optimizer sees one step. `try_wait` itself suspends the lane for a time
 /// that the hardware chooses.
+#[allow(
+    named_asm_labels,
+    reason = "the label is local to the braces around it, and PTX has no numbers as labels"
+)]
 #[inline(always)]
 pub fn wait(word: *mut u64, parity: u32, _: Place) {
     // SAFETY: as for `arrive`; the instruction acquires.
