@@ -62,7 +62,11 @@ pub unsafe fn bulk_map<const WRONG: u32>(
                 BYTES_TOO_FEW => 4 * TILE - 16,
                 _ => 4 * TILE,
             };
-            let at = if WRONG == ONE_BUFFER { 0 } else { buffer * TILE };
+            let at = if WRONG == ONE_BUFFER {
+                0
+            } else {
+                buffer * TILE
+            };
             filled(buffer).arrive_expect_tx(bytes as u32);
             from.load_bulk(at, input, tile * TILE, TILE, filled(buffer)); // HERE: race, sync
         }
@@ -75,7 +79,11 @@ pub unsafe fn bulk_map<const WRONG: u32>(
         if WRONG != NO_WAIT {
             filled(buffer).wait((tile / 2 % 2) as u32); // HERE: sync
         }
-        let at = if WRONG == ONE_BUFFER { 0 } else { buffer * TILE };
+        let at = if WRONG == ONE_BUFFER {
+            0
+        } else {
+            buffer * TILE
+        };
         let value = from.get(at + t); // HERE: race, init
         to.set(buffer * TILE + t, value.wrapping_mul(3)); // HERE: race
         if WRONG != NO_PROXY_FENCE {
