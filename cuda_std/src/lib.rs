@@ -57,6 +57,8 @@ pub mod ring;
 pub mod scan;
 pub mod select;
 pub mod shared;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod tensor_map;
 pub mod thread;
 mod unrolled;
 pub mod view;

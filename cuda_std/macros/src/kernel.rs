@@ -526,7 +526,15 @@ impl Spec {
             .collect();
         let each = || self.parameters.iter().zip(&types);
         let entry_parameters = each().map(|(parameter, ty)| parameter.entry(ty));
-        let passed = each().map(|(parameter, ty)| parameter.passed(ty));
+        let mut before = quote!(0_usize);
+        let passed: Vec<_> = each()
+            .map(|(parameter, ty)| {
+                let passed = parameter.passed(ty, entry, &before);
+                let count = parameter.count(ty);
+                before = quote!(#before + #count);
+                passed
+            })
+            .collect();
         let names = self
             .parameters
             .iter()
@@ -565,7 +573,7 @@ impl Spec {
         quote! {
             #[cfg(target_arch = "nvptx64")]
             const _: () = {
-                #[allow(improper_ctypes_definitions)]
+                #[allow(improper_ctypes_definitions, unused_variables)]
                 #[unsafe(export_name = #entry)]
                 unsafe extern "ptx-kernel" fn entry(#(#entry_parameters),*) {
                     // SAFETY: the launch upholds the kernel's contract; the views are its arguments.

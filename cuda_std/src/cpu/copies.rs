@@ -33,7 +33,7 @@ impl AsyncCopy {
     ///
     /// # Safety
     /// The source must be readable and the destination writable, as far as this copies.
-    unsafe fn reach(&self, moment: Moment) {
+    pub unsafe fn reach(&self, moment: Moment) {
         if self.moment == moment {
             // SAFETY: by the contract. Global and shared memory do not overlap, but a broken kernel's views may.
             unsafe {

@@ -18,6 +18,7 @@ pub mod mbarrier;
 pub mod misc;
 pub mod mma;
 pub mod ptr;
+pub mod tensor_map;
 pub mod warp;
 
 /// The line of the kernel's source that calls a device function.

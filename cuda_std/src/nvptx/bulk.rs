@@ -11,7 +11,7 @@ pub fn check<T>(_start: *const T, _len: usize, _i: usize, _count: usize, _write:
 
 /// Returns an element's address in the shared state space.
 #[inline(always)]
-fn shared<T>(start: *const T, i: usize) -> u32 {
+pub(super) fn shared<T>(start: *const T, i: usize) -> u32 {
     let start = ptr::to_specific(start.cast_mut().cast(), AddressSpace::Shared).addr();
     (start as u32).wrapping_add((i * size_of::<T>()) as u32)
 }

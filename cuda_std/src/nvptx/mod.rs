@@ -22,6 +22,8 @@ pub mod misc;
 pub mod mma;
 mod panic;
 pub mod ptr;
+#[cfg(target_feature = "sm_90")]
+pub mod tensor_map;
 pub mod warp;
 
 /// A source location. It is empty on the GPU: only the CPU executor's errors need it.

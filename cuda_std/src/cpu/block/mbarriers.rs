@@ -4,7 +4,7 @@
 //! carried out when all lanes wait, or before as the seed says.
 
 use super::*;
-use crate::cpu::{Order, order, shadow::Node};
+use crate::cpu::{Order, copies::Moment, order, shadow::Node};
 
 /// The name of the operation by which lanes wait.
 pub(super) const WAIT: &str = "Mbarrier::wait";
@@ -73,18 +73,21 @@ impl Mbarriers {
             .position(|barrier| barrier.valid && barrier.address == address)
     }
 
-    /// Returns the lanes that wait, with the operation's name and the line of each.
-    pub fn waiting(
-        &self,
-    ) -> impl Iterator<Item = (u32, &'static str, &'static Location<'static>)> + '_ {
-        self.all.iter().flat_map(|barrier| {
+    /// Returns the lanes that wait, in order, with the operation's name and the line of each.
+    pub fn waiting(&self) -> Vec<(u32, &'static str, &'static Location<'static>)> {
+        let of = |barrier: &Mbarrier| {
             let name = match barrier.pending {
                 0 => WAIT_FOR_BYTES,
                 _ => WAIT,
             };
             let waiting = barrier.waiting.iter();
-            waiting.map(move |(lane, at)| (*lane, name, *at))
-        })
+            waiting
+                .map(move |(lane, at)| (*lane, name, *at))
+                .collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.all.iter().flat_map(of).collect();
+        all.sort_by_key(|(lane, ..)| *lane);
+        all
     }
 }
 
@@ -401,9 +404,8 @@ impl BlockState {
         mbarriers.all[load.mbarrier].missing -= load.copy.bytes as i64;
         debug_assert_eq!(mbarriers.all[load.mbarrier].number(), load.phase);
         drop(mbarriers);
-        // SAFETY: the views of the copy have these bytes, in memory that lives as long as the launch and the block. They do not
-        // overlap, but a broken kernel's may.
-        unsafe { core::ptr::copy(load.copy.from, load.copy.to, load.copy.bytes) };
+        // SAFETY: the views of the copy have these bytes, in memory that lives as long as the launch and the block.
+        unsafe { load.copy.reach(Moment::Wait) };
         shadow::with(|tracker| tracker.landed(&load.copy));
         self.changed();
         if let Err(what) = self.mbarrier_advances(load.mbarrier) {

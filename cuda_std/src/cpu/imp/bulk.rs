@@ -73,11 +73,6 @@ pub unsafe fn store<T>(
     if count == 0 {
         return;
     }
-    let lane = Lane::current();
-    let block = lane.block();
-    let mut stores = lane.stores.borrow_mut();
-    let moment = stores.next_moment(block.options.order, block.block_idx.get(), lane.linear);
-    drop(stores);
     let copy = AsyncCopy {
         to: to.wrapping_add(j).cast(),
         from: from.wrapping_add(i).cast(),
@@ -85,8 +80,21 @@ pub unsafe fn store<T>(
         bytes: count * size_of::<T>(),
         given: count * size_of::<T>(),
         at: at.0,
-        moment,
+        moment: Moment::Wait,
     };
+    // SAFETY: by the contract.
+    unsafe { start_store(Lane::current(), copy) };
+}
+
+/// Starts a copy to global memory, whose bytes move at a moment that the order decides.
+///
+/// # Safety
+/// The copy's source and destination must be those of valid views.
+pub(super) unsafe fn start_store(lane: &Lane, mut copy: AsyncCopy) {
+    let block = lane.block();
+    let mut stores = lane.stores.borrow_mut();
+    copy.moment = stores.next_moment(block.options.order, block.block_idx.get(), lane.linear);
+    drop(stores);
     block.changed();
     shadow::store_starts(lane, &copy);
     // SAFETY: by the contract. Shared memory lives as long as the block's lanes, and global memory as long as the launch.

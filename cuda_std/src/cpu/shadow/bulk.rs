@@ -41,7 +41,7 @@ fn to(space: Space, copy: &AsyncCopy) -> Access {
 
 fn from(space: Space, copy: &AsyncCopy) -> Access {
     let start = copy.from.addr();
-    access(space, start, copy.bytes, AccessKind::CopyFrom, copy)
+    access(space, start, copy.given, AccessKind::CopyFrom, copy)
 }
 
 /// The side of a copy that reads shared memory.
@@ -73,12 +73,16 @@ pub(in crate::cpu) fn load_starts(lane: &Lane, copy: &AsyncCopy, mbarrier: u32, 
         reads: true,
         ..source
     };
-    follow(copy.view.addr(), reads);
+    if copy.given > 0 {
+        follow(copy.view.addr(), reads);
+    }
     check_fenced(lane, target);
     follow(target.start, target);
     let copier = (COPIERS + mbarrier, clock_of_phase(phase, lane.linear));
     with(|tracker| {
-        tracker.note_as(copier, source);
+        if copy.given > 0 {
+            tracker.note_as(copier, source);
+        }
         tracker.note_as(copier, target);
     });
 }

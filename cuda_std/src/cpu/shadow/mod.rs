@@ -411,6 +411,11 @@ impl Tracker {
         None
     }
 
+    /// Notes memory that the launch uses although no view of it was passed.
+    pub fn uses(&mut self, address: usize) {
+        self.all_known &= memory::find(address).is_some();
+    }
+
     /// Returns whether these bytes of global memory are in no allocation, as far as that is checked.
     pub fn is_gone(&mut self, start: usize, bytes: usize) -> bool {
         self.checks.contains(Checks::MEM)
