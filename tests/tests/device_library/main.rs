@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `atomics.rs` | atomic operations |
 //! | `blocks.rs` | scans, exchanges and ranks of blocks |
-//! | `bulk.rs` | mbarriers and bulk copies |
+//! | `bulk.rs` | mbarriers, bulk copies, tiles by tensor maps |
 //! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |

@@ -1,9 +1,10 @@
-//! `mbarrier` and `bulk`: instructions of compute capability 9.0.
+//! `mbarrier`, `bulk` and `tensor_map`: instructions of compute capability 9.0.
 
 use cuda_std::{
     bulk,
     mbarrier::{self, Mbarrier},
     prelude::*,
+    tensor_map::{Swizzle, TensorMap},
 };
 
 /// The bytes of a tile of [`bulk_ring`], and its buffers.
@@ -136,5 +137,63 @@ pub unsafe fn mbarrier_phases(output: GlobalMut<u32>) {
         }
         thread::sync_threads();
         round += 1;
+    }
+}
+
+/// The bytes of a tile of [`tile_moves`], and room to align it.
+const ROOM: usize = 64 * 128 + 1024;
+
+/// Loads tiles from one matrix, inverts their elements, and stores them at other places of another. Each block has a tile, whose
+/// places are four numbers of `places`. `CODE` is the swizzle's; a row of a tile is as long as that, or 128 bytes without one.
+///
+/// # Safety
+/// A warp for every four elements of `places`; tiles of 64 rows.
+#[kernel(launch_bounds(32), instances(
+    plain: (u16, 0), s32: (u16, 1), s64: (u16, 2), s128: (u16, 3), w128: (u32, 3), b64: (u8, 2)
+))]
+pub unsafe fn tile_moves<T: Plain + core::ops::Not<Output = T>, const CODE: u32>(
+    input: TensorMap,
+    places: Global<i32>,
+    output: TensorMap,
+) {
+    let (swizzle, row_bytes) = const {
+        match CODE {
+            0 => (Swizzle::None, 128),
+            1 => (Swizzle::Bytes32, 32),
+            2 => (Swizzle::Bytes64, 64),
+            _ => (Swizzle::Bytes128, 128),
+        }
+    };
+    let room = shared![u128; ROOM / 16].skip_to_multiple(1024);
+    // SAFETY: the array starts at a multiple of 16 bytes.
+    let tile = unsafe { room.cast::<T>() };
+    let filled = Mbarrier::new(shared![u64; 1], 0);
+    let lane = thread::thread_idx_x() as usize;
+    let block = thread::block_idx_x() as usize;
+    let [from_x, from_y, to_x, to_y] = [0, 1, 2, 3].map(|i| places.get(4 * block + i));
+    let count = 64 * row_bytes / size_of::<T>();
+    if lane == 0 {
+        filled.init(1);
+        mbarrier::fence_init();
+        filled.arrive_expect_tx(64 * row_bytes as u32);
+        tile.load_tile(0, input, [from_x, from_y], count, filled);
+    }
+    thread::sync_threads();
+    filled.wait(0);
+    let mut i = lane;
+    while i < count {
+        let place = swizzle.place(i * size_of::<T>()) / size_of::<T>();
+        // Elements that lie elsewhere than they should would come out at other places.
+        let row = i * size_of::<T>() / row_bytes;
+        let value = tile.get(place);
+        tile.set(place, if row % 2 == 0 { value } else { !value });
+        i += 32;
+    }
+    bulk::fence_proxy_async();
+    thread::sync_threads();
+    if lane == 0 {
+        output.store_tile([to_x, to_y], tile, 0, count);
+        bulk::commit_group();
+        bulk::wait_group_read::<0>();
     }
 }
