@@ -143,6 +143,17 @@ fn bulk_copies_are_there(text: &str) {
         let found = lines.filter(|line| line.contains(instruction)).count();
         assert_eq!(found, count, "{instruction}");
     }
+    // Behind the maps' own words, the pointer and the length of a view.
+    for part in [
+        ".param .align 64 .b8 tile_moves__s128_param_0[128]",
+        ".param .align 64 .b8 tile_moves__s128_param_3[128]",
+        ", tile_moves__s128_param_0; cvta.param.u64 ",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+    ] {
+        let mut lines = kernel(text, "tile_moves__s128");
+        assert!(lines.any(|line| line.contains(part)), "{part}");
+    }
 }
 
 /// Asynchronous copies are instructions from the first architecture on that has them, and loads and stores

@@ -113,8 +113,8 @@ where
             map_for(device, &matrix)
         };
         let maps = (
-            map(from.device_pointer(), from_sizes, from_stride),
-            map(to.device_pointer(), to_sizes, to_stride),
+            map(from.view().device_pointer(), from_sizes, from_stride),
+            map(to.view_mut().device_pointer(), to_sizes, to_stride),
         );
         let config = LaunchConfig::linear(places.len() as u32, 32);
         // SAFETY: the maps are of the two matrices, and there are four places for each block.

@@ -41,8 +41,7 @@ impl Cell {
         clocks: &mut Clocks,
         me: Entry,
         address: usize,
-        valid: u32,
-        launch: u32,
+        (valid, launch): (u32, u32),
         noted: bool,
     ) -> Option<Entry> {
         // The common case: only this lane has accessed the granule so far, or none has.

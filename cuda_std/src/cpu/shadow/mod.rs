@@ -392,7 +392,7 @@ impl Tracker {
                 let racing = cells.iter_mut().enumerate().find_map(|(i, cell)| {
                     let (lists, clocks) = (&mut self.lists, &mut self.clocks);
                     let address = from + i * bytes;
-                    let other = cell.touch(lists, clocks, me, address, valid, launch, noted)?;
+                    let other = cell.touch(lists, clocks, me, address, (valid, launch), noted)?;
                     Some((address, other))
                 });
                 if let Some((address, other)) = racing {

@@ -186,7 +186,7 @@ pub unsafe fn tile_moves<T: Plain + core::ops::Not<Output = T>, const CODE: u32>
         // Elements that lie elsewhere than they should would come out at other places.
         let row = i * size_of::<T>() / row_bytes;
         let value = tile.get(place);
-        tile.set(place, if row % 2 == 0 { value } else { !value });
+        tile.set(place, if row.is_multiple_of(2) { value } else { !value });
         i += 32;
     }
     bulk::fence_proxy_async();
