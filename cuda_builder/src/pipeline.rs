@@ -319,8 +319,8 @@ fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
 }
 
-/// Returns the PTX text with the parameters whose address a kernel takes aligned to 64 bytes, as a tensor map must be, if there are
-/// any. LLVM aligns a parameter to 16 bytes at most. `#[kernel]` writes the instructions that take the address.
+/// Returns the PTX text with the parameters whose address a kernel takes aligned to 64 bytes, as a tensor map must be, if there
+/// are any. LLVM aligns a parameter to 16 bytes at most. `#[kernel]` writes the instructions that take the address.
 fn with_aligned_maps(ptx: &str) -> Option<String> {
     let mut aligned: Option<String> = None;
     for (at, _) in ptx.match_indices("; cvta.param.u64 ") {

@@ -18,7 +18,7 @@ use syn::{
 
 use crate::{
     item::{is_no_mangle, visibility_in_module},
-    parameter::{Argument, Kind, Parameter},
+    parameter::{self, Argument, Kind, Parameter},
 };
 
 /// One row of a list of instances.
@@ -526,15 +526,7 @@ impl Spec {
             .collect();
         let each = || self.parameters.iter().zip(&types);
         let entry_parameters = each().map(|(parameter, ty)| parameter.entry(ty));
-        let mut before = quote!(0_usize);
-        let passed: Vec<_> = each()
-            .map(|(parameter, ty)| {
-                let passed = parameter.passed(ty, entry, &before);
-                let count = parameter.count(ty);
-                before = quote!(#before + #count);
-                passed
-            })
-            .collect();
+        let passed = parameter::all_passed(each(), entry);
         let names = self
             .parameters
             .iter()

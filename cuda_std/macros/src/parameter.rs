@@ -199,7 +199,7 @@ impl Parameter {
     }
 
     /// Returns the number of parameters of the PTX entry for a parameter of type `ty`, as an expression.
-    pub fn count(&self, ty: &TokenStream) -> TokenStream {
+    fn count(&self, ty: &TokenStream) -> TokenStream {
         match self.kind {
             Kind::TensorMap => quote!(1_usize),
             // A type of size 0 has no place in the PTX.
@@ -210,7 +210,7 @@ impl Parameter {
 
     /// Returns the argument that the entry `entry` passes to the function. `before` is the number of the entry's parameters
     /// before this one.
-    pub fn passed(&self, ty: &TokenStream, entry: &str, before: &TokenStream) -> TokenStream {
+    fn passed(&self, ty: &TokenStream, entry: &str, before: &TokenStream) -> TokenStream {
         let (name, length) = (&self.name, self.length());
         match self.kind {
             Kind::View => quote!(<#ty>::from_raw_parts(#name.cast(), #length)),
@@ -244,6 +244,21 @@ impl Parameter {
     fn length(&self) -> Ident {
         format_ident!("{}_len", self.name)
     }
+}
+
+/// Returns the arguments that the entry `entry` passes to the function, for parameters and their types.
+pub fn all_passed<'a>(
+    parameters: impl Iterator<Item = (&'a Parameter, &'a TokenStream)>,
+    entry: &str,
+) -> Vec<TokenStream> {
+    let mut before = quote!(0_usize);
+    let passed = parameters.map(|(parameter, ty)| {
+        let passed = parameter.passed(ty, entry, &before);
+        let count = parameter.count(ty);
+        before = quote!(#before + #count);
+        passed
+    });
+    passed.collect()
 }
 
 /// Returns the pointee type of a reference or a pointer.
