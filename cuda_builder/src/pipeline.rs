@@ -156,6 +156,13 @@ impl Pipeline<'_> {
         self.write_ptx(name, &optimised, &unfinished)?;
         let text = fs::read_to_string(&unfinished)
             .map_err(CudaBuilderError::io("reading", &unfinished))?;
+        let text = match with_aligned_maps(&text) {
+            None => text,
+            Some(aligned) => {
+                write(&unfinished, &aligned)?;
+                aligned
+            }
+        };
         let found = ptx_entries(&text);
         if !kernels().eq(found.iter().copied()) {
             return Err(CudaBuilderError::Modules(format!(
@@ -312,6 +319,20 @@ fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     fs::write(path, text).map_err(CudaBuilderError::io("writing", path))
 }
 
+/// Returns the PTX text with the parameters whose address a kernel takes aligned to 64 bytes, as a tensor map must be, if there
+/// are any. LLVM aligns a parameter to 16 bytes at most. `#[kernel]` writes the instructions that take the address.
+fn with_aligned_maps(ptx: &str) -> Option<String> {
+    let mut aligned: Option<String> = None;
+    for (at, _) in ptx.match_indices("; cvta.param.u64 ") {
+        let line = &ptx[..at];
+        let name = line.rsplit(' ').next().unwrap_or_default();
+        let declaration = |align: u32| format!(".param .align {align} .b8 {name}[128]");
+        let text = aligned.get_or_insert_with(|| ptx.to_owned());
+        *text = text.replace(&declaration(16), &declaration(64));
+    }
+    aligned
+}
+
 /// Returns whether a PTX text declares a function of rustc's allocator without defining it.
 fn lacks_allocator(ptx: &str) -> bool {
     let mut declared = ptx.match_indices(".extern .func").map(|(at, _)| &ptx[at..]);
@@ -335,6 +356,19 @@ pub(crate) fn ptx_entries(ptx: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tensor_maps_are_aligned_to_64_bytes() {
+        let ptx = "\t.param .align 16 .b8 k_param_1[128],\n\t.param .align 16 .b8 k_param_12[128]\n\
+                   \tmov.b64 %rd1, k_param_1; cvta.param.u64 %rd1, %rd1;\n";
+        let aligned = with_aligned_maps(ptx).unwrap();
+        assert!(aligned.contains(".align 64 .b8 k_param_1[128]"));
+        assert!(aligned.contains(".align 16 .b8 k_param_12[128]"));
+        assert_eq!(
+            with_aligned_maps(".param .align 16 .b8 k_param_1[128]"),
+            None
+        );
+    }
 
     #[test]
     fn entries_of_a_ptx_text_are_found() {

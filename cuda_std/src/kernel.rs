@@ -121,6 +121,13 @@ impl<'a> __Reader<'a> {
         unsafe { self.next() }
     }
 
+    /// Returns the address of the next raw parameter.
+    pub unsafe fn place<T>(&mut self) -> *const T {
+        self.raw
+            .next()
+            .map_or(core::ptr::null(), |raw| raw.cast::<T>())
+    }
+
     pub unsafe fn reference_mut<T>(&mut self) -> &'static mut T {
         // SAFETY: by the contract.
         unsafe { self.next() }

@@ -29,6 +29,8 @@ extern crate alloc;
 pub mod async_copy;
 pub mod atomic;
 pub mod block;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod bulk;
 pub mod cfg;
 pub mod constant;
 pub mod convert;
@@ -40,6 +42,8 @@ pub mod io;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod kernel;
 pub mod map;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod mbarrier;
 pub mod mem;
 pub mod merge;
 pub mod misc;
@@ -53,6 +57,8 @@ pub mod ring;
 pub mod scan;
 pub mod select;
 pub mod shared;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod tensor_map;
 pub mod thread;
 mod unrolled;
 pub mod view;

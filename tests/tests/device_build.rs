@@ -10,13 +10,15 @@ use warpwright_tests::device_library;
 fn every_device_function_compiles_and_assembles_for_every_kind_of_architecture() {
     let ptxas = Ptxas::discover().or_else(|_| Ptxas::install(false));
     let ptxas = &ptxas.unwrap_or_else(|error| panic!("{error}"));
-    // The oldest; the first with `redux` and asynchronous copies; the first with clusters. One after the other is compiled,
+    // The oldest; the first with `redux` and asynchronous copies; the first with clusters; Hopper, with mbarriers and bulk
+    // copies. One after the other is compiled,
     // while the one before is optimised and assembled.
     thread::scope(|scope| {
         for arch in [
             NvvmArch::Compute75,
             NvvmArch::Compute80,
             NvvmArch::Compute90,
+            NvvmArch::Compute90a,
         ] {
             scope.spawn(move || builds_for(arch, ptxas));
         }
@@ -34,6 +36,9 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let redux = text.contains("redux.sync");
     assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
     asynchronous_copies_are_there(&text, arch);
+    if arch == NvvmArch::Compute90a {
+        bulk_copies_are_there(&text);
+    }
     for (name, from) in [
         ("m8n8k4", NvvmArch::Compute80),
         ("m16n8k4", NvvmArch::Compute90),
@@ -115,6 +120,40 @@ fn kernel<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> + Clon
         .split_once(&start)
         .unwrap_or_else(|| panic!("no {name}"));
     kernel.split_once("\n}").unwrap().0.lines().map(str::trim)
+}
+
+/// Mbarriers, bulk copies and their fences are instructions, one for each line of the source.
+fn bulk_copies_are_there(text: &str) {
+    for (instruction, count) in [
+        ("fence.mbarrier_init.release.cluster;", 1),
+        ("mbarrier.arrive.expect_tx.shared::cta.b64", 1),
+        ("mbarrier.try_wait.parity.shared::cta.b64", 2),
+        ("mbarrier.arrive.shared::cta.b64", 1),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+            1,
+        ),
+        ("fence.proxy.async.shared::cta;", 1),
+        ("cp.async.bulk.global.shared::cta.bulk_group", 1),
+        ("cp.async.bulk.commit_group;", 1),
+        ("cp.async.bulk.wait_group.read 1;", 1),
+        ("cp.async.bulk.wait_group.read 0;", 1),
+    ] {
+        let lines = kernel(text, "bulk_ring__u32");
+        let found = lines.filter(|line| line.contains(instruction)).count();
+        assert_eq!(found, count, "{instruction}");
+    }
+    // Behind the maps' own words, the pointer and the length of a view.
+    for part in [
+        ".param .align 64 .b8 tile_moves__s128_param_0[128]",
+        ".param .align 64 .b8 tile_moves__s128_param_3[128]",
+        ", tile_moves__s128_param_0; cvta.param.u64 ",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+    ] {
+        let mut lines = kernel(text, "tile_moves__s128");
+        assert!(lines.any(|line| line.contains(part)), "{part}");
+    }
 }
 
 /// Asynchronous copies are instructions from the first architecture on that has them, and loads and stores

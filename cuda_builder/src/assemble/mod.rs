@@ -114,7 +114,9 @@ impl Ptxas {
     /// of each kernel.
     ///
     /// # Errors
-    /// Returns [`CudaBuilderError::BuildFailed`] with the output of `ptxas`.
+    /// Returns [`CudaBuilderError::BuildFailed`] with the output of `ptxas`, or with what it says of products by warpgroups
+    /// that do not overlap (`wgmma`) and of register counts that it ignores (`setmaxnreg`): a kernel is made of these for
+    /// speed alone.
     pub fn assemble(&self, ptx: &Path, arch: NvvmArch) -> Result<Assembly, CudaBuilderError> {
         self.run(ptx, arch, None)
     }
@@ -160,6 +162,9 @@ impl Ptxas {
         let written = String::from_utf8_lossy(&output.stdout).into_owned() + &output.stderr;
         if !output.status.success() {
             return Err(failed(written));
+        }
+        if let Some(losses) = report::losses(&written) {
+            return Err(failed(losses));
         }
         Ok(report::parse(&written))
     }

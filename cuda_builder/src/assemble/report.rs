@@ -89,6 +89,13 @@ pub(super) fn parse(text: &str) -> Assembly {
     assembly
 }
 
+/// Returns the lines that tell of `wgmma` which `ptxas` serialized and of `setmaxnreg` which it ignored, if there are any. It
+/// calls neither a warning; their numbers begin with C75.
+pub(super) fn losses(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("(C75")).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
 /// Returns the version in the output of `ptxas --version`: `... release 13.0, V13.0.88`.
 pub(super) fn version(text: &str) -> Option<String> {
     let rest = text.split(", V").nth(1)?;
@@ -176,6 +183,15 @@ ptxas info    : Used 8 registers, used 0 barriers, 372 bytes cmem[0]
             (functions[0].name.as_str(), functions[0].stack_bytes),
             ("_RNvCs1_6helper3sum", 24)
         );
+    }
+
+    #[test]
+    fn what_is_serialized_or_ignored_is_told() {
+        let ignored = "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register \
+                       count at entry.";
+        assert_eq!(losses(REPORT), None);
+        let text = format!("{REPORT}{ignored}\n{REPORT}");
+        assert_eq!(losses(&text).as_deref(), Some(ignored));
     }
 
     #[test]

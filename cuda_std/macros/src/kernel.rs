@@ -18,7 +18,7 @@ use syn::{
 
 use crate::{
     item::{is_no_mangle, visibility_in_module},
-    parameter::{Argument, Kind, Parameter},
+    parameter::{self, Argument, Kind, Parameter},
 };
 
 /// One row of a list of instances.
@@ -526,7 +526,7 @@ impl Spec {
             .collect();
         let each = || self.parameters.iter().zip(&types);
         let entry_parameters = each().map(|(parameter, ty)| parameter.entry(ty));
-        let passed = each().map(|(parameter, ty)| parameter.passed(ty));
+        let passed = parameter::all_passed(each(), entry);
         let names = self
             .parameters
             .iter()
@@ -565,7 +565,7 @@ impl Spec {
         quote! {
             #[cfg(target_arch = "nvptx64")]
             const _: () = {
-                #[allow(improper_ctypes_definitions)]
+                #[allow(improper_ctypes_definitions, unused_variables)]
                 #[unsafe(export_name = #entry)]
                 unsafe extern "ptx-kernel" fn entry(#(#entry_parameters),*) {
                     // SAFETY: the launch upholds the kernel's contract; the views are its arguments.

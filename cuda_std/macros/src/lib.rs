@@ -36,7 +36,8 @@ use proc_macro::TokenStream;
 ///
 /// A kernel is an `unsafe fn` that returns nothing. Its parameters are passed as in Rust-CUDA: views (`Global<T>`,
 /// `GlobalMut<T>`), slices and `&str` as a pointer and a length, references and pointers as a pointer, and every other
-/// `Copy` type by value: numbers, structs, arrays, tuples. `Device::launch` requires `cuda_std::kernel::ByValue` of a type
+/// `Copy` type by value: numbers, structs, arrays, tuples. A `cuda_std::tensor_map::TensorMap` is the address of a parameter of
+/// 128 bytes. `Device::launch` requires `cuda_std::kernel::ByValue` of a type
 /// that is passed by value. A slice must be launched with a non-null, aligned start.
 ///
 /// The CPU executor checks accesses through views for bounds, races and everything else that it can check. It checks

@@ -26,11 +26,13 @@ pub enum Kind {
     RawSliceMut,
     /// `&mut T`, which is not `Copy`, unlike the other values.
     Mut,
+    /// `TensorMap`, which the launch passes as its 128 bytes and the kernel gets as their address.
+    TensorMap,
     /// All other types, including thin pointers and `&T`.
     Value,
 }
 
-const KINDS: [(Kind, &str); 8] = [
+const KINDS: [(Kind, &str); 9] = [
     (Kind::View, "view"),
     (Kind::Slice, "slice"),
     (Kind::SliceMut, "slice_mut"),
@@ -38,6 +40,7 @@ const KINDS: [(Kind, &str); 8] = [
     (Kind::RawSlice, "raw_slice"),
     (Kind::RawSliceMut, "raw_slice_mut"),
     (Kind::Mut, "reference_mut"),
+    (Kind::TensorMap, "tensor_map"),
     (Kind::Value, "value"),
 ];
 
@@ -129,6 +132,7 @@ impl Argument {
                 quote!(::cuda_std::GlobalMut<#element>)
             }
             (Kind::Str, _) => quote!(::cuda_std::Global<u8>),
+            (Kind::TensorMap, _) => quote!(::cuda_std::tensor_map::EncodedTensorMap),
             (Kind::Mut, Some(target)) => quote!(*mut #target),
             (Kind::Value, Some(target)) if matches!(ty, Type::Reference(_)) => {
                 quote!(*const #target)
@@ -142,7 +146,11 @@ impl Argument {
         if self.parameter.kind.is_two_words() {
             quote!(::cuda_std::kernel::RawParam::VIEW)
         } else {
-            let ty = &self.ty;
+            let encoded = quote!(::cuda_std::tensor_map::EncodedTensorMap);
+            let ty = match self.parameter.kind {
+                Kind::TensorMap => encoded,
+                _ => self.ty.to_token_stream(),
+            };
             quote!(::cuda_std::kernel::RawParam::value::<#ty>())
         }
     }
@@ -163,6 +171,7 @@ impl Argument {
                 ::core::ptr::slice_from_raw_parts_mut(start, len)
             }),
             Kind::Mut => quote!(raw.reference_mut()),
+            Kind::TensorMap => quote!(<#ty>::__at(raw.place())),
             Kind::Value => quote!(raw.value()),
         }
     }
@@ -171,7 +180,7 @@ impl Argument {
 impl Kind {
     /// Returns whether the parameter is a pointer and a length.
     pub fn is_two_words(self) -> bool {
-        !matches!(self, Self::Mut | Self::Value)
+        !matches!(self, Self::Mut | Self::TensorMap | Self::Value)
     }
 }
 
@@ -182,13 +191,26 @@ impl Parameter {
         if self.kind.is_two_words() {
             let length = self.length();
             quote!(#name: *mut (), #length: usize)
+        } else if self.kind == Kind::TensorMap {
+            quote!(#name: ::cuda_std::tensor_map::EncodedTensorMap)
         } else {
             quote!(#name: #ty)
         }
     }
 
-    /// Returns the argument that the entry passes to the function.
-    pub fn passed(&self, ty: &TokenStream) -> TokenStream {
+    /// Returns the number of parameters of the PTX entry for a parameter of type `ty`, as an expression.
+    fn count(&self, ty: &TokenStream) -> TokenStream {
+        match self.kind {
+            Kind::TensorMap => quote!(1_usize),
+            // A type of size 0 has no place in the PTX.
+            _ if !self.kind.is_two_words() => quote!((::core::mem::size_of::<#ty>() != 0) as usize),
+            _ => quote!(2_usize),
+        }
+    }
+
+    /// Returns the argument that the entry `entry` passes to the function. `before` is the number of the entry's parameters
+    /// before this one.
+    fn passed(&self, ty: &TokenStream, entry: &str, before: &TokenStream) -> TokenStream {
         let (name, length) = (&self.name, self.length());
         match self.kind {
             Kind::View => quote!(<#ty>::from_raw_parts(#name.cast(), #length)),
@@ -200,6 +222,21 @@ impl Parameter {
             Kind::RawSlice | Kind::RawSliceMut => {
                 quote!(::core::ptr::slice_from_raw_parts_mut(#name.cast(), #length))
             }
+            // The address of the parameter itself: rustc passes its words as values. LLVM gives a parameter this name.
+            Kind::TensorMap => {
+                let text =
+                    format!("mov.b64 {{0}}, {entry}_param_{{1}}; cvta.param.u64 {{0}}, {{0}};");
+                quote!({
+                    let place: *const ::cuda_std::tensor_map::EncodedTensorMap;
+                    ::core::arch::asm!(
+                        #text,
+                        out(reg64) place,
+                        const #before,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                    <#ty>::__at(place)
+                })
+            }
             Kind::Mut | Kind::Value => name.to_token_stream(),
         }
     }
@@ -207,6 +244,21 @@ impl Parameter {
     fn length(&self) -> Ident {
         format_ident!("{}_len", self.name)
     }
+}
+
+/// Returns the arguments that the entry `entry` passes to the function, for parameters and their types.
+pub fn all_passed<'a>(
+    parameters: impl Iterator<Item = (&'a Parameter, &'a TokenStream)>,
+    entry: &str,
+) -> Vec<TokenStream> {
+    let mut before = quote!(0_usize);
+    let passed = parameters.map(|(parameter, ty)| {
+        let passed = parameter.passed(ty, entry, &before);
+        let count = parameter.count(ty);
+        before = quote!(#before + #count);
+        passed
+    });
+    passed.collect()
 }
 
 /// Returns the pointee type of a reference or a pointer.
@@ -225,6 +277,7 @@ fn kind(ty: &Type) -> Result<Kind> {
     };
     Ok(match ty {
         Type::Path(path) if named(path, &["Global", "GlobalMut"]) => Kind::View,
+        Type::Path(path) if named(path, &["TensorMap"]) => Kind::TensorMap,
         Type::Paren(inner) => kind(&inner.elem)?,
         Type::Group(inner) => kind(&inner.elem)?,
         Type::Reference(reference) => match (&*reference.elem, reference.mutability.is_some()) {

@@ -10,11 +10,13 @@ use core::{
 };
 use std::{collections::VecDeque, rc::Rc};
 
+mod mbarriers;
 mod named;
 mod shared;
 mod turns;
 mod warp;
 
+use mbarriers::Mbarriers;
 use named::NamedBarrier;
 pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
@@ -97,6 +99,7 @@ pub(super) struct BlockState {
     warps: RefCell<Vec<Warp>>,
     /// The barriers 1 to 15 that lanes have used, by their number.
     named: RefCell<Vec<NamedBarrier>>,
+    mbarriers: RefCell<Mbarriers>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
     /// The code whose addresses identify calls, and the calls of the first lane that waits at the barrier.
@@ -174,6 +177,7 @@ impl BlockState {
             lanes,
             warps: RefCell::new((0..lanes.div_ceil(32)).map(|_| Warp::default()).collect()),
             named: RefCell::new(Vec::new()),
+            mbarriers: RefCell::default(),
             arrived: Cell::new(0),
             votes: Cell::new(0),
             code: Code::around(kernel.cpu as *const () as usize),
@@ -228,6 +232,7 @@ impl BlockState {
             left -= left.min(32);
         }
         self.named.borrow_mut().clear();
+        self.mbarriers.borrow_mut().clear();
         self.ready.borrow_mut().clear();
         self.all_started.set(false);
         self.arrived.set(0);
@@ -373,6 +378,9 @@ impl BlockState {
         }
         for (lane, at) in self.named.borrow().iter().flat_map(|named| &named.lanes) {
             add(*lane, 1, named::NAME, at);
+        }
+        for (lane, name, at) in self.mbarriers.borrow().waiting() {
+            add(lane, 1, name, at);
         }
         groups
     }

@@ -33,7 +33,7 @@ impl AsyncCopy {
     ///
     /// # Safety
     /// The source must be readable and the destination writable, as far as this copies.
-    unsafe fn reach(&self, moment: Moment) {
+    pub unsafe fn reach(&self, moment: Moment) {
         if self.moment == moment {
             // SAFETY: by the contract. Global and shared memory do not overlap, but a broken kernel's views may.
             unsafe {
@@ -41,6 +41,18 @@ impl AsyncCopy {
                 core::ptr::write_bytes(self.to.add(self.given), 0, self.bytes - self.given);
             }
         }
+    }
+}
+
+/// Returns the moment at which the bytes of a lane's copy number `started` move.
+fn moment(order: Order, block: [u32; 3], lane: u32, started: u32) -> Moment {
+    match order {
+        Order::Forward | Order::Backward => Moment::Wait,
+        Order::Seeded(seed) => match order::draw(seed, block, lane, started) % 4 {
+            0 => Moment::Start,
+            1 => Moment::Commit,
+            _ => Moment::Wait,
+        },
     }
 }
 
@@ -58,14 +70,7 @@ impl Copies {
     /// Returns the moment of the lane's next copy.
     pub fn next_moment(&mut self, order: Order, block: [u32; 3], lane: u32) -> Moment {
         self.started = self.started.wrapping_add(1);
-        match order {
-            Order::Forward | Order::Backward => Moment::Wait,
-            Order::Seeded(seed) => match order::draw(seed, block, lane, self.started) % 4 {
-                0 => Moment::Start,
-                1 => Moment::Commit,
-                _ => Moment::Wait,
-            },
-        }
+        moment(order, block, lane, self.started)
     }
 
     /// # Safety
@@ -104,6 +109,84 @@ impl Copies {
             .chain(&self.open)
             .next()
             .copied();
+        *self = Self::default();
+        first
+    }
+}
+
+/// A group of bulk copies to global memory.
+#[derive(Default)]
+struct StoreGroup {
+    copies: Vec<AsyncCopy>,
+    /// Whether the lane has waited until the copies have read their sources.
+    is_read: bool,
+}
+
+/// The bulk copies of a lane to global memory that it has not waited for.
+#[derive(Default)]
+pub(super) struct Stores {
+    /// The copies that are in no group yet.
+    open: Vec<AsyncCopy>,
+    groups: VecDeque<StoreGroup>,
+    /// The number of copies that the lane has started.
+    started: u32,
+}
+
+impl Stores {
+    /// Returns the moment of the lane's next copy.
+    pub fn next_moment(&mut self, order: Order, block: [u32; 3], lane: u32) -> Moment {
+        self.started = self.started.wrapping_add(1);
+        moment(order, block, lane, !self.started)
+    }
+
+    /// # Safety
+    /// The copy's memory must live until its source was waited for, or it must never be waited for.
+    pub unsafe fn start(&mut self, copy: AsyncCopy) {
+        // SAFETY: by the contract.
+        unsafe { copy.reach(Moment::Start) };
+        self.open.push(copy);
+    }
+
+    pub fn commit_group(&mut self) {
+        for copy in &self.open {
+            // SAFETY: by the contract of `start`.
+            unsafe { copy.reach(Moment::Commit) };
+        }
+        self.groups.push_back(StoreGroup {
+            copies: core::mem::take(&mut self.open),
+            is_read: false,
+        });
+    }
+
+    /// Waits until the sources of all but the last `pending` groups have been read. Returns the copies of which that is new.
+    pub fn wait_group_read(&mut self, pending: usize) -> Vec<AsyncCopy> {
+        let done = self.groups.len().saturating_sub(pending);
+        let mut read = Vec::new();
+        for group in self.groups.iter_mut().take(done) {
+            if !core::mem::replace(&mut group.is_read, true) {
+                read.extend_from_slice(&group.copies);
+            }
+        }
+        for copy in &read {
+            // SAFETY: by the contract of `start`.
+            unsafe { copy.reach(Moment::Wait) };
+        }
+        read
+    }
+
+    /// Leaves at most `pending` groups, of which [`wait_group_read`](Self::wait_group_read) has waited. Returns the copies of
+    /// the others, which are done now.
+    pub fn wait_group(&mut self, pending: usize) -> Vec<AsyncCopy> {
+        let done = self.groups.len().saturating_sub(pending);
+        let groups = self.groups.drain(..done);
+        groups.flat_map(|group| group.copies).collect()
+    }
+
+    /// Drops all copies. Returns the first whose source may not have been read, if there are any.
+    pub fn forget(&mut self) -> Option<AsyncCopy> {
+        let groups = self.groups.iter().filter(|group| !group.is_read);
+        let first = groups.flat_map(|group| &group.copies).chain(&self.open);
+        let first = first.copied().next();
         *self = Self::default();
         first
     }

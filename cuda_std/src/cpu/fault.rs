@@ -132,7 +132,29 @@ pub enum FaultKind {
         /// The source line of the earlier access.
         other_at: &'static Location<'static>,
     },
-    /// A lane returned from the kernel without waiting for an asynchronous copy.
+    /// An asynchronous access by hardware of its own, of a bulk copy for one, to bytes that a lane has written by an
+    /// ordinary instruction, without a proxy fence behind the write.
+    NotFenced {
+        /// The bytes.
+        bytes: Bytes,
+        /// The kind of this lane's access.
+        touched: AccessKind,
+        /// The source line.
+        at: &'static Location<'static>,
+        /// The index in its block of the lane that wrote.
+        other_lane: [u32; 3],
+        /// The source line of the write.
+        other_at: &'static Location<'static>,
+    },
+    /// A wrong use of an mbarrier: one that is not initialized, or a wrong number of arrivals or bytes.
+    Mbarrier {
+        /// What is wrong.
+        what: String,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
+    /// A lane returned from the kernel without waiting for an asynchronous copy, or all lanes returned without one that waited
+    /// for the mbarrier of a bulk copy.
     NotAwaited {
         /// The destination of the copy.
         bytes: Bytes,
@@ -239,13 +261,14 @@ impl FaultKind {
             | Self::Unallocated { .. }
             | Self::SharedAgain { .. } => Some(Checks::MEM),
             Self::Unwritten { .. } => Some(Checks::INIT),
-            Self::Race { .. } => Some(Checks::RACE),
+            Self::Race { .. } | Self::NotFenced { .. } => Some(Checks::RACE),
             Self::Stuck { .. }
             | Self::Diverged { .. }
             | Self::DivergedCalls { .. }
             | Self::Source { .. }
             | Self::Mask { .. }
             | Self::NotAwaited { .. }
+            | Self::Mbarrier { .. }
             | Self::Idle { .. } => Some(Checks::SYNC),
             Self::Argument { .. } | Self::Trap { .. } | Self::Panic { .. } => None,
         }
@@ -263,9 +286,12 @@ impl FaultKind {
             | Self::Source { at, .. }
             | Self::DivergedCalls { at, .. }
             | Self::NotAwaited { at, .. }
+            | Self::Mbarrier { at, .. }
             | Self::Argument { at, .. }
             | Self::Trap { at } => vec![at],
-            Self::Race { at, other_at, .. } => vec![at, other_at],
+            Self::Race { at, other_at, .. } | Self::NotFenced { at, other_at, .. } => {
+                vec![at, other_at]
+            }
             Self::SharedAgain { at, site, .. } => vec![at, site],
             Self::Diverged { at, others, .. } => vec![at, others.2],
             Self::Stuck { waiting, .. } => waiting.iter().map(|(_, _, at)| *at).collect(),

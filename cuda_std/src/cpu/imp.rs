@@ -11,11 +11,14 @@ use crate::{
 
 pub mod async_copy;
 pub mod atomic;
+pub mod bulk;
 pub mod float;
 pub mod heap;
+pub mod mbarrier;
 pub mod misc;
 pub mod mma;
 pub mod ptr;
+pub mod tensor_map;
 pub mod tensor_sum;
 pub mod warp;
 

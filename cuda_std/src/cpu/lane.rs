@@ -8,7 +8,10 @@ use std::panic::resume_unwind;
 
 use corosensei::Yielder;
 
-use super::{block::BlockState, copies::Copies};
+use super::{
+    block::BlockState,
+    copies::{Copies, Stores},
+};
 
 /// A lane of the block that runs on this thread.
 pub(super) struct Lane {
@@ -22,6 +25,8 @@ pub(super) struct Lane {
     pub stack: Cell<(usize, usize)>,
     /// The asynchronous copies that the lane has not waited for.
     pub copies: RefCell<Copies>,
+    /// The bulk copies to global memory that the lane has not waited for.
+    pub stores: RefCell<Stores>,
     /// The operation and the line at which the lane last gave way.
     pub gave_way: Cell<Option<(&'static str, &'static Location<'static>)>>,
     /// The address of the lane's last read-modify-write that changed nothing.

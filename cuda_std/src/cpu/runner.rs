@@ -21,7 +21,7 @@ use super::{
     Launch,
     block::{BlockState, GivesUp, Waiting},
     checks::Checks,
-    copies::Copies,
+    copies::{Copies, Stores},
     fault::{Fault, FaultKind, LaneSet},
     lane::{self, Lane, LaneEnds, set_current},
     order::order_lanes,
@@ -96,6 +96,7 @@ impl<'a> BlockRunner<'a> {
                 result: Cell::new(0),
                 stack: Cell::new((0, 0)),
                 copies: RefCell::new(Copies::default()),
+                stores: RefCell::new(Stores::default()),
                 gave_way: Cell::new(None),
                 looked_at: Cell::new(0),
                 ends: Cell::new(0),
@@ -173,6 +174,13 @@ impl<'a> BlockRunner<'a> {
         }
         while self.returned < self.lanes.len() {
             let Some(linear) = self.state.next_ready() else {
+                // A copy's bytes may be what lanes wait for.
+                if self.state.load_lands() {
+                    match self.state.is_ending() {
+                        true => return Err(self.state.take_fault()),
+                        false => continue,
+                    }
+                }
                 match (self.state.wake(), self.state.has_parked()) {
                     (true, _) => continue,
                     (false, true) => return Ok(Stage::Waits),
@@ -187,7 +195,12 @@ impl<'a> BlockRunner<'a> {
                 return Ok(Stage::GivesUp(why));
             }
         }
-        Ok(Stage::Done)
+        match self.state.load_not_awaited() {
+            Some((lane, copy)) if self.state.options.checks.contains(Checks::SYNC) => {
+                Err(Some(self.fault(lane, self.state.not_awaited(copy))))
+            }
+            _ => Ok(Stage::Done),
+        }
     }
 
     /// # Safety
@@ -228,8 +241,10 @@ impl<'a> BlockRunner<'a> {
             Step::Suspended => Ok(0),
             Step::Returned => {
                 self.state.lane_returned(linear);
-                let left = self.lanes[linear as usize].copies.borrow_mut().forget();
-                match left {
+                let lane = &self.lanes[linear as usize];
+                let left = lane.copies.borrow_mut().forget();
+                let stores = lane.stores.borrow_mut().forget();
+                match left.or(stores) {
                     Some(copy) if self.state.options.checks.contains(Checks::SYNC) => {
                         Err(Some(self.fault(linear, self.state.not_awaited(copy))))
                     }

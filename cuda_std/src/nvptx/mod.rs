@@ -12,12 +12,18 @@ use crate::view::Hint;
 
 pub mod async_copy;
 pub mod atomic;
+#[cfg(target_feature = "sm_90")]
+pub mod bulk;
 pub mod float;
 pub mod heap;
+#[cfg(target_feature = "sm_90")]
+pub mod mbarrier;
 pub mod misc;
 pub mod mma;
 mod panic;
 pub mod ptr;
+#[cfg(target_feature = "sm_90")]
+pub mod tensor_map;
 pub mod warp;
 
 /// A source location. It is empty on the GPU: only the CPU executor's errors need it.

@@ -14,7 +14,7 @@ use cuda_std::{
 // Boxes, because the launch gets the arguments' addresses.
 #[allow(clippy::vec_box)]
 #[derive(Default)]
-pub struct Args(Vec<Box<[u128; 2]>>);
+pub struct Args(Vec<Box<[u128; 8]>>);
 
 impl Args {
     pub fn new() -> Self {
@@ -31,9 +31,14 @@ impl Args {
         self.raw(value)
     }
 
+    /// A tensor map.
+    pub fn map(self, map: cuda_std::tensor_map::EncodedTensorMap) -> Self {
+        self.raw(map)
+    }
+
     fn raw<T: Copy>(mut self, value: T) -> Self {
-        assert!(size_of::<T>() <= size_of::<[u128; 2]>());
-        let mut bytes = Box::new([0u128; 2]);
+        assert!(size_of::<T>() <= size_of::<[u128; 8]>());
+        let mut bytes = Box::new([0u128; 8]);
         // SAFETY: it fits, as just checked.
         unsafe { (&raw mut *bytes).cast::<T>().write(value) };
         self.0.push(bytes);

@@ -280,8 +280,8 @@ pub fn build() -> Result<PathBuf, CudaBuilderError> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     CudaBuilder::new(env!("CARGO_MANIFEST_DIR"))
-        // The first with asynchronous copies: before, they are loads and stores, which have no such defects.
-        .arch(NvvmArch::Compute80)
+        // Hopper alone has bulk copies.
+        .arch(NvvmArch::Compute90a)
         .install_tools(true)
         .target_dir(target.join("cuda-builder"))
         .build()

@@ -27,6 +27,7 @@ macro_rules! wrong {
 }
 
 pub mod async_copy;
+pub mod bulk;
 pub mod columns;
 pub mod convolution;
 pub mod gemm;
@@ -249,6 +250,15 @@ macro_rules! for_each_defect {
             async_copy: gemm_async_no_barrier_behind_use GemmAsync[NOTHING, NO_BARRIER_BEHIND_USE] SQUARE;
             async_copy: gemm_async_one_buffer GemmAsync[NOTHING, ONE_BUFFER] SQUARE;
             async_copy: gemm_async_one_tile_too_many GemmAsync[NOTHING, ONE_TILE_TOO_MANY] SQUARE;
+            bulk: bulk_map_no_wait BulkMap[NOTHING, NO_WAIT] BULK;
+            bulk: bulk_map_one_buffer BulkMap[NOTHING, ONE_BUFFER] BULK;
+            bulk: bulk_map_no_proxy_fence BulkMap[NOTHING, NO_PROXY_FENCE] BULK;
+            bulk: bulk_map_no_wait_for_read BulkMap[NOTHING, NO_WAIT_FOR_READ] BULK;
+            bulk: bulk_map_bytes_too_many BulkMap[NOTHING, BYTES_TOO_MANY] BULK;
+            bulk: bulk_map_bytes_too_few BulkMap[NOTHING, BYTES_TOO_FEW] BULK;
+            bulk: bulk_map_arrival_too_few BulkMap[NOTHING, ARRIVAL_TOO_FEW] BULK;
+            bulk: bulk_map_no_init_fence BulkMap[NOTHING, NO_INIT_FENCE] BULK;
+            bulk: bulk_map_not_awaited BulkMap[NOTHING, NOT_AWAITED] BULK;
             convolution: convolution_missing_halo ConvolutionTiled[NOTHING, MISSING_HALO] WINDOW;
             convolution: convolution_no_barrier ConvolutionTiled[NOTHING, NO_BARRIER] WINDOW;
             convolution: convolution_short_halo ConvolutionTiled[NOTHING, SHORT_HALO] WINDOW;
@@ -326,6 +336,14 @@ const UNALIGNED: Shape = Shape {
 const SHORTER: Shape = Shape {
     input: 768,
     output: 700,
+    ..LINE
+};
+/// Seven tiles of 64 elements for one block.
+const BULK: Shape = Shape {
+    grid: [1, 1],
+    block: [64, 1],
+    input: 7 * 64,
+    output: 7 * 64,
     ..LINE
 };
 /// As many results as elements.

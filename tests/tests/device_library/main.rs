@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `atomics.rs` | atomic operations |
 //! | `blocks.rs` | scans, exchanges and ranks of blocks |
+//! | `bulk.rs` | mbarriers, bulk copies, tiles by tensor maps |
 //! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
@@ -20,6 +21,7 @@
 
 mod atomics;
 mod blocks;
+mod bulk;
 mod copies;
 mod functions;
 mod memory;
@@ -46,11 +48,15 @@ const ARCHITECTURES: [(NvvmArch, (u32, u32)); 3] = [
     (NvvmArch::Compute90, (9, 0)),
 ];
 
+/// The architecture of the kernels with instructions that Hopper alone has, and its compute capability.
+const HOPPER: (NvvmArch, (u32, u32)) = (NvvmArch::Compute90a, (9, 0));
+
 /// The kernels for an architecture.
 fn module(arch: NvvmArch) -> &'static Module {
-    static MODULES: [OnceLock<Module>; 3] = [const { OnceLock::new() }; 3];
+    static MODULES: [OnceLock<Module>; 4] = [const { OnceLock::new() }; 4];
     let index = ARCHITECTURES.iter().position(|(it, _)| *it == arch);
-    MODULES[index.unwrap()].get_or_init(|| Module::from_ptx(device_library::ptx(arch)).unwrap())
+    MODULES[index.unwrap_or(ARCHITECTURES.len())]
+        .get_or_init(|| Module::from_ptx(device_library::ptx(arch)).unwrap())
 }
 
 /// Calls `work` with every device and every module that it takes: the CPU first.
@@ -65,13 +71,41 @@ fn everywhere(mut work: impl FnMut(&Device, NvvmArch)) {
     }
 }
 
+/// Calls `work` with the CPU and every Hopper card, and the module for Hopper.
+fn on_hopper(mut work: impl FnMut(&Device, NvvmArch)) {
+    let (arch, capability) = HOPPER;
+    for device in devices::all() {
+        let found = device.info().compute_capability;
+        if device.kind() == warpwright::DeviceKind::Cpu || found == Some(capability) {
+            work(device, arch);
+        }
+    }
+}
+
 /// Runs `work` everywhere: the same bytes come out. Gives what came out, so that a test can look at it.
 fn same_everywhere<T: Pod + std::fmt::Debug>(
     what: &str,
     work: impl Fn(&Device, &Module) -> Vec<T>,
 ) -> Vec<T> {
+    same(what, |work| everywhere(work), work)
+}
+
+/// Runs `work` on the CPU and on Hopper: the same bytes come out.
+fn same_on_hopper<T: Pod + std::fmt::Debug>(
+    what: &str,
+    work: impl Fn(&Device, &Module) -> Vec<T>,
+) -> Vec<T> {
+    same(what, |work| on_hopper(work), work)
+}
+
+/// Runs `work` on the devices of `each`, of which the first is the CPU: the same bytes come out.
+fn same<T: Pod + std::fmt::Debug>(
+    what: &str,
+    each: impl FnOnce(&mut dyn FnMut(&Device, NvvmArch)),
+    work: impl Fn(&Device, &Module) -> Vec<T>,
+) -> Vec<T> {
     let mut expected = Vec::new();
-    everywhere(|device, arch| {
+    each(&mut |device, arch| {
         let got = work(device, module(arch));
         if device.kind() == warpwright::DeviceKind::Cpu {
             expected = got;
@@ -131,6 +165,22 @@ where
     B: warpwright::Element + std::fmt::Debug,
 {
     same_everywhere(what, |device, module| {
+        let input = device.upload(values).unwrap();
+        let mut output = device.zeros::<B>(len).unwrap();
+        // SAFETY: the tests give as many elements as the kernel's threads use.
+        unsafe { device.launch::<K>(module, config, (&input, &mut output)) }.unwrap();
+        output.to_vec().unwrap()
+    })
+}
+
+/// Runs a kernel from one view to another on the CPU and on Hopper.
+fn hopper_from_to<K, A, B>(what: &str, config: LaunchConfig, values: &[A], len: usize) -> Vec<B>
+where
+    K: Kernel<Params = (Global<A>, GlobalMut<B>)>,
+    A: warpwright::Element,
+    B: warpwright::Element + std::fmt::Debug,
+{
+    same_on_hopper(what, |device, module| {
         let input = device.upload(values).unwrap();
         let mut output = device.zeros::<B>(len).unwrap();
         // SAFETY: the tests give as many elements as the kernel's threads use.

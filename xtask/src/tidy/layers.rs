@@ -20,6 +20,8 @@ const USERS_OF_CUST: &[&str] = &[
     "cust/",
     "host/src/cuda",
     "tests/tests/cust_parity.rs",
+    // Tensor maps of the driver.
+    "tests/tests/device_library/bulk.rs",
     "xtask/src/rust_cuda/blastoff.rs",
     PUBLISHED_CUST,
 ];

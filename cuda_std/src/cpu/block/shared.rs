@@ -169,15 +169,31 @@ impl BlockState {
                     other_at,
                 }
             }
+            Finding::NotFenced {
+                address,
+                bytes,
+                lane,
+                at: other_at,
+            } => FaultKind::NotFenced {
+                bytes: self.bytes(space, view, address, bytes),
+                touched,
+                at,
+                other_lane: self.config.lane_at(lane),
+                other_at,
+            },
         };
         self.fail(lane, kind)
     }
 
-    /// Returns the fault of a lane that returns while its copy is under way.
+    /// Returns the fault of a lane whose copy nobody waits for.
     pub fn not_awaited(&self, copy: AsyncCopy) -> FaultKind {
         let to = copy.to.addr();
+        let space = match self.is_shared(copy.to) {
+            true => Space::Shared,
+            false => Space::Global,
+        };
         FaultKind::NotAwaited {
-            bytes: self.bytes(Space::Shared, to, to, copy.bytes),
+            bytes: self.bytes(space, to, to, copy.bytes),
             at: copy.at,
         }
     }

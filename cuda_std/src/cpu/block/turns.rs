@@ -108,6 +108,11 @@ impl BlockState {
             return;
         }
         self.count_turn(lane, name, at);
+        let others = self.ready.borrow().len() as u32;
+        if self.all_started.get() && (others == 0 || self.looks.get() > LOOKS * (others + 1)) {
+            // What the lane waits for may depend on a copy's bytes.
+            self.load_lands_for(lane);
+        }
         {
             let mut ready = self.ready.borrow_mut();
             let all = self.all_started.get();
@@ -229,7 +234,7 @@ impl BlockState {
     }
 
     #[cold]
-    fn goes_on(&self) {
+    pub(super) fn goes_on(&self) {
         self.looks.set(0);
         self.waiting.turns.set(0);
         self.waiting.changes.set(self.waiting.changes.get() + 1);

@@ -115,6 +115,19 @@ impl fmt::Display for Fault {
                 let why = touched.not_atomic_to(*other_touched);
                 why.map_or(Ok(()), |why| write!(f, "; {why}"))
             }
+            FaultKind::NotFenced {
+                bytes,
+                touched,
+                at,
+                other_lane: [x, y, z],
+                other_at,
+            } => write!(
+                f,
+                "proxy: this lane {} {bytes} at {at}, and lane ({x}, {y}, {z}) writes them at {other_at}, without \
+                 a `fence_proxy_async` behind the write",
+                touched.verb()
+            ),
+            FaultKind::Mbarrier { what, at } => write!(f, "mbarrier: {what}, at {at}"),
             FaultKind::NotAwaited { bytes, at } => write!(
                 f,
                 "asynchronous copy that its lane does not wait for: it copies to {bytes}, at {at}"

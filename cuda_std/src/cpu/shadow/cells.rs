@@ -32,6 +32,8 @@ const EMPTY: Cell = Cell {
 impl Cell {
     /// Notes an access of the granule at `address`. Returns the earlier access that it races with. Entries of blocks before
     /// `valid` no longer count, and lists of blocks before `launch` no longer exist.
+    ///
+    /// If `noted` is true, the access was noted before, as that of its lane, and its order is not looked at again.
     #[inline]
     pub fn touch(
         &mut self,
@@ -39,8 +41,8 @@ impl Cell {
         clocks: &mut Clocks,
         me: Entry,
         address: usize,
-        valid: u32,
-        launch: u32,
+        (valid, launch): (u32, u32),
+        noted: bool,
     ) -> Option<Entry> {
         // The common case: only this lane has accessed the granule so far, or none has.
         if self.write.run < valid {
@@ -51,7 +53,10 @@ impl Cell {
         }
         if self.recent.run != me.run && self.recent.run != 0 {
             if self.recent.run >= valid {
-                let other = self.recent.race(lists, clocks, &me, address, false);
+                let other = match noted {
+                    true => None,
+                    false => self.recent.race(lists, clocks, &me, address, false),
+                };
                 if other.is_some() {
                     return other;
                 }
@@ -61,13 +66,15 @@ impl Cell {
             }
             self.recent = NONE;
         }
-        let other = self
-            .write
-            .race(lists, clocks, &me, address, false)
-            .or_else(|| self.recent.race(lists, clocks, &me, address, false))
-            .or_else(|| self.foreign.race(lists, clocks, &me, address, true));
-        if other.is_some() {
-            return other;
+        if !noted {
+            let other = self
+                .write
+                .race(lists, clocks, &me, address, false)
+                .or_else(|| self.recent.race(lists, clocks, &me, address, false))
+                .or_else(|| self.foreign.race(lists, clocks, &me, address, true));
+            if other.is_some() {
+                return other;
+            }
         }
         if me.is_plain_write() {
             lists.give_back(self.recent);
@@ -79,6 +86,11 @@ impl Cell {
             lists.add(&mut self.recent, me, clocks);
         }
         None
+    }
+
+    /// Returns the last plain write.
+    pub fn last_write(&self) -> Entry {
+        self.write
     }
 
     /// Makes the recent accesses foreign, because another block accesses the granule.

@@ -16,6 +16,22 @@ use std::collections::HashMap;
 use super::releases::{Node, Release, Releases};
 use crate::atomic::Scope;
 
+/// The first of the numbers that stand for what is no lane: above those of all lanes. Bulk copies make their accesses at the
+/// clocks of their mbarrier, whose number this plus the mbarrier's index is. A lane is ordered after such an access only if it
+/// has acquired the mbarrier's phase.
+pub(super) const COPIERS: u32 = 1024;
+/// The copier whose accesses no phase orders: those of bulk copies to global memory, until their lane has waited for them.
+pub(super) const NO_PHASE: u32 = 2047;
+/// The number of mbarriers of a block that copies can complete on.
+pub(in crate::cpu) const MOST_MBARRIERS: usize = (NO_PHASE - COPIERS) as usize;
+
+/// Returns the clock of copies that complete phase `phase` of an mbarrier. It is above all clocks of lanes. The low bits are
+/// the lane that starts the copy.
+pub(super) fn clock_of_phase(phase: u32, lane: u32) -> u32 {
+    const LAST: u32 = u32::MAX >> 11;
+    1 << 31 | phase.min(LAST) << 10 | lane
+}
+
 /// A lane's latest fence.
 #[derive(Clone, Default)]
 struct Fence {
@@ -81,6 +97,8 @@ struct BlockClocks {
     /// What has been released only to the block through an atomic variable, by its address, with the variable's `stores` at
     /// that time: a later store begins anew.
     local: HashMap<usize, (Node, u32)>,
+    /// For each lane, its latest proxy fence. Empty until the block uses one.
+    proxy_fences: Vec<Fence>,
 }
 
 /// The synchronization of one launch.
@@ -120,6 +138,7 @@ impl BlockClocks {
         self.lanes.resize(lanes, 0);
         self.local.clear();
         self.met.clear();
+        self.proxy_fences.clear();
         if self.known_differs || self.known.len() != lanes {
             self.known.clear();
             self.known.resize(lanes, [0; 32]);
@@ -201,7 +220,8 @@ impl Clocks {
                 return true;
             }
             let met = self.here.met.get(lane as usize / 32);
-            if met.is_some_and(|met| clock < met[other as usize / 32]) {
+            let met = met.and_then(|met| met.get(other as usize / 32));
+            if met.is_some_and(|met| clock < *met) {
                 return true;
             }
         }
@@ -346,11 +366,17 @@ impl Clocks {
         self.here.fenced = true;
         let i = lane as usize;
         self.acquire(lane, scope);
+        self.here.fences[i] = self.event_of(lane, is_wide(scope));
+    }
+
+    /// Makes an event of a lane: a fence of what the lane knows now.
+    fn event_of(&mut self, lane: u32, wide: bool) -> Fence {
+        let i = lane as usize;
         self.here.event += 1;
         self.here.lanes[i] = self.here.event;
-        self.here.fences[i] = Fence {
+        Fence {
             event: self.here.event,
-            wide: is_wide(scope),
+            wide,
             warp: self.here.warps[i / 32],
             block: self.here.block,
             known: self
@@ -359,7 +385,71 @@ impl Clocks {
                 .then(|| Box::new(self.here.known[i])),
             met: self.here.met.get(i / 32).cloned(),
             acquired: self.here.acquired[i],
-        };
+        }
+    }
+
+    /// Notes a proxy fence of a lane.
+    pub fn proxy_fence(&mut self, lane: u32) {
+        let lanes = self.here.lanes.len();
+        self.here.proxy_fences.resize(lanes, Fence::default());
+        self.here.proxy_fences[lane as usize] = self.event_of(lane, false);
+    }
+
+    /// Returns whether a lane has executed a proxy fence that comes after the access of lane `other` of this block at `clock`.
+    pub fn is_proxy_fenced(&mut self, other: u32, clock: u32) -> bool {
+        let run = self.here.run;
+        let i = other as usize;
+        // The writer's own fence is the common case.
+        let own = self.here.proxy_fences.get(i);
+        own.is_some_and(|fence| clock < fence.event)
+            || self
+                .here
+                .proxy_fences
+                .iter()
+                .enumerate()
+                .any(|(lane, fence)| {
+                    fence.event > 0
+                        && (clock < fence.block
+                            || (lane / 32 == i / 32
+                                && (clock < fence.warp
+                                    || fence
+                                        .known
+                                        .as_ref()
+                                        .is_some_and(|known| clock < known[i % 32])))
+                            || fence.met.as_ref().is_some_and(|met| clock < met[i / 32])
+                            || (fence.acquired != 0
+                                && self
+                                    .releases
+                                    .reach(fence.acquired, (run, other, clock), None)))
+                })
+    }
+
+    /// Notes that a lane arrives at the mbarrier at `address`. Returns what has been released there, with `before` as what
+    /// others have released.
+    pub fn arrive(&mut self, lane: u32, address: usize, before: Node) -> Node {
+        self.fence(lane, Scope::Block);
+        let fence = self.here.fences[lane as usize].clone();
+        self.release(lane, &fence, address, before)
+    }
+
+    /// Notes that phase `phase` of mbarrier `index` is complete. Returns what it releases: `arrived` of the lanes, and the
+    /// copies.
+    pub fn complete(&mut self, index: u32, phase: u32, arrived: Node) -> Node {
+        self.here.fenced = true;
+        self.releases.add(Release {
+            run: self.here.run,
+            lane: COPIERS + index,
+            event: clock_of_phase(phase.saturating_add(1), 0),
+            parents: [arrived, 0],
+            ..Release::default()
+        })
+    }
+
+    /// Notes that a lane has seen that a phase is complete which has released `node`.
+    pub fn acquire_phase(&mut self, lane: u32, node: Node) {
+        self.here.fenced = true;
+        let i = lane as usize;
+        self.here.acquired[i] = self.releases.join(self.here.acquired[i], node);
     }
 
     fn acquire(&mut self, lane: u32, scope: Scope) {

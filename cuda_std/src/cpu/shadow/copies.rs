@@ -36,23 +36,24 @@ pub(super) struct UnderWay {
     /// The sides by their first byte and a unique number.
     sides: BTreeMap<(usize, u32), Side>,
     next: u32,
+    /// The size of the largest side in bytes.
+    most: usize,
 }
-
-/// The size of the largest copy in bytes.
-const MOST: usize = 16;
 
 impl UnderWay {
     pub fn clear(&mut self) {
         self.sides.clear();
+        self.most = 1;
     }
 
-    fn add(&mut self, side: Side) {
+    pub fn add(&mut self, side: Side) {
+        self.most = self.most.max(side.bytes);
         self.next = self.next.wrapping_add(1);
         self.sides.insert((side.start, self.next), side);
     }
 
     /// Removes the oldest side that starts there, of the same lane and line.
-    fn remove(&mut self, side: &Side) {
+    pub fn remove(&mut self, side: &Side) {
         let here = (side.start, 0)..=(side.start, u32::MAX);
         let same = |other: &Side| {
             (other.lane, other.touched, other.bytes) == (side.lane, side.touched, side.bytes)
@@ -77,7 +78,7 @@ impl UnderWay {
     fn find(&self, access: &Access) -> Option<Side> {
         let (start, end) = (access.start, access.start + access.bytes);
         self.sides
-            .range((start.saturating_sub(MOST - 1), 0)..(end, 0))
+            .range((start.saturating_sub(self.most - 1), 0)..(end, 0))
             .map(|(_, side)| *side)
             .find(|side| side.end() > start && side.touched.conflicts(access.touched, true))
     }

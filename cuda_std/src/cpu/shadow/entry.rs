@@ -4,7 +4,7 @@ use core::panic::Location;
 
 use super::{
     super::access::{AccessKind, CODES},
-    clocks::Clocks,
+    clocks::{COPIERS, Clocks},
 };
 
 /// An access: its lane and block, its time, its kind and its source line. Block 0 means no access.
@@ -14,14 +14,15 @@ use super::{
 pub(super) struct Entry {
     pub run: u32,
     clock: u32,
-    /// The source line in the low 48 bits (addresses of programs have no more), ten bits of the lane, four bits of the
+    /// The source line in the low 48 bits (addresses of programs have no more), eleven bits of the lane, four bits of the
     /// kind's code. The highest bit marks a list. The lowest 16 bits are then the set of the kinds in it.
     tag: u64,
 }
 
 const PLACE: u64 = (1 << 48) - 1;
-const LANE: u64 = 1023 << 48;
-const KIND: u64 = 15 << 58;
+const LANE: u64 = 2047 << 48;
+const KIND_AT: u32 = 59;
+const KIND: u64 = 15 << KIND_AT;
 const LIST: u64 = 1 << 63;
 pub(super) const NONE: Entry = Entry {
     run: 0,
@@ -80,18 +81,33 @@ impl Entry {
         Self {
             run,
             clock,
-            tag: place | u64::from(lane) << 48 | u64::from(touched.code()) << 58,
+            tag: place | u64::from(lane) << 48 | u64::from(touched.code()) << KIND_AT,
         }
     }
 
     #[inline]
     pub fn lane(&self) -> u32 {
-        (self.tag >> 48) as u32 & 1023
+        (self.tag >> 48) as u32 & 2047
+    }
+
+    /// Returns the lane that made the access, or that started the copy which made it.
+    pub fn made_by(&self) -> u32 {
+        match self.lane() {
+            lane if lane < COPIERS => lane,
+            _ => self.clock & (COPIERS - 1),
+        }
+    }
+
+    /// Returns the lane and the clock of a plain write by a lane of block `run`, which the asynchronous proxy sees only behind
+    /// a proxy fence. Writes by bulk copies are the proxy's own.
+    pub fn generic_write(&self, run: u32) -> Option<(u32, u32)> {
+        let own = self.run == run && self.lane() < COPIERS && self.is_plain_write();
+        own.then(|| (self.lane(), self.clock))
     }
 
     #[inline]
     fn code(&self) -> usize {
-        (self.tag >> 58) as usize & (CODES - 1)
+        (self.tag >> KIND_AT) as usize & (CODES - 1)
     }
 
     /// Returns the kind of the access.

@@ -5,6 +5,7 @@
 //! repeated. That most blocks do not overlap hides no race: what counts is whether an order between two accesses is
 //! enforced ([`clocks`]), not which came first.
 
+mod bulk;
 mod cells;
 mod clocks;
 mod copies;
@@ -18,12 +19,14 @@ use core::{
 };
 use std::sync::Arc;
 
+pub(super) use bulk::{load_starts, store_starts, stores_are_read, stores_are_written};
 use cells::{PAGE, Pages};
-pub(super) use clocks::Touch;
 use clocks::{Clocks, exchange};
+pub(super) use clocks::{MOST_MBARRIERS, Touch};
 use copies::UnderWay;
 pub(super) use copies::{copies_are_done, copy_starts};
 use entry::{Entry, Lists};
+pub(super) use releases::Node;
 
 use super::{
     access::AccessKind,
@@ -48,6 +51,13 @@ pub(super) enum Finding {
         block: u32,
         lane: u32,
         touched: AccessKind,
+        at: &'static Location<'static>,
+    },
+    /// A plain write of these bytes that the asynchronous proxy, which accesses them now, need not see.
+    NotFenced {
+        address: usize,
+        bytes: usize,
+        lane: u32,
         at: &'static Location<'static>,
     },
 }
@@ -319,9 +329,8 @@ impl Tracker {
             start,
             bytes,
             touched,
-            reads,
-            writes,
             at,
+            ..
         } = access;
         if space != Space::Shared
             && let Some(found) = self.check_allocation(&access)
@@ -342,6 +351,20 @@ impl Tracker {
         }
         let clock = self.clocks.clock(lane);
         let me = Entry::new(self.run, lane, clock, touched, at);
+        self.note(me, access, false)
+    }
+
+    /// Notes an access as that of `me`. If `noted` is true, it was noted before as that of its lane, and its order is not
+    /// looked at again.
+    fn note(&mut self, me: Entry, access: Access, noted: bool) -> Option<Finding> {
+        let Access {
+            space,
+            start,
+            bytes,
+            reads,
+            writes,
+            ..
+        } = access;
         // In shared memory nothing outlives its block.
         let valid = match space {
             Space::Shared => self.run,
@@ -369,7 +392,7 @@ impl Tracker {
                 let racing = cells.iter_mut().enumerate().find_map(|(i, cell)| {
                     let (lists, clocks) = (&mut self.lists, &mut self.clocks);
                     let address = from + i * bytes;
-                    let other = cell.touch(lists, clocks, me, address, valid, launch)?;
+                    let other = cell.touch(lists, clocks, me, address, (valid, launch), noted)?;
                     Some((address, other))
                 });
                 if let Some((address, other)) = racing {
@@ -377,7 +400,7 @@ impl Tracker {
                         address,
                         bytes,
                         block: other.run - launch,
-                        lane: other.lane(),
+                        lane: other.made_by(),
                         touched: other.touched(),
                         at: other.at(),
                     });
@@ -386,6 +409,11 @@ impl Tracker {
             from = to;
         }
         None
+    }
+
+    /// Notes memory that the launch uses although no view of it was passed.
+    pub fn uses(&mut self, address: usize) {
+        self.all_known &= memory::find(address).is_some();
     }
 
     /// Returns whether these bytes of global memory are in no allocation, as far as that is checked.

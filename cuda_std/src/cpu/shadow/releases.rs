@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 /// A release, by its index. 0 is no release.
-pub(super) type Node = u32;
+pub(in crate::cpu) type Node = u32;
 
 /// One lane's release, or a join of two releases.
 #[derive(Default)]

@@ -1,0 +1,424 @@
+//! Mbarriers, and the bulk copies that complete on them.
+//!
+//! The lane that completes a phase makes the waiting lanes ready, and so does the copy whose bytes complete it. A copy is
+//! carried out when all lanes wait, or before as the seed says.
+
+use super::*;
+use crate::cpu::{Order, copies::Moment, order, shadow::Node};
+
+/// The name of the operation by which lanes wait.
+pub(super) const WAIT: &str = "Mbarrier::wait";
+/// The name while a phase misses only bytes of copies.
+const WAIT_FOR_BYTES: &str = "Mbarrier::wait, for bytes of copies";
+
+/// The largest number of arrivals, and of bytes, of a phase.
+const MOST: i64 = (1 << 20) - 1;
+
+/// An mbarrier.
+struct Mbarrier {
+    address: usize,
+    /// Whether it is initialized, and has not been invalidated since.
+    valid: bool,
+    /// The lane that initialized it, and whether the asynchronous proxy knows that it did.
+    by: u32,
+    fenced: bool,
+    /// The arrivals that each phase takes.
+    count: u32,
+    /// The arrivals that the phase misses.
+    pending: u32,
+    /// The bytes that the phase expects, less those that copies have brought.
+    missing: i64,
+    /// The bytes that the phase has been told to expect.
+    expected: i64,
+    /// The phases that are complete since the initialization. The lowest bit is the phase's parity.
+    phase: u32,
+    /// The phases of earlier initializations.
+    earlier: u32,
+    /// What lanes have released by arriving, and what the last phase has released.
+    arrived: Node,
+    released: Node,
+    waiting: Vec<(u32, &'static Location<'static>)>,
+    /// Copies of phases for which no lane has waited yet, with the number of the phase and the lane that started
+    /// the copy.
+    not_awaited: Vec<(u32, u32, AsyncCopy)>,
+}
+
+/// A copy that has not been carried out.
+struct Load {
+    copy: AsyncCopy,
+    lane: u32,
+    mbarrier: usize,
+    /// The phase in which it was started.
+    phase: u32,
+}
+
+/// The mbarriers of a block, and its copies that have not been carried out.
+#[derive(Default)]
+pub(super) struct Mbarriers {
+    all: Vec<Mbarrier>,
+    loads: Vec<Load>,
+    drawn: u32,
+}
+
+impl Mbarriers {
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.loads.clear();
+        self.drawn = 0;
+    }
+
+    fn index(&self, address: usize) -> Option<usize> {
+        self.all
+            .iter()
+            .position(|barrier| barrier.valid && barrier.address == address)
+    }
+
+    /// Returns the lanes that wait, in order, with the operation's name and the line of each.
+    pub fn waiting(&self) -> Vec<(u32, &'static str, &'static Location<'static>)> {
+        let of = |barrier: &Mbarrier| {
+            let name = match barrier.pending {
+                0 => WAIT_FOR_BYTES,
+                _ => WAIT,
+            };
+            let waiting = barrier.waiting.iter();
+            waiting
+                .map(move |(lane, at)| (*lane, name, *at))
+                .collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.all.iter().flat_map(of).collect();
+        all.sort_by_key(|(lane, ..)| *lane);
+        all
+    }
+}
+
+impl Mbarrier {
+    /// Returns the number of the current phase among those of all initializations.
+    fn number(&self) -> u32 {
+        self.earlier.saturating_add(self.phase)
+    }
+}
+
+impl BlockState {
+    fn mbarrier_fault(&self, lane: &Lane, what: String, at: &'static Location<'static>) -> ! {
+        self.fail(lane, FaultKind::Mbarrier { what, at })
+    }
+
+    /// Returns the index of the mbarrier at an address.
+    fn mbarrier_at(&self, lane: &Lane, address: usize, at: &'static Location<'static>) -> usize {
+        let found = self.mbarriers.borrow().index(address);
+        found.unwrap_or_else(|| {
+            let what = "an mbarrier that is not initialized, or no longer valid".to_owned();
+            self.mbarrier_fault(lane, what, at)
+        })
+    }
+
+    pub fn mbarrier_init(
+        &self,
+        lane: &Lane,
+        address: usize,
+        count: u32,
+        at: &'static Location<'static>,
+    ) {
+        if !self.may_wait(lane) {
+            return;
+        }
+        if count == 0 || i64::from(count) > MOST {
+            let what = format!("the count of an mbarrier must be 1 to {MOST}, given {count}");
+            self.mbarrier_fault(lane, what, at);
+        }
+        if self.mbarriers.borrow().index(address).is_some() {
+            let what =
+                "an mbarrier is initialized again, without having been invalidated".to_owned();
+            self.mbarrier_fault(lane, what, at);
+        }
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let all = &mut mbarriers.all;
+        let old = all.iter_mut().find(|barrier| barrier.address == address);
+        if let Some(barrier) = old {
+            barrier.earlier = barrier.number();
+            (barrier.valid, barrier.by, barrier.fenced) = (true, lane.linear, false);
+            (barrier.count, barrier.pending, barrier.phase) = (count, count, 0);
+            return;
+        }
+        if all.len() == shadow::MOST_MBARRIERS {
+            drop(mbarriers);
+            let what = format!("more than {} mbarriers in a block", shadow::MOST_MBARRIERS);
+            self.mbarrier_fault(lane, what, at);
+        }
+        all.push(Mbarrier {
+            address,
+            valid: true,
+            by: lane.linear,
+            fenced: false,
+            count,
+            pending: count,
+            missing: 0,
+            expected: 0,
+            phase: 0,
+            earlier: 0,
+            arrived: 0,
+            released: 0,
+            waiting: Vec::new(),
+            not_awaited: Vec::new(),
+        });
+    }
+
+    pub fn mbarrier_invalidate(&self, lane: &Lane, address: usize, at: &'static Location<'static>) {
+        if !self.may_wait(lane) {
+            return;
+        }
+        let index = self.mbarrier_at(lane, address, at);
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let barrier = &mut mbarriers.all[index];
+        let uses = [
+            (!barrier.waiting.is_empty(), "lanes wait there"),
+            (barrier.pending != barrier.count, "some lanes have arrived"),
+            (barrier.missing != 0, "bytes of copies are expected there"),
+        ];
+        if let Some((_, why)) = uses.iter().find(|(is, _)| *is) {
+            let what = format!("an mbarrier is invalidated while it is in use: {why}");
+            drop(mbarriers);
+            self.mbarrier_fault(lane, what, at);
+        }
+        barrier.valid = false;
+    }
+
+    /// Notes that a lane tells the asynchronous proxy of the mbarriers that it has initialized.
+    pub fn mbarrier_fence(&self, lane: &Lane) {
+        for barrier in &mut self.mbarriers.borrow_mut().all {
+            barrier.fenced |= barrier.by == lane.linear;
+        }
+    }
+
+    /// Arrives at an mbarrier, after adding to the bytes that the phase expects.
+    pub fn mbarrier_arrive(
+        &self,
+        lane: &Lane,
+        address: usize,
+        bytes: u32,
+        at: &'static Location<'static>,
+    ) {
+        if !self.may_wait(lane) {
+            return;
+        }
+        self.load_lands_by_seed(lane);
+        let index = self.mbarrier_at(lane, address, at);
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let barrier = &mut mbarriers.all[index];
+        if barrier.pending == 0 {
+            let what = format!(
+                "an mbarrier takes {} arrivals in a phase, and this is one more before its bytes have come",
+                barrier.count
+            );
+            drop(mbarriers);
+            self.mbarrier_fault(lane, what, at);
+        }
+        barrier.missing += i64::from(bytes);
+        barrier.expected += i64::from(bytes);
+        if barrier.expected > MOST {
+            let what = format!(
+                "a phase of an mbarrier expects at most {MOST} bytes, given {}",
+                barrier.expected
+            );
+            drop(mbarriers);
+            self.mbarrier_fault(lane, what, at);
+        }
+        barrier.pending -= 1;
+        let (address, before) = (barrier.address, barrier.arrived);
+        let arrived = shadow::with(|tracker| tracker.arrive(lane.linear, address, before));
+        barrier.arrived = arrived.unwrap_or(0);
+        drop(mbarriers);
+        self.changed();
+        if let Err(what) = self.mbarrier_advances(index) {
+            self.mbarrier_fault(lane, what, at);
+        }
+    }
+
+    /// Completes an mbarrier's phase if it misses nothing. Returns what is wrong with its bytes.
+    fn mbarrier_advances(&self, index: usize) -> Result<(), String> {
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let Mbarriers { all, loads, .. } = &mut *mbarriers;
+        let barrier = &mut all[index];
+        if barrier.pending > 0 {
+            return Ok(());
+        }
+        let own = loads.iter().filter(|load| load.mbarrier == index);
+        let left: usize = own.map(|load| load.copy.bytes).sum();
+        let brought = barrier.expected - barrier.missing + left as i64;
+        // The phase would end before its copies, or never.
+        if brought > barrier.expected {
+            return Err(format!(
+                "the copies that complete a phase of an mbarrier have {brought} bytes, and it expects {}",
+                barrier.expected
+            ));
+        }
+        if barrier.missing != 0 {
+            return Ok(());
+        }
+        let (number, arrived) = (barrier.number(), barrier.arrived);
+        let node = shadow::with(|tracker| tracker.complete(index as u32, number, arrived));
+        barrier.released = node.unwrap_or(0);
+        barrier.arrived = barrier.released;
+        barrier.phase = barrier.phase.wrapping_add(1);
+        (barrier.pending, barrier.expected) = (barrier.count, 0);
+        let waiting = core::mem::take(&mut barrier.waiting);
+        if !waiting.is_empty() {
+            barrier.not_awaited.clear();
+        }
+        let released = barrier.released;
+        drop(mbarriers);
+        for (lane, _) in &waiting {
+            shadow::with(|tracker| tracker.acquire_phase(*lane, released));
+        }
+        let lanes = waiting.iter().map(|(lane, _)| *lane);
+        self.released.borrow_mut().extend(lanes);
+        self.enqueue_released();
+        self.goes_on();
+        Ok(())
+    }
+
+    /// Waits until the phase of this parity is complete.
+    pub fn mbarrier_wait(
+        &self,
+        lane: &Lane,
+        address: usize,
+        parity: u32,
+        at: &'static Location<'static>,
+    ) {
+        if !self.may_wait(lane) {
+            return;
+        }
+        self.load_lands_by_seed(lane);
+        if self.mbarrier_is_complete(lane, address, parity, at) {
+            return;
+        }
+        let index = self.mbarrier_at(lane, address, at);
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        mbarriers.all[index].waiting.push((lane.linear, at));
+        drop(mbarriers);
+        lane.suspend();
+    }
+
+    /// Returns whether the phase of this parity is complete.
+    pub fn mbarrier_is_complete(
+        &self,
+        lane: &Lane,
+        address: usize,
+        parity: u32,
+        at: &'static Location<'static>,
+    ) -> bool {
+        if parity > 1 {
+            let what = format!("the parity of a phase is 0 or 1, given {parity}");
+            self.mbarrier_fault(lane, what, at);
+        }
+        let index = self.mbarrier_at(lane, address, at);
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let barrier = &mut mbarriers.all[index];
+        if barrier.phase % 2 == parity {
+            return false;
+        }
+        let current = barrier.number();
+        barrier.not_awaited.retain(|(phase, ..)| *phase >= current);
+        let released = barrier.released;
+        drop(mbarriers);
+        shadow::with(|tracker| tracker.acquire_phase(lane.linear, released));
+        true
+    }
+
+    /// Starts a copy to shared memory that completes on the mbarrier at an address.
+    pub fn load_starts(&self, lane: &Lane, copy: AsyncCopy, address: usize) {
+        if !self.may_wait(lane) {
+            return;
+        }
+        let index = self.mbarrier_at(lane, address, copy.at);
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let barrier = &mut mbarriers.all[index];
+        if !barrier.fenced {
+            let what = format!(
+                "a copy that completes on an mbarrier without a fence behind its initialization by lane {}",
+                barrier.by
+            );
+            drop(mbarriers);
+            self.mbarrier_fault(lane, what, copy.at);
+        }
+        let number = barrier.number();
+        barrier.not_awaited.push((number, lane.linear, copy));
+        mbarriers.loads.push(Load {
+            copy,
+            lane: lane.linear,
+            mbarrier: index,
+            phase: number,
+        });
+        drop(mbarriers);
+        shadow::load_starts(lane, &copy, index as u32, number);
+        if let Err(what) = self.mbarrier_advances(index) {
+            self.mbarrier_fault(lane, what, copy.at);
+        }
+        self.load_lands_by_seed(lane);
+    }
+
+    /// Carries out a copy, if the order's seed decides so now.
+    fn load_lands_by_seed(&self, lane: &Lane) {
+        let Order::Seeded(seed) = self.options.order else {
+            return;
+        };
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        if mbarriers.loads.is_empty() {
+            return;
+        }
+        mbarriers.drawn = mbarriers.drawn.wrapping_add(1);
+        let drawn = order::draw(seed, self.block_idx.get(), lane.linear, mbarriers.drawn);
+        drop(mbarriers);
+        if drawn.is_multiple_of(4) {
+            self.load_lands_for(lane);
+        }
+    }
+
+    /// Carries out a copy while a lane runs. Returns whether there was one.
+    pub fn load_lands_for(&self, lane: &Lane) -> bool {
+        let some = self.load_lands();
+        if self.is_ending() {
+            lane.end();
+        }
+        some
+    }
+
+    /// Carries out one of the copies: the first that was started, the last, or one that the seed chooses. Returns whether there
+    /// was one.
+    pub fn load_lands(&self) -> bool {
+        let mut mbarriers = self.mbarriers.borrow_mut();
+        let count = mbarriers.loads.len();
+        if count == 0 {
+            return false;
+        }
+        mbarriers.drawn = mbarriers.drawn.wrapping_add(1);
+        let chosen = match self.options.order {
+            Order::Forward => 0,
+            Order::Backward => count - 1,
+            Order::Seeded(seed) => {
+                let drawn = order::draw(seed, self.block_idx.get(), u32::MAX, mbarriers.drawn);
+                (drawn % count as u64) as usize
+            }
+        };
+        let load = mbarriers.loads.remove(chosen);
+        mbarriers.all[load.mbarrier].missing -= load.copy.bytes as i64;
+        debug_assert_eq!(mbarriers.all[load.mbarrier].number(), load.phase);
+        drop(mbarriers);
+        // SAFETY: the views of the copy have these bytes, in memory that lives as long as the launch and the block.
+        unsafe { load.copy.reach(Moment::Wait) };
+        shadow::with(|tracker| tracker.landed(&load.copy));
+        self.changed();
+        if let Err(what) = self.mbarrier_advances(load.mbarrier) {
+            let at = load.copy.at;
+            self.record(self.lane(load.lane), FaultKind::Mbarrier { what, at });
+        }
+        true
+    }
+
+    /// Returns a copy for whose phase no lane has waited, and the lane that started it, now that all lanes have returned.
+    pub fn load_not_awaited(&self) -> Option<(u32, AsyncCopy)> {
+        let mbarriers = self.mbarriers.borrow();
+        let left = mbarriers.all.iter().flat_map(|it| &it.not_awaited);
+        left.map(|(_, lane, copy)| (*lane, *copy)).next()
+    }
+}

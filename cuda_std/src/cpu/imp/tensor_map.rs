@@ -1,0 +1,254 @@
+//! Tensor maps on the CPU executor. A tile is copied in pieces, each a bulk copy: rows, or chunks of rows that are swizzled.
+
+use super::{
+    super::{
+        copies::{AsyncCopy, Moment},
+        fault::FaultKind,
+        lane::Lane,
+        shadow,
+    },
+    Place, bulk, check_within,
+};
+use crate::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
+
+/// The first word of a map for this executor.
+const MARK: u64 = 0x7770_6370_755f_6d61;
+
+/// The bytes that a swizzle moves together.
+const CHUNK: usize = 16;
+
+const SWIZZLES: [(Swizzle, usize); 4] = [
+    (Swizzle::None, usize::MAX),
+    (Swizzle::Bytes32, 32),
+    (Swizzle::Bytes64, 64),
+    (Swizzle::Bytes128, 128),
+];
+
+/// Encodes a map.
+pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, String> {
+    let TiledMatrix {
+        address,
+        element_bytes,
+        sizes,
+        stride,
+        tile,
+        swizzle,
+    } = *matrix;
+    let row = u64::from(tile[0]) * u64::from(element_bytes);
+    let code = SWIZZLES.iter().position(|(it, _)| *it == swizzle);
+    let code = code.unwrap_or_default();
+    let most = SWIZZLES[code].1 as u64;
+    let requirements = [
+        (
+            matches!(element_bytes, 1 | 2 | 4 | 8),
+            "elements of 1, 2, 4 or 8 bytes",
+        ),
+        (
+            address.is_multiple_of(16),
+            "an address that is a multiple of 16",
+        ),
+        (
+            stride.is_multiple_of(16) && stride < 1 << 40,
+            "a stride that is a multiple of 16, below 2^40",
+        ),
+        (
+            sizes.iter().all(|size| (1..=1 << 32).contains(size)),
+            "sizes from 1 to 2^32",
+        ),
+        (
+            tile.iter().all(|size| (1..=256).contains(size)),
+            "tiles of 1 to 256 columns and rows",
+        ),
+        (
+            row.is_multiple_of(16),
+            "tiles with rows of a multiple of 16 bytes",
+        ),
+        (row <= most, "rows of a tile no longer than its swizzle"),
+    ];
+    if let Some((_, what)) = requirements.iter().find(|(holds, _)| !holds) {
+        return Err(format!("tensor map: {what} required, given {matrix:?}"));
+    }
+    let mut words = [0; 16];
+    words[..8].copy_from_slice(&[
+        MARK,
+        address,
+        u64::from(element_bytes),
+        sizes[0],
+        sizes[1],
+        stride,
+        u64::from(tile[0]) << 32 | u64::from(tile[1]),
+        code as u64,
+    ]);
+    Ok(EncodedTensorMap::from_words(words))
+}
+
+/// Returns the matrix of a map. Ends the launch if it is none of this executor's.
+fn matrix(map: *const EncodedTensorMap, at: Place) -> TiledMatrix {
+    // SAFETY: the address is that of a parameter of the launch, which outlives its lanes.
+    let map = unsafe { map.read_unaligned() };
+    let words = map.words();
+    if words[0] != MARK {
+        let lane = Lane::current();
+        let what = "a tensor map that was encoded for the CPU executor required".to_owned();
+        lane.block()
+            .fail(lane, FaultKind::Argument { what, at: at.0 });
+    }
+    shadow::with(|tracker| tracker.uses(words[1] as usize));
+    TiledMatrix {
+        address: words[1],
+        element_bytes: words[2] as u32,
+        sizes: [words[3], words[4]],
+        stride: words[5],
+        tile: [(words[6] >> 32) as u32, words[6] as u32],
+        swizzle: SWIZZLES[words[7] as usize % 4].0,
+    }
+}
+
+/// Returns an address.
+pub fn address<T>(start: *const T) -> usize {
+    start.addr()
+}
+
+/// Checks a tile in shared memory: bounds, alignment, and that it is the map's.
+#[track_caller]
+pub fn check<T>(
+    start: *const T,
+    len: usize,
+    i: usize,
+    count: usize,
+    map: *const EncodedTensorMap,
+    write: bool,
+) {
+    let (lane, at) = (Lane::current(), Place::here());
+    check_within(start, len, i, count, write);
+    let matrix = matrix(map, at);
+    let tile = matrix.tile[0] as usize * matrix.tile[1] as usize;
+    if (count, size_of::<T>()) != (tile, matrix.element_bytes as usize) {
+        let what = format!(
+            "a tile of the map, {tile} elements of {} bytes, required, given {count} of {}",
+            matrix.element_bytes,
+            size_of::<T>()
+        );
+        lane.block()
+            .fail(lane, FaultKind::Argument { what, at: at.0 });
+    }
+    let address = start.wrapping_add(i).addr();
+    if !address.is_multiple_of(128) {
+        let kind = FaultKind::Misaligned {
+            view: None,
+            index: i,
+            address,
+            required: 128,
+            at: at.0,
+        };
+        lane.block().fail(lane, kind);
+    }
+}
+
+/// A piece of a tile: its address in shared memory and in the matrix, its bytes, and those of them that are in the matrix.
+struct Piece {
+    shared: usize,
+    global: u64,
+    bytes: usize,
+    inside: usize,
+}
+
+/// Returns the pieces of the tile at a corner, which lies in shared memory at an address.
+fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator<Item = Piece> {
+    let TiledMatrix {
+        address,
+        element_bytes,
+        sizes,
+        stride,
+        tile,
+        swizzle,
+    } = *matrix;
+    let element = element_bytes as usize;
+    let row_bytes = tile[0] as usize * element;
+    // A piece begins in the matrix or ends there, so one that may begin before it is a chunk's element.
+    let bytes = match (swizzle, corner[0] < 0) {
+        (_, true) => element,
+        (Swizzle::None, false) => row_bytes,
+        (_, false) => CHUNK,
+    };
+    (0..tile[1] as usize).flat_map(move |row| {
+        (0..row_bytes / bytes).map(move |piece| {
+            let place = start + row * row_bytes + piece * bytes;
+            let x = i64::from(corner[0]) + (piece * bytes / element) as i64;
+            let y = i64::from(corner[1]) + row as i64;
+            let is_row = (0..sizes[1] as i64).contains(&y);
+            let left = match is_row && x >= 0 {
+                true => (sizes[0] as i64 - x).max(0) as usize,
+                false => 0,
+            };
+            let inside = bytes.min(left.saturating_mul(element));
+            let global = match inside {
+                0 => address,
+                _ => address + y as u64 * stride + x as u64 * u64::from(element_bytes),
+            };
+            Piece {
+                shared: swizzle.place(place),
+                global,
+                bytes,
+                inside,
+            }
+        })
+    })
+}
+
+/// # Safety
+/// `to + i` must be to a tile in shared memory, and the map must describe readable memory.
+pub unsafe fn load<T>(
+    to: *mut T,
+    i: usize,
+    map: *const EncodedTensorMap,
+    corner: [i32; 2],
+    mbarrier: *mut u64,
+    at: Place,
+) {
+    let lane = Lane::current();
+    let matrix = matrix(map, at);
+    let view = core::ptr::with_exposed_provenance(matrix.address as usize);
+    for piece in pieces(&matrix, corner, to.wrapping_add(i).addr()) {
+        let copy = AsyncCopy {
+            to: to.cast::<u8>().with_addr(piece.shared),
+            from: core::ptr::with_exposed_provenance(piece.global as usize),
+            view,
+            bytes: piece.bytes,
+            given: piece.inside,
+            at: at.0,
+            moment: Moment::Wait,
+        };
+        lane.block().load_starts(lane, copy, mbarrier.addr());
+    }
+}
+
+/// # Safety
+/// `from + i` must be to a tile in shared memory, and the map must describe writable memory.
+pub unsafe fn store<T>(
+    map: *const EncodedTensorMap,
+    corner: [i32; 2],
+    from: *const T,
+    i: usize,
+    at: Place,
+) {
+    let lane = Lane::current();
+    let matrix = matrix(map, at);
+    let view = core::ptr::with_exposed_provenance(matrix.address as usize);
+    for piece in pieces(&matrix, corner, from.wrapping_add(i).addr()) {
+        if piece.inside == 0 {
+            continue;
+        }
+        let copy = AsyncCopy {
+            to: core::ptr::with_exposed_provenance_mut(piece.global as usize),
+            from: from.cast::<u8>().with_addr(piece.shared),
+            view,
+            bytes: piece.inside,
+            given: piece.inside,
+            at: at.0,
+            moment: Moment::Wait,
+        };
+        // SAFETY: by the contract.
+        unsafe { bulk::start_store(lane, copy) };
+    }
+}

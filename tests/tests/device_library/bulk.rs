@@ -1,0 +1,156 @@
+//! Mbarriers, bulk copies and tiles by tensor maps: on cards of compute capability 9.0, and late or early on the CPU.
+
+use cuda_std::{
+    kernel::Kernel,
+    prelude::*,
+    tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
+};
+use cuda_std_device_tests::bulk;
+use cust::{
+    memory::DevicePointer,
+    tensor_map::{TensorDataType, TensorSwizzle, TiledTensor},
+};
+use warpwright::{Device, DeviceKind, LaunchConfig};
+
+use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
+
+fn ring<K, T>(what: &str)
+where
+    K: Kernel<Params = (Global<T>, GlobalMut<T>)>,
+    T: warpwright::Element + std::ops::Not<Output = T> + std::fmt::Debug,
+{
+    let tile = 1024 / size_of::<T>();
+    for (blocks, tiles) in [(1, 1), (1, 2), (1, 3), (2, 4), (3, 31)] {
+        let input = noise::<T>(tiles * tile);
+        let config = LaunchConfig::linear(blocks, 64);
+        let got = hopper_from_to::<K, T, T>(what, config, &input, input.len());
+        let turned = |tile: &[T]| tile.iter().rev().map(|it| !*it).collect::<Vec<T>>();
+        let expected: Vec<T> = input.chunks(tile).flat_map(turned).collect();
+        assert_defined(what, &got, &expected);
+    }
+}
+
+#[test]
+fn bulk_copies_through_a_ring_of_buffers() {
+    ring::<bulk::BulkRing<u8>, u8>("u8");
+    ring::<bulk::BulkRing<u32>, u32>("u32");
+    ring::<bulk::BulkRing<u128>, u128>("u128");
+}
+
+#[test]
+fn phases_of_an_mbarrier() {
+    let config = LaunchConfig::linear(1, 64);
+    let got = same_on_hopper("phases", |device, module| {
+        let mut output = device.zeros::<u32>(128).unwrap();
+        // SAFETY: the kernel's threads use 128 elements.
+        unsafe { device.launch::<bulk::MbarrierPhases>(module, config, (&mut output,)) }.unwrap();
+        output.to_vec().unwrap()
+    });
+    let of = |t: u32| (t + 200 + 1000) * 1000 + (63 - t) + 200;
+    let expected: Vec<u32> = (0..128).map(|i| of(i % 64)).collect();
+    assert_defined("phases", &got, &expected);
+}
+
+/// The map of a matrix for a device.
+fn map_for(device: &Device, matrix: &TiledMatrix) -> EncodedTensorMap {
+    if device.kind() == DeviceKind::Cpu {
+        return EncodedTensorMap::for_cpu(matrix).unwrap();
+    }
+    let data_type = match matrix.element_bytes {
+        1 => TensorDataType::U8,
+        2 => TensorDataType::U16,
+        _ => TensorDataType::U32,
+    };
+    let strides = [matrix.stride];
+    let mut tensor = TiledTensor::new(data_type, &matrix.sizes, &strides, &matrix.tile);
+    tensor.swizzle = match matrix.swizzle {
+        Swizzle::None => TensorSwizzle::None,
+        Swizzle::Bytes32 => TensorSwizzle::Bytes32,
+        Swizzle::Bytes64 => TensorSwizzle::Bytes64,
+        Swizzle::Bytes128 => TensorSwizzle::Bytes128,
+    };
+    let map = tensor.encode(DevicePointer::<u8>::from_raw(matrix.address));
+    EncodedTensorMap::from_words(map.unwrap().as_raw().opaque)
+}
+
+fn tiles<K, T>(what: &str, swizzle: Swizzle, row_bytes: usize)
+where
+    K: Kernel<Params = (EncodedTensorMap, Global<i32>, EncodedTensorMap)>,
+    T: warpwright::Element + std::ops::Not<Output = T> + std::fmt::Debug,
+{
+    let size = size_of::<T>();
+    let (columns, rows) = (row_bytes / size, 64);
+    // Matrices of sizes that no tile divides, with unused elements between the rows.
+    let (from_sizes, to_sizes) = ([3 * columns - 3, 150], [4 * columns + 1, 200]);
+    let stride = |[columns, _]: [usize; 2]| (columns * size).next_multiple_of(16) + 16;
+    let (from_stride, to_stride) = (stride(from_sizes), stride(to_sizes));
+    let input = noise::<T>(from_stride / size * from_sizes[1]);
+    // Tiles within both matrices, over each edge, and outside; their destinations do not overlap.
+    let c = columns as i32;
+    let places = [
+        [0, 0, 0, 0],
+        [5, 7, c, 3],
+        [-3, 100, 2 * c, -1],
+        [2 * c, -20, 3 * c + 3, 0],
+        [2 * c + 1, 120, 0, 80],
+        [-1000, 5, c, 80],
+        [3, 140, 2 * c, 150],
+        [0, 0, -4 * c, 100],
+    ];
+    let got = same_on_hopper(what, |device, module| {
+        let from = device.upload(&input).unwrap();
+        let mut to = device.zeros::<T>(to_stride / size * to_sizes[1]).unwrap();
+        let all = device.upload(&places.concat()).unwrap();
+        let map = |address, sizes: [usize; 2], stride: usize| {
+            let matrix = TiledMatrix {
+                address,
+                element_bytes: size as u32,
+                sizes: sizes.map(|size| size as u64),
+                stride: stride as u64,
+                tile: [columns as u32, rows as u32],
+                swizzle,
+            };
+            map_for(device, &matrix)
+        };
+        let maps = (
+            map(from.view().device_pointer(), from_sizes, from_stride),
+            map(to.view_mut().device_pointer(), to_sizes, to_stride),
+        );
+        let config = LaunchConfig::linear(places.len() as u32, 32);
+        // SAFETY: the maps are of the two matrices, and there are four places for each block.
+        unsafe { device.launch::<K>(module, config, (maps.0, &all, maps.1)) }.unwrap();
+        to.to_vec().unwrap()
+    });
+    let mut expected = vec![T::zeroed(); got.len()];
+    for [from_x, from_y, to_x, to_y] in places {
+        for row in 0..rows as i32 {
+            for column in 0..c {
+                let inside = |x: i32, y: i32, sizes: [usize; 2]| {
+                    (0..sizes[0] as i32).contains(&x) && (0..sizes[1] as i32).contains(&y)
+                };
+                let at = |x: i32, y: i32, stride: usize| y as usize * (stride / size) + x as usize;
+                let (x, y) = (from_x + column, from_y + row);
+                let value = match inside(x, y, from_sizes) {
+                    true => input[at(x, y, from_stride)],
+                    false => T::zeroed(),
+                };
+                let (x, y) = (to_x + column, to_y + row);
+                if inside(x, y, to_sizes) {
+                    let value = if row % 2 == 0 { value } else { !value };
+                    expected[at(x, y, to_stride)] = value;
+                }
+            }
+        }
+    }
+    assert_defined(what, &got, &expected);
+}
+
+#[test]
+fn tiles_of_matrices_with_every_swizzle() {
+    tiles::<bulk::TileMoves<u16, 0>, u16>("plain", Swizzle::None, 128);
+    tiles::<bulk::TileMoves<u16, 1>, u16>("32 bytes", Swizzle::Bytes32, 32);
+    tiles::<bulk::TileMoves<u16, 2>, u16>("64 bytes", Swizzle::Bytes64, 64);
+    tiles::<bulk::TileMoves<u16, 3>, u16>("128 bytes", Swizzle::Bytes128, 128);
+    tiles::<bulk::TileMoves<u32, 3>, u32>("128 bytes of words", Swizzle::Bytes128, 128);
+    tiles::<bulk::TileMoves<u8, 2>, u8>("64 bytes of bytes", Swizzle::Bytes64, 64);
+}
