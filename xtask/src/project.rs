@@ -91,8 +91,7 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
-    ("gemm_best__f32_tn", PRODUCT_OF_MATRICES),
-    ("gemm_best__f32_tt", PRODUCT_OF_MATRICES),
+    ("gemm_best__f32_nt", PRODUCT_OF_MATRICES),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),
     ("sort_best_items__b2", VALUES),

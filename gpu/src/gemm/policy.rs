@@ -32,8 +32,10 @@ pub const TENSOR_TILE: [[usize; 2]; 3] = [[128, 64], [64, 64], [64, 128]];
 pub const TENSOR_WARPS: [[usize; 2]; 3] = [[2, 2], [2, 2], [2, 4]];
 /// The threads of a block for such a tile.
 pub const TENSOR_BLOCK: [usize; 3] = [128, 128, 256];
-/// The time of such a tile for each element of C, in sixteenths of a large one's: smaller tiles read more for each product.
-const TENSOR_COST: [usize; 3] = [16, 19, 17];
+/// The blocks of such tiles that are resident at once: registers limit them.
+const TENSOR_RESIDENT: [usize; 3] = [2, 3, 1];
+/// The time of such a tile for each element of C, in sixteenths of a large one's, as measured on an H100.
+const TENSOR_COST: [usize; 3] = [16, 17, 22];
 
 /// The length along `k` of a tile of A or B of `best` for elements of 16 bits, whose tiles of C are those of other types.
 pub const HALF_STEP: usize = 32;
@@ -137,7 +139,7 @@ impl tuning::Policy for Policy {
         tensor(32, 2, 8),
         tensor(32, 3, 4),
     ];
-    const CHOICES: &'static [Choice] = &[Choice::up_to(4, 8), Choice::up_to(8, 1)];
+    const CHOICES: &'static [Choice] = &[Choice::up_to(4, 2), Choice::up_to(8, 1)];
     #[cfg(all(feature = "tuning", not(target_arch = "nvptx64")))]
     const KERNELS: &'static [&'static [cuda_std::kernel::TunedInstance]] = &[
         super::best::GEMM_BEST_ROWS,
@@ -194,13 +196,22 @@ pub const fn tensor_cut(size: usize) -> Cut {
     }
 }
 
-/// Returns the size of the tiles of an `m` x `n` matrix C on tensor cores: that with which the multiprocessor with the most
-/// tiles takes the least time.
+/// Returns the size of the tiles of an `m` x `n` matrix C on tensor cores: that which takes the least time by a model.
+///
+/// Resident blocks take turns, so a round of them takes the same time for each block's elements. The last round may have fewer
+/// blocks on a multiprocessor: it takes longer for each, as there is less to hide latencies with.
 pub fn tensor_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
+    let multiprocessors = multiprocessors.max(1);
     let time = |size: &usize| {
         let [height, width] = TENSOR_TILE[*size];
-        let most = (tensor_cut(*size).tiles([m, n])).div_ceil(multiprocessors.max(1));
-        most.saturating_mul(height * width * TENSOR_COST[*size])
+        let resident = TENSOR_RESIDENT[*size];
+        let tiles = tensor_cut(*size).tiles([m, n]);
+        let in_a_round = multiprocessors.saturating_mul(resident);
+        let last = (tiles % in_a_round).div_ceil(multiprocessors);
+        // In halves of a block's time.
+        let last = if last > 0 { resident + last } else { 0 };
+        let blocks = (tiles / in_a_round).saturating_mul(2 * resident) + last;
+        blocks.saturating_mul(height * width * TENSOR_COST[*size])
     };
     let sizes = [LARGE, MEDIUM, SMALL].into_iter();
     sizes.min_by_key(time).unwrap_or(LARGE)

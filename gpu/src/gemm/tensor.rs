@@ -8,14 +8,15 @@
 //!         for each step of a few k:
 //!             load the fragments of the next step from shared memory                           (during the products)
 //!             sums += fragment of A * fragment of B                                            (mma)
-//!         before its last step's products: wait for the next tile; barrier; start a copy to the slot that is free
+//!         before its last step's products: wait for the next tile; barrier
+//!         after them: start a copy to the slot that is free
 //!     C = alpha * sums + beta * C
 //! ```
 //!
 //! A product of fragments adds in the order of k with one rounding for each product and addition ([`cuda_std::mma`]), so the
 //! bits are those of every other variant. A warp of a large tile has 64 x 32 elements of C: for each k it loads 96 elements for
 //! 2048 multiply-adds, and the tensor cores are the limit. At a tile's barrier the last fragments are in registers, and the
-//! tensor cores have work while the warps meet.
+//! tensor cores have work while the warps meet: theirs, and that of another block, as two are resident.
 //!
 //! The last tile along k may end early. The products behind its end are `0 * -0`, which leaves every sum as it is, -0 too.
 
@@ -79,9 +80,9 @@ macro_rules! product {
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
 /// that are adjacent along k are adjacent in memory.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C; dynamic shared memory of [`Policy::tensor_bytes`]. Reads
-/// `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k;
-/// the same bits on every device, but for those of a NaN.
+/// Launch: one block of 128 threads per 128 x 64 tile of C; dynamic shared memory of [`Policy::tensor_bytes`]. Reads
+/// `m * n * k * 3 / 128` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of
+/// k; the same bits on every device, but for those of a NaN.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
