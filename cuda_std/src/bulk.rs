@@ -55,8 +55,8 @@ use crate::{
 
 /// Bulk copies into shared memory. See the module [`bulk`](crate::bulk).
 impl<T: Copy> Shared<T> {
-    /// Starts a copy of elements `j..j + count` of `from` to elements `i..i + count`. When it is done, its bytes count as brought
-    /// to the current phase of `mbarrier`, which must [expect](Mbarrier::arrive_expect_tx) them.
+    /// Starts a copy of elements `j..j + count` of `from` to elements `i..i + count`. When it is done, its bytes count as
+    /// brought to the current phase of `mbarrier`, which must [expect](Mbarrier::arrive_expect_tx) them.
     #[inline(always)]
     #[track_caller]
     pub fn load_bulk(
@@ -109,7 +109,8 @@ pub fn wait_group_read<const PENDING: u32>() {
     imp::bulk::wait_group_read::<PENDING>();
 }
 
-/// Waits until the copies of all but the last `PENDING` groups of this lane are done. Then the lane sees what they have written.
+/// Waits until the copies of all but the last `PENDING` groups of this lane are done. Then the lane sees what they have
+/// written.
 #[inline(always)]
 #[track_caller]
 pub fn wait_group<const PENDING: u32>() {

@@ -1,9 +1,9 @@
 //! Mbarriers: barriers in shared memory that count arrivals of lanes and bytes of copies (`mbarrier`).
 //!
-//! An mbarrier goes through phases. A phase is complete when as many lanes have arrived as [`init`](Mbarrier::init) said, and all
-//! bytes have come that [`arrive_expect_tx`](Mbarrier::arrive_expect_tx) announced; then the next phase begins. Phases have the
-//! parities 0, 1, 0 and so on, and a lane [waits](Mbarrier::wait) for the phase of a parity. Arriving and waiting are separate,
-//! and any lanes may do either: so a producer and its consumers have one mbarrier for "filled" and one for "empty".
+//! An mbarrier goes through phases. A phase is complete when as many lanes have arrived as [`init`](Mbarrier::init) said, and
+//! all bytes have come that [`arrive_expect_tx`](Mbarrier::arrive_expect_tx) announced; then the next phase begins. Phases have
+//! the parities 0, 1, 0 and so on, and a lane [waits](Mbarrier::wait) for the phase of a parity. Arriving and waiting are
+//! separate, and any lanes may do either: so a producer and its consumers have one mbarrier for "filled" and one for "empty".
 //!
 //! ```
 //! use cuda_std::{bulk, mbarrier::{self, Mbarrier}, prelude::*};
@@ -46,8 +46,8 @@
 //! ```
 //!
 //! The rules (PTX ISA, "mbarrier"):
-//! - Arriving releases: what a lane did before it is visible to a lane that has waited for the phase. Waiting acquires. The bytes
-//!   of a [bulk copy](crate::bulk) that completes on the mbarrier are visible to such a lane too.
+//! - Arriving releases: what a lane did before it is visible to a lane that has waited for the phase. Waiting acquires. The
+//!   bytes of a [bulk copy](crate::bulk) that completes on the mbarrier are visible to such a lane too.
 //! - Other lanes may use an mbarrier behind a barrier after its initialization. Bulk copies may if the lane that initialized it
 //!   has executed [`fence_init`].
 //! - A phase takes exactly as many arrivals as `init` said, and exactly the bytes that it expects.
@@ -56,8 +56,8 @@
 //! The instructions need compute capability 9.0 and PTX 8.0: build a module for `sm_90a`, or for `sm_90` with that PTX version.
 //! For earlier architectures this module does not exist.
 //!
-//! The CPU executor reports a wrong number of arrivals or bytes, and a wait for a phase that nobody can complete, as soon as all
-//! lanes wait.
+//! The CPU executor reports a wrong number of arrivals or bytes, and a wait for a phase that nobody can complete, as soon as
+//! all lanes wait.
 
 use crate::{imp, imp::Place, view::Shared};
 
@@ -89,7 +89,8 @@ impl Mbarrier {
         unsafe { imp::mbarrier::init(self.word(), count, Place::here()) }
     }
 
-    /// Ends the use of the memory as an mbarrier, so that it can be used otherwise or initialized again. No lane may wait there.
+    /// Ends the use of the memory as an mbarrier, so that it can be used otherwise or initialized again. No lane may wait
+    /// there.
     #[inline(always)]
     #[track_caller]
     pub fn invalidate(self) {
@@ -111,8 +112,8 @@ impl Mbarrier {
         imp::mbarrier::arrive_expect_tx(self.word(), bytes, Place::here());
     }
 
-    /// Waits until the phase of this parity, 0 or 1, is complete, and acquires what was released there. It returns at once if the
-    /// current phase has the other parity. The lane sleeps between its looks.
+    /// Waits until the phase of this parity, 0 or 1, is complete, and acquires what was released there. It returns at once if
+    /// the current phase has the other parity. The lane sleeps between its looks.
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, parity: u32) {

@@ -141,11 +141,11 @@ impl TensorMap {
         Self { place }
     }
 
-    /// Starts to copy a tile of `count` elements, which starts at element `i` of `from`, to the matrix. `corner` is the column and
-    /// the row of its first element. The copy belongs to the lane's next group of [bulk copies](crate::bulk).
+    /// Starts to copy a tile of `count` elements, which starts at element `i` of `from`, to the matrix. `corner` is the column
+    /// and the row of its first element. The copy belongs to the lane's next group of [bulk copies](crate::bulk).
     ///
-    /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have the
-    /// map's type.
+    /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have
+    /// the map's type.
     #[inline(always)]
     #[track_caller]
     pub fn store_tile<T: Copy>(self, corner: [i32; 2], from: Shared<T>, i: usize, count: usize) {
@@ -158,11 +158,11 @@ impl TensorMap {
 
 /// Tiles of matrices. See the module [`tensor_map`](crate::tensor_map).
 impl<T: Copy> Shared<T> {
-    /// Starts to copy the tile of a matrix whose first element is in the column and the row `corner`, to elements `i..i + count`.
-    /// All its bytes count as brought to the current phase of `mbarrier`.
+    /// Starts to copy the tile of a matrix whose first element is in the column and the row `corner`, to elements `i..i +
+    /// count`. All its bytes count as brought to the current phase of `mbarrier`.
     ///
-    /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have the
-    /// map's type.
+    /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have
+    /// the map's type.
     #[inline(always)]
     #[track_caller]
     pub fn load_tile(

@@ -211,9 +211,9 @@ fn a_phase_gets_the_bytes_that_it_expects() {
 
 /// Tiles are filled by all lanes, and stored by lane 0 from two buffers in turn.
 ///
-/// `how`: 0 as it should be; 1 no proxy fence; 2 the fence before the write; 3 only lane 0 fences, behind the barrier; 4 a buffer
-/// is filled while it is read; 5 lane 0 returns without a wait; 6 the output is read behind a wait for the source alone; 7 behind a
-/// wait for the copies.
+/// `how`: 0 as it should be; 1 no proxy fence; 2 the fence before the write; 3 only lane 0 fences, behind the barrier; 4 a
+/// buffer is filled while it is read; 5 lane 0 returns without a wait; 6 the output is read behind a wait for the source alone;
+/// 7 behind a wait for the copies.
 #[kernel]
 pub unsafe fn stores(input: Global<u32>, output: GlobalMut<u32>, how: u32) {
     let buffers = shared![u32; 2 * TILE];

@@ -17,8 +17,8 @@ pub(super) fn shared<T>(start: *const T, i: usize) -> u32 {
 }
 
 /// # Safety
-/// `to + i` must be to `count` elements of shared memory, `from + j` to as many of global memory, and `mbarrier` to an mbarrier.
-/// Addresses and size are multiples of 16 bytes.
+/// `to + i` must be to `count` elements of shared memory, `from + j` to as many of global memory, and `mbarrier` to an
+/// mbarrier. Addresses and size are multiples of 16 bytes.
 #[inline(always)]
 pub unsafe fn load<T>(
     to: *mut T,

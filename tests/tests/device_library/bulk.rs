@@ -123,7 +123,7 @@ where
     });
     let mut expected = vec![T::zeroed(); got.len()];
     for [from_x, from_y, to_x, to_y] in places {
-        for row in 0..rows as i32 {
+        for row in 0..rows {
             for column in 0..c {
                 let inside = |x: i32, y: i32, sizes: [usize; 2]| {
                     (0..sizes[0] as i32).contains(&x) && (0..sizes[1] as i32).contains(&y)

@@ -89,8 +89,8 @@ pub unsafe fn bulk_ring<T: Plain + core::ops::Not<Output = T>>(
     }
 }
 
-/// All lanes arrive, and look until the phase is complete; each lane gets the number of the other end. The lane that started the
-/// copy out reads it back behind the wait for it. The mbarrier's memory is used twice.
+/// All lanes arrive, and look until the phase is complete; each lane gets the number of the other end. The lane that started
+/// the copy out reads it back behind the wait for it. The mbarrier's memory is used twice.
 ///
 /// # Safety
 /// One block of 64 threads, and 128 elements.
@@ -143,8 +143,9 @@ pub unsafe fn mbarrier_phases(output: GlobalMut<u32>) {
 /// The bytes of a tile of [`tile_moves`], and room to align it.
 const ROOM: usize = 64 * 128 + 1024;
 
-/// Loads tiles from one matrix, inverts their elements, and stores them at other places of another. Each block has a tile, whose
-/// places are four numbers of `places`. `CODE` is the swizzle's; a row of a tile is as long as that, or 128 bytes without one.
+/// Loads tiles from one matrix, inverts their elements, and stores them at other places of another. Each block has a tile,
+/// whose places are four numbers of `places`. `CODE` is the swizzle's; a row of a tile is as long as that, or 128 bytes without
+/// one.
 ///
 /// # Safety
 /// A warp for every four elements of `places`; tiles of 64 rows.

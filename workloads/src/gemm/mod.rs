@@ -2,11 +2,12 @@
 
 use half::{bf16, f16};
 use rayon::prelude::*;
-use warpwright::ops::{
-    calls::Calls,
-    gemm::{GemmElement, Way},
-};
+use warpwright::ops::gemm::{GemmElement, Way};
 use warpwright::{Device, Matrix, Result};
+
+mod rectangles;
+
+use rectangles::Rectangles;
 
 use crate::compare::each;
 use crate::sample::{self, Make, spread};
@@ -376,151 +377,6 @@ fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
         products.map(|(column, x)| matrix.at(row, column) * x).sum()
     };
     (0..rows).into_par_iter().map(row).collect()
-}
-
-/// A product of unaligned rectangles, scaled and added to a scaled rectangle.
-#[derive(Clone)]
-struct Rectangles<T>(Product<T>);
-
-const ALPHA: f64 = 0.75;
-const BETA: f64 = -1.5;
-/// The rows of the matrix above a rectangle.
-const ABOVE: usize = 2;
-/// The columns of the matrix before a rectangle, and on both sides of it.
-const BEFORE: usize = 3;
-const AROUND: usize = 5;
-
-impl<T: Real> Rectangles<T> {
-    /// Returns the heights and widths of the rectangles of A, B and C.
-    fn sides(&self) -> [[usize; 2]; 3] {
-        let ([a, b], [m, n, _]) = (self.0.sides(), self.0.shape);
-        [a, b, [m, n]]
-    }
-
-    fn values(&self, set: usize) -> [Vec<T>; 3] {
-        let mut stream = 2;
-        self.sides().map(|[height, width]| {
-            stream += 1;
-            let len = (height + ABOVE) * (width + AROUND);
-            sample::values(len, sample::stream(stream, set), T::fraction)
-        })
-    }
-}
-
-/// Returns the rectangle's part of a matrix on the host.
-fn inner<T>(values: &[T], width: usize, transposed: bool) -> Values<'_, T> {
-    let width = width + AROUND;
-    Values {
-        values: &values[ABOVE * width + BEFORE..],
-        width,
-        transposed,
-    }
-}
-
-impl<T: Real> Problem for Rectangles<T> {
-    type Input = [Matrix<T>; 3];
-    type Answer = Vec<T>;
-    type Truth = [Vec<T>; 3];
-
-    fn family(&self) -> &'static str {
-        "gemm"
-    }
-
-    fn name(&self) -> String {
-        format!("rectangles and factors: {}", self.0.name())
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    fn varies(&self) -> bool {
-        self.0.varies()
-    }
-
-    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
-        let ([a, b, c], [of_a, of_b, of_c]) = (self.values(set), self.sides());
-        let upload = |values: &[T], [height, width]: [usize; 2]| {
-            device.upload_matrix(values, height + ABOVE, width + AROUND)
-        };
-        Ok([upload(&a, of_a)?, upload(&b, of_b)?, upload(&c, of_c)?])
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        device: &Device,
-        [a, b, c]: &'a [Matrix<T>; 3],
-        variant: Option<&str>,
-    ) -> Result<Prepared<'a, Vec<T>>> {
-        let [[_, width_a], [_, width_b], [_, n]] = self.sides();
-        let columns = |width: usize| BEFORE..BEFORE + width;
-        let a = a.rect(ABOVE.., columns(width_a))?;
-        let b = b.rect(ABOVE.., columns(width_b))?;
-        let (device, variant) = (device.clone(), variant.map(str::to_owned));
-        // The sum overwrites C, so each run gets a new C.
-        let enqueue = move |sum: &mut Option<Matrix<T>>| {
-            let mut request = with_variant!(device.gemm(a, b), &variant);
-            if self.0.transposed[0] {
-                request = request.transpose_a();
-            }
-            if self.0.transposed[1] {
-                request = request.transpose_b();
-            }
-            if let Some(way) = self.0.way {
-                request = request.way(way);
-            }
-            let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
-            let target = place.rect_mut(ABOVE.., columns(n))?;
-            let request = request.alpha(T::factor_of(ALPHA));
-            request.add_to(T::factor_of(BETA), target).run()?;
-            *sum = Some(place);
-            Ok(())
-        };
-        let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
-        let (bytes, kernels) = (|_: &_| 0, |_: &_| Vec::new());
-        let calls = |_: &mut _| Ok(Calls::default());
-        Ok(Prepared::new(None, bytes, kernels, calls, enqueue, read))
-    }
-
-    fn truth(&self, set: usize) -> [Vec<T>; 3] {
-        self.values(set)
-    }
-
-    fn check(&self, [a, b, c]: &[Vec<T>; 3], answer: &Vec<T>) -> Verdict {
-        let [[_, width_a], [_, width_b], [_, n]] = self.sides();
-        let [transposed_a, transposed_b] = self.0.transposed;
-        let (a, b) = (
-            inner(a, width_a, transposed_a),
-            inner(b, width_b, transposed_b),
-        );
-        each(answer, c.len(), |index, found| {
-            let (old, width) = (c[index], n + AROUND);
-            let (row, column) = (index / width, index % width);
-            if row < ABOVE || !(BEFORE..BEFORE + n).contains(&column) {
-                let wrong = *found != old;
-                return wrong.then(|| format!("outside of C: expected {old:?}, found {found:?}"));
-            }
-            let (row, column) = (row - ABOVE, column - BEFORE);
-            // Kahan's summation (1965) of products that have errors of their own.
-            let (mut total, mut lost, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
-            for k in 0..self.0.shape[2] {
-                let (x, y) = (a.at(row, k).real(), b.at(k, column).real());
-                let product = x * y;
-                size += product.abs();
-                for term in [product, x.mul_add(y, -product)] {
-                    let term = term - lost;
-                    let next = total + term;
-                    lost = (next - total) - term;
-                    total = next;
-                }
-            }
-            let old = old.real();
-            let expected = ALPHA.mul_add(total, BETA * old);
-            let size = ALPHA.abs() * size + (BETA * old).abs();
-            // The roundings of the sum and of the two factors, and those of the oracle.
-            near(*found, expected, self.0.shape[2] + 8, size).err()
-        })
-    }
 }
 
 /// The family `gemm`.
