@@ -40,6 +40,11 @@
 //!
 //! Tiles are bulk copies, with the rules of [`bulk`](crate::bulk). A place is a column and a row, which may lie outside of the
 //! matrix: elements there are loaded as zeros, and not stored. A load brings all bytes of the tile to its mbarrier, zeros too.
+//!
+//! What an H100 does, beyond the PTX ISA, and the CPU executor too:
+//! - The first column of a tile is a multiple of 16 bytes, and the column and the row of a store are not negative. Otherwise
+//!   the card ends the launch by an "illegal instruction", and the executor by a fault that says why.
+//! - A store writes chunks of 16 bytes. If the rows of the matrix end within a chunk, it writes up to the chunk's end.
 
 use crate::{imp, imp::Place, mbarrier::Mbarrier, view::Shared};
 

@@ -178,13 +178,12 @@ fn tiles_move_with_every_swizzle_and_end_at_the_edges() {
         for places in [
             [0, 0, 0, 0],
             [8, 3, 16, 5],
-            [-5, -7, 3, 2],
-            [90, 50, 1, 1],
-            [3, 1, 80, 40],
-            [0, 0, -3, -9],
+            [-8, -7, 8, 2],
+            [88, 50, 8, 1],
+            [8, 1, 80, 40],
             [200, 0, 0, 0],
             [0, -100, 0, 0],
-            [0, 0, 300, -300],
+            [0, 0, 304, 300],
         ] {
             for order in ORDERS {
                 for checks in [Checks::ALL, Checks::NONE] {
@@ -208,6 +207,49 @@ fn tiles_have_the_rules_of_bulk_copies() {
             let found = of(3, Checks::NONE);
             assert!(matches!(found.kind, FaultKind::Mbarrier { .. }), "{found}");
         }
+    }
+}
+
+#[test]
+fn places_that_a_card_does_not_take_are_refused() {
+    for shape in SWIZZLES {
+        for (places, part) in [
+            (
+                [4, 0, 0, 0],
+                "a multiple of 8 (16 bytes) required, given [4, 0]",
+            ),
+            ([-1, 0, 0, 0], "given [-1, 0]"),
+            ([0, 0, 1, 0], "given [1, 0]"),
+            ([0, 0, -8, 0], "not negative required, given [-8, 0]"),
+            ([0, 0, 8, -1], "not negative required, given [8, -1]"),
+        ] {
+            let found = fault(run(shape, places, 0, options(Order::Forward, Checks::NONE)));
+            assert!(found.to_string().contains(part), "{found}");
+        }
+    }
+}
+
+#[test]
+fn a_store_writes_to_the_end_of_a_chunk() {
+    let mut input = Matrix::new(64, ROWS, |_, _| 4);
+    let mut output = Matrix::new(90, ROWS, |_, _| 9);
+    for (swizzle, row_bytes) in SWIZZLES {
+        let tile = [row_bytes as u32 / 2, ROWS as u32];
+        let args = Args::new()
+            .value(7_u32)
+            .map(input.map(tile, swizzle))
+            .map(output.map(tile, swizzle))
+            .value([0, 0, 88, 0])
+            .value([tile[0], tile[1], swizzle as u32])
+            .value(0_u32);
+        args.launch::<MoveTile>(block(32)).unwrap();
+        // Rows end behind 90 elements, and the chunk behind 96.
+        output.columns = 104;
+        for row in 0..ROWS {
+            let found = [87, 88, 95, 96].map(|column| *output.element(row, column));
+            assert_eq!(found, [9, 5, 5, 0], "{swizzle:?}, row {row}");
+        }
+        output.columns = 90;
     }
 }
 

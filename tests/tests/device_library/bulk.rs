@@ -85,17 +85,17 @@ where
     let stride = |[columns, _]: [usize; 2]| (columns * size).next_multiple_of(16) + 16;
     let (from_stride, to_stride) = (stride(from_sizes), stride(to_sizes));
     let input = noise::<T>(from_stride / size * from_sizes[1]);
-    // Tiles within both matrices, over each edge, and outside; their destinations do not overlap.
-    let c = columns as i32;
+    // Tiles within both matrices, over each edge, and outside; their destinations do not overlap. `e` elements are 16 bytes.
+    let (c, e) = (columns as i32, 16 / size as i32);
     let places = [
         [0, 0, 0, 0],
-        [5, 7, c, 3],
-        [-3, 100, 2 * c, -1],
-        [2 * c, -20, 3 * c + 3, 0],
-        [2 * c + 1, 120, 0, 80],
-        [-1000, 5, c, 80],
-        [3, 140, 2 * c, 150],
-        [0, 0, -4 * c, 100],
+        [e, 7, c, 3],
+        [-e, 100, 2 * c, 0],
+        [2 * c, -20, 3 * c + e, 0],
+        [2 * c + e, 120, 0, 80],
+        [-64 * e, 5, c, 80],
+        [e, 140, 2 * c, 150],
+        [0, 0, 8 * c, 100],
     ];
     let got = same_on_hopper(what, |device, module| {
         let from = device.upload(&input).unwrap();
@@ -122,6 +122,11 @@ where
         to.to_vec().unwrap()
     });
     let mut expected = vec![T::zeroed(); got.len()];
+    // Stores write whole chunks of 16 bytes.
+    let written = [
+        (to_sizes[0] * size).next_multiple_of(16) / size,
+        to_sizes[1],
+    ];
     for [from_x, from_y, to_x, to_y] in places {
         for row in 0..rows {
             for column in 0..c {
@@ -135,7 +140,7 @@ where
                     false => T::zeroed(),
                 };
                 let (x, y) = (to_x + column, to_y + row);
-                if inside(x, y, to_sizes) {
+                if inside(x, y, written) {
                     let value = if row % 2 == 0 { value } else { !value };
                     expected[at(x, y, to_stride)] = value;
                 }

@@ -14,7 +14,7 @@ use crate::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
 /// The first word of a map for this executor.
 const MARK: u64 = 0x7770_6370_755f_6d61;
 
-/// The bytes that a swizzle moves together.
+/// The bytes that a swizzle moves together, and a copy at an edge of the matrix.
 const CHUNK: usize = 16;
 
 const SWIZZLES: [(Swizzle, usize); 4] = [
@@ -145,6 +145,22 @@ pub fn check<T>(
     }
 }
 
+/// Ends the launch if a card could not copy the tile at a corner.
+fn check_corner(lane: &Lane, matrix: &TiledMatrix, corner: [i32; 2], is_store: bool, at: Place) {
+    let chunk = CHUNK as i64 / i64::from(matrix.element_bytes);
+    let what = if i64::from(corner[0]) % chunk != 0 {
+        format!(
+            "a first column that is a multiple of {chunk} (16 bytes) required, given {corner:?}"
+        )
+    } else if is_store && corner.iter().any(|&at| at < 0) {
+        format!("a place of a store that is not negative required, given {corner:?}")
+    } else {
+        return;
+    };
+    lane.block()
+        .fail(lane, FaultKind::Argument { what, at: at.0 });
+}
+
 /// A piece of a tile: its address in shared memory and in the matrix, its bytes, and those of them that are in the matrix.
 struct Piece {
     shared: usize,
@@ -165,11 +181,10 @@ fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator
     } = *matrix;
     let element = element_bytes as usize;
     let row_bytes = tile[0] as usize * element;
-    // A piece begins in the matrix or ends there, so one that may begin before it is a chunk's element.
+    // A piece begins within a row of the matrix or ends before it.
     let bytes = match (swizzle, corner[0] < 0) {
-        (_, true) => element,
         (Swizzle::None, false) => row_bytes,
-        (_, false) => CHUNK,
+        _ => CHUNK,
     };
     (0..tile[1] as usize).flat_map(move |row| {
         (0..row_bytes / bytes).map(move |piece| {
@@ -208,6 +223,7 @@ pub unsafe fn load<T>(
 ) {
     let lane = Lane::current();
     let matrix = matrix(map, at);
+    check_corner(lane, &matrix, corner, false, at);
     let view = core::ptr::with_exposed_provenance(matrix.address as usize);
     for piece in pieces(&matrix, corner, to.wrapping_add(i).addr()) {
         let copy = AsyncCopy {
@@ -234,17 +250,20 @@ pub unsafe fn store<T>(
 ) {
     let lane = Lane::current();
     let matrix = matrix(map, at);
+    check_corner(lane, &matrix, corner, true, at);
     let view = core::ptr::with_exposed_provenance(matrix.address as usize);
     for piece in pieces(&matrix, corner, from.wrapping_add(i).addr()) {
         if piece.inside == 0 {
             continue;
         }
+        // Whole chunks, as a card does: a row of the matrix may end within one.
+        let bytes = piece.inside.next_multiple_of(CHUNK);
         let copy = AsyncCopy {
             to: core::ptr::with_exposed_provenance_mut(piece.global as usize),
             from: from.cast::<u8>().with_addr(piece.shared),
             view,
-            bytes: piece.inside,
-            given: piece.inside,
+            bytes,
+            given: bytes,
             at: at.0,
             moment: Moment::Wait,
         };
