@@ -125,8 +125,7 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
 const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
 
-const PRODUCT_OF_MATRICES: &str =
-    "two resident blocks leave 128 registers, of which 64 are sums: one other spills where B is transposed";
+const PRODUCT_OF_MATRICES: &str = "two resident blocks leave 128 registers, of which 64 are sums: one other spills where B is transposed";
 
 const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
                       up to ten for values wider than a key, and twelve where ballots rank keys of 8 bytes";
