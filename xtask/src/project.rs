@@ -18,7 +18,6 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
 /// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments.
 const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_tensor", NvvmArch::Compute90),
-    ("gemm_best_tensor_medium", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),

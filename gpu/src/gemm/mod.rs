@@ -41,10 +41,7 @@ pub use best::{
 pub use ladder::*;
 pub use problem::{Element, Problem, Real, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
-pub use tensor::{
-    GemmBestTensor, GemmBestTensorMedium, GemmBestTensorSmall, gemm_best_tensor,
-    gemm_best_tensor_medium, gemm_best_tensor_small,
-};
+pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
 pub use tensor_half::{
     GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
 };
@@ -80,7 +77,6 @@ declare_family! {
             "gemm_best_half",
             "gemm_best_half_small",
             "gemm_best_tensor",
-            "gemm_best_tensor_medium",
             "gemm_best_tensor_small",
         ],
         cut: policy::best_cut(policy::LARGE),
@@ -113,8 +109,8 @@ mod launch {
     pub unsafe trait Kernels: Element + ByValue {
         /// The kernels of `best` for small tiles.
         const SMALL: Products<Self>;
-        /// The kernels of `best` on tensor cores, if there are any: for large, small and medium tiles.
-        const TENSOR: Option<[Products<Self>; 3]>;
+        /// The kernels of `best` on tensor cores, if there are any: for large and small tiles.
+        const TENSOR: Option<[Products<Self>; 2]>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -137,7 +133,7 @@ mod launch {
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
-                const TENSOR: Option<[Products<Self>; 3]> = $tensor;
+                const TENSOR: Option<[Products<Self>; 2]> = $tensor;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -156,7 +152,6 @@ mod launch {
         f64: GemmBestDouble, GemmBestSmallDouble, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
-            kernels!(of GemmBestTensorMedium),
         ]);
         f16: GemmBestHalf of f16, GemmBestHalfSmall, None;
         bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None;

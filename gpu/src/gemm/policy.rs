@@ -24,18 +24,16 @@ pub const BEST_STEP: usize = 8;
 
 /// The architecture from which on there are the kernels for tensor cores: it has products of 16 x 8 elements.
 pub const TENSOR_ARCHITECTURE: u32 = 90;
-/// The index of the tiles between the large and the small ones, which only the tensor cores take.
-pub const MEDIUM: usize = 2;
-/// The heights and widths of the large, small and medium tiles of C on tensor cores.
-pub const TENSOR_TILE: [[usize; 2]; 3] = [[128, 64], [64, 64], [64, 128]];
+/// The heights and widths of the large and small tiles of C on tensor cores.
+pub const TENSOR_TILE: [[usize; 2]; 2] = [[128, 64], [64, 64]];
 /// The warps of a block, down and across such a tile: each has 64 x 32 elements of a large one, and 32 x 32 of another.
-pub const TENSOR_WARPS: [[usize; 2]; 3] = [[2, 2], [2, 2], [2, 4]];
+pub const TENSOR_WARPS: [[usize; 2]; 2] = [[2, 2]; 2];
 /// The threads of a block for such a tile.
-pub const TENSOR_BLOCK: [usize; 3] = [128, 128, 256];
+pub const TENSOR_BLOCK: [usize; 2] = [128; 2];
 /// The blocks of such tiles that are resident at once: registers limit them.
-const TENSOR_RESIDENT: [usize; 3] = [2, 3, 1];
+const TENSOR_RESIDENT: [usize; 2] = [2, 3];
 /// The time of such a tile for each element of C, in sixteenths of a large one's, as measured on an H100.
-const TENSOR_COST: [usize; 3] = [16, 17, 22];
+const TENSOR_COST: [usize; 2] = [16, 17];
 
 /// The length along `k` of a tile of A or B of `best` for elements of 16 bits, whose tiles of C are those of other types.
 pub const HALF_STEP: usize = 32;
@@ -147,7 +145,6 @@ impl tuning::Policy for Policy {
         super::best::GEMM_BEST_DOUBLE_ROWS,
         super::best::GEMM_BEST_SMALL_DOUBLE_ROWS,
         super::tensor::GEMM_BEST_TENSOR_ROWS,
-        super::tensor::GEMM_BEST_TENSOR_MEDIUM_ROWS,
         super::tensor::GEMM_BEST_TENSOR_SMALL_ROWS,
     ];
 }
@@ -188,7 +185,7 @@ pub const fn best_cut(size: usize) -> Cut {
     }
 }
 
-/// Returns how `best` divides C on tensor cores, into [`LARGE`], [`SMALL`] or [`MEDIUM`] tiles.
+/// Returns how `best` divides C on tensor cores, into [`LARGE`] or [`SMALL`] tiles.
 pub const fn tensor_cut(size: usize) -> Cut {
     Cut {
         tile: TENSOR_TILE[size],
@@ -202,19 +199,22 @@ pub const fn tensor_cut(size: usize) -> Cut {
 /// blocks on a multiprocessor: it takes longer for each, as there is less to hide latencies with.
 pub fn tensor_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
     let multiprocessors = multiprocessors.max(1);
-    let time = |size: &usize| {
-        let [height, width] = TENSOR_TILE[*size];
-        let resident = TENSOR_RESIDENT[*size];
-        let tiles = tensor_cut(*size).tiles([m, n]);
+    let time = |size: usize| {
+        let [height, width] = TENSOR_TILE[size];
+        let resident = TENSOR_RESIDENT[size];
+        let tiles = tensor_cut(size).tiles([m, n]);
         let in_a_round = multiprocessors.saturating_mul(resident);
         let last = (tiles % in_a_round).div_ceil(multiprocessors);
         // In halves of a block's time.
         let last = if last > 0 { resident + last } else { 0 };
         let blocks = (tiles / in_a_round).saturating_mul(2 * resident) + last;
-        blocks.saturating_mul(height * width * TENSOR_COST[*size])
+        blocks.saturating_mul(height * width * TENSOR_COST[size])
     };
-    let sizes = [LARGE, MEDIUM, SMALL].into_iter();
-    sizes.min_by_key(time).unwrap_or(LARGE)
+    if time(SMALL) < time(LARGE) {
+        SMALL
+    } else {
+        LARGE
+    }
 }
 
 /// Returns whether `best` uses small tiles: if there are fewer large ones than multiprocessors.

@@ -25,8 +25,7 @@ use cuda_std::{async_copy, mma, prelude::*, shared::DynamicShared, unrolled};
 use super::{
     operand::is_aligned,
     policy::{
-        LARGE, MEDIUM, Policy, SMALL, TENSOR_BLOCK, TENSOR_TILE, TENSOR_WARPS, tensor_pitch,
-        tensor_room,
+        LARGE, Policy, SMALL, TENSOR_BLOCK, TENSOR_TILE, TENSOR_WARPS, tensor_pitch, tensor_room,
     },
     problem::*,
 };
@@ -110,39 +109,8 @@ pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     product!(LARGE: a, b, c, problem, alpha, beta);
 }
 
-/// [`gemm_best_tensor`] with 64 x 128 tiles of C, of which a warp computes 32 x 32 elements, for products of few tiles. Reads
-/// `m * n * k * 3 / 128` elements.
-///
-/// # Safety
-/// As for [`gemm_best`](super::gemm_best).
-#[kernel(
-    launch_bounds(TENSOR_BLOCK[MEDIUM] as u32, 1),
-    dynamic_shared(numbers::<Policy, f64>(ROW).tensor_bytes(MEDIUM)),
-    instances(
-        f64_nn: (true, false),
-        f64_nt: (true, true),
-        f64_tn: (false, false),
-        f64_tt: (false, true),
-    ),
-    tuned(f64_nn as f64: 1, f64_nn as f64: 5, f64_nn as f64: 7, f64_nn as f64: 9..14)
-)]
-pub unsafe fn gemm_best_tensor_medium<
-    const A_ALONG_K: bool,
-    const B_ALONG_K: bool,
-    const ROW: usize,
->(
-    a: Global<f64>,
-    b: Global<f64>,
-    c: GlobalMut<f64>,
-    problem: Problem,
-    alpha: f64,
-    beta: f64,
-) {
-    product!(MEDIUM: a, b, c, problem, alpha, beta);
-}
-
 /// [`gemm_best_tensor`] with a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32 elements, for
-/// products of fewer tiles still. Reads `m * n * k / 32` elements.
+/// products of few tiles. Reads `m * n * k / 32` elements.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).

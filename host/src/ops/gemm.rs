@@ -124,19 +124,16 @@ pub enum Tiles {
     Large = policy::LARGE as isize,
     /// The small ones.
     Small = policy::SMALL as isize,
-    /// Those in between, of tensor cores alone.
-    Medium = policy::MEDIUM as isize,
 }
 
 impl Way {
     /// All kernels of `f64`. Other types have those of [`Registers`](Self::Registers), which for `f16` and `bf16` are on tensor
     /// cores.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 4] = [
         Self::Registers(Tiles::Large),
         Self::Registers(Tiles::Small),
         Self::Tensor(Tiles::Large),
         Self::Tensor(Tiles::Small),
-        Self::Tensor(Tiles::Medium),
     ];
 }
 

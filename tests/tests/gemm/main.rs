@@ -2,13 +2,13 @@
 
 mod problem;
 
-use cuda_std::{bf16, f16};
+use cuda_std::{bf16, cpu::Order, f16};
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
 use rand::Rng;
-use warpwright::{Error, ops::gemm::Way};
+use warpwright::{Device, Error, ops::gemm::Way};
 use warpwright_gpu::gemm::{
     Variant,
-    policy::{BEST_MOST_K, BEST_STEP, SMALL, best_cut},
+    policy::{BEST_MOST_K, BEST_STEP, LARGE, SMALL, best_cut, tensor_size},
 };
 use warpwright_tests::{
     cases, compare, data,
@@ -214,6 +214,22 @@ fn every_kernel_of_f64_gives_the_products() {
     );
 }
 
+/// The sizes of tiles that were the faster ones on an H100, which has 132 multiprocessors.
+#[test]
+fn tiles_on_tensor_cores_fill_the_multiprocessors() {
+    for (side, size) in [
+        (512, SMALL),
+        (1024, SMALL),
+        (1536, SMALL),
+        (2048, LARGE),
+        (3000, SMALL),
+        (4096, LARGE),
+        (8192, LARGE),
+    ] {
+        assert_eq!(tensor_size([side, side], 132), size, "{side}");
+    }
+}
+
 /// Sums of -0 stay what they are where a tile goes beyond the matrix.
 #[test]
 fn sums_of_negative_zero_stay() {
@@ -413,6 +429,40 @@ fn sums_of_best_are_rounded_toward_zero() {
     };
     assert_eq!(sum("best"), 0.0);
     assert_eq!(sum("naive"), f32::EPSILON);
+}
+
+fn bits_of_tensor_cores<T: Real>() {
+    let [m, n, k] = [65, 70, 100];
+    let mut rng = data::generator(17);
+    // Terms of very different magnitudes, some of them subnormal, that cancel in part.
+    let mut values = |count: usize| -> Vec<T> {
+        let value = |_| {
+            let exponent = rng.random_range(-20..=4);
+            T::from_real(rng.random_range(-1.0..1.0) * 2.0_f64.powi(exponent))
+        };
+        (0..count).map(value).collect()
+    };
+    let (a, b) = (values(m * k), values(k * n));
+    let product = |device: &Device| {
+        let a = device.upload_matrix(&a, m, k).unwrap();
+        let b = device.upload_matrix(&b, k, n).unwrap();
+        let product = device.gemm(&a, &b).variant("best").run().unwrap();
+        product.to_vec().unwrap()
+    };
+    let expected = product(&devices::cpu_in(Order::Backward));
+    for device in devices::all() {
+        let capability = device.info().compute_capability;
+        if capability.is_none_or(|(major, _)| major == 9) {
+            compare::same_bits(&product(device), &expected).unwrap();
+        }
+    }
+}
+
+/// The CPU executor adds as compute capability 9.0 does, to the bit.
+#[test]
+fn best_of_16_bits_is_the_same_on_the_cpu_and_on_9_0() {
+    bits_of_tensor_cores::<f16>();
+    bits_of_tensor_cores::<bf16>();
 }
 
 #[test]
