@@ -91,11 +91,11 @@ halves! {
 }
 
 /// Checks an element, of which the exact value is `expected`. `size` is the sum of the magnitudes of its products, and of its
-/// other terms. An element is infinite if its value may be beyond the largest number.
+/// other terms. An infinity is right if a value within the bound rounds to it.
 fn near<T: Real>(found: T, expected: f64, products: usize, size: f64) -> Verdict {
     let mut bound = T::error(products) * size;
-    let largest = T::from_f64((expected.abs() + bound).copysign(expected));
-    if found == largest && largest.real().is_infinite() {
+    let ends = [expected - bound, expected + bound].map(T::from_f64);
+    if found.real().is_infinite() && ends.contains(&found) {
         return Ok(());
     }
     if let Some([relative, least]) = T::ROUNDED {
@@ -503,12 +503,16 @@ mod tests {
     }
 
     #[test]
-    fn only_values_beyond_the_largest_number_are_infinite() {
-        let large = |found, expected| near(f16::from_f64(found), expected, 4, 7e4).is_ok();
+    fn infinities_are_right_for_values_that_round_to_them_alone() {
+        let is_right =
+            |found, expected, size| near(f16::from_f64(found), expected, 4, size).is_ok();
+        let large = |found, expected| is_right(found, expected, 7e4);
         assert!(large(f64::INFINITY, 7e4) && large(f64::NEG_INFINITY, -7e4));
         assert!(large(f64::INFINITY, 65_519.99) && large(65_504.0, 65_519.99));
         assert!(!large(f64::NEG_INFINITY, 7e4) && !large(65_504.0, 7e4));
         assert!(!large(f64::INFINITY, 65_000.0) && !large(f64::NAN, 7e4));
+        // Where large terms cancel, the sum may be beyond either end.
+        assert!(is_right(f64::NEG_INFINITY, 1.0, 1e12) && is_right(f64::INFINITY, -1.0, 1e12));
         assert!(near(f32::INFINITY, 1e39, 4, 1e39).is_ok());
         assert!(near(f32::INFINITY, 1e38, 4, 1e38).is_err());
     }
