@@ -63,6 +63,8 @@ pub mod thread;
 mod unrolled;
 pub mod view;
 pub mod warp;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod wgmma;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use cpu::imp;

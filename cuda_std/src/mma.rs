@@ -166,6 +166,9 @@ products! {
 
 mod sealed {
     pub trait Sealed {
+        /// Whether the type is `bf16`; otherwise it is `f16`.
+        #[cfg_attr(not(target_feature = "sm_90a"), allow(dead_code))]
+        const IS_BF16: bool;
         fn bits(self) -> u16;
         fn of_bits(bits: u16) -> Self;
     }
@@ -175,8 +178,10 @@ mod sealed {
 pub trait Half: Plain + sealed::Sealed {}
 
 macro_rules! halves {
-    ($($ty:ident)*) => { $(
+    ($($ty:ident: $is_bf16:literal;)*) => { $(
         impl sealed::Sealed for $ty {
+            const IS_BF16: bool = $is_bf16;
+
             #[inline(always)]
             fn bits(self) -> u16 {
                 self.to_bits()
@@ -190,7 +195,10 @@ macro_rules! halves {
         impl Half for $ty {}
     )* };
 }
-halves! { f16 bf16 }
+halves! {
+    f16: false;
+    bf16: true;
+}
 
 /// Two elements of a fragment in one register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -124,10 +124,31 @@ impl EncodedTensorMap {
     ///
     /// # Errors
     /// Returns what the driver would not accept.
-    pub fn for_cpu(matrix: &TiledMatrix) -> Result<Self, String> {
+    pub fn for_cpu(matrix: &TiledMatrix) -> Result<Self, InvalidMatrix> {
         imp::tensor_map::encode(matrix)
     }
 }
+
+/// The error of a matrix that a tensor map cannot describe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct InvalidMatrix {
+    /// The requirement.
+    pub required: &'static str,
+    /// The given matrix.
+    pub given: TiledMatrix,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl core::fmt::Display for InvalidMatrix {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { required, given } = self;
+        write!(f, "tensor map: {required} required, given {given:?}")
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl core::error::Error for InvalidMatrix {}
 
 /// A tensor map in a kernel: a parameter, by its address. See the [module](self).
 #[derive(Debug, Clone, Copy)]

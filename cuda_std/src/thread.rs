@@ -224,3 +224,25 @@ pub fn system_fence() {
 pub fn nanosleep(nanos: u32) {
     imp::nanosleep(nanos);
 }
+
+/// Gives up registers of this warp's threads, so that each keeps `COUNT`: a multiple of 8 from 24 to 256
+/// (`setmaxnreg.dec.sync.aligned`). [`increase_registers`] of other warps can take them.
+///
+/// All warps of a warpgroup, four warps of which the first has a number that is a multiple of 4, must execute this. The kernel
+/// must have [launch bounds](crate::kernel) with a minimum number of blocks, and what it needs later must fit. The instruction
+/// needs a module for `sm_90a`. The CPU executor has no registers to share.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[inline(always)]
+pub fn decrease_registers<const COUNT: u32>() {
+    const { assert!(COUNT >= 24 && COUNT <= 256 && COUNT.is_multiple_of(8)) };
+    imp::decrease_registers::<COUNT>();
+}
+
+/// Waits until the block has registers that others have [given up](decrease_registers), and takes so many that each of this
+/// warp's threads has `COUNT` (`setmaxnreg.inc.sync.aligned`). The same rules hold.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[inline(always)]
+pub fn increase_registers<const COUNT: u32>() {
+    const { assert!(COUNT >= 24 && COUNT <= 256 && COUNT.is_multiple_of(8)) };
+    imp::increase_registers::<COUNT>();
+}

@@ -1,5 +1,7 @@
 //! The CUDA executor, behind the library's executor interface.
 
+mod architecture;
+
 use std::{
     collections::{HashMap, hash_map::Entry},
     ffi::c_void,
@@ -11,7 +13,6 @@ use cuda_std::{
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
 };
-use warpwright_gpu::tuning;
 
 use crate::{
     backend::Launch,
@@ -32,8 +33,8 @@ pub(crate) struct CudaBackend {
     info: DeviceInfo,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// The architectures of the families' modules that run on the device.
-    architectures: Arc<OnceLock<Vec<(&'static str, u32)>>>,
+    /// The architectures of the families' newest modules that run on the device, and whether they are specific.
+    architectures: Arc<OnceLock<Vec<(&'static str, (u32, bool))>>>,
     /// The kernels launched so far, if the stream is captured.
     captured: Option<Mutex<Vec<Arc<CudaFunction>>>>,
 }
@@ -473,17 +474,6 @@ impl CudaBackend {
             }),
             None => self.own_function(kernel, operation),
         }
-    }
-
-    /// Returns the architecture of the family's module that runs on the device.
-    pub fn architecture(&self, family: &str) -> u32 {
-        let architectures = self.architectures.get_or_init(|| {
-            let capability = self.info.compute_capability.unwrap_or_default();
-            module::own_architectures(capability)
-        });
-        // If there is no such module, no kernel of the family can be launched either.
-        let known = architectures.iter().find(|(name, _)| *name == family);
-        known.map_or(tuning::ARCHITECTURE, |(_, architecture)| *architecture)
     }
 
     /// Returns one of the library's kernels. It is loaded at its first use on the device: as machine code, or compiled from

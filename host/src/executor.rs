@@ -16,6 +16,7 @@ use std::{
 
 use cuda_std::constant::ConstantValues;
 use cuda_std::kernel::KernelDescriptor;
+use cuda_std::tensor_map::{EncodedTensorMap, TiledMatrix};
 
 use crate::{
     backend::Launch,
@@ -402,6 +403,31 @@ impl Executor {
         match self {
             Self::Cpu(_) => warpwright_gpu::tuning::ARCHITECTURE,
             Self::Cuda(backend) => backend.architecture(family),
+        }
+    }
+
+    /// Returns whether the family has a module that is specific to this device's architecture, as `sm_90a` is to 9.0. The CPU
+    /// executor has every instruction.
+    pub fn is_specific(&self, family: &str) -> bool {
+        match self {
+            Self::Cpu(_) => true,
+            Self::Cuda(backend) => backend.is_specific(family),
+        }
+    }
+
+    /// Encodes the tensor map of a matrix in this device's memory. Both executors take the same matrices.
+    pub fn tensor_map(
+        &self,
+        operation: &'static str,
+        matrix: &TiledMatrix,
+    ) -> Result<EncodedTensorMap> {
+        let for_cpu = EncodedTensorMap::for_cpu(matrix).map_err(|error| {
+            let given = format!("{:?}", error.given);
+            Error::invalid(InvalidKind::Value, operation, error.required, given)
+        })?;
+        match self {
+            Self::Cpu(_) => Ok(for_cpu),
+            Self::Cuda(backend) => backend.tensor_map(operation, matrix),
         }
     }
 

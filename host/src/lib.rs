@@ -50,6 +50,7 @@ pub mod ops;
 mod pinned;
 mod ptx;
 mod rect;
+mod tensor_map;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
 pub use cuda_std::{self, kernel::LaunchConfig};

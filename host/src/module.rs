@@ -202,10 +202,10 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     }
 }
 
-/// Returns the architecture of the module from which [`own_kernel`] takes its kernels, for each family that has one that
-/// runs on a device of this compute capability.
+/// Returns the architecture of the newest module from which [`own_kernel`] takes kernels, and whether it is specific, for each
+/// family that has one that runs on a device of this compute capability.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u32)> {
+pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, (u32, bool))> {
     let modules: Vec<(&str, &str)> = match given() {
         // A kernel's name begins with its family's name, and the kernels of a group belong to one family.
         None => OWN
@@ -227,7 +227,7 @@ pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, u3
             let newest = of_family
                 .filter_map(|(arch, _)| runs_on(arch, capability))
                 .max()?;
-            Some((family.name, newest.0))
+            Some((family.name, newest))
         })
         .collect()
 }
@@ -361,11 +361,11 @@ mod tests {
         for capability in [(7, 5), (9, 0), (12, 0)] {
             let found = own_architectures(capability);
             let families = warpwright_gpu::FAMILIES.iter();
-            // These have kernels with instructions of 8.0 or of 9.0.
+            // These have kernels with instructions of 8.0 or of 9.0, and one of 9.0 alone.
             let newest = |name| match name {
-                "scan" | "select" if capability >= (8, 0) => 80,
-                "gemm" if capability >= (9, 0) => 90,
-                _ => 75,
+                "scan" | "select" if capability >= (8, 0) => (80, false),
+                "gemm" if capability >= (9, 0) => (90, capability == (9, 0)),
+                _ => (75, false),
             };
             let expected: Vec<_> = families
                 .map(|family| (family.name, newest(family.name)))

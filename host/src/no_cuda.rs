@@ -2,7 +2,11 @@
 
 use std::{any::Any, ffi::c_void, ptr::NonNull, time::Duration};
 
-use cuda_std::{constant::ConstantValues, kernel::KernelDescriptor};
+use cuda_std::{
+    constant::ConstantValues,
+    kernel::KernelDescriptor,
+    tensor_map::{EncodedTensorMap, TiledMatrix},
+};
 
 use crate::{
     backend::Launch,
@@ -104,6 +108,8 @@ never! {
     load_user(&Module) -> Result<()>;
     set_constant(&Module, &ConstantValues<'_>) -> Result<()>;
     architecture(&str) -> u32;
+    is_specific(&str) -> bool;
+    tensor_map(&'static str, &TiledMatrix) -> Result<EncodedTensorMap>;
     resident_blocks(&'static str, (&KernelDescriptor, Option<&Module>), u32, u32) -> Result<u32>;
 }
 never! {

@@ -138,7 +138,10 @@ impl Selection {
                 .map(|(arch, _)| shipped(*arch))
                 .collect(),
             archs => (archs.iter().collect::<BTreeSet<_>>().into_iter())
-                .map(|arch| (*arch, chosen.clone()))
+                .map(|arch| match project::is_specific(*arch) {
+                    true => shipped(*arch),
+                    false => (*arch, chosen.clone()),
+                })
                 .collect(),
         };
         Ok(Self {
@@ -199,7 +202,7 @@ fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> 
             .generate_line_info(false)
             .panic_messages(PanicMessages::None)
             .release(settings.release)
-            .modules(project::modules())
+            .modules(project::modules(arch))
             .only(names)
             .build_args(&["--features", "ladder"])
             .build_modules()?;

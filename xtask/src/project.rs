@@ -8,17 +8,23 @@ use fs_err as fs;
 use crate::Result;
 
 /// The architectures for which PTX is shipped, the oldest first, and the modules that are; an empty list has all. The driver
-/// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions.
+/// compiles the oldest for every later device. A later one has the families with a kernel that uses its instructions. One with
+/// a letter, which runs on its own devices alone, has only the kernels that need it.
 pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
     (NvvmArch::Compute80, &["gemm", "scan", "select"]),
     (NvvmArch::Compute90, &["gemm"]),
+    (NvvmArch::Compute90a, &["gemm"]),
 ];
 
-/// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments.
+/// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments, or for one
+/// with a letter alone.
 const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
+    ("gemm_best_wgmma", NvvmArch::Compute90a),
+    ("gemm_best_wgmma_medium", NvvmArch::Compute90a),
+    ("gemm_best_wgmma_small", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),
@@ -30,22 +36,31 @@ pub fn shipped(module: &str) -> impl Iterator<Item = NvvmArch> {
     (SHIPPED.iter()).filter_map(move |(arch, modules)| has(modules).then_some(*arch))
 }
 
+/// Returns whether an architecture has a letter, and its code runs on its own devices alone.
+pub fn is_specific(arch: NvvmArch) -> bool {
+    !arch.sm().ends_with(|last: char| last.is_ascii_digit())
+}
+
+/// Returns whether code for `from` runs on a device of `arch`, and is not for a device of its own.
+fn runs_on(from: NvvmArch, arch: NvvmArch) -> bool {
+    from == arch || (from < arch && !is_specific(from) && !is_specific(arch))
+}
+
 /// Returns whether a kernel, named without the suffix of the instance, is shipped for an architecture.
 pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
-    !FROM
-        .iter()
-        .any(|(name, from)| *name == kernel && arch < *from)
+    let from = FROM.iter().find(|(name, _)| *name == kernel);
+    from.map_or(!is_specific(arch), |(_, from)| runs_on(*from, arch))
 }
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
 /// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
 /// of each architecture adds 3.7 MB to every program with the library. The list has the cards whose times are
 /// published.
-pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90];
+pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90, NvvmArch::Compute90a];
 
 /// Returns the architecture whose PTX of a module is assembled for `arch`: the newest, as the driver would get it.
 pub fn assembled_from(arch: NvvmArch, module: &str) -> Option<NvvmArch> {
-    shipped(module).filter(|from| *from <= arch).max()
+    shipped(module).filter(|from| runs_on(*from, arch)).max()
 }
 
 /// Returns the kernels of a family that `auto` launches, without the suffix of the instance.
@@ -155,8 +170,23 @@ pub fn require_family(operation: &str, name: &str) -> Result<()> {
     Err(format!("{operation}: one of the families {known} required, given `{name}`").into())
 }
 
-/// Returns the PTX modules, one or two per family.
-pub fn modules() -> Vec<Module> {
+/// Returns the PTX modules for an architecture, one or two per family.
+pub fn modules(arch: NvvmArch) -> Vec<Module> {
+    let specific = SHIPPED
+        .iter()
+        .find(|(it, _)| *it == arch && is_specific(arch));
+    if let Some((_, families)) = specific {
+        let own = |family: &&str| {
+            FROM.iter()
+                .filter(|(kernel, from)| *from == arch && kernel.starts_with(&format!("{family}_")))
+                .fold(Module::new(*family), |module, (kernel, _)| {
+                    module.prefix(*kernel)
+                })
+        };
+        // The crate has other kernels too.
+        let others = Module::new("other").prefix("");
+        return families.iter().map(own).chain([others]).collect();
+    }
     let of = |name: String| {
         let family = family_of(&name).to_owned();
         let module = Module::new(&*name);

@@ -50,7 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// the kernels of the families that are shipped for it.
 pub fn build(folder: &Path, family: Option<&str>) -> Result<()> {
     fs_err::create_dir_all(folder)?;
-    for (arch, families) in project::SHIPPED {
+    // No table of tuning is for one device alone.
+    let general = (project::SHIPPED.iter()).filter(|(arch, _)| !project::is_specific(*arch));
+    for (arch, families) in general {
         let module = match (family, *families) {
             (Some(family), families) if families.is_empty() || families.contains(&family) => {
                 Module::new("tune").prefix(format!("tune_{family}_"))

@@ -15,12 +15,15 @@ mod named;
 mod shared;
 mod turns;
 mod warp;
+mod warpgroup;
 
 use mbarriers::Mbarriers;
 use named::NamedBarrier;
 pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
 use warp::Warp;
+use warpgroup::Warpgroup;
+pub(super) use warpgroup::{Elements, LANES as WARPGROUP, Product, Tile};
 
 use super::{
     Launch, Options,
@@ -100,6 +103,8 @@ pub(super) struct BlockState {
     /// The barriers 1 to 15 that lanes have used, by their number.
     named: RefCell<Vec<NamedBarrier>>,
     mbarriers: RefCell<Mbarriers>,
+    /// The warpgroups that have used products, by their number.
+    warpgroups: RefCell<Vec<Warpgroup>>,
     arrived: Cell<u32>,
     votes: Cell<u32>,
     /// The code whose addresses identify calls, and the calls of the first lane that waits at the barrier.
@@ -178,6 +183,7 @@ impl BlockState {
             warps: RefCell::new((0..lanes.div_ceil(32)).map(|_| Warp::default()).collect()),
             named: RefCell::new(Vec::new()),
             mbarriers: RefCell::default(),
+            warpgroups: RefCell::default(),
             arrived: Cell::new(0),
             votes: Cell::new(0),
             code: Code::around(kernel.cpu as *const () as usize),
@@ -233,6 +239,7 @@ impl BlockState {
         }
         self.named.borrow_mut().clear();
         self.mbarriers.borrow_mut().clear();
+        self.warpgroups.borrow_mut().clear();
         self.ready.borrow_mut().clear();
         self.all_started.set(false);
         self.arrived.set(0);
@@ -381,6 +388,9 @@ impl BlockState {
         }
         for (lane, name, at) in self.mbarriers.borrow().waiting() {
             add(lane, 1, name, at);
+        }
+        for (lane, at) in self.warpgroups.borrow().iter().flat_map(Warpgroup::waiting) {
+            add(lane, 1, warpgroup::WAIT, at);
         }
         groups
     }

@@ -45,7 +45,7 @@ impl AsyncCopy {
 }
 
 /// Returns the moment at which the bytes of a lane's copy number `started` move.
-fn moment(order: Order, block: [u32; 3], lane: u32, started: u32) -> Moment {
+pub(super) fn moment(order: Order, block: [u32; 3], lane: u32, started: u32) -> Moment {
     match order {
         Order::Forward | Order::Backward => Moment::Wait,
         Order::Seeded(seed) => match order::draw(seed, block, lane, started) % 4 {

@@ -153,6 +153,13 @@ pub enum FaultKind {
         /// The source line.
         at: &'static Location<'static>,
     },
+    /// A wrong use of a warpgroup's products: its lanes do not do the same, or do not wait.
+    Wgmma {
+        /// What is wrong.
+        what: String,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
     /// A lane returned from the kernel without waiting for an asynchronous copy, or all lanes returned without one that waited
     /// for the mbarrier of a bulk copy.
     NotAwaited {
@@ -269,6 +276,7 @@ impl FaultKind {
             | Self::Mask { .. }
             | Self::NotAwaited { .. }
             | Self::Mbarrier { .. }
+            | Self::Wgmma { .. }
             | Self::Idle { .. } => Some(Checks::SYNC),
             Self::Argument { .. } | Self::Trap { .. } | Self::Panic { .. } => None,
         }
@@ -287,6 +295,7 @@ impl FaultKind {
             | Self::DivergedCalls { at, .. }
             | Self::NotAwaited { at, .. }
             | Self::Mbarrier { at, .. }
+            | Self::Wgmma { at, .. }
             | Self::Argument { at, .. }
             | Self::Trap { at } => vec![at],
             Self::Race { at, other_at, .. } | Self::NotFenced { at, other_at, .. } => {

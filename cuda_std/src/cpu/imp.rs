@@ -21,6 +21,7 @@ pub mod ptr;
 pub mod tensor_map;
 pub mod tensor_sum;
 pub mod warp;
+pub mod wgmma;
 
 /// The line of the kernel's source that calls a device function.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +96,12 @@ fn barrier(kind: BarrierKind, predicate: u32) -> u32 {
     }
     lane.block().barrier(lane, kind, predicate != 0, at)
 }
+
+/// Does nothing: a coroutine has no registers to share.
+pub fn decrease_registers<const COUNT: u32>() {}
+
+/// Does nothing, as [`decrease_registers`].
+pub fn increase_registers<const COUNT: u32>() {}
 
 #[track_caller]
 pub fn fence_block() {

@@ -248,7 +248,10 @@ impl<'a> BlockRunner<'a> {
                     Some(copy) if self.state.options.checks.contains(Checks::SYNC) => {
                         Err(Some(self.fault(linear, self.state.not_awaited(copy))))
                     }
-                    _ => Ok(1),
+                    _ => match self.state.product_not_awaited(linear) {
+                        Some(kind) => Err(Some(self.fault(linear, kind))),
+                        None => Ok(1),
+                    },
                 }
             }
             Step::Panicked(payload) => {

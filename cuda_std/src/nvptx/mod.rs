@@ -25,6 +25,8 @@ pub mod ptr;
 #[cfg(target_feature = "sm_90")]
 pub mod tensor_map;
 pub mod warp;
+#[cfg(target_feature = "sm_90a")]
+pub mod wgmma;
 
 /// A source location. It is empty on the GPU: only the CPU executor's errors need it.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +60,28 @@ axes! {
     block_idx: _block_idx_x, _block_idx_y, _block_idx_z;
     block_dim: _block_dim_x, _block_dim_y, _block_dim_z;
     grid_dim: _grid_dim_x, _grid_dim_y, _grid_dim_z;
+}
+
+#[cfg(target_feature = "sm_90a")]
+#[inline(always)]
+pub fn decrease_registers<const COUNT: u32>() {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32"]
+        fn decrease(count: u32);
+    }
+    // SAFETY: the kernel promises that all warps of the warpgroup execute this.
+    unsafe { decrease(COUNT) }
+}
+
+#[cfg(target_feature = "sm_90a")]
+#[inline(always)]
+pub fn increase_registers<const COUNT: u32>() {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"]
+        fn increase(count: u32);
+    }
+    // SAFETY: as for `decrease_registers`.
+    unsafe { increase(COUNT) }
 }
 
 unsafe extern "C" {

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod races;
+pub mod warpgroups;
 
 use core::{ffi::c_void, panic::Location};
 

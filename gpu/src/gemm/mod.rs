@@ -21,6 +21,9 @@
 //! `tiled` add as in `f32`. `best` adds 16 products at a time on tensor cores ([`cuda_std::mma`]), so that its bits differ from
 //! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
 //!
+//! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are at
+//! multiples of 16 bytes. The bits are those of its other kernels there.
+//!
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
@@ -32,6 +35,8 @@ mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
 mod tensor_half;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod wgmma;
 
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
@@ -44,6 +49,11 @@ pub use problem::{Element, Problem, Real, Strides};
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
 pub use tensor_half::{
     GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
+};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use wgmma::{
+    GemmBestWgmma, GemmBestWgmmaMedium, GemmBestWgmmaSmall, gemm_best_wgmma,
+    gemm_best_wgmma_medium, gemm_best_wgmma_small,
 };
 
 use crate::catalogue::declare_family;
@@ -78,6 +88,9 @@ declare_family! {
             "gemm_best_half_small",
             "gemm_best_tensor",
             "gemm_best_tensor_small",
+            "gemm_best_wgmma",
+            "gemm_best_wgmma_medium",
+            "gemm_best_wgmma_small",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -89,6 +102,7 @@ mod launch {
     use cuda_std::{
         Global, GlobalMut, bf16, f16,
         kernel::{ByValue, Entry},
+        tensor_map::EncodedTensorMap,
     };
 
     /// The kernels of products: one for each way in which A and B are stored, indexed by whether A is transposed and whether B
@@ -96,6 +110,16 @@ mod launch {
     pub type Products<T> = [[Entry<(
         Global<T>,
         Global<T>,
+        GlobalMut<T>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>; 2]; 2];
+
+    /// The kernels of products whose operands tensor maps bring, indexed as [`Products`] are.
+    pub type TiledProducts<T> = [[Entry<(
+        EncodedTensorMap,
+        EncodedTensorMap,
         GlobalMut<T>,
         Problem,
         <T as Element>::Scale,
@@ -111,6 +135,8 @@ mod launch {
         const SMALL: Products<Self>;
         /// The kernels of `best` on tensor cores, if there are any: for large and small tiles.
         const TENSOR: Option<[Products<Self>; 2]>;
+        /// The kernels of `best` for warpgroups, if there are any: for large, small and medium tiles.
+        const WGMMA: Option<[TiledProducts<Self>; 3]>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -129,11 +155,12 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
+                const WGMMA: Option<[TiledProducts<Self>; 3]> = $wgmma;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -147,15 +174,24 @@ mod launch {
             }
         )* };
     }
+    macro_rules! wgmma {
+        ($ty:ident) => {
+            Some([
+                kernels!(of GemmBestWgmma for $ty),
+                kernels!(of GemmBestWgmmaSmall for $ty),
+                kernels!(of GemmBestWgmmaMedium for $ty),
+            ])
+        };
+    }
     kernels! {
-        f32: GemmBest, GemmBestSmall, None;
+        f32: GemmBest, GemmBestSmall, None, None;
         f64: GemmBestDouble, GemmBestSmallDouble, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
-        ]);
-        f16: GemmBestHalf of f16, GemmBestHalfSmall, None;
-        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None;
+        ]), None;
+        f16: GemmBestHalf of f16, GemmBestHalfSmall, None, wgmma!(f16);
+        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None, wgmma!(bf16);
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, Products};
+pub use launch::{Kernels, Products, TiledProducts};

@@ -45,6 +45,55 @@ pub const HALF_WARPS: [[usize; 2]; 2] = [[2, 4], [2, 2]];
 /// The rows of tiles that consecutive blocks go down before the next column, for elements of 16 bits.
 pub const HALF_GROUP: u32 = 16;
 
+/// The index of the tiles of C between the large and the small ones that warpgroups have too.
+pub const MEDIUM: usize = 2;
+/// The rows of a tile of C of a block whose warpgroups multiply.
+pub const WGMMA_HEIGHT: usize = 128;
+/// The columns of a large, a small and a medium one.
+pub const WGMMA_WIDTH: [usize; 3] = [256, 64, 128];
+/// The slots of a block's ring, each with tiles of A and B of 64 along k: as many as shared memory has room for.
+pub const WGMMA_STAGES: [usize; 3] = [4, 8, 6];
+/// The threads of such a block.
+pub const WGMMA_BLOCK: u32 = 384;
+/// The rows of tiles that consecutive tiles go down before the next column.
+pub const WGMMA_GROUP: u32 = 16;
+/// The static shared memory of such a block in bytes: its mbarriers.
+pub const WGMMA_STATIC_BYTES: usize = 128;
+/// The time of such a tile for each element of C, in sixteenths of a large one's.
+const WGMMA_COST: [usize; 3] = [16, 24, 18];
+/// The greatest sizes of matrices whose tiles warpgroups multiply: coordinates of tensor maps have 32 bits.
+pub const WGMMA_MOST: usize = i32::MAX as usize - 256;
+
+/// Returns the dynamic shared memory of a block whose warpgroups multiply, in bytes: the ring, two panels of C for each of two
+/// warpgroups, and what aligns them to 1024 bytes.
+pub const fn wgmma_bytes(size: usize) -> usize {
+    let slot = (WGMMA_HEIGHT + WGMMA_WIDTH[size]) * 64 * 2;
+    WGMMA_STAGES[size] * slot + 4 * 64 * 64 * 2 + 1024
+}
+
+/// Returns the size of the tiles of an `m` x `n` matrix C with which its warpgroups take the least time, by a model: the blocks
+/// take equal numbers of tiles, or one more.
+pub fn wgmma_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
+    let time = |size: usize| {
+        let tiles = wgmma_cut(size).tiles([m, n]);
+        let rounds = tiles.div_ceil(multiprocessors.max(1));
+        rounds.saturating_mul(WGMMA_WIDTH[size] * WGMMA_COST[size])
+    };
+    let sizes = [LARGE, MEDIUM, SMALL];
+    sizes
+        .into_iter()
+        .min_by_key(|size| time(*size))
+        .unwrap_or(LARGE)
+}
+
+/// Returns how `best` divides C among warpgroups.
+pub const fn wgmma_cut(size: usize) -> Cut {
+    Cut {
+        tile: [WGMMA_HEIGHT, WGMMA_WIDTH[size]],
+        block: [WGMMA_BLOCK, 1],
+    }
+}
+
 /// The maximum `k` of `best`, which counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 

@@ -139,9 +139,6 @@ pub(super) fn finished<T: Element>(
 }
 
 /// Returns the first row and column of this block's tile of C.
-///
-/// Blocks that run at the same time should share rows of A and columns of B in the second-level cache, so blocks go down
-/// `group` rows of tiles before the next column.
 #[inline(always)]
 pub(super) fn tile_origin(
     problem: &Problem,
@@ -149,14 +146,28 @@ pub(super) fn tile_origin(
     height: usize,
     width: usize,
 ) -> (usize, usize) {
+    tile_at(problem, thread::block_idx_x(), group, height, width)
+}
+
+/// Returns the first row and column of a tile of C.
+///
+/// Tiles that are computed at the same time should share rows of A and columns of B in the second-level cache, so consecutive
+/// ones go down `group` rows of tiles before the next column.
+#[inline(always)]
+pub(super) fn tile_at(
+    problem: &Problem,
+    tile: u32,
+    group: u32,
+    height: usize,
+    width: usize,
+) -> (usize, usize) {
     let down = problem.m.div_ceil(height) as u32;
     let across = problem.n.div_ceil(width) as u32;
-    let block = thread::block_idx_x();
-    // At most the number of all blocks, which fits in 32 bits.
-    let blocks = group.min(down) * across;
-    let first = block / blocks * group;
+    // At most the number of all tiles, which fits in 32 bits.
+    let tiles = group.min(down) * across;
+    let first = tile / tiles * group;
     let rows = (down - first).min(group);
-    let within = block % blocks;
+    let within = tile % tiles;
     (
         (first + within % rows) as usize * height,
         (within / rows) as usize * width,

@@ -16,6 +16,7 @@
 //! | `graph.rs` | captures of a stream, [`CudaGraph`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
+//! | `tensor_map.rs` | [`encode_tensor_map`] |
 //! | `tables.rs` | the constant tables of a module, and the streams that read them |
 
 mod context;
@@ -27,6 +28,7 @@ mod memory;
 mod module;
 mod stream;
 mod tables;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +39,7 @@ pub(crate) use graph::CudaGraph;
 pub(crate) use memory::{CudaMemory, Found, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule, Loaded, LoadedModules};
 pub(crate) use stream::{CudaEvent, CudaStream, Owner};
+pub(crate) use tensor_map::encode as encode_tensor_map;
 
 // Only the tests use these.
 #[cfg(test)]

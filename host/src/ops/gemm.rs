@@ -1,10 +1,11 @@
 //! Matrix products.
 
+use cuda_std::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
 use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
     gemm::{
-        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides,
+        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides, TiledProducts,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
@@ -114,6 +115,8 @@ pub enum Way {
     Registers(Tiles),
     /// Products on tensor cores, for tiles of a size.
     Tensor(Tiles),
+    /// Products of warpgroups, for tiles of a size.
+    Warpgroups(Tiles),
 }
 
 /// The size of tiles of C.
@@ -124,16 +127,25 @@ pub enum Tiles {
     Large = policy::LARGE as isize,
     /// The small ones.
     Small = policy::SMALL as isize,
+    /// Those between, which warpgroups have.
+    Medium = policy::MEDIUM as isize,
 }
 
 impl Way {
-    /// All kernels of `f64`. Other types have those of [`Registers`](Self::Registers), which for `f16` and `bf16` are on tensor
-    /// cores.
-    pub const ALL: [Self; 4] = [
+    /// The kernels of `f64`.
+    pub const OF_F64: [Self; 4] = [
         Self::Registers(Tiles::Large),
         Self::Registers(Tiles::Small),
         Self::Tensor(Tiles::Large),
         Self::Tensor(Tiles::Small),
+    ];
+    /// The kernels of `f16` and `bf16`, whose first two are on tensor cores too.
+    pub const OF_HALVES: [Self; 5] = [
+        Self::Registers(Tiles::Large),
+        Self::Registers(Tiles::Small),
+        Self::Warpgroups(Tiles::Large),
+        Self::Warpgroups(Tiles::Medium),
+        Self::Warpgroups(Tiles::Small),
     ];
 }
 
@@ -241,6 +253,61 @@ impl<T: GemmElement> Gemm<'_, T> {
         }
         (T::kernels(Variant::Best), large, 0)
     }
+
+    /// Returns the kernels of `best` for warpgroups that take the least time, with the maps of A and B, the cut and the dynamic
+    /// shared memory of a block. Returns `None` where there are none, or tensor maps cannot describe A or B.
+    fn by_warpgroups(
+        &self,
+        plan: &Plan<'_>,
+        [m, n, k]: [usize; 3],
+    ) -> Result<Option<(TiledProducts<T>, [EncodedTensorMap; 2], Cut, usize)>> {
+        let info = plan.device.info();
+        // Drivers have tensor maps from CUDA 12 on.
+        let is_new = plan.device.executor.is_specific(FAMILY.name)
+            && info.driver_version.is_none_or(|version| version >= (12, 0));
+        let is_wanted = match self.way {
+            Some(way) => matches!(way, Way::Warpgroups(_)),
+            // A CPU's threads gain nothing.
+            None => info.compute_capability.is_some(),
+        };
+        let (Some(kernels), true) = (T::WGMMA, is_new && is_wanted) else {
+            return Ok(None);
+        };
+        let size = match self.way {
+            Some(Way::Warpgroups(tiles)) => tiles as usize,
+            _ => policy::wgmma_size([m, n], info.multiprocessors as usize),
+        };
+        let (cut, bytes) = (policy::wgmma_cut(size), policy::wgmma_bytes(size));
+        let fits = |rect: &MatrixRect<'_, T>| {
+            let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
+            address.is_multiple_of(16) && stride.is_multiple_of(16) && stride < 1 << 40
+        };
+        if [m, n, k]
+            .iter()
+            .any(|size| !(1..=policy::WGMMA_MOST).contains(size))
+            || !fits(&self.a)
+            || !fits(&self.b)
+            || bytes + policy::WGMMA_STATIC_BYTES > info.shared_bytes_per_block
+        {
+            return Ok(None);
+        }
+        let map = |rect: &MatrixRect<'_, T>, along_k: bool, rows: usize| {
+            plan.device.tensor_map(&TiledMatrix {
+                address: rect.elements().address(),
+                element_bytes: size_of::<T>() as u32,
+                sizes: [rect.width() as u64, rect.height() as u64],
+                stride: (rect.stride() * size_of::<T>()) as u64,
+                tile: [64, if along_k { rows as u32 } else { 64 }],
+                swizzle: Swizzle::Bytes128,
+            })
+        };
+        let [height, width] = cut.tile;
+        let maps = [
+            map(&self.a, !self.transpose_a, height)?,
+            map(&self.b, self.transpose_b, width)?,
+        ];
+        Ok(Some((kernels[size], maps, cut, bytes)))
+    }
 }
 
 impl<T: GemmElement> Operation for Gemm<'_, T> {
@@ -297,17 +364,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
             )));
         }
-        let (kernels, cut, bytes) = match best {
-            true => self.best(plan, [m, n]),
-            false => (T::kernels(variant), variant.cut(), 0),
-        };
-        let config = plan.tiles(cut.tiles([m, n]), cut.block)?;
-        let config = config.with_shared(bytes as u32);
         let shape = Shape::Rect(m, n);
-        if m == 0 || n == 0 {
-            return Ok(shape);
-        }
-        let kernel = kernels[usize::from(self.transpose_a)][usize::from(self.transpose_b)];
+        let transposes = [self.transpose_a, self.transpose_b].map(usize::from);
         let ldc = plan.stride.unwrap_or(n);
         let problem = Problem {
             m,
@@ -317,7 +375,29 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             b: b_strides,
             ldc,
         };
-        let c = Place::output((m - 1).saturating_mul(ldc).saturating_add(n));
+        let c = Place::output(m.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
+        if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
+            let (kernels, [map_a, map_b], cut, bytes) = found;
+            // Blocks stay on their multiprocessors and take tile after tile.
+            let most = plan.device.info().multiprocessors.max(1) as usize;
+            let config = plan.tiles(cut.tiles([m, n]).min(most), cut.block)?;
+            let config = config.with_shared(bytes as u32);
+            let kernel = kernels[transposes[0]][transposes[1]];
+            let args = (map_a, map_b, c, problem, alpha, self.beta);
+            // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid.
+            unsafe { plan.launch(kernel, config, args) };
+            return Ok(shape);
+        }
+        let (kernels, cut, bytes) = match best {
+            true => self.best(plan, [m, n]),
+            false => (T::kernels(variant), variant.cut(), 0),
+        };
+        let config = plan.tiles(cut.tiles([m, n]), cut.block)?;
+        let config = config.with_shared(bytes as u32);
+        if m == 0 || n == 0 {
+            return Ok(shape);
+        }
+        let kernel = kernels[transposes[0]][transposes[1]];
         // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match. C is borrowed mutably or
         // owned, so it overlaps neither A nor B. The kernel is the one for these transposes, and the grid has a block per
         // tile.

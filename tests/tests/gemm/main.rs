@@ -1,5 +1,6 @@
 //! Matrix products: every variant, every type, any shape, transposed, within larger matrices.
 
+mod halves;
 mod problem;
 
 use cuda_std::{bf16, cpu::Order, f16};
@@ -185,7 +186,7 @@ fn every_kernel_of_f64_gives_the_products() {
     ];
     let mut problems = Vec::new();
     for executor in Executor::ALL {
-        for (i, way) in Way::ALL.into_iter().enumerate() {
+        for (i, way) in Way::OF_F64.into_iter().enumerate() {
             for (j, [m, n, k]) in shapes.into_iter().enumerate() {
                 for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
                     problems.push(Gemm {
@@ -234,7 +235,7 @@ fn tiles_on_tensor_cores_fill_the_multiprocessors() {
 #[test]
 fn sums_of_negative_zero_stay() {
     for device in devices::all() {
-        for way in Way::ALL {
+        for way in Way::OF_F64 {
             for k in [1, 3, 4, 5, 17] {
                 let a = device.upload_matrix(&vec![-1e-200; 3 * k], 3, k).unwrap();
                 let b = device.upload_matrix(&vec![1e-200; 5 * k], k, 5).unwrap();

@@ -401,10 +401,18 @@ fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<f64>(&mut all, scale);
     of_type::<f16>(&mut all, scale);
     of_type::<bf16>(&mut all, scale);
-    // All kernels of `f64`, of which the library chooses some by the device and the shape.
-    for way in Way::ALL.map(Some) {
+    // All kernels, of which the library chooses some by the device and the shape.
+    of_ways::<f64>(&mut all, &Way::OF_F64, [131, 132, 38]);
+    // Warpgroups take matrices whose rows have a multiple of 16 bytes.
+    of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    all
+}
+
+fn of_ways<T: Real>(all: &mut Vec<Workload>, ways: &[Way], shape: [usize; 3]) {
+    for way in ways.iter().copied().map(Some) {
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-            let problem = Product::<f64>::new([131, 132, 38], Data::Whole);
+            let problem = Product::<T>::new(shape, Data::Whole);
             all.push(Workload::new(Product {
                 transposed,
                 way,
@@ -412,7 +420,6 @@ fn checks(scale: Scale) -> Vec<Workload> {
             }));
         }
     }
-    all
 }
 
 fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {

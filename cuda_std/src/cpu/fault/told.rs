@@ -128,6 +128,9 @@ impl fmt::Display for Fault {
                 touched.verb()
             ),
             FaultKind::Mbarrier { what, at } => write!(f, "mbarrier: {what}, at {at}"),
+            FaultKind::Wgmma { what, at } => {
+                write!(f, "products of a warpgroup: {what}, at {at}")
+            }
             FaultKind::NotAwaited { bytes, at } => write!(
                 f,
                 "asynchronous copy that its lane does not wait for: it copies to {bytes}, at {at}"

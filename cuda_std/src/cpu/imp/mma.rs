@@ -119,7 +119,7 @@ products_f64! {
 }
 
 /// The bits after the point that compute capability 9.0 keeps of a term of a sum.
-const FRACTION_BITS: u32 = 25;
+pub(super) const FRACTION_BITS: u32 = 25;
 
 macro_rules! products_of_halves {
     ($($name:ident: $ty:ident;)*) => { $(

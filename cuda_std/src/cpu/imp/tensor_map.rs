@@ -9,7 +9,7 @@ use super::{
     },
     Place, bulk, check_within,
 };
-use crate::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
+use crate::tensor_map::{EncodedTensorMap, InvalidMatrix, Swizzle, TiledMatrix};
 
 /// The first word of a map for this executor.
 const MARK: u64 = 0x7770_6370_755f_6d61;
@@ -25,7 +25,7 @@ const SWIZZLES: [(Swizzle, usize); 4] = [
 ];
 
 /// Encodes a map.
-pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, String> {
+pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
     let TiledMatrix {
         address,
         element_bytes,
@@ -65,8 +65,9 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, String> {
         ),
         (row <= most, "rows of a tile no longer than its swizzle"),
     ];
-    if let Some((_, what)) = requirements.iter().find(|(holds, _)| !holds) {
-        return Err(format!("tensor map: {what} required, given {matrix:?}"));
+    if let Some((_, required)) = requirements.into_iter().find(|(holds, _)| !holds) {
+        let given = *matrix;
+        return Err(InvalidMatrix { required, given });
     }
     let mut words = [0; 16];
     words[..8].copy_from_slice(&[

@@ -35,6 +35,9 @@ impl Factor for f16 {
 /// The bits of the fraction of an `f32`.
 const FRACTION: i32 = 23;
 
+/// The bits after the point of a product.
+const EXACT: u32 = 2 * FRACTION as u32;
+
 /// A finite number, `significand * 2^(exponent - 23)`.
 #[derive(Clone, Copy)]
 struct Parts {
@@ -91,8 +94,6 @@ pub(crate) fn tensor_sum<T: Factor>(
     products: impl Iterator<Item = (T, T)> + Clone,
     fraction_bits: u32,
 ) -> f32 {
-    /// The bits after the point of a product.
-    const EXACT: u32 = 2 * FRACTION as u32;
     assert!(fraction_bits <= EXACT, "too many bits");
     // The product in `f64` has the class of the exact one: its exponent is far from the bounds.
     let special = products.clone().fold(f64::from(c), |sum, (a, b)| {
@@ -129,6 +130,77 @@ pub(crate) fn tensor_sum<T: Factor>(
         )
         .sum();
     rounded_toward_zero(sum, largest - fraction_bits as i32)
+}
+
+/// The products that an instruction adds at once.
+pub(crate) const AT_ONCE: usize = 16;
+
+/// Factors of many sums, taken apart once.
+pub(crate) struct Factors<T> {
+    values: Vec<T>,
+    significands: Vec<i32>,
+    exponents: Vec<i32>,
+    /// For each run of [`AT_ONCE`] values, whether all are finite.
+    are_finite: Vec<bool>,
+}
+
+impl<T: Factor> Factors<T> {
+    /// The exponent of 0, which is never the largest of a sum beside other numbers.
+    const OF_ZERO: i32 = -1 << 20;
+
+    pub fn new(values: Vec<T>) -> Self {
+        let parts = |value: &T| match Parts::new(*value) {
+            Parts { significand: 0, .. } => (0, Self::OF_ZERO),
+            parts => (parts.significand as i32, parts.exponent),
+        };
+        let (significands, exponents) = values.iter().map(parts).unzip();
+        let is_finite = |value: &T| value.to_f32().is_finite();
+        let are_finite = values.chunks(AT_ONCE).map(|run| run.iter().all(is_finite));
+        Self {
+            are_finite: are_finite.collect(),
+            significands,
+            exponents,
+            values,
+        }
+    }
+
+    /// Returns [`tensor_sum`] of `c` and the products of run `i` and run `j` of other factors.
+    pub fn sum(&self, i: usize, others: &Self, j: usize, c: f32, fraction_bits: u32) -> f32 {
+        let of = |i: usize| i * AT_ONCE..(i + 1) * AT_ONCE;
+        if !(self.are_finite[i] && others.are_finite[j] && c.is_finite()) {
+            let (a, b) = (self.values[of(i)].iter(), others.values[of(j)].iter());
+            return tensor_sum(c, a.copied().zip(b.copied()), fraction_bits);
+        }
+        let c = Parts::new(c).times(Parts::new(1.0_f32));
+        let mut significands = [c.significand; AT_ONCE + 1];
+        let mut exponents = [c.exponent; AT_ONCE + 1];
+        if c.significand == 0 {
+            exponents[AT_ONCE] = Self::OF_ZERO;
+        }
+        let (a, b) = (&self.significands[of(i)], &others.significands[of(j)]);
+        for ((product, a), b) in significands.iter_mut().zip(a).zip(b) {
+            *product = i64::from(*a) * i64::from(*b);
+        }
+        let (a, b) = (&self.exponents[of(i)], &others.exponents[of(j)]);
+        for ((exponent, a), b) in exponents.iter_mut().zip(a).zip(b) {
+            *exponent = a + b;
+        }
+        let largest = exponents.iter().fold(i32::MIN, |most, it| most.max(*it));
+        if largest < Self::OF_ZERO / 2 {
+            return 0.0;
+        }
+        let mut sum = 0;
+        for (significand, exponent) in significands.iter().zip(&exponents) {
+            let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
+            let magnitude = significand.abs() >> shift.min(63);
+            sum += if *significand < 0 {
+                -magnitude
+            } else {
+                magnitude
+            };
+        }
+        rounded_toward_zero(sum, largest - fraction_bits as i32)
+    }
 }
 
 /// Returns `value * 2^exponent`, rounded toward zero to an `f32`, or an infinity.
@@ -254,6 +326,45 @@ mod tests {
         for _ in 0..16 {
             products.rotate_left(1);
             assert_eq!(sum(0.1, &products), expected);
+        }
+    }
+
+    /// Factors that are taken apart give the same bits.
+    #[test]
+    fn factors_have_the_same_sums() {
+        let mut state = 7_u32;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        for kind in 0..4 {
+            for _ in 0..500 {
+                let mut value = || match kind {
+                    // Any bits; of one size; subnormal and 0; far apart.
+                    0 => f16::from_bits(next() as u16),
+                    1 => f16::from_f32(next() as f32 / 16_777_216.0 - 0.5),
+                    2 => f16::from_bits(next() as u16 & 0x83FF),
+                    _ => f16::from_bits(next() as u16 & 0xF800),
+                };
+                let (a, b): (Vec<f16>, Vec<f16>) =
+                    (0..2 * AT_ONCE).map(|_| (value(), value())).unzip();
+                let c = [
+                    0.0,
+                    -0.0,
+                    1.5,
+                    f32::MIN_POSITIVE / 4.0,
+                    f32::MAX,
+                    f32::NAN,
+                    f32::INFINITY,
+                ];
+                for c in c {
+                    let pairs: Vec<_> = (0..AT_ONCE).map(|k| (a[k], b[AT_ONCE + k])).collect();
+                    let expected = sum(c, &pairs);
+                    let (a, b) = (Factors::new(a.clone()), Factors::new(b.clone()));
+                    let found = a.sum(0, &b, 1, c, BITS);
+                    assert_eq!(found.to_bits(), expected.to_bits(), "{c} {pairs:?}");
+                }
+            }
         }
     }
 }

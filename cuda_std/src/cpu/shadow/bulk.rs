@@ -56,7 +56,7 @@ fn read_side(lane: &Lane, copy: &AsyncCopy) -> Side {
 }
 
 /// Ends the launch if a plain write to shared memory that the proxy accesses is not fenced.
-fn check_fenced(lane: &Lane, access: Access) {
+pub(super) fn check_fenced(lane: &Lane, access: Access) {
     let found = with(|tracker| tracker.not_fenced(&access)).flatten();
     if let Some(found) = found {
         lane.block().report(lane, access.start, access, found);
@@ -132,7 +132,7 @@ pub(in crate::cpu) fn stores_are_written(lane: &Lane, copies: &[AsyncCopy]) {
 
 impl Tracker {
     /// Notes an access of a copy as that of a lane or copier at a clock.
-    fn note_as(&mut self, (lane, clock): (u32, u32), access: Access) {
+    pub(super) fn note_as(&mut self, (lane, clock): (u32, u32), access: Access) {
         let me = Entry::new(self.run, lane, clock, access.touched, access.at);
         self.note(me, access, true);
     }

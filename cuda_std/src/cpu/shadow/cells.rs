@@ -88,6 +88,32 @@ impl Cell {
         None
     }
 
+    /// Returns the earlier access that a read of the granule at `address` by a lane of the same block races with. Entries of
+    /// blocks before `valid` do not count. Nothing is noted.
+    pub fn look(
+        &self,
+        lists: &Lists,
+        clocks: &mut Clocks,
+        me: Entry,
+        address: usize,
+        valid: u32,
+    ) -> Option<Entry> {
+        let mut race = |entry: Entry, mixed: bool| match entry.run >= valid {
+            true => entry.race(lists, clocks, &me, address, mixed),
+            false => None,
+        };
+        race(self.write, false)
+            .or_else(|| race(self.recent, false))
+            .or_else(|| race(self.foreign, true))
+    }
+
+    /// Returns whether the granule's last plain write is this one, and no access to it by block `run` or a later one is known
+    /// that could race with a read.
+    pub fn has_only_write(&self, write: Entry, run: u32) -> bool {
+        let only_reads = |entry: Entry| entry.run < run || entry.only_reads();
+        self.write == write && only_reads(self.recent) && only_reads(self.foreign)
+    }
+
     /// Returns the last plain write.
     pub fn last_write(&self) -> Entry {
         self.write

@@ -22,8 +22,10 @@ use crate::atomic::Scope;
 pub(super) const COPIERS: u32 = 1024;
 /// The copier whose accesses no phase orders: those of bulk copies to global memory, until their lane has waited for them.
 pub(super) const NO_PHASE: u32 = 2047;
+/// The first of the copiers that stand for the warpgroups, whose products read shared memory. Their groups are the phases.
+pub(super) const WARPGROUPS: u32 = NO_PHASE - 8;
 /// The number of mbarriers of a block that copies can complete on.
-pub(in crate::cpu) const MOST_MBARRIERS: usize = (NO_PHASE - COPIERS) as usize;
+pub(in crate::cpu) const MOST_MBARRIERS: usize = (WARPGROUPS - COPIERS) as usize;
 
 /// Returns the clock of copies that complete phase `phase` of an mbarrier. It is above all clocks of lanes. The low bits are
 /// the lane that starts the copy.
@@ -450,6 +452,19 @@ impl Clocks {
         self.here.fenced = true;
         let i = lane as usize;
         self.here.acquired[i] = self.releases.join(self.here.acquired[i], node);
+    }
+
+    /// Notes that lanes have seen together that a phase is complete which has released `node`.
+    pub fn acquire_together(&mut self, lanes: core::ops::Range<u32>, node: Node) {
+        self.here.fenced = true;
+        // Most lanes have acquired the same before.
+        let mut latest = (0, node);
+        for acquired in &mut self.here.acquired[lanes.start as usize..lanes.end as usize] {
+            if *acquired != latest.0 {
+                latest = (*acquired, self.releases.join(*acquired, node));
+            }
+            *acquired = latest.1;
+        }
     }
 
     fn acquire(&mut self, lane: u32, scope: Scope) {

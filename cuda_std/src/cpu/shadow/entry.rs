@@ -10,7 +10,7 @@ use super::{
 /// An access: its lane and block, its time, its kind and its source line. Block 0 means no access.
 ///
 /// In a cell an entry may instead be a list, whose number is the clock.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     pub run: u32,
     clock: u32,
@@ -132,6 +132,12 @@ impl Entry {
             true => self.tag as Kinds,
             false => 1 << self.code(),
         }
+    }
+
+    /// Returns whether none of the accesses is a write or an atomic operation.
+    pub fn only_reads(&self) -> bool {
+        const READS: Kinds = 1 << AccessKind::Read.code() | 1 << AccessKind::CopyFrom.code();
+        self.kinds() & !READS == 0
     }
 
     #[inline]

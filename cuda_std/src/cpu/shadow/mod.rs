@@ -10,6 +10,7 @@ mod cells;
 mod clocks;
 mod copies;
 mod entry;
+mod products;
 mod releases;
 
 use core::{
@@ -26,6 +27,7 @@ pub(super) use clocks::{MOST_MBARRIERS, Touch};
 use copies::UnderWay;
 pub(super) use copies::{copies_are_done, copy_starts};
 use entry::{Entry, Lists};
+pub(super) use products::{product_starts, products_are_done};
 pub(super) use releases::Node;
 
 use super::{
@@ -323,31 +325,34 @@ impl Tracker {
         self.clocks.atomic(lane, address, touch, order, scope);
     }
 
+    /// Returns the copy under way that an access races with.
+    fn conflict(&self, access: &Access) -> Option<Finding> {
+        if !self.checks.contains(Checks::RACE) {
+            return None;
+        }
+        let copy = self.under_way.conflict(access)?;
+        let (start, end) = (access.start, access.start + access.bytes);
+        Some(Finding::Race {
+            address: copy.start.max(start),
+            bytes: copy.end().min(end) - copy.start.max(start),
+            block: self.run - self.launch,
+            lane: copy.lane,
+            touched: copy.touched,
+            at: copy.at,
+        })
+    }
+
     fn access(&mut self, lane: u32, access: Access) -> Option<Finding> {
         let Access {
-            space,
-            start,
-            bytes,
-            touched,
-            at,
-            ..
+            space, touched, at, ..
         } = access;
         if space != Space::Shared
             && let Some(found) = self.check_allocation(&access)
         {
             return Some(found);
         }
-        if self.checks.contains(Checks::RACE)
-            && let Some(copy) = self.under_way.conflict(&access)
-        {
-            return Some(Finding::Race {
-                address: copy.start.max(start),
-                bytes: copy.end().min(start + bytes) - copy.start.max(start),
-                block: self.run - self.launch,
-                lane: copy.lane,
-                touched: copy.touched,
-                at: copy.at,
-            });
+        if let Some(found) = self.conflict(&access) {
+            return Some(found);
         }
         let clock = self.clocks.clock(lane);
         let me = Entry::new(self.run, lane, clock, touched, at);

@@ -1,0 +1,171 @@
+//! Products of warpgroups as instructions.
+
+use super::{Place, bulk::shared};
+use crate::{mma::Half, wgmma::Sums};
+
+/// The descriptor of a tile: the start of its 16 k in units of 16 bytes, the distances between groups of 8 lines and between
+/// panels in such units, and the swizzle of 128 bytes.
+#[derive(Clone, Copy)]
+pub struct Operand(u64);
+
+/// # Panics
+/// Never: the GPU does not check.
+#[inline(always)]
+pub fn operand<T, const ALONG_K: bool>(
+    start: *const T,
+    _len: usize,
+    i: usize,
+    _rows: usize,
+    _: Place,
+) -> Operand {
+    const SWIZZLE: u64 = 1 << 62;
+    const GROUPS: u64 = (1024 >> 4) << 32;
+    // Lines along k have no second panel, and the hardware ignores the distance.
+    let panels: u64 = if ALONG_K { 1 } else { 8192 >> 4 } << 16;
+    Operand(u64::from((shared(start, i) & 0x3_FFFF) >> 4) | panels | GROUPS | SWIZZLE)
+}
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.wgmma.fence.sync.aligned"]
+    fn fence();
+    #[link_name = "llvm.nvvm.wgmma.commit_group.sync.aligned"]
+    fn commit_group();
+}
+
+#[inline(always)]
+pub fn begin(_: Place) {
+    // SAFETY: the kernel promises that all threads of the warpgroup execute this.
+    unsafe { fence() }
+}
+
+#[inline(always)]
+pub fn commit() {
+    // SAFETY: as for `begin`.
+    unsafe { commit_group() }
+}
+
+/// # Safety
+/// The operands must be of tiles in shared memory, which nothing writes until the products have been waited for.
+#[inline(always)]
+pub unsafe fn add<S: Sums, T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    sums: &mut S,
+    Operand(a): Operand,
+    Operand(b): Operand,
+    _: Place,
+) {
+    // SAFETY: by the contract.
+    unsafe { sums.products::<T, A_ALONG_K, B_ALONG_K>(a, b) }
+}
+
+#[inline(always)]
+pub fn wait<S: Sums>(sums: &mut S, _: Place) {
+    sums.wait();
+}
+
+/// The sums of a thread as registers of instructions.
+pub trait Registers {
+    /// Starts the four products of a tile of A and one of B.
+    ///
+    /// # Safety
+    /// As for [`add`].
+    unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+        &mut self,
+        a: u64,
+        b: u64,
+    );
+    /// Waits for all products.
+    fn wait(&mut self);
+}
+
+/// Implements [`Registers`] for arrays, of which each element has a name. The names are operands of every instruction, the
+/// wait's too: so LLVM keeps the sums in the same registers, and moves nothing of them before the wait.
+///
+/// Each is one line, because a `}` at a line's start would end the kernel for who takes PTX apart.
+macro_rules! registers {
+    ($($columns:literal: [$first:ident $($d:ident)*];)*) => { $(
+        impl Registers for [f32; $columns / 2] {
+            #[inline(always)]
+            unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+                &mut self,
+                a: u64,
+                b: u64,
+            ) {
+                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes.
+                let (step_a, step_b) = const {
+                    (if A_ALONG_K { 2_u64 } else { 128 }, if B_ALONG_K { 2_u64 } else { 128 })
+                };
+                macro_rules! product {
+                    ($ty:literal, $step:expr) => {{
+                        let [$first $(, $d)*] = self;
+                        // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
+                        unsafe {
+                            core::arch::asm!(
+                                concat!(
+                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; ",
+                                    "wgmma.mma_async.sync.aligned.m64n", $columns, "k16.f32.", $ty, ".", $ty, " {{",
+                                    "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
+                                    "}}, {a}, {b}, adds, 1, 1, {ta}, {tb}; }}",
+                                ),
+                                $first = inout(reg32) *$first,
+                                $($d = inout(reg32) *$d,)*
+                                a = in(reg64) a + $step * step_a,
+                                b = in(reg64) b + $step * step_b,
+                                ta = const !A_ALONG_K as i32,
+                                tb = const !B_ALONG_K as i32,
+                                options(nostack, preserves_flags),
+                            );
+                        }
+                    }};
+                }
+                if T::IS_BF16 {
+                    product!("bf16", 0);
+                    product!("bf16", 1);
+                    product!("bf16", 2);
+                    product!("bf16", 3);
+                } else {
+                    product!("f16", 0);
+                    product!("f16", 1);
+                    product!("f16", 2);
+                    product!("f16", 3);
+                }
+            }
+
+            #[inline(always)]
+            fn wait(&mut self) {
+                let [$first $(, $d)*] = self;
+                // SAFETY: as for `begin`.
+                unsafe {
+                    core::arch::asm!(
+                        concat!(
+                            "wgmma.wait_group.sync.aligned 0; // ",
+                            "{", stringify!($first), "}" $(, " {", stringify!($d), "}")*,
+                        ),
+                        $first = inout(reg32) *$first,
+                        $($d = inout(reg32) *$d,)*
+                        options(nostack, preserves_flags),
+                    );
+                }
+            }
+        }
+    )* };
+}
+
+registers! {
+    64: [
+        d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12 d13 d14 d15 d16 d17 d18 d19 d20 d21 d22 d23 d24 d25 d26
+        d27 d28 d29 d30 d31
+    ];
+    128: [
+        d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12 d13 d14 d15 d16 d17 d18 d19 d20 d21 d22 d23 d24 d25 d26
+        d27 d28 d29 d30 d31 d32 d33 d34 d35 d36 d37 d38 d39 d40 d41 d42 d43 d44 d45 d46 d47 d48 d49 d50 d51
+        d52 d53 d54 d55 d56 d57 d58 d59 d60 d61 d62 d63
+    ];
+    256: [
+        d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12 d13 d14 d15 d16 d17 d18 d19 d20 d21 d22 d23 d24 d25 d26
+        d27 d28 d29 d30 d31 d32 d33 d34 d35 d36 d37 d38 d39 d40 d41 d42 d43 d44 d45 d46 d47 d48 d49 d50 d51
+        d52 d53 d54 d55 d56 d57 d58 d59 d60 d61 d62 d63 d64 d65 d66 d67 d68 d69 d70 d71 d72 d73 d74 d75 d76
+        d77 d78 d79 d80 d81 d82 d83 d84 d85 d86 d87 d88 d89 d90 d91 d92 d93 d94 d95 d96 d97 d98 d99 d100
+        d101 d102 d103 d104 d105 d106 d107 d108 d109 d110 d111 d112 d113 d114 d115 d116 d117 d118 d119 d120
+        d121 d122 d123 d124 d125 d126 d127
+    ];
+}

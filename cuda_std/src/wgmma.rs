@@ -1,0 +1,173 @@
+//! Products of matrices that the 128 threads of a warpgroup compute together, on the tensor cores of compute capability 9.0
+//! (`wgmma`).
+//!
+//! A warpgroup is four warps of a block, of which the first has a number that is a multiple of 4. It adds products `A * B` to
+//! its sums: A is 64 x [`DEPTH`], B is [`DEPTH`] x N and the sums are 64 x N, where N is 64, 128 or 256. A and B lie in shared
+//! memory ([`Tile`]), and each thread has N / 2 of the sums in registers ([`place`]). The products run by themselves while the
+//! threads go on:
+//!
+//! ```
+//! # use cuda_std::{mbarrier::Mbarrier, prelude::*, tensor_map::TensorMap, wgmma::{self, Sums, Tile}};
+//! /// The product of a 64 x 64 and a 64 x 64 matrix, of which the second is given by its columns.
+//! #[kernel(launch_bounds(128))]
+//! pub unsafe fn product(a: TensorMap, b: TensorMap, c: GlobalMut<f32>) {
+//!     let tiles = shared![f16; 2 * 4096 + 512].skip_to_multiple(1024);
+//!     let here = Mbarrier::new(shared![u64; 1], 0);
+//!     let thread = thread::thread_idx_x() as usize;
+//!     if thread == 0 {
+//!         here.init(1);
+//!         cuda_std::mbarrier::fence_init();
+//!         here.arrive_expect_tx(2 * 8192);
+//!         tiles.load_tile(0, a, [0, 0], 4096, here);
+//!         tiles.load_tile(4096, b, [0, 0], 4096, here);
+//!     }
+//!     thread::sync_threads();
+//!     here.wait(0);
+//!     let mut sums = <[f32; 32]>::ZERO;
+//!     let mut products = wgmma::begin(&mut sums);
+//!     products.add(Tile::<f16, true>::new(tiles, 0), Tile::<f16, true>::new(tiles, 4096));
+//!     products.commit().wait();
+//!     for (i, sum) in sums.into_iter().enumerate() {
+//!         let (row, column) = wgmma::place(thread, i);
+//!         c.set(row * 64 + column, sum);
+//!     }
+//! }
+//! ```
+//!
+//! The rules (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"):
+//! - All 128 threads execute the same products, with the same tiles. The CPU executor ends the launch if they do not.
+//! - Nothing touches the sums before [`InFlight::wait`] has returned, which the compiler ensures, and nothing writes the tiles.
+//! - The products read shared memory by the asynchronous proxy, as [bulk copies](crate::bulk) do: what threads have written
+//!   there needs a [`fence_proxy_async`](crate::bulk::fence_proxy_async) and a barrier before.
+//!
+//! **Order of additions.** Each sum takes 16 products at a time, in the order of k, as those of
+//! [`m16n8k16_f16`](crate::mma::m16n8k16_f16) are added on compute capability 9.0: so the bits are the same. The CPU executor
+//! has the same bits too.
+//!
+//! Build a module for `sm_90a`: for other architectures this module does not exist. The CPU executor reads the tiles when the
+//! products are waited for; under a pseudo-random order some are read at once. The check `race` reports a tile that is written
+//! before the wait, and a tile that was written without a proxy fence.
+
+use crate::{imp, imp::Place, mma::Half, view::Shared};
+
+/// The length along k of a tile.
+pub const DEPTH: usize = 64;
+
+/// The elements of a tile for each 64 of its rows of A (columns of B).
+pub const PANEL: usize = 64 * DEPTH;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The sums of a thread: `[f32; 32]`, `[f32; 64]` or `[f32; 128]`.
+pub trait Sums:
+    sealed::Sealed + Copy + AsRef<[f32]> + AsMut<[f32]> + imp::wgmma::Registers
+{
+    /// The columns of B and of the sums.
+    const COLUMNS: usize;
+    /// Zeros.
+    const ZERO: Self;
+}
+
+macro_rules! sums {
+    ($($count:literal)*) => { $(
+        impl sealed::Sealed for [f32; $count] {}
+        impl Sums for [f32; $count] {
+            const COLUMNS: usize = 2 * $count;
+            const ZERO: Self = [0.0; $count];
+        }
+    )* };
+}
+sums! { 32 64 128 }
+
+/// Returns the row and the column of sum `i` of a thread, which is 0 to 127 in its warpgroup.
+#[inline(always)]
+pub const fn place(thread: usize, i: usize) -> (usize, usize) {
+    let (warp, lane) = (thread / 32, thread % 32);
+    (
+        warp * 16 + lane / 4 + i / 2 % 2 * 8,
+        i / 4 * 8 + lane % 4 * 2 + i % 2,
+    )
+}
+
+/// A tile of A or B in shared memory, as [tensor maps](crate::tensor_map) with the swizzle of 128 bytes write it.
+///
+/// If `ALONG_K` is true, a line of 64 elements has the elements of a row of A (a column of B) along k. Otherwise the tile is
+/// made of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k.
+///
+/// So 64 rows of A (columns of B) take [`PANEL`] elements in both cases. A tile starts at a multiple of 1024 bytes.
+#[derive(Clone, Copy)]
+pub struct Tile<T, const ALONG_K: bool> {
+    view: Shared<T>,
+    i: usize,
+}
+
+impl<T: Half, const ALONG_K: bool> Tile<T, ALONG_K> {
+    /// Returns the tile that starts at element `i` of `view`.
+    #[inline(always)]
+    pub fn new(view: Shared<T>, i: usize) -> Self {
+        Self { view, i }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn operand(self, rows: usize) -> imp::wgmma::Operand {
+        self.view.check_current();
+        let (start, len) = (self.view.as_ptr(), self.view.len());
+        imp::wgmma::operand::<T, ALONG_K>(start, len, self.i, rows, Place::here())
+    }
+}
+
+/// Begins products that are added to `sums`, of 64 x [`Sums::COLUMNS`] elements.
+#[inline(always)]
+#[track_caller]
+pub fn begin<S: Sums>(sums: &mut S) -> Products<'_, S> {
+    imp::wgmma::begin(Place::here());
+    Products { sums }
+}
+
+/// Products that a warpgroup starts. They do not run for certain until [`commit`](Self::commit).
+#[must_use = "the sums are borrowed until the products are committed and waited for"]
+pub struct Products<'a, S> {
+    sums: &'a mut S,
+}
+
+impl<'a, S: Sums> Products<'a, S> {
+    /// Starts to add the product of a tile of A, with 64 rows, and one of B, with [`Sums::COLUMNS`] columns.
+    #[inline(always)]
+    #[track_caller]
+    pub fn add<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+        &mut self,
+        a: Tile<T, A_ALONG_K>,
+        b: Tile<T, B_ALONG_K>,
+    ) {
+        let (a, b) = (a.operand(64), b.operand(S::COLUMNS));
+        let place = Place::here();
+        // SAFETY: the tiles are in shared memory, and the borrow lasts until the products have been waited for.
+        unsafe { imp::wgmma::add::<S, T, A_ALONG_K, B_ALONG_K>(self.sums, a, b, place) }
+    }
+
+    /// Ends the group of products, which are in flight from now on.
+    #[inline(always)]
+    #[track_caller]
+    pub fn commit(self) -> InFlight<'a, S> {
+        imp::wgmma::commit();
+        InFlight { sums: self.sums }
+    }
+}
+
+/// A group of products in flight.
+#[must_use = "products must be waited for"]
+pub struct InFlight<'a, S> {
+    sums: &'a mut S,
+}
+
+impl<S: Sums> InFlight<'_, S> {
+    /// Waits until the products have been added. Then the sums can be used again, and the tiles can be written.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait(self) {
+        imp::wgmma::wait(self.sums, Place::here());
+    }
+}

@@ -1,0 +1,479 @@
+//! `best` for `f16` and `bf16` on compute capability 9.0: products of warpgroups, whose operands tensor maps bring.
+//!
+//! ```text
+//! block, for each of its tiles of C:
+//!     one thread of warpgroup 0, for each tile along k:
+//!         wait until the slot of the ring is empty
+//!         start to copy tiles of A and B to it; they arrive at `full`                         (tensor maps)
+//!     warpgroups 1 and 2, each for the upper or lower half of the tile of C:
+//!         sums = 0, in registers
+//!         for each tile along k:
+//!             wait until the slot is full; sums += tile of A * tile of B                      (wgmma)
+//!             arrive at `empty`
+//!         C = alpha * sums + beta * C, rounded once, through shared memory
+//! ```
+//!
+//! The products read both operands from shared memory, so the threads only start them, and the tensor cores are the limit. The
+//! copies run ahead by as many tiles as the ring has slots, also into the next tile of C while this one is written. A block
+//! stays on its multiprocessor and takes one tile of C after another. The thread that copies needs few registers: its
+//! warpgroup leaves the others those of the sums.
+//!
+//! A matrix's edge needs no other path. Copies fill what is outside with zeros, whose products change no sum.
+
+use cuda_std::{
+    bf16, f16,
+    mbarrier::{self, Mbarrier},
+    prelude::*,
+    shared::DynamicShared,
+    tensor_map::{Swizzle, TensorMap},
+    unrolled,
+    warp::FULL_MASK,
+    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+};
+
+use super::{
+    operand::is_aligned,
+    policy::{
+        LARGE, MEDIUM, SMALL, WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STAGES, wgmma_bytes,
+    },
+    problem::*,
+    tensor_half::Half,
+};
+
+/// The most slots of a ring.
+const MOST_STAGES: usize = 8;
+/// The elements of a chunk of 16 bytes.
+const CHUNK: usize = 8;
+/// The threads of a warpgroup.
+const WARPGROUP: u32 = 128;
+/// The warpgroups that multiply.
+const CONSUMERS: u32 = (WGMMA_HEIGHT / 64) as u32;
+/// The registers of a thread of the warpgroup that copies, and of the others: together those of a multiprocessor.
+const FEW_REGISTERS: u32 = 40;
+const MANY_REGISTERS: u32 = 232;
+
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups.
+///
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`. `A_ALONG_K` and `B_ALONG_K` say whether elements that are adjacent
+/// along k are adjacent in memory. `a` and `b` are the maps of A and B as they lie in memory, with the swizzle of 128 bytes and
+/// tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
+/// otherwise.
+///
+/// Launch: blocks of 384 threads, each of which takes tiles of 128 x 256 elements of C, as many blocks apart as there are;
+/// dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * 3 / 256` elements, and C unless `beta` is 0; writes `m * n`.
+/// The sums are those of [`wgmma`] for each 16 of k in order: the same bits in every launch, and those of
+/// [`gemm_best_half`](super::gemm_best_half) on the same device.
+///
+/// # Safety
+/// `a` and `b` are maps of matrices of the problem's sizes; `c` holds every element that `problem` covers, and overlaps neither.
+///
+/// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
+#[kernel(
+    launch_bounds(WGMMA_BLOCK, 1),
+    dynamic_shared(wgmma_bytes(LARGE)),
+    instances(
+        f16_nn: (f16, true, false),
+        f16_nt: (f16, true, true),
+        f16_tn: (f16, false, false),
+        f16_tt: (f16, false, true),
+        bf16_nn: (bf16, true, false),
+        bf16_nt: (bf16, true, true),
+        bf16_tn: (bf16, false, false),
+        bf16_tt: (bf16, false, true),
+    )
+)]
+pub unsafe fn gemm_best_wgmma<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product_by::<T, 128, { WGMMA_STAGES[LARGE] }, A_ALONG_K, B_ALONG_K>(
+        [a, b],
+        c,
+        &problem,
+        alpha,
+        beta,
+    );
+}
+
+/// [`gemm_best_wgmma`] with tiles of 128 x 128 elements of C. Reads `m * n * k / 64` elements.
+///
+/// # Safety
+/// As for [`gemm_best_wgmma`].
+#[kernel(
+    launch_bounds(WGMMA_BLOCK, 1),
+    dynamic_shared(wgmma_bytes(MEDIUM)),
+    instances(
+        f16_nn: (f16, true, false),
+        f16_nt: (f16, true, true),
+        f16_tn: (f16, false, false),
+        f16_tt: (f16, false, true),
+        bf16_nn: (bf16, true, false),
+        bf16_nt: (bf16, true, true),
+        bf16_tn: (bf16, false, false),
+        bf16_tt: (bf16, false, true),
+    )
+)]
+pub unsafe fn gemm_best_wgmma_medium<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product_by::<T, 64, { WGMMA_STAGES[MEDIUM] }, A_ALONG_K, B_ALONG_K>(
+        [a, b],
+        c,
+        &problem,
+        alpha,
+        beta,
+    );
+}
+
+/// [`gemm_best_wgmma`] with tiles of 128 x 64 elements of C. Reads `m * n * k * 3 / 128` elements.
+///
+/// # Safety
+/// As for [`gemm_best_wgmma`].
+#[kernel(
+    launch_bounds(WGMMA_BLOCK, 1),
+    dynamic_shared(wgmma_bytes(SMALL)),
+    instances(
+        f16_nn: (f16, true, false),
+        f16_nt: (f16, true, true),
+        f16_tn: (f16, false, false),
+        f16_tt: (f16, false, true),
+        bf16_nn: (bf16, true, false),
+        bf16_nt: (bf16, true, true),
+        bf16_tn: (bf16, false, false),
+        bf16_tt: (bf16, false, true),
+    )
+)]
+pub unsafe fn gemm_best_wgmma_small<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) {
+    product_by::<T, 32, { WGMMA_STAGES[SMALL] }, A_ALONG_K, B_ALONG_K>(
+        [a, b],
+        c,
+        &problem,
+        alpha,
+        beta,
+    );
+}
+
+/// The place in a ring of `STAGES` slots, and the parity of its phase.
+#[derive(Clone, Copy)]
+struct Slot<const STAGES: usize> {
+    barriers: Shared<u64>,
+    number: usize,
+    parity: u32,
+}
+
+impl<const STAGES: usize> Slot<STAGES> {
+    #[inline(always)]
+    fn first(barriers: Shared<u64>) -> Self {
+        const { assert!(STAGES <= MOST_STAGES) };
+        Self {
+            barriers,
+            number: 0,
+            parity: 0,
+        }
+    }
+
+    /// Completes when the slot's tiles have come.
+    #[inline(always)]
+    fn full(self) -> Mbarrier {
+        Mbarrier::new(self.barriers, self.number)
+    }
+
+    /// Completes when all consumers are done with the slot's tiles.
+    #[inline(always)]
+    fn empty(self) -> Mbarrier {
+        Mbarrier::new(self.barriers, MOST_STAGES + self.number)
+    }
+
+    #[inline(always)]
+    fn next(mut self) -> Self {
+        self.number += 1;
+        if self.number == STAGES {
+            (self.number, self.parity) = (0, self.parity ^ 1);
+        }
+        self
+    }
+}
+
+/// The tiles of C of a block, one after another.
+struct Tiles<'a> {
+    problem: &'a Problem,
+    width: usize,
+    next: u32,
+    end: u32,
+}
+
+impl<'a> Tiles<'a> {
+    #[inline(always)]
+    fn of(problem: &'a Problem, width: usize) -> Self {
+        let down = problem.m.div_ceil(WGMMA_HEIGHT) as u32;
+        Self {
+            problem,
+            width,
+            next: thread::block_idx_x(),
+            end: down * problem.n.div_ceil(width) as u32,
+        }
+    }
+
+    /// Returns the first row and column of the next tile.
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.next >= self.end {
+            return None;
+        }
+        let tile = self.next;
+        self.next += thread::grid_dim_x();
+        Some(tile_at(
+            self.problem,
+            tile,
+            WGMMA_GROUP,
+            WGMMA_HEIGHT,
+            self.width,
+        ))
+    }
+}
+
+/// The body of the kernels. A thread that multiplies has `SUMS` sums.
+#[inline(always)]
+#[track_caller]
+fn product_by<
+    T: Half,
+    const SUMS: usize,
+    const STAGES: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    [a, b]: [TensorMap; 2],
+    c: GlobalMut<T>,
+    problem: &Problem,
+    alpha: f32,
+    beta: f32,
+) where
+    [f32; SUMS]: Sums,
+{
+    let width = const { <[f32; SUMS] as Sums>::COLUMNS };
+    // The elements of a slot.
+    let room = const { (WGMMA_HEIGHT + <[f32; SUMS] as Sums>::COLUMNS) * DEPTH };
+    let of_a = const { WGMMA_HEIGHT * DEPTH };
+    let barriers = shared![u64; 2 * MOST_STAGES];
+    // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.
+    let mut memory = unsafe { DynamicShared::new() };
+    let len = STAGES * room + 2 * CONSUMERS as usize * PANEL;
+    let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
+
+    let thread = thread::thread_idx_x();
+    if thread == 0 {
+        let mut slot = Slot::<STAGES>::first(barriers);
+        while slot.parity == 0 {
+            slot.full().init(1);
+            slot.empty().init(CONSUMERS);
+            slot = slot.next();
+        }
+        mbarrier::fence_init();
+    }
+    thread::sync_threads();
+
+    let mut tiles = Tiles::of(problem, width);
+    let steps = problem.k.div_ceil(DEPTH) as u32;
+    let mut slot = Slot::<STAGES>::first(barriers);
+    // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
+    let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
+    if warpgroup == 0 {
+        thread::decrease_registers::<FEW_REGISTERS>();
+        if thread == 0 {
+            while let Some((top, left)) = tiles.next() {
+                let mut step = 0;
+                while step < steps {
+                    // The slots are empty at first: the phase before the first one counts as complete.
+                    slot.empty().wait(slot.parity ^ 1);
+                    slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
+                    let (at, k) = (slot.number * room, step as usize * DEPTH);
+                    load::<T, WGMMA_HEIGHT, A_ALONG_K>(memory, at, a, top, k, slot.full());
+                    let at = at + of_a;
+                    match SUMS {
+                        128 => load::<T, 256, B_ALONG_K>(memory, at, b, left, k, slot.full()),
+                        64 => load::<T, 128, B_ALONG_K>(memory, at, b, left, k, slot.full()),
+                        _ => load::<T, 64, B_ALONG_K>(memory, at, b, left, k, slot.full()),
+                    }
+                    slot = slot.next();
+                    step += 1;
+                }
+            }
+        }
+        return;
+    }
+
+    thread::increase_registers::<MANY_REGISTERS>();
+    let consumer = warpgroup - 1;
+    let own = (thread % WARPGROUP) as usize;
+    let first = STAGES * room + 2 * consumer as usize * PANEL;
+    let mut staging = Staging {
+        memory: memory.skip(first),
+        turn: 0,
+        barrier: 1 + consumer,
+        own,
+    };
+    while let Some((top, left)) = tiles.next() {
+        let mut sums = <[f32; SUMS]>::ZERO;
+        let mut step = 0;
+        while step < steps {
+            slot.full().wait(slot.parity);
+            let at = slot.number * room;
+            let upper = at + consumer as usize * PANEL;
+            let mut products = wgmma::begin(&mut sums);
+            products.add(
+                Tile::<T, A_ALONG_K>::new(memory, upper),
+                Tile::<T, B_ALONG_K>::new(memory, at + of_a),
+            );
+            products.commit().wait();
+            if own == 0 {
+                slot.empty().arrive();
+            }
+            slot = slot.next();
+            step += 1;
+        }
+        let top = top + consumer as usize * 64;
+        unrolled!(panel < { SUMS / 32 } of 4 => {
+            let mut part = [0.0; 32];
+            unrolled!(i < 8 => {
+                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
+            });
+            staging.finish(c, problem, [top, left + 64 * panel], part, alpha, beta);
+        });
+    }
+}
+
+/// Starts to copy the tile of an operand of `ROWS` rows of op(A) (columns of op(B)) from `first` on, at `k`.
+#[inline(always)]
+#[track_caller]
+fn load<T: Half, const ROWS: usize, const ALONG_K: bool>(
+    to: Shared<T>,
+    at: usize,
+    map: TensorMap,
+    first: usize,
+    k: usize,
+    full: Mbarrier,
+) {
+    if ALONG_K {
+        to.load_tile(at, map, [k as i32, first as i32], ROWS * DEPTH, full);
+    } else {
+        unrolled!(panel < { ROWS / 64 } of 4 => {
+            let corner = [(first + panel * 64) as i32, k as i32];
+            to.load_tile(at + panel * PANEL, map, corner, PANEL, full);
+        });
+    }
+}
+
+/// The shared memory through which a consumer writes C: two panels of 64 x 64 elements, used in turn, so that one barrier
+/// for each is enough. The threads have pairs of elements, and write 16 bytes each of the same line together.
+struct Staging<T> {
+    memory: Shared<T>,
+    turn: usize,
+    barrier: u32,
+    /// The thread's number in its warpgroup.
+    own: usize,
+}
+
+impl<T: Half> Staging<T> {
+    /// Returns the place of an element of a panel. Lines are swizzled, so that neither pairs nor chunks have bank conflicts.
+    #[inline(always)]
+    fn at(&self, row: usize, column: usize) -> usize {
+        self.turn * PANEL + Swizzle::Bytes128.place((row * 64 + column) * 2) / 2
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn meet(&self) {
+        thread::sync_threads_named(self.barrier, WARPGROUP);
+    }
+
+    /// Calls `copy` for each of this thread's chunks of the panel: with its place here, its place in C, and the number of its
+    /// elements that are in C.
+    #[inline(always)]
+    fn chunks(
+        &self,
+        problem: &Problem,
+        [top, left]: [usize; 2],
+        copy: impl Fn(usize, usize, usize),
+    ) {
+        let (line, within) = (self.own / 8, self.own % 8 * CHUNK);
+        let column = left + within;
+        let inside = problem.n.saturating_sub(column).min(CHUNK);
+        unrolled!(i < 4 => {
+            let line = line + 16 * i;
+            if top + line < problem.m {
+                let at = (top + line) * problem.ldc + column;
+                copy(self.at(line, within), at, inside);
+            }
+        });
+    }
+
+    /// Writes a panel of C, whose sums the threads have.
+    #[inline(always)]
+    #[track_caller]
+    fn finish(
+        &mut self,
+        c: GlobalMut<T>,
+        problem: &Problem,
+        corner: [usize; 2],
+        sums: [f32; 32],
+        alpha: f32,
+        beta: f32,
+    ) {
+        let aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+        let memory = self.memory;
+        if beta != 0.0 {
+            self.chunks(problem, corner, |here, there, inside| {
+                if aligned && inside == CHUNK {
+                    memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
+                } else {
+                    let mut i = 0;
+                    while i < inside {
+                        memory.set(here + i, c.get(there + i));
+                        i += 1;
+                    }
+                }
+            });
+            self.meet();
+        }
+        unrolled!(i < 16 of 16 => {
+            let (row, column) = wgmma::place(self.own, 2 * i);
+            let at = self.at(row, column);
+            let mut pair = [T::ZERO; 2];
+            if beta != 0.0 {
+                pair = memory.get_chunk(at);
+            }
+            pair[0] = finished(alpha, sums[2 * i], beta, || pair[0]);
+            pair[1] = finished(alpha, sums[2 * i + 1], beta, || pair[1]);
+            memory.set_chunk(at, pair);
+        });
+        self.meet();
+        self.chunks(problem, corner, |here, there, inside| {
+            if aligned && inside == CHUNK {
+                c.set_chunk::<CHUNK>(there, memory.get_chunk(here));
+            } else {
+                let mut i = 0;
+                while i < inside {
+                    c.set(there + i, memory.get(here + i));
+                    i += 1;
+                }
+            }
+        });
+        self.turn ^= 1;
+    }
+}

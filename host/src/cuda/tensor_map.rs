@@ -1,0 +1,36 @@
+//! Tensor maps.
+
+use super::error::{Result, of};
+use cuda_std::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
+use cust::memory::DevicePointer;
+use cust::tensor_map::{TensorDataType, TensorL2Promotion, TensorSwizzle, TiledTensor};
+
+/// Encodes the tensor map of a matrix in device memory. Elements are told by their size: nothing is computed with them.
+///
+/// # Errors
+/// What the driver does not accept, and [`CudaErrorKind::MissingFunction`](super::CudaErrorKind) before CUDA 12.
+pub(crate) fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap> {
+    let data_type = match matrix.element_bytes {
+        1 => TensorDataType::U8,
+        2 => TensorDataType::U16,
+        4 => TensorDataType::U32,
+        _ => TensorDataType::U64,
+    };
+    let strides = [matrix.stride];
+    let mut tensor = TiledTensor::new(data_type, &matrix.sizes, &strides, &matrix.tile);
+    tensor.swizzle = match matrix.swizzle {
+        Swizzle::None => TensorSwizzle::None,
+        Swizzle::Bytes32 => TensorSwizzle::Bytes32,
+        Swizzle::Bytes64 => TensorSwizzle::Bytes64,
+        Swizzle::Bytes128 => TensorSwizzle::Bytes128,
+    };
+    // Lines of the second-level cache have 128 bytes.
+    if matrix.tile[0] * matrix.element_bytes >= 128 {
+        tensor.promotion = TensorL2Promotion::Bytes128;
+    }
+    let address = DevicePointer::<u8>::from_raw(matrix.address);
+    let map = tensor
+        .encode(address)
+        .map_err(of("cuTensorMapEncodeTiled"))?;
+    Ok(EncodedTensorMap::from_words(map.as_raw().opaque))
+}
