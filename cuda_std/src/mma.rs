@@ -171,6 +171,8 @@ mod sealed {
         const IS_BF16: bool;
         fn bits(self) -> u16;
         fn of_bits(bits: u16) -> Self;
+        /// Returns the nearest element, ties to even.
+        fn nearest(value: f32) -> Self;
     }
 }
 
@@ -190,6 +192,11 @@ macro_rules! halves {
             #[inline(always)]
             fn of_bits(bits: u16) -> Self {
                 Self::from_bits(bits)
+            }
+
+            #[inline(always)]
+            fn nearest(value: f32) -> Self {
+                Self::from_f32(value)
             }
         }
         impl Half for $ty {}
@@ -216,6 +223,13 @@ impl<T: Half> Pair<T> {
     #[inline(always)]
     pub fn new([first, second]: [T; 2]) -> Self {
         Self::of_bits(u32::from(second.bits()) << 16 | u32::from(first.bits()))
+    }
+
+    /// Makes a pair of the elements that are nearest to two numbers, ties to even: one instruction from compute capability 8.0
+    /// on.
+    #[inline(always)]
+    pub fn rounded(values: [f32; 2]) -> Self {
+        Self::of_bits(imp::mma::rounded::<T>(values))
     }
 
     /// Returns the two elements.

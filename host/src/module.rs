@@ -394,7 +394,7 @@ mod tests {
         modules
             .filter(|(_, name, _)| has(name))
             .map(|(arch, _, text)| {
-                let number: u32 = arch.strip_prefix("sm_").unwrap().parse().unwrap();
+                let (number, _) = architecture::parse(&arch).unwrap();
                 (text, (number / 10, number % 10))
             })
             .collect()

@@ -14,8 +14,8 @@ impl Device {
     /// [`TensorMap`](cuda_std::tensor_map::TensorMap).
     ///
     /// `matrix.address` is a device address, such as that of [`VectorView::device_pointer`](crate::VectorView::device_pointer).
-    /// A map does not keep memory alive: who launches a kernel with it vouches that the matrix is there. Elements outside of the
-    /// matrix are zeros.
+    /// A map does not keep memory alive: who launches a kernel with it vouches that the matrix is there. Elements outside of
+    /// the matrix are zeros.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a tensor map cannot describe the matrix, or if the device's compute capability is below 9.0;

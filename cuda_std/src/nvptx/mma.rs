@@ -3,7 +3,11 @@
 use half::{bf16, f16};
 
 use super::Place;
-use crate::{mma::Pair, nvptx::ptr, ptr::AddressSpace};
+use crate::{
+    mma::{Half, Pair},
+    nvptx::ptr,
+    ptr::AddressSpace,
+};
 
 #[cfg(target_feature = "sm_80")]
 #[inline(always)]
@@ -182,6 +186,41 @@ macro_rules! products_of_halves {
 products_of_halves! {
     m16n8k16_f16: f16, |bits| crate::convert::f16_to_f32(bits);
     m16n8k16_bf16: bf16, |bits| f32::from_bits(u32::from(bits) << 16);
+}
+
+/// Returns the two nearest elements, the first one in the low bits.
+#[inline(always)]
+pub fn rounded<T: Half>([first, second]: [f32; 2]) -> u32 {
+    #[cfg(target_feature = "sm_80")]
+    {
+        let pair;
+        // SAFETY: the instruction only computes.
+        unsafe {
+            if T::IS_BF16 {
+                core::arch::asm!(
+                    "cvt.rn.bf16x2.f32 {0}, {1}, {2};",
+                    out(reg32) pair,
+                    in(reg32) second,
+                    in(reg32) first,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            } else {
+                core::arch::asm!(
+                    "cvt.rn.f16x2.f32 {0}, {1}, {2};",
+                    out(reg32) pair,
+                    in(reg32) second,
+                    in(reg32) first,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+        }
+        pair
+    }
+    #[cfg(not(target_feature = "sm_80"))]
+    {
+        let [low, high] = [first, second].map(|value| u32::from(T::nearest(value).bits()));
+        high << 16 | low
+    }
 }
 
 /// # Safety

@@ -3,10 +3,13 @@
 use super::{Place, bulk::shared};
 use crate::{mma::Half, wgmma::Sums};
 
-/// The descriptor of a tile: the start of its 16 k in units of 16 bytes, the distances between groups of 8 lines and between
-/// panels in such units, and the swizzle of 128 bytes.
+/// The low half of a tile's descriptor: the start of 16 of k, and from bit 16 on the distance between panels, both in units of
+/// 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
 #[derive(Clone, Copy)]
-pub struct Operand(u64);
+pub struct Operand(u32);
+
+/// The high half of a descriptor: the distance between groups of 8 lines, and the swizzle of 128 bytes.
+const HIGH: u32 = 1 << 30 | 1024 >> 4;
 
 /// # Panics
 /// Never: the GPU does not check.
@@ -18,11 +21,10 @@ pub fn operand<T, const ALONG_K: bool>(
     _rows: usize,
     _: Place,
 ) -> Operand {
-    const SWIZZLE: u64 = 1 << 62;
-    const GROUPS: u64 = (1024 >> 4) << 32;
     // Lines along k have no second panel, and the hardware ignores the distance.
-    let panels: u64 = if ALONG_K { 1 } else { 8192 >> 4 } << 16;
-    Operand(u64::from((shared(start, i) & 0x3_FFFF) >> 4) | panels | GROUPS | SWIZZLE)
+    let panels = if ALONG_K { 1 } else { 8192 >> 4 } << 16;
+    // A block has less than 256 KiB.
+    Operand((shared(start, i) >> 4) + panels)
 }
 
 unsafe extern "C" {
@@ -70,8 +72,8 @@ pub trait Registers {
     /// As for [`add`].
     unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
         &mut self,
-        a: u64,
-        b: u64,
+        a: u32,
+        b: u32,
     );
     /// Waits for all products.
     fn wait(&mut self);
@@ -87,12 +89,12 @@ macro_rules! registers {
             #[inline(always)]
             unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
                 &mut self,
-                a: u64,
-                b: u64,
+                a: u32,
+                b: u32,
             ) {
                 // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes.
                 let (step_a, step_b) = const {
-                    (if A_ALONG_K { 2_u64 } else { 128 }, if B_ALONG_K { 2_u64 } else { 128 })
+                    (if A_ALONG_K { 2 } else { 128 }, if B_ALONG_K { 2 } else { 128 })
                 };
                 macro_rules! product {
                     ($ty:literal, $step:expr) => {{
@@ -101,15 +103,17 @@ macro_rules! registers {
                         unsafe {
                             core::arch::asm!(
                                 concat!(
-                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; ",
+                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_a, of_b; ",
+                                    "mov.b64 of_a, {{{a}, {high}}}; mov.b64 of_b, {{{b}, {high}}}; ",
                                     "wgmma.mma_async.sync.aligned.m64n", $columns, "k16.f32.", $ty, ".", $ty, " {{",
                                     "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
-                                    "}}, {a}, {b}, adds, 1, 1, {ta}, {tb}; }}",
+                                    "}}, of_a, of_b, adds, 1, 1, {ta}, {tb}; }}",
                                 ),
                                 $first = inout(reg32) *$first,
                                 $($d = inout(reg32) *$d,)*
-                                a = in(reg64) a + $step * step_a,
-                                b = in(reg64) b + $step * step_b,
+                                a = in(reg32) a + $step * step_a,
+                                b = in(reg32) b + $step * step_b,
+                                high = const HIGH,
                                 ta = const !A_ALONG_K as i32,
                                 tb = const !B_ALONG_K as i32,
                                 options(nostack, preserves_flags),

@@ -21,8 +21,8 @@
 //! `tiled` add as in `f32`. `best` adds 16 products at a time on tensor cores ([`cuda_std::mma`]), so that its bits differ from
 //! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
 //!
-//! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are at
-//! multiples of 16 bytes. The bits are those of its other kernels there.
+//! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
+//! at multiples of 16 bytes. The bits are those of its other kernels there.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 

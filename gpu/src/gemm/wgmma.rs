@@ -23,9 +23,10 @@
 use cuda_std::{
     bf16, f16,
     mbarrier::{self, Mbarrier},
+    mma::Pair,
     prelude::*,
     shared::DynamicShared,
-    tensor_map::{Swizzle, TensorMap},
+    tensor_map::TensorMap,
     unrolled,
     warp::FULL_MASK,
     wgmma::{self, DEPTH, PANEL, Sums, Tile},
@@ -65,7 +66,8 @@ const MANY_REGISTERS: u32 = 232;
 /// [`gemm_best_half`](super::gemm_best_half) on the same device.
 ///
 /// # Safety
-/// `a` and `b` are maps of matrices of the problem's sizes; `c` holds every element that `problem` covers, and overlaps neither.
+/// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers, and overlaps
+/// neither.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
@@ -173,7 +175,7 @@ pub unsafe fn gemm_best_wgmma_small<T: Half, const A_ALONG_K: bool, const B_ALON
 #[derive(Clone, Copy)]
 struct Slot<const STAGES: usize> {
     barriers: Shared<u64>,
-    number: usize,
+    number: u32,
     parity: u32,
 }
 
@@ -191,19 +193,19 @@ impl<const STAGES: usize> Slot<STAGES> {
     /// Completes when the slot's tiles have come.
     #[inline(always)]
     fn full(self) -> Mbarrier {
-        Mbarrier::new(self.barriers, self.number)
+        Mbarrier::new(self.barriers, self.number as usize)
     }
 
     /// Completes when all consumers are done with the slot's tiles.
     #[inline(always)]
     fn empty(self) -> Mbarrier {
-        Mbarrier::new(self.barriers, MOST_STAGES + self.number)
+        Mbarrier::new(self.barriers, MOST_STAGES + self.number as usize)
     }
 
     #[inline(always)]
     fn next(mut self) -> Self {
         self.number += 1;
-        if self.number == STAGES {
+        if self.number == STAGES as u32 {
             (self.number, self.parity) = (0, self.parity ^ 1);
         }
         self
@@ -302,7 +304,7 @@ fn product_by<
                     // The slots are empty at first: the phase before the first one counts as complete.
                     slot.empty().wait(slot.parity ^ 1);
                     slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
-                    let (at, k) = (slot.number * room, step as usize * DEPTH);
+                    let (at, k) = (slot.number as usize * room, step as usize * DEPTH);
                     load::<T, WGMMA_HEIGHT, A_ALONG_K>(memory, at, a, top, k, slot.full());
                     let at = at + of_a;
                     match SUMS {
@@ -328,12 +330,13 @@ fn product_by<
         barrier: 1 + consumer,
         own,
     };
+    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
     while let Some((top, left)) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
         let mut step = 0;
         while step < steps {
             slot.full().wait(slot.parity);
-            let at = slot.number * room;
+            let at = slot.number as usize * room;
             let upper = at + consumer as usize * PANEL;
             let mut products = wgmma::begin(&mut sums);
             products.add(
@@ -348,12 +351,25 @@ fn product_by<
             step += 1;
         }
         let top = top + consumer as usize * 64;
+        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
+        let is_plain = is_whole && beta == 0.0 && is_aligned;
+        let first = if is_plain {
+            staging.first(problem, [top, left])
+        } else {
+            0
+        };
+        let place = c.skip(first);
         unrolled!(panel < { SUMS / 32 } of 4 => {
             let mut part = [0.0; 32];
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            staging.finish(c, problem, [top, left + 64 * panel], part, alpha, beta);
+            if is_plain {
+                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
+            } else {
+                let corner = [top, left + 64 * panel];
+                staging.write(c, problem, corner, is_aligned, part, [alpha, beta]);
+            }
         });
     }
 }
@@ -381,6 +397,9 @@ fn load<T: Half, const ROWS: usize, const ALONG_K: bool>(
 
 /// The shared memory through which a consumer writes C: two panels of 64 x 64 elements, used in turn, so that one barrier
 /// for each is enough. The threads have pairs of elements, and write 16 bytes each of the same line together.
+///
+/// Lines are swizzled as those of tensor maps with 128 bytes are, so that neither pairs nor chunks have bank conflicts: chunk
+/// `i` of a line is at `i ^ line % 8`. A thread's lines are multiples of 8 apart, so its places differ by constants.
 struct Staging<T> {
     memory: Shared<T>,
     turn: usize,
@@ -390,10 +409,25 @@ struct Staging<T> {
 }
 
 impl<T: Half> Staging<T> {
-    /// Returns the place of an element of a panel. Lines are swizzled, so that neither pairs nor chunks have bank conflicts.
+    /// Returns the place of this thread's pair `i` of 16, of which pairs `2 * j` and `2 * j + 1` are 8 lines apart.
     #[inline(always)]
-    fn at(&self, row: usize, column: usize) -> usize {
-        self.turn * PANEL + Swizzle::Bytes128.place((row * 64 + column) * 2) / 2
+    fn pair(&self, i: usize) -> usize {
+        let (row, column) = wgmma::place(self.own, 0);
+        let first = self.turn * PANEL + row * 64 + row % 8 * CHUNK + column;
+        (first ^ (i / 2 * CHUNK)) + i % 2 * (8 * 64)
+    }
+
+    /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
+    #[inline(always)]
+    fn chunk(&self) -> (usize, usize) {
+        (self.own / 8, self.own % 8 * CHUNK)
+    }
+
+    /// Returns the place of this thread's chunk `i` of 4.
+    #[inline(always)]
+    fn chunk_at(&self, i: usize) -> usize {
+        let (line, column) = self.chunk();
+        self.turn * PANEL + line * 64 + (column ^ (line % 8 * CHUNK)) + i * (16 * 64)
     }
 
     #[inline(always)]
@@ -402,58 +436,75 @@ impl<T: Half> Staging<T> {
         thread::sync_threads_named(self.barrier, WARPGROUP);
     }
 
-    /// Calls `copy` for each of this thread's chunks of the panel: with its place here, its place in C, and the number of its
-    /// elements that are in C.
+    /// Returns the place in C of this thread's first chunk of the panel at `corner`.
     #[inline(always)]
-    fn chunks(
-        &self,
-        problem: &Problem,
-        [top, left]: [usize; 2],
-        copy: impl Fn(usize, usize, usize),
-    ) {
-        let (line, within) = (self.own / 8, self.own % 8 * CHUNK);
-        let column = left + within;
-        let inside = problem.n.saturating_sub(column).min(CHUNK);
-        unrolled!(i < 4 => {
-            let line = line + 16 * i;
-            if top + line < problem.m {
-                let at = (top + line) * problem.ldc + column;
-                copy(self.at(line, within), at, inside);
-            }
-        });
+    fn first(&self, problem: &Problem, [top, left]: [usize; 2]) -> usize {
+        let (line, column) = self.chunk();
+        (top + line) * problem.ldc + left + column
     }
 
-    /// Writes a panel of C, whose sums the threads have.
+    /// Writes `alpha` times the sums to a panel that is all in C. `to` begins at this thread's first chunk, and chunks are
+    /// aligned.
     #[inline(always)]
     #[track_caller]
-    fn finish(
+    fn write_plain(&mut self, to: GlobalMut<T>, ldc: usize, sums: [f32; 32], alpha: f32) {
+        unrolled!(i < 16 of 16 => {
+            let pair = [alpha * sums[2 * i], alpha * sums[2 * i + 1]];
+            self.memory.set_chunk(self.pair(i), Pair::<T>::rounded(pair).values());
+        });
+        self.meet();
+        unrolled!(i < 4 of 4 => {
+            let chunk: [T; CHUNK] = self.memory.get_chunk(self.chunk_at(i));
+            to.set_chunk(i * 16 * ldc, chunk);
+        });
+        self.turn ^= 1;
+    }
+
+    /// Calls `copy` for each of this thread's chunks of the panel at `corner`, where its line is in C: with its place here, its
+    /// place in C, and the number of its elements that are in C. The loop is not unrolled, because it is seldom needed.
+    #[inline(always)]
+    fn chunks(&self, problem: &Problem, corner: [usize; 2], copy: impl Fn(usize, usize, usize)) {
+        let (line, column) = self.chunk();
+        let inside = problem.n.saturating_sub(corner[1] + column).min(CHUNK);
+        let first = self.first(problem, corner);
+        let mut i = 0;
+        while i < 4 {
+            if corner[0] + line + 16 * i < problem.m {
+                copy(self.chunk_at(i), first + 16 * i * problem.ldc, inside);
+            }
+            i += 1;
+        }
+    }
+
+    /// Writes a panel of C, whose sums the threads have. `is_aligned` says whether chunks of C are.
+    #[inline(always)]
+    #[track_caller]
+    fn write(
         &mut self,
         c: GlobalMut<T>,
         problem: &Problem,
         corner: [usize; 2],
+        is_aligned: bool,
         sums: [f32; 32],
-        alpha: f32,
-        beta: f32,
+        [alpha, beta]: [f32; 2],
     ) {
-        let aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
         let memory = self.memory;
         if beta != 0.0 {
             self.chunks(problem, corner, |here, there, inside| {
-                if aligned && inside == CHUNK {
+                if is_aligned && inside == CHUNK {
                     memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
-                } else {
-                    let mut i = 0;
-                    while i < inside {
-                        memory.set(here + i, c.get(there + i));
-                        i += 1;
-                    }
+                    return;
+                }
+                let mut i = 0;
+                while i < inside {
+                    memory.set(here + i, c.get(there + i));
+                    i += 1;
                 }
             });
             self.meet();
         }
         unrolled!(i < 16 of 16 => {
-            let (row, column) = wgmma::place(self.own, 2 * i);
-            let at = self.at(row, column);
+            let at = self.pair(i);
             let mut pair = [T::ZERO; 2];
             if beta != 0.0 {
                 pair = memory.get_chunk(at);
@@ -464,14 +515,14 @@ impl<T: Half> Staging<T> {
         });
         self.meet();
         self.chunks(problem, corner, |here, there, inside| {
-            if aligned && inside == CHUNK {
+            if is_aligned && inside == CHUNK {
                 c.set_chunk::<CHUNK>(there, memory.get_chunk(here));
-            } else {
-                let mut i = 0;
-                while i < inside {
-                    c.set(there + i, memory.get(here + i));
-                    i += 1;
-                }
+                return;
+            }
+            let mut i = 0;
+            while i < inside {
+                c.set(there + i, memory.get(here + i));
+                i += 1;
             }
         });
         self.turn ^= 1;

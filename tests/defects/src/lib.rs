@@ -47,6 +47,7 @@ pub mod select;
 pub mod sort;
 pub mod top_k;
 pub mod transpose;
+pub mod wgmma;
 
 /// What is wrong with an unchanged kernel that others are made from by a number.
 pub const NOTHING: u32 = 0;
@@ -148,6 +149,13 @@ const COLUMNS: Shape = Shape {
     input: 24 * 128,
     output: 128,
     n: 128,
+    ..LINE
+};
+/// A warpgroup.
+const WARPGROUP: Shape = Shape {
+    grid: [1, 1],
+    block: [128, 1],
+    output: 64 * 64,
     ..LINE
 };
 /// Four rows of 150 elements, which four does not divide.
@@ -292,6 +300,12 @@ macro_rules! for_each_defect {
             sort: sort_best_no_barrier SortBestNoBarrier[false, true] LINE;
             merge: merge_best_no_barrier MergeBestNoBarrier[false, true] LINE;
             top_k: top_k_best_no_barrier TopKBestNoBarrier[false, true] LINE;
+            wgmma: wgmma_tiles_no_proxy_fence WgmmaTiles[NOTHING, NO_PROXY_FENCE] WARPGROUP;
+            wgmma: wgmma_tiles_no_barrier WgmmaTiles[NOTHING, NO_BARRIER] WARPGROUP;
+            wgmma: wgmma_tiles_written_in_flight WgmmaTiles[NOTHING, WRITTEN_IN_FLIGHT] WARPGROUP;
+            wgmma: wgmma_tiles_other_tile WgmmaTiles[NOTHING, OTHER_TILE] WARPGROUP;
+            wgmma: wgmma_tiles_line_unwritten WgmmaTiles[NOTHING, LINE_UNWRITTEN] WARPGROUP;
+            wgmma: wgmma_tiles_not_aligned WgmmaTiles[NOTHING, NOT_ALIGNED] WARPGROUP;
             map: map_best_alignment_unchecked MapBest[NOTHING, ALIGNMENT_UNCHECKED] UNALIGNED;
         }
     };

@@ -6,11 +6,7 @@ use cuda_std::{
     tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
 };
 use cuda_std_device_tests::bulk;
-use cust::{
-    memory::DevicePointer,
-    tensor_map::{TensorDataType, TensorSwizzle, TiledTensor},
-};
-use warpwright::{Device, DeviceKind, LaunchConfig};
+use warpwright::LaunchConfig;
 
 use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
 
@@ -51,28 +47,6 @@ fn phases_of_an_mbarrier() {
     assert_defined("phases", &got, &expected);
 }
 
-/// The map of a matrix for a device.
-fn map_for(device: &Device, matrix: &TiledMatrix) -> EncodedTensorMap {
-    if device.kind() == DeviceKind::Cpu {
-        return EncodedTensorMap::for_cpu(matrix).unwrap();
-    }
-    let data_type = match matrix.element_bytes {
-        1 => TensorDataType::U8,
-        2 => TensorDataType::U16,
-        _ => TensorDataType::U32,
-    };
-    let strides = [matrix.stride];
-    let mut tensor = TiledTensor::new(data_type, &matrix.sizes, &strides, &matrix.tile);
-    tensor.swizzle = match matrix.swizzle {
-        Swizzle::None => TensorSwizzle::None,
-        Swizzle::Bytes32 => TensorSwizzle::Bytes32,
-        Swizzle::Bytes64 => TensorSwizzle::Bytes64,
-        Swizzle::Bytes128 => TensorSwizzle::Bytes128,
-    };
-    let map = tensor.encode(DevicePointer::<u8>::from_raw(matrix.address));
-    EncodedTensorMap::from_words(map.unwrap().as_raw().opaque)
-}
-
 fn tiles<K, T>(what: &str, swizzle: Swizzle, row_bytes: usize)
 where
     K: Kernel<Params = (EncodedTensorMap, Global<i32>, EncodedTensorMap)>,
@@ -110,7 +84,7 @@ where
                 tile: [columns as u32, rows as u32],
                 swizzle,
             };
-            map_for(device, &matrix)
+            device.tensor_map(&matrix).unwrap()
         };
         let maps = (
             map(from.view().device_pointer(), from_sizes, from_stride),

@@ -14,6 +14,7 @@
 //! | `threads.rs` | places in a launch, barriers |
 //! | `tiles.rs` | loads, stores, sorts and runs of blocks, sorts of warps |
 //! | `waits.rs` | waits for words |
+//! | `warpgroups.rs` | products of warpgroups |
 //! | `warps.rs` | shuffles, votes, matches, reductions |
 //!
 //! Each operation takes values that another operation would make something else of, and has a result of its
@@ -30,6 +31,7 @@ mod products;
 mod threads;
 mod tiles;
 mod waits;
+mod warpgroups;
 mod warps;
 
 use std::sync::OnceLock;

@@ -146,6 +146,12 @@ products_of_halves! {
     m16n8k16_bf16: bf16;
 }
 
+/// Returns the two nearest elements, the first one in the low bits.
+pub fn rounded<T: mma::Half>(values: [f32; 2]) -> u32 {
+    let [low, high] = values.map(|value| u32::from(T::nearest(value).bits()));
+    high << 16 | low
+}
+
 /// Each lane loads its row; the last lane that comes distributes all elements.
 ///
 /// # Safety

@@ -26,3 +26,5 @@ pub mod threads;
 pub mod tiles;
 pub mod waits;
 pub mod warps;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod wgmma;

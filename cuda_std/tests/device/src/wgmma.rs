@@ -1,0 +1,94 @@
+//! `wgmma`: products of a warpgroup.
+
+use cuda_std::{
+    bf16, f16,
+    mbarrier::{self, Mbarrier},
+    mma::Half,
+    prelude::*,
+    tensor_map::TensorMap,
+    unrolled,
+    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+};
+
+/// The length of the products along k.
+pub const K: usize = 2 * DEPTH;
+
+/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 x 64 elements.
+/// Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
+///
+/// # Safety
+/// One warpgroup a block; maps of such matrices, with the swizzle of 128 bytes.
+#[kernel(
+    launch_bounds(128),
+    instances(
+        f16_64_nt: (f16, 32, true, true),
+        f16_128_nn: (f16, 64, true, false),
+        f16_256_tn: (f16, 128, false, false),
+        bf16_64_tt: (bf16, 32, false, true),
+        bf16_128_tn: (bf16, 64, false, false),
+        bf16_256_nt: (bf16, 128, true, true),
+    )
+)]
+pub unsafe fn product_of_warpgroup<
+    T: Half,
+    const SUMS: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<f32>,
+) where
+    [f32; SUMS]: Sums,
+{
+    let tiles = shared![T; 5 * PANEL + 512].skip_to_multiple(1024);
+    let come = Mbarrier::new(shared![u64; 1], 0);
+    let thread = thread::thread_idx_x() as usize;
+    if thread == 0 {
+        come.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads();
+    let mut sums = <[f32; SUMS]>::ZERO;
+    let (mut k, mut parity) = (0, 0);
+    while k < K {
+        if thread == 0 {
+            come.arrive_expect_tx(((1 + SUMS / 32) * PANEL * 2) as u32);
+            let k = k as i32;
+            tiles.load_tile(0, a, if A_ALONG_K { [k, 0] } else { [0, k] }, PANEL, come);
+            unrolled!(panel < { SUMS / 32 } of 4 => {
+                let across = 64 * panel as i32;
+                let corner = if B_ALONG_K { [k, across] } else { [across, k] };
+                tiles.load_tile((1 + panel) * PANEL, b, corner, PANEL, come);
+            });
+        }
+        come.wait(parity);
+        let mut products = wgmma::begin(&mut sums);
+        products.add(
+            Tile::<T, A_ALONG_K>::new(tiles, 0),
+            Tile::<T, B_ALONG_K>::new(tiles, PANEL),
+        );
+        products.commit().wait();
+        // The tiles are free when all warps have waited.
+        thread::sync_threads();
+        (k, parity) = (k + DEPTH, parity ^ 1);
+    }
+    unrolled!(part < { SUMS / 32 } of 4 => {
+        unrolled!(i < 32 of 32 => {
+            let i = 32 * part + i;
+            let (row, column) = wgmma::place(thread, i);
+            c.set(row * (2 * SUMS) + column, sums[i]);
+        });
+    });
+}
+
+/// Rounds numbers to pairs.
+///
+/// # Safety
+/// One block; `output` is as long as `input`, which has two elements for each thread.
+#[kernel(instances(f16, bf16))]
+pub unsafe fn rounded_pairs<T: Half>(input: Global<f32>, output: GlobalMut<T>) {
+    let i = 2 * thread::thread_idx_x() as usize;
+    let pair = cuda_std::mma::Pair::<T>::rounded(input.get_chunk(i));
+    output.set_chunk(i, pair.values());
+}

@@ -1,0 +1,142 @@
+//! Products of warpgroups: the same bits on the CPU and on cards of compute capability 9.0.
+
+use bytemuck::Pod;
+use cuda_std::{
+    bf16, f16,
+    kernel::Kernel,
+    mma::Half,
+    prelude::*,
+    tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
+};
+use cuda_std_device_tests::wgmma::{K, ProductOfWarpgroup, RoundedPairs};
+use warpwright::{Device, Element, LaunchConfig, Module};
+
+use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
+
+/// A matrix of a product, `across` x [`K`] elements, whose lines lie along k or across.
+struct Operand<T> {
+    elements: Vec<T>,
+    across: usize,
+    along_k: bool,
+}
+
+impl<T: Element> Operand<T> {
+    fn at(&self, across: usize, k: usize) -> T {
+        match self.along_k {
+            true => self.elements[across * K + k],
+            false => self.elements[k * self.across + across],
+        }
+    }
+
+    /// Calls `work` with the map of the matrix on a device.
+    fn with_map<R>(&self, device: &Device, work: impl FnOnce(EncodedTensorMap) -> R) -> R {
+        let matrix = device.upload(&self.elements).unwrap();
+        let [columns, rows] = match self.along_k {
+            true => [K, self.across],
+            false => [self.across, K],
+        };
+        let map = device.tensor_map(&TiledMatrix {
+            address: matrix.view().device_pointer(),
+            element_bytes: 2,
+            sizes: [columns as u64, rows as u64],
+            stride: 2 * columns as u64,
+            tile: [64, 64],
+            swizzle: Swizzle::Bytes128,
+        });
+        work(map.unwrap())
+    }
+}
+
+fn products<KERNEL, T>(columns: usize, along_k: [bool; 2], to_f32: impl Fn(T) -> f32)
+where
+    KERNEL: Kernel<Params = (EncodedTensorMap, EncodedTensorMap, GlobalMut<f32>)>,
+    T: Element + Half + Pod,
+{
+    let what = format!("{} {columns} {along_k:?}", std::any::type_name::<T>());
+    let product = |operands: &[Operand<T>; 2]| {
+        same_on_hopper(&what, |device: &Device, module: &Module| {
+            let [a, b] = operands;
+            let mut c = device.zeros::<f32>(64 * columns).unwrap();
+            let config = LaunchConfig::linear(1, 128);
+            a.with_map(device, |a| {
+                b.with_map(device, |b| {
+                    // SAFETY: the maps are of the matrices, and `c` has as many elements as the product.
+                    unsafe { device.launch::<KERNEL>(module, config, (a, b, &mut c)) }.unwrap();
+                    // The matrices must last until then.
+                    device.synchronize().unwrap();
+                });
+            });
+            c.to_vec().unwrap()
+        })
+    };
+    let operands = |element: &dyn Fn(u16) -> T| {
+        let mut bits = noise::<u16>((64 + columns) * K).into_iter();
+        [(64, along_k[0]), (columns, along_k[1])].map(|(across, along_k)| Operand {
+            elements: bits.by_ref().take(across * K).map(element).collect(),
+            across,
+            along_k,
+        })
+    };
+    // Whole numbers, whose sums are exact.
+    let small = |bits: u16| whole::<T>(i32::from(bits % 17) - 8);
+    let exact = operands(&small);
+    let expected: Vec<f32> = (0..64 * columns)
+        .map(|i| {
+            let of = |k| to_f32(exact[0].at(i / columns, k)) * to_f32(exact[1].at(i % columns, k));
+            (0..K).map(of).sum()
+        })
+        .collect();
+    assert_defined(&what, &product(&exact), &expected);
+    // Any bits: NaN and infinities too, and numbers of all sizes.
+    let any = operands(&|bits| *bytemuck::from_bytes(&bits.to_ne_bytes()));
+    product(&any);
+    // Fractions near 1, whose sums are truncated.
+    let near = operands(&|bits| whole::<T>(i32::from(bits % 512) - 256));
+    product(&near);
+}
+
+/// Returns a whole number of few bits.
+fn whole<T: Half + Pod>(number: i32) -> T {
+    cuda_std::mma::Pair::<T>::rounded([number as f32, 0.0]).values()[0]
+}
+
+#[test]
+fn warpgroups_multiply() {
+    products::<ProductOfWarpgroup<f16, 32, true, true>, f16>(64, [true, true], f16::to_f32);
+    products::<ProductOfWarpgroup<f16, 64, true, false>, f16>(128, [true, false], f16::to_f32);
+    products::<ProductOfWarpgroup<f16, 128, false, false>, f16>(256, [false, false], f16::to_f32);
+    products::<ProductOfWarpgroup<bf16, 32, false, true>, bf16>(64, [false, true], bf16::to_f32);
+    products::<ProductOfWarpgroup<bf16, 64, false, false>, bf16>(128, [false, false], bf16::to_f32);
+    products::<ProductOfWarpgroup<bf16, 128, true, true>, bf16>(256, [true, true], bf16::to_f32);
+}
+
+#[test]
+fn pairs_are_rounded_to_the_nearest() {
+    let mut numbers: Vec<f32> = noise::<f32>(200);
+    numbers.extend([
+        65519.0,
+        65520.0,
+        -65504.0,
+        1.0 + f32::EPSILON,
+        3.0e-8,
+        -0.0,
+        1e38,
+        3.4e38,
+    ]);
+    numbers.retain(|number| !number.is_nan());
+    numbers.truncate(numbers.len() / 2 * 2);
+    let config = LaunchConfig::linear(1, numbers.len() as u32 / 2);
+    let got = hopper_from_to::<RoundedPairs<f16>, f32, f16>("f16", config, &numbers, numbers.len());
+    let expected: Vec<f16> = numbers
+        .iter()
+        .map(|number| f16::from_f32(*number))
+        .collect();
+    assert_defined("f16", &got, &expected);
+    let got =
+        hopper_from_to::<RoundedPairs<bf16>, f32, bf16>("bf16", config, &numbers, numbers.len());
+    let expected: Vec<bf16> = numbers
+        .iter()
+        .map(|number| bf16::from_f32(*number))
+        .collect();
+    assert_defined("bf16", &got, &expected);
+}
