@@ -14,7 +14,7 @@ wrong! { in_wgmma_tiles:
     /// The products need not see what was written.
     NO_PROXY_FENCE = 1, // AT: wgmma_tiles for race
     /// The products start before all threads have written.
-    NO_BARRIER = 2, // AT: wgmma_tiles for race
+    NO_BARRIER = 2, // AT: wgmma_tiles for race, init
     /// A tile is written while products may still read it.
     WRITTEN_IN_FLIGHT = 3, // AT: wgmma_tiles for race
     /// A warp multiplies another tile.
