@@ -13,8 +13,8 @@ use cuda_std::{
 /// The length of the products along k.
 pub const K: usize = 2 * DEPTH;
 
-/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 x 64 elements.
-/// Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
+/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 x 64
+/// elements. Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
 ///
 /// # Safety
 /// One warpgroup a block; maps of such matrices, with the swizzle of 128 bytes.
