@@ -229,8 +229,8 @@ pub fn nanosleep(nanos: u32) {
 /// (`setmaxnreg.dec.sync.aligned`). [`increase_registers`] of other warps can take them.
 ///
 /// All warps of a warpgroup, four warps of which the first has a number that is a multiple of 4, must execute this. The kernel
-/// must have [launch bounds](crate::kernel) with a minimum number of blocks, and what it needs later must fit. The instruction
-/// needs a module for `sm_90a`. The CPU executor has no registers to share.
+/// must have launch bounds with a minimum number of blocks, and what it needs later must fit. The instruction needs a module
+/// for `sm_90a`. The CPU executor has no registers to share.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 #[inline(always)]
 pub fn decrease_registers<const COUNT: u32>() {

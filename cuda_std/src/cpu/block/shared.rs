@@ -199,7 +199,7 @@ impl BlockState {
     }
 
     /// Describes bytes of memory that are accessed through the view that starts at `view`.
-    fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
+    pub(super) fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
         let shared = || {
             let statics = self.statics.borrow();
             let found = statics.iter().find_map(|array| {

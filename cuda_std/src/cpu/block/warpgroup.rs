@@ -3,8 +3,6 @@
 //! The lanes of a warpgroup do the same steps. The first lane that takes a step says what it is, and the others are compared
 //! with it. Only a wait lets lanes meet: the last that comes there computes the sums of all.
 
-use core::fmt;
-
 use super::*;
 use crate::cpu::copies::{Moment, moment};
 
@@ -48,30 +46,23 @@ pub(in crate::cpu) enum Step {
     Wait(usize),
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Step {
+    /// Says what a lane of a block does.
+    fn told(self, block: &BlockState) -> String {
         let tile = |tile: Tile| {
-            let Tile {
-                start,
-                rows,
-                along_k,
-            } = tile;
-            let layout = if along_k { "" } else { " not" };
-            format!("the tile at {start:#x} ({rows} lines,{layout} along k)")
+            let bytes = block.bytes(Space::Shared, tile.start, tile.start, tile.rows * 128);
+            let lines = if tile.along_k { "along k" } else { "across" };
+            format!("{bytes} (lines {lines})")
         };
-        match *self {
-            Self::Begin => f.write_str("begins products"),
+        match self {
+            Self::Begin => "begins products".to_owned(),
             Self::Add(Product { a, b, is_bf16 }) => {
                 let element = if is_bf16 { "bf16" } else { "f16" };
-                write!(
-                    f,
-                    "adds a product in {element} of {} and {}",
-                    tile(a),
-                    tile(b)
-                )
+                let (a, b) = (tile(a), tile(b));
+                format!("adds a product in {element} of {a} and {b}")
             }
-            Self::Commit => f.write_str("commits products"),
-            Self::Wait(columns) => write!(f, "waits for sums of {columns} columns"),
+            Self::Commit => "commits products".to_owned(),
+            Self::Wait(columns) => format!("waits for sums of {columns} columns"),
         }
     }
 }
@@ -203,8 +194,11 @@ impl BlockState {
             || !self.options.checks.contains(Checks::SYNC);
         if taken.step != step || !same_line {
             let what = format!(
-                "its lanes must do the same, but this lane {step}, and lane {} {} at {}",
-                taken.by, taken.step, taken.at
+                "its lanes must do the same, but this lane {}, and lane {} {} at {}",
+                step.told(self),
+                taken.by,
+                taken.step.told(self),
+                taken.at
             );
             drop(all);
             self.wgmma_fault(lane, what, at);
