@@ -82,7 +82,7 @@ fn every_kernel<T: Real>() {
                 ..*problem
             };
             let expected = usual.by_the_library(&Device::cpu(), &operands, "best");
-            Ok((operands, expected.map_err(|error| error.to_string())?))
+            Ok((operands, expected?))
         },
         |device, problem, (operands, expected), variant| {
             problem.check::<T>(device, operands, variant)?;
