@@ -460,8 +460,8 @@ impl<T: Half> Staging<T> {
         self.turn ^= 1;
     }
 
-    /// Calls `copy` for each of this thread's chunks of the panel at `corner`, where its line is in C: with its place here, its
-    /// place in C, and the number of its elements that are in C. The loop is not unrolled, because it is seldom needed.
+    /// Calls `copy` for each of this thread's chunks of the panel at `corner`: with its place here, its place in C, and the
+    /// number of its elements that are in C. The loop is not unrolled, because it is seldom needed.
     #[inline(always)]
     fn chunks(&self, problem: &Problem, corner: [usize; 2], copy: impl Fn(usize, usize, usize)) {
         let (line, column) = self.chunk();
@@ -469,9 +469,9 @@ impl<T: Half> Staging<T> {
         let first = self.first(problem, corner);
         let mut i = 0;
         while i < 4 {
-            if corner[0] + line + 16 * i < problem.m {
-                copy(self.chunk_at(i), first + 16 * i * problem.ldc, inside);
-            }
+            let is_line = corner[0] + line + 16 * i < problem.m;
+            let inside = if is_line { inside } else { 0 };
+            copy(self.chunk_at(i), first + 16 * i * problem.ldc, inside);
             i += 1;
         }
     }
@@ -495,9 +495,15 @@ impl<T: Half> Staging<T> {
                     memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
                     return;
                 }
+                // Threads read what is outside of C too.
                 let mut i = 0;
-                while i < inside {
-                    memory.set(here + i, c.get(there + i));
+                while i < CHUNK {
+                    let old = if i < inside {
+                        c.get(there + i)
+                    } else {
+                        T::ZERO
+                    };
+                    memory.set(here + i, old);
                     i += 1;
                 }
             });
