@@ -34,7 +34,7 @@ pub(crate) struct CudaBackend {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// The architectures of the families' newest modules that run on the device, and whether they are specific.
-    architectures: Arc<OnceLock<Vec<(&'static str, (u32, bool))>>>,
+    architectures: Arc<OnceLock<module::Architectures>>,
     /// The kernels launched so far, if the stream is captured.
     captured: Option<Mutex<Vec<Arc<CudaFunction>>>>,
 }

@@ -202,10 +202,13 @@ pub(crate) fn own_kernel(name: &str, capability: (u32, u32)) -> Option<String> {
     }
 }
 
+/// The architecture of a module of each family, and whether it is specific.
+pub(crate) type Architectures = Vec<(&'static str, (u32, bool))>;
+
 /// Returns the architecture of the newest module from which [`own_kernel`] takes kernels, and whether it is specific, for each
 /// family that has one that runs on a device of this compute capability.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-pub(crate) fn own_architectures(capability: (u32, u32)) -> Vec<(&'static str, (u32, bool))> {
+pub(crate) fn own_architectures(capability: (u32, u32)) -> Architectures {
     let modules: Vec<(&str, &str)> = match given() {
         // A kernel's name begins with its family's name, and the kernels of a group belong to one family.
         None => OWN

@@ -149,6 +149,14 @@ impl Way {
     ];
 }
 
+/// How warpgroups compute a product: the kernels, the maps of A and B, the cut, and the dynamic shared memory of a block.
+struct ByWarpgroups<T: GemmElement> {
+    kernels: TiledProducts<T>,
+    maps: [EncodedTensorMap; 2],
+    cut: Cut,
+    bytes: usize,
+}
+
 /// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
@@ -260,7 +268,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         &self,
         plan: &Plan<'_>,
         [m, n, k]: [usize; 3],
-    ) -> Result<Option<(TiledProducts<T>, [EncodedTensorMap; 2], Cut, usize)>> {
+    ) -> Result<Option<ByWarpgroups<T>>> {
         let info = plan.device.info();
         // Drivers have tensor maps from CUDA 12 on.
         let is_new = plan.device.executor.is_specific(FAMILY.name)
@@ -306,7 +314,12 @@ impl<T: GemmElement> Gemm<'_, T> {
             map(&self.a, !self.transpose_a, height)?,
             map(&self.b, self.transpose_b, width)?,
         ];
-        Ok(Some((kernels[size], maps, cut, bytes)))
+        Ok(Some(ByWarpgroups {
+            kernels: kernels[size],
+            maps,
+            cut,
+            bytes,
+        }))
     }
 }
 
@@ -377,7 +390,12 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         };
         let c = Place::output(m.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
-            let (kernels, [map_a, map_b], cut, bytes) = found;
+            let ByWarpgroups {
+                kernels,
+                maps: [map_a, map_b],
+                cut,
+                bytes,
+            } = found;
             // Blocks stay on their multiprocessors and take tile after tile.
             let most = plan.device.info().multiprocessors.max(1) as usize;
             let config = plan.tiles(cut.tiles([m, n]).min(most), cut.block)?;
