@@ -23,8 +23,6 @@ const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("gemm_best_wgmma", NvvmArch::Compute90a),
-    ("gemm_best_wgmma_medium", NvvmArch::Compute90a),
-    ("gemm_best_wgmma_small", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),
@@ -41,7 +39,7 @@ pub fn is_specific(arch: NvvmArch) -> bool {
     !arch.sm().ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// Returns whether code for `from` runs on a device of `arch`, and is not for a device of its own.
+/// Returns whether code for `from` is taken for `arch`: for the same one, or a later one if neither has a letter.
 fn runs_on(from: NvvmArch, arch: NvvmArch) -> bool {
     from == arch || (from < arch && !is_specific(from) && !is_specific(arch))
 }
@@ -54,8 +52,7 @@ pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
 
 /// The architectures for which machine code of the kernels that `auto` launches is shipped with the PTX, so that the first call
 /// on a machine does not wait for the driver's compiler. Machine code runs only on its own generation, and the compressed code
-/// of each architecture adds 3.7 MB to every program with the library. The list has the cards whose times are
-/// published.
+/// is a part of every program with the library. The list has the cards whose times are published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90, NvvmArch::Compute90a];
 
 /// Returns the architecture whose PTX of a module is assembled for `arch`: the newest, as the driver would get it.

@@ -193,28 +193,26 @@ products_of_halves! {
 pub fn rounded<T: Half>([first, second]: [f32; 2]) -> u32 {
     #[cfg(target_feature = "sm_80")]
     {
-        let pair;
-        // SAFETY: the instruction only computes.
-        unsafe {
-            if T::IS_BF16 {
-                core::arch::asm!(
-                    "cvt.rn.bf16x2.f32 {0}, {1}, {2};",
-                    out(reg32) pair,
-                    in(reg32) second,
-                    in(reg32) first,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            } else {
-                core::arch::asm!(
-                    "cvt.rn.f16x2.f32 {0}, {1}, {2};",
-                    out(reg32) pair,
-                    in(reg32) second,
-                    in(reg32) first,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
-            }
+        macro_rules! convert {
+            ($instruction:literal) => {{
+                let pair;
+                // SAFETY: the instruction only computes.
+                unsafe {
+                    core::arch::asm!(
+                        concat!($instruction, " {0}, {1}, {2};"),
+                        out(reg32) pair,
+                        in(reg32) second,
+                        in(reg32) first,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                }
+                pair
+            }};
         }
-        pair
+        match T::IS_BF16 {
+            true => convert!("cvt.rn.bf16x2.f32"),
+            false => convert!("cvt.rn.f16x2.f32"),
+        }
     }
     #[cfg(not(target_feature = "sm_80"))]
     {

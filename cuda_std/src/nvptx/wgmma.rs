@@ -11,8 +11,7 @@ pub struct Operand(u32);
 /// The high half of a descriptor: the distance between groups of 8 lines, and the swizzle of 128 bytes.
 const HIGH: u32 = 1 << 30 | 1024 >> 4;
 
-/// # Panics
-/// Never: the GPU does not check.
+/// Returns a tile as an operand. The GPU does not check it.
 #[inline(always)]
 pub fn operand<T, const ALONG_K: bool>(
     start: *const T,

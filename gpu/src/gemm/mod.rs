@@ -51,10 +51,7 @@ pub use tensor_half::{
     GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
 };
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub use wgmma::{
-    GemmBestWgmma, GemmBestWgmmaMedium, GemmBestWgmmaSmall, gemm_best_wgmma,
-    gemm_best_wgmma_medium, gemm_best_wgmma_small,
-};
+pub use wgmma::{GemmBestWgmma, gemm_best_wgmma};
 
 use crate::catalogue::declare_family;
 use policy::Cut;
@@ -89,8 +86,6 @@ declare_family! {
             "gemm_best_tensor",
             "gemm_best_tensor_small",
             "gemm_best_wgmma",
-            "gemm_best_wgmma_medium",
-            "gemm_best_wgmma_small",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -142,16 +137,16 @@ mod launch {
     }
 
     macro_rules! kernels {
-        (of $kernel:ident $(for $ty:ident)?) => {
+        (of $kernel:ident $(for $($first:tt),+)?) => {
             // A lies along k as it is, B if it is transposed.
             [
                 [
-                    Entry::of::<$kernel<$($ty,)? true, false>>(),
-                    Entry::of::<$kernel<$($ty,)? true, true>>(),
+                    Entry::of::<$kernel<$($($first,)+)? true, false>>(),
+                    Entry::of::<$kernel<$($($first,)+)? true, true>>(),
                 ],
                 [
-                    Entry::of::<$kernel<$($ty,)? false, false>>(),
-                    Entry::of::<$kernel<$($ty,)? false, true>>(),
+                    Entry::of::<$kernel<$($($first,)+)? false, false>>(),
+                    Entry::of::<$kernel<$($($first,)+)? false, true>>(),
                 ],
             ]
         };
@@ -177,9 +172,9 @@ mod launch {
     macro_rules! wgmma {
         ($ty:ident) => {
             Some([
-                kernels!(of GemmBestWgmma for $ty),
-                kernels!(of GemmBestWgmmaSmall for $ty),
-                kernels!(of GemmBestWgmmaMedium for $ty),
+                kernels!(of GemmBestWgmma for $ty, 128),
+                kernels!(of GemmBestWgmma for $ty, 32),
+                kernels!(of GemmBestWgmma for $ty, 64),
             ])
         };
     }

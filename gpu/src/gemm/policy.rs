@@ -51,8 +51,6 @@ pub const MEDIUM: usize = 2;
 pub const WGMMA_HEIGHT: usize = 128;
 /// The columns of a large, a small and a medium one.
 pub const WGMMA_WIDTH: [usize; 3] = [256, 64, 128];
-/// The slots of a block's ring, each with tiles of A and B of 64 along k: as many as shared memory has room for.
-pub const WGMMA_STAGES: [usize; 3] = [4, 8, 6];
 /// The threads of such a block.
 pub const WGMMA_BLOCK: u32 = 384;
 /// The rows of tiles that consecutive tiles go down before the next column.
@@ -64,11 +62,20 @@ const WGMMA_COST: [usize; 3] = [16, 32, 21];
 /// The greatest sizes of matrices whose tiles warpgroups multiply: coordinates of tensor maps have 32 bits.
 pub const WGMMA_MOST: usize = i32::MAX as usize - 256;
 
-/// Returns the dynamic shared memory of a block whose warpgroups multiply, in bytes: the ring, two panels of C for each of two
-/// warpgroups, and what aligns them to 1024 bytes.
-pub const fn wgmma_bytes(size: usize) -> usize {
-    let slot = (WGMMA_HEIGHT + WGMMA_WIDTH[size]) * 64 * 2;
-    WGMMA_STAGES[size] * slot + 4 * 64 * 64 * 2 + 1024
+/// Returns the bytes of a slot of the ring of a block whose tiles of C have so many columns: tiles of A and B of 64 along k.
+const fn wgmma_slot(width: usize) -> usize {
+    (WGMMA_HEIGHT + width) * 64 * 2
+}
+
+/// Returns the slots of such a ring: as many as fit 192 KiB.
+pub const fn wgmma_slots(width: usize) -> usize {
+    (192 << 10) / wgmma_slot(width)
+}
+
+/// Returns the dynamic shared memory of such a block in bytes: the ring, two panels of C for each of two warpgroups, and what
+/// aligns them to 1024 bytes.
+pub const fn wgmma_bytes(width: usize) -> usize {
+    wgmma_slots(width) * wgmma_slot(width) + 4 * 64 * 64 * 2 + 1024
 }
 
 /// Returns the size of the tiles of an `m` x `n` matrix C with which its warpgroups take the least time, by a model: the blocks

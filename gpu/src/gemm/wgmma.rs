@@ -35,14 +35,14 @@ use cuda_std::{
 use super::{
     operand::is_aligned,
     policy::{
-        LARGE, MEDIUM, SMALL, WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STAGES, wgmma_bytes,
+        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, wgmma_bytes, wgmma_slots,
     },
     problem::*,
     tensor_half::Half,
 };
 
 /// The most slots of a ring.
-const MOST_STAGES: usize = 8;
+const MOST_SLOTS: usize = WGMMA_STATIC_BYTES / 16;
 /// The elements of a chunk of 16 bytes.
 const CHUNK: usize = 8;
 /// The threads of a warpgroup.
@@ -60,8 +60,9 @@ const MANY_REGISTERS: u32 = 232;
 /// tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
 /// otherwise.
 ///
-/// Launch: blocks of 384 threads, each of which takes tiles of 128 x 256 elements of C, as many blocks apart as there are;
-/// dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * 3 / 256` elements, and C unless `beta` is 0; writes `m * n`.
+/// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
+/// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
+/// is 0; writes `m * n`.
 /// The sums are those of [`wgmma`] for each 16 of k in order: the same bits in every launch, and those of
 /// [`gemm_best_half`](super::gemm_best_half) on the same device.
 ///
@@ -72,119 +73,67 @@ const MANY_REGISTERS: u32 = 232;
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
     launch_bounds(WGMMA_BLOCK, 1),
-    dynamic_shared(wgmma_bytes(LARGE)),
+    dynamic_shared(wgmma_bytes(2 * SUMS)),
     instances(
-        f16_nn: (f16, true, false),
-        f16_nt: (f16, true, true),
-        f16_tn: (f16, false, false),
-        f16_tt: (f16, false, true),
-        bf16_nn: (bf16, true, false),
-        bf16_nt: (bf16, true, true),
-        bf16_tn: (bf16, false, false),
-        bf16_tt: (bf16, false, true),
+        f16_256_nn: (f16, 128, true, false),
+        f16_256_nt: (f16, 128, true, true),
+        f16_256_tn: (f16, 128, false, false),
+        f16_256_tt: (f16, 128, false, true),
+        f16_128_nn: (f16, 64, true, false),
+        f16_128_nt: (f16, 64, true, true),
+        f16_128_tn: (f16, 64, false, false),
+        f16_128_tt: (f16, 64, false, true),
+        f16_64_nn: (f16, 32, true, false),
+        f16_64_nt: (f16, 32, true, true),
+        f16_64_tn: (f16, 32, false, false),
+        f16_64_tt: (f16, 32, false, true),
+        bf16_256_nn: (bf16, 128, true, false),
+        bf16_256_nt: (bf16, 128, true, true),
+        bf16_256_tn: (bf16, 128, false, false),
+        bf16_256_tt: (bf16, 128, false, true),
+        bf16_128_nn: (bf16, 64, true, false),
+        bf16_128_nt: (bf16, 64, true, true),
+        bf16_128_tn: (bf16, 64, false, false),
+        bf16_128_tt: (bf16, 64, false, true),
+        bf16_64_nn: (bf16, 32, true, false),
+        bf16_64_nt: (bf16, 32, true, true),
+        bf16_64_tn: (bf16, 32, false, false),
+        bf16_64_tt: (bf16, 32, false, true),
     )
 )]
-pub unsafe fn gemm_best_wgmma<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_wgmma<
+    T: Half,
+    const SUMS: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
     problem: Problem,
     alpha: f32,
     beta: f32,
-) {
-    product_by::<T, 128, { WGMMA_STAGES[LARGE] }, A_ALONG_K, B_ALONG_K>(
-        [a, b],
-        c,
-        &problem,
-        alpha,
-        beta,
-    );
+) where
+    [f32; SUMS]: Sums,
+{
+    product_by::<T, SUMS, A_ALONG_K, B_ALONG_K>([a, b], c, &problem, [alpha, beta]);
 }
 
-/// [`gemm_best_wgmma`] with tiles of 128 x 128 elements of C. Reads `m * n * k / 64` elements.
-///
-/// # Safety
-/// As for [`gemm_best_wgmma`].
-#[kernel(
-    launch_bounds(WGMMA_BLOCK, 1),
-    dynamic_shared(wgmma_bytes(MEDIUM)),
-    instances(
-        f16_nn: (f16, true, false),
-        f16_nt: (f16, true, true),
-        f16_tn: (f16, false, false),
-        f16_tt: (f16, false, true),
-        bf16_nn: (bf16, true, false),
-        bf16_nt: (bf16, true, true),
-        bf16_tn: (bf16, false, false),
-        bf16_tt: (bf16, false, true),
-    )
-)]
-pub unsafe fn gemm_best_wgmma_medium<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
-    a: TensorMap,
-    b: TensorMap,
-    c: GlobalMut<T>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
-) {
-    product_by::<T, 64, { WGMMA_STAGES[MEDIUM] }, A_ALONG_K, B_ALONG_K>(
-        [a, b],
-        c,
-        &problem,
-        alpha,
-        beta,
-    );
-}
-
-/// [`gemm_best_wgmma`] with tiles of 128 x 64 elements of C. Reads `m * n * k * 3 / 128` elements.
-///
-/// # Safety
-/// As for [`gemm_best_wgmma`].
-#[kernel(
-    launch_bounds(WGMMA_BLOCK, 1),
-    dynamic_shared(wgmma_bytes(SMALL)),
-    instances(
-        f16_nn: (f16, true, false),
-        f16_nt: (f16, true, true),
-        f16_tn: (f16, false, false),
-        f16_tt: (f16, false, true),
-        bf16_nn: (bf16, true, false),
-        bf16_nt: (bf16, true, true),
-        bf16_tn: (bf16, false, false),
-        bf16_tt: (bf16, false, true),
-    )
-)]
-pub unsafe fn gemm_best_wgmma_small<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
-    a: TensorMap,
-    b: TensorMap,
-    c: GlobalMut<T>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
-) {
-    product_by::<T, 32, { WGMMA_STAGES[SMALL] }, A_ALONG_K, B_ALONG_K>(
-        [a, b],
-        c,
-        &problem,
-        alpha,
-        beta,
-    );
-}
-
-/// The place in a ring of `STAGES` slots, and the parity of its phase.
+/// The place in a ring of some slots, and the parity of its phase.
 #[derive(Clone, Copy)]
-struct Slot<const STAGES: usize> {
+struct Slot {
     barriers: Shared<u64>,
+    slots: u32,
     number: u32,
     parity: u32,
 }
 
-impl<const STAGES: usize> Slot<STAGES> {
+impl Slot {
     #[inline(always)]
-    fn first(barriers: Shared<u64>) -> Self {
-        const { assert!(STAGES <= MOST_STAGES) };
+    fn first(barriers: Shared<u64>, slots: usize) -> Self {
         Self {
             barriers,
+            slots: slots as u32,
             number: 0,
             parity: 0,
         }
@@ -199,13 +148,13 @@ impl<const STAGES: usize> Slot<STAGES> {
     /// Completes when all consumers are done with the slot's tiles.
     #[inline(always)]
     fn empty(self) -> Mbarrier {
-        Mbarrier::new(self.barriers, MOST_STAGES + self.number as usize)
+        Mbarrier::new(self.barriers, MOST_SLOTS + self.number as usize)
     }
 
     #[inline(always)]
     fn next(mut self) -> Self {
         self.number += 1;
-        if self.number == STAGES as u32 {
+        if self.number == self.slots {
             (self.number, self.parity) = (0, self.parity ^ 1);
         }
         self
@@ -253,34 +202,27 @@ impl<'a> Tiles<'a> {
 /// The body of the kernels. A thread that multiplies has `SUMS` sums.
 #[inline(always)]
 #[track_caller]
-fn product_by<
-    T: Half,
-    const SUMS: usize,
-    const STAGES: usize,
-    const A_ALONG_K: bool,
-    const B_ALONG_K: bool,
->(
+fn product_by<T: Half, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     [a, b]: [TensorMap; 2],
     c: GlobalMut<T>,
     problem: &Problem,
-    alpha: f32,
-    beta: f32,
+    [alpha, beta]: [f32; 2],
 ) where
     [f32; SUMS]: Sums,
 {
-    let width = const { <[f32; SUMS] as Sums>::COLUMNS };
-    // The elements of a slot.
-    let room = const { (WGMMA_HEIGHT + <[f32; SUMS] as Sums>::COLUMNS) * DEPTH };
-    let of_a = const { WGMMA_HEIGHT * DEPTH };
-    let barriers = shared![u64; 2 * MOST_STAGES];
+    let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
+    // The elements of a slot, and those of A.
+    let (room, of_a) = const { ((WGMMA_HEIGHT + 2 * SUMS) * DEPTH, WGMMA_HEIGHT * DEPTH) };
+    const { assert!(wgmma_slots(2 * SUMS) <= MOST_SLOTS) };
+    let barriers = shared![u64; 2 * MOST_SLOTS];
     // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.
     let mut memory = unsafe { DynamicShared::new() };
-    let len = STAGES * room + 2 * CONSUMERS as usize * PANEL;
+    let len = slots * room + 2 * CONSUMERS as usize * PANEL;
     let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
 
     let thread = thread::thread_idx_x();
     if thread == 0 {
-        let mut slot = Slot::<STAGES>::first(barriers);
+        let mut slot = Slot::first(barriers, slots);
         while slot.parity == 0 {
             slot.full().init(1);
             slot.empty().init(CONSUMERS);
@@ -292,7 +234,7 @@ fn product_by<
 
     let mut tiles = Tiles::of(problem, width);
     let steps = problem.k.div_ceil(DEPTH) as u32;
-    let mut slot = Slot::<STAGES>::first(barriers);
+    let mut slot = Slot::first(barriers, slots);
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
     let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
     if warpgroup == 0 {
@@ -305,13 +247,9 @@ fn product_by<
                     slot.empty().wait(slot.parity ^ 1);
                     slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
                     let (at, k) = (slot.number as usize * room, step as usize * DEPTH);
-                    load::<T, WGMMA_HEIGHT, A_ALONG_K>(memory, at, a, top, k, slot.full());
-                    let at = at + of_a;
-                    match SUMS {
-                        128 => load::<T, 256, B_ALONG_K>(memory, at, b, left, k, slot.full()),
-                        64 => load::<T, 128, B_ALONG_K>(memory, at, b, left, k, slot.full()),
-                        _ => load::<T, 64, B_ALONG_K>(memory, at, b, left, k, slot.full()),
-                    }
+                    let to = memory.skip(at);
+                    load::<T, A_ALONG_K>(to, a, [top, WGMMA_HEIGHT], k, slot.full());
+                    load::<T, B_ALONG_K>(to.skip(of_a), b, [left, width], k, slot.full());
                     slot = slot.next();
                     step += 1;
                 }
@@ -323,7 +261,7 @@ fn product_by<
     thread::increase_registers::<MANY_REGISTERS>();
     let consumer = warpgroup - 1;
     let own = (thread % WARPGROUP) as usize;
-    let first = STAGES * room + 2 * consumer as usize * PANEL;
+    let first = slots * room + 2 * consumer as usize * PANEL;
     let mut staging = Staging {
         memory: memory.skip(first),
         turn: 0,
@@ -374,23 +312,22 @@ fn product_by<
     }
 }
 
-/// Starts to copy the tile of an operand of `ROWS` rows of op(A) (columns of op(B)) from `first` on, at `k`.
+/// Starts to copy the tile of an operand of some rows of op(A) (columns of op(B)) from `first` on, at `k`.
 #[inline(always)]
 #[track_caller]
-fn load<T: Half, const ROWS: usize, const ALONG_K: bool>(
+fn load<T: Half, const ALONG_K: bool>(
     to: Shared<T>,
-    at: usize,
     map: TensorMap,
-    first: usize,
+    [first, rows]: [usize; 2],
     k: usize,
     full: Mbarrier,
 ) {
     if ALONG_K {
-        to.load_tile(at, map, [k as i32, first as i32], ROWS * DEPTH, full);
+        to.load_tile(0, map, [k as i32, first as i32], rows * DEPTH, full);
     } else {
-        unrolled!(panel < { ROWS / 64 } of 4 => {
+        unrolled!(panel < { rows / 64 } of 4 => {
             let corner = [(first + panel * 64) as i32, k as i32];
-            to.load_tile(at + panel * PANEL, map, corner, PANEL, full);
+            to.load_tile(panel * PANEL, map, corner, PANEL, full);
         });
     }
 }

@@ -285,7 +285,8 @@ impl<T: GemmElement> Gemm<'_, T> {
             Some(Way::Warpgroups(tiles)) => tiles as usize,
             _ => policy::wgmma_size([m, n], info.multiprocessors as usize),
         };
-        let (cut, bytes) = (policy::wgmma_cut(size), policy::wgmma_bytes(size));
+        let cut = policy::wgmma_cut(size);
+        let bytes = policy::wgmma_bytes(cut.tile[1]);
         let fits = |rect: &MatrixRect<'_, T>| {
             let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
             address.is_multiple_of(16) && stride.is_multiple_of(16) && stride < 1 << 40

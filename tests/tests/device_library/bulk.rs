@@ -6,7 +6,8 @@ use cuda_std::{
     tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
 };
 use cuda_std_device_tests::bulk;
-use warpwright::LaunchConfig;
+use warpwright::{Error, LaunchConfig};
+use warpwright_tests::devices;
 
 use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
 
@@ -132,4 +133,44 @@ fn tiles_of_matrices_with_every_swizzle() {
     tiles::<bulk::TileMoves<u16, 3>, u16>("128 bytes", Swizzle::Bytes128, 128);
     tiles::<bulk::TileMoves<u32, 3>, u32>("128 bytes of words", Swizzle::Bytes128, 128);
     tiles::<bulk::TileMoves<u8, 2>, u8>("64 bytes of bytes", Swizzle::Bytes64, 64);
+}
+
+#[test]
+fn a_matrix_that_no_tensor_map_describes_is_refused() {
+    for device in devices::all() {
+        let good = TiledMatrix {
+            address: 1 << 20,
+            element_bytes: 2,
+            sizes: [64, 64],
+            stride: 128,
+            tile: [64, 64],
+            swizzle: Swizzle::Bytes128,
+        };
+        let is_new = device
+            .info()
+            .compute_capability
+            .is_none_or(|it| it >= (9, 0));
+        assert_eq!(device.tensor_map(&good).is_ok(), is_new, "{device:?}");
+        for (bad, part) in [
+            (
+                TiledMatrix {
+                    stride: 130,
+                    ..good
+                },
+                "a stride that is a multiple of 16",
+            ),
+            (
+                TiledMatrix {
+                    tile: [128, 64],
+                    ..good
+                },
+                "no longer than its swizzle",
+            ),
+        ] {
+            let Err(Error::Invalid { required, .. }) = device.tensor_map(&bad) else {
+                panic!("{device:?}: {bad:?} was taken");
+            };
+            assert!(!is_new || required.contains(part), "{device:?}: {required}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use cuda_std::{bf16, f16};
 use rand::Rng;
 use warpwright::{Device, DeviceKind, ops::gemm::Way};
+use warpwright_gpu::gemm::policy::{LARGE, SMALL, wgmma_size};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -122,5 +123,45 @@ fn what_is_outside_reaches_nothing() {
             let sum = product.to_vec().unwrap();
             assert_eq!(sum, vec![bf16::ZERO; 16 * 16], "{device:?} {way:?}");
         }
+    }
+}
+
+/// The kernels are those that were asked for, and where tensor maps do not take A or B those of fragments.
+#[test]
+fn each_way_launches_its_kernels() {
+    for device in devices::all().filter(|device| is_known(device)) {
+        let all = device
+            .upload_matrix(&vec![f16::ONE; 24 * 24], 24, 24)
+            .unwrap();
+        for (left, is_aligned) in [(8, true), (4, false)] {
+            for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64]) {
+                let a = all.rect(0..16, left..left + 16).unwrap();
+                let product = device.gemm(a, a).way(way).prepare().unwrap();
+                let expected = match (columns, is_aligned) {
+                    (0, _) | (_, false) => "gemm_best_half".to_owned(),
+                    _ => format!("gemm_best_wgmma__f16_{columns}_nn"),
+                };
+                let kernels = product.kernels();
+                let is_expected = kernels.len() == 1 && kernels[0].starts_with(&expected);
+                assert!(is_expected, "{device:?} {way:?} {is_aligned}: {kernels:?}");
+            }
+        }
+    }
+}
+
+/// The sizes of tiles that were the faster ones on an H100, which has 132 multiprocessors.
+#[test]
+fn tiles_of_warpgroups_fill_the_multiprocessors() {
+    for ([m, n], size) in [
+        ([256, 256], SMALL),
+        ([512, 512], SMALL),
+        ([1024, 1024], SMALL),
+        ([1536, 1536], LARGE),
+        ([2048, 2048], LARGE),
+        ([3072, 3072], LARGE),
+        ([4096, 1024], LARGE),
+        ([8192, 8192], LARGE),
+    ] {
+        assert_eq!(wgmma_size([m, n], 132), size, "{m} x {n}");
     }
 }

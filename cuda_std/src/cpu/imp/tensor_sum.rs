@@ -38,6 +38,9 @@ const FRACTION: i32 = 23;
 /// The bits after the point of a product.
 const EXACT: u32 = 2 * FRACTION as u32;
 
+/// The exponent of a term that is 0: it is never the largest beside other numbers.
+const OF_ZERO: i32 = -1 << 20;
+
 /// A finite number, `significand * 2^(exponent - 23)`.
 #[derive(Clone, Copy)]
 struct Parts {
@@ -66,6 +69,11 @@ impl Parts {
             significand,
             exponent,
         }
+    }
+
+    /// Returns a sum as a term: times 1.
+    fn of_sum(value: f32) -> Self {
+        Self::new(value).times(Self::new(1.0_f32))
     }
 
     /// Returns a product, whose significand has 46 bits after the point.
@@ -110,25 +118,34 @@ pub(crate) fn tensor_sum<T: Factor>(
         return special as f32;
     }
 
-    let c = Parts::new(c).times(Parts::new(1.0_f32));
     let terms = products.map(|(a, b)| Parts::new(a).times(Parts::new(b)));
-    let terms = terms.chain([c]).filter(|term| term.significand != 0);
-    let Some(largest) = terms.clone().map(|term| term.exponent).max() else {
+    let mut all = ([0; AT_ONCE + 1], [OF_ZERO; AT_ONCE + 1]);
+    assert!(terms.clone().count() <= AT_ONCE, "too many products");
+    for (i, term) in terms.chain([Parts::of_sum(c)]).enumerate() {
+        if term.significand != 0 {
+            (all.0[i], all.1[i]) = (term.significand, term.exponent);
+        }
+    }
+    aligned_sum(&all.0, &all.1, fraction_bits)
+}
+
+/// Returns the sum of finite terms, given by their significands with [`EXACT`] bits after the point and their exponents.
+fn aligned_sum(significands: &[i64], exponents: &[i32], fraction_bits: u32) -> f32 {
+    let largest = exponents.iter().fold(i32::MIN, |most, it| most.max(*it));
+    if largest < OF_ZERO / 2 {
         return 0.0;
-    };
-    let sum: i64 = terms
-        .map(
-            |Parts {
-                 significand,
-                 exponent,
-             }| {
-                let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
-                // A division would truncate too, but not by more than 62 bits.
-                let magnitude = significand.abs() >> shift.min(63);
-                magnitude * significand.signum()
-            },
-        )
-        .sum();
+    }
+    let mut sum = 0;
+    for (significand, exponent) in significands.iter().zip(exponents) {
+        let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
+        // A division would truncate too, but not by more than 62 bits.
+        let magnitude = significand.abs() >> shift.min(63);
+        sum += if *significand < 0 {
+            -magnitude
+        } else {
+            magnitude
+        };
+    }
     rounded_toward_zero(sum, largest - fraction_bits as i32)
 }
 
@@ -145,12 +162,9 @@ pub(crate) struct Factors<T> {
 }
 
 impl<T: Factor> Factors<T> {
-    /// The exponent of 0, which is never the largest of a sum beside other numbers.
-    const OF_ZERO: i32 = -1 << 20;
-
     pub fn new(values: Vec<T>) -> Self {
         let parts = |value: &T| match Parts::new(*value) {
-            Parts { significand: 0, .. } => (0, Self::OF_ZERO),
+            Parts { significand: 0, .. } => (0, OF_ZERO),
             parts => (parts.significand as i32, parts.exponent),
         };
         let (significands, exponents) = values.iter().map(parts).unzip();
@@ -171,11 +185,11 @@ impl<T: Factor> Factors<T> {
             let (a, b) = (self.values[of(i)].iter(), others.values[of(j)].iter());
             return tensor_sum(c, a.copied().zip(b.copied()), fraction_bits);
         }
-        let c = Parts::new(c).times(Parts::new(1.0_f32));
+        let c = Parts::of_sum(c);
         let mut significands = [c.significand; AT_ONCE + 1];
         let mut exponents = [c.exponent; AT_ONCE + 1];
         if c.significand == 0 {
-            exponents[AT_ONCE] = Self::OF_ZERO;
+            exponents[AT_ONCE] = OF_ZERO;
         }
         let (a, b) = (&self.significands[of(i)], &others.significands[of(j)]);
         for ((product, a), b) in significands.iter_mut().zip(a).zip(b) {
@@ -185,21 +199,7 @@ impl<T: Factor> Factors<T> {
         for ((exponent, a), b) in exponents.iter_mut().zip(a).zip(b) {
             *exponent = a + b;
         }
-        let largest = exponents.iter().fold(i32::MIN, |most, it| most.max(*it));
-        if largest < Self::OF_ZERO / 2 {
-            return 0.0;
-        }
-        let mut sum = 0;
-        for (significand, exponent) in significands.iter().zip(&exponents) {
-            let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
-            let magnitude = significand.abs() >> shift.min(63);
-            sum += if *significand < 0 {
-                -magnitude
-            } else {
-                magnitude
-            };
-        }
-        rounded_toward_zero(sum, largest - fraction_bits as i32)
+        aligned_sum(&significands, &exponents, fraction_bits)
     }
 }
 
