@@ -211,7 +211,7 @@ fn all_lanes_do_the_same() {
         wrong(
             128,
             5,
-            "must do the same, but this lane adds a product in f16 of the tile at",
+            "must do the same, but this lane adds a product in f16 of bytes",
         );
         wrong(100, 0, "has 100 lanes");
         if checks == ALL {
