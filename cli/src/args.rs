@@ -201,7 +201,7 @@ pub struct Histogram {
 /// `matmul A B -o OUT.npy`
 #[derive(Debug, ClapArgs)]
 pub struct Matmul {
-    /// A .npy file of f32 or f64 with two axes, M x K; - reads standard input
+    /// A .npy file of f16, bf16, f32 or f64 with two axes, M x K; - reads standard input
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// A .npy file of the same type, K x N; - reads standard input

@@ -1,5 +1,6 @@
-//! The arrays that the program reads and writes: one or two axes, C order, seven element types.
+//! The arrays that the program reads and writes: one or two axes, C order, nine element types.
 
+use half::{bf16, f16};
 use std::fmt;
 
 /// The lengths of an array's axes. Data is in C order: the last axis varies fastest.
@@ -57,6 +58,10 @@ pub enum Dtype {
     I32,
     /// 64-bit signed integer.
     I64,
+    /// IEEE 754 binary16.
+    F16,
+    /// The upper half of an IEEE 754 binary32.
+    Bf16,
     /// IEEE 754 binary32.
     F32,
     /// IEEE 754 binary64.
@@ -65,12 +70,14 @@ pub enum Dtype {
 
 impl Dtype {
     /// All types, in the order in which lists name them.
-    pub const ALL: [Dtype; 7] = [
+    pub const ALL: [Dtype; 9] = [
         Dtype::U8,
         Dtype::U16,
         Dtype::U32,
         Dtype::I32,
         Dtype::I64,
+        Dtype::F16,
+        Dtype::Bf16,
         Dtype::F32,
         Dtype::F64,
     ];
@@ -83,12 +90,15 @@ impl Dtype {
             Dtype::U32 => "u32",
             Dtype::I32 => "i32",
             Dtype::I64 => "i64",
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
         }
     }
 
-    /// Returns NumPy's kind letter and size in bytes, as in `u1` or `f8`.
+    /// Returns NumPy's kind letter and size in bytes, as in `u1` or `f8`. NumPy has no `bf16`: the package `ml_dtypes`, which
+    /// adds it for JAX and others, has it saved as two bytes of no kind, `V2`.
     pub fn code(self) -> &'static str {
         match self {
             Dtype::U8 => "u1",
@@ -96,6 +106,8 @@ impl Dtype {
             Dtype::U32 => "u4",
             Dtype::I32 => "i4",
             Dtype::I64 => "i8",
+            Dtype::F16 => "f2",
+            Dtype::Bf16 => "V2",
             Dtype::F32 => "f4",
             Dtype::F64 => "f8",
         }
@@ -105,13 +117,13 @@ impl Dtype {
     pub fn size(self) -> usize {
         match self {
             Dtype::U8 => 1,
-            Dtype::U16 => 2,
+            Dtype::U16 | Dtype::F16 | Dtype::Bf16 => 2,
             Dtype::U32 | Dtype::I32 | Dtype::F32 => 4,
             Dtype::I64 | Dtype::F64 => 8,
         }
     }
 
-    /// Returns `u8 u16 u32 i32 i64 f32 f64`, for error messages.
+    /// Returns `u8 u16 u32 i32 i64 f16 bf16 f32 f64`, for error messages.
     pub fn list() -> String {
         Dtype::ALL.map(Dtype::name).join(" ")
     }
@@ -167,6 +179,12 @@ element!(u16, U16, |value| value.swap_bytes());
 element!(u32, U32, |value| value.swap_bytes());
 element!(i32, I32, |value| value.swap_bytes());
 element!(i64, I64, |value| value.swap_bytes());
+element!(f16, F16, |value| f16::from_bits(
+    value.to_bits().swap_bytes()
+));
+element!(bf16, Bf16, |value| bf16::from_bits(
+    value.to_bits().swap_bytes()
+));
 element!(f32, F32, |value| f32::from_bits(
     value.to_bits().swap_bytes()
 ));
@@ -224,6 +242,10 @@ pub enum Array {
     I32(Data<i32>),
     /// 64-bit signed integers.
     I64(Data<i64>),
+    /// 16-bit floats.
+    F16(Data<f16>),
+    /// 16-bit floats with the exponents of `f32`.
+    Bf16(Data<bf16>),
     /// 32-bit floats.
     F32(Data<f32>),
     /// 64-bit floats.
@@ -247,6 +269,8 @@ macro_rules! with_data {
             $crate::array::Array::U32($data) => $body,
             $crate::array::Array::I32($data) => $body,
             $crate::array::Array::I64($data) => $body,
+            $crate::array::Array::F16($data) => $body,
+            $crate::array::Array::Bf16($data) => $body,
             $crate::array::Array::F32($data) => $body,
             $crate::array::Array::F64($data) => $body,
         }
@@ -262,6 +286,8 @@ impl Array {
             Array::U32(_) => Dtype::U32,
             Array::I32(_) => Dtype::I32,
             Array::I64(_) => Dtype::I64,
+            Array::F16(_) => Dtype::F16,
+            Array::Bf16(_) => Dtype::Bf16,
             Array::F32(_) => Dtype::F32,
             Array::F64(_) => Dtype::F64,
         }
@@ -328,9 +354,10 @@ mod tests {
         for dtype in Dtype::ALL {
             let bytes: usize = dtype.code()[1..].parse().unwrap();
             assert_eq!(bytes, dtype.size());
-            let bits: usize = dtype.name()[1..].parse().unwrap();
+            let bits = dtype.name().trim_start_matches(char::is_alphabetic);
+            let bits: usize = bits.parse().unwrap();
             assert_eq!(bits, 8 * dtype.size());
         }
-        assert_eq!(Dtype::list(), "u8 u16 u32 i32 i64 f32 f64");
+        assert_eq!(Dtype::list(), "u8 u16 u32 i32 i64 f16 bf16 f32 f64");
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use half::{bf16, f16};
 use serde::{Serialize, Serializer};
 use warpwright_cli::error::{Error, Result};
 
@@ -113,6 +114,8 @@ number! {
     u64 => Unsigned as u64,
     i32 => Signed as i64,
     i64 => Signed as i64,
+    f16 => Single as f32,
+    bf16 => Single as f32,
     f32 => Single as f32,
     f64 => Double as f64,
 }

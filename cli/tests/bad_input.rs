@@ -85,7 +85,7 @@ fn bytes_behind_the_data() {
 
 #[test]
 fn another_element_type() {
-    let supported = "u8 u16 u32 i32 i64 f32 f64";
+    let supported = "u8 u16 u32 i32 i64 f16 bf16 f32 f64";
     refuses(
         &npy_bytes("'<c8'", false, "(1, 1)", &[0; 8]),
         &["<c8", supported, "astype"],
@@ -340,7 +340,7 @@ fn products_of_what_does_not_fit() {
         ("a.npy wide.npy -o o.npy", &["wide.npy", "f64", "f32"]),
         (
             "bytes.npy a.npy -o o.npy",
-            &["bytes.npy", "u8", "f32 or f64"],
+            &["bytes.npy", "u8", "f16, bf16, f32 or f64"],
         ),
         ("a.npy line.npy -o o.npy", &["line.npy", "two axes"]),
         (

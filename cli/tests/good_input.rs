@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, npy_bytes};
+use half::{bf16, f16};
 use serde_json::json;
 use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 
@@ -54,6 +55,8 @@ fn transpose_of_every_type() {
     check::<u32>();
     check::<i32>();
     check::<i64>();
+    check::<f16>();
+    check::<bf16>();
     check::<f32>();
     check::<f64>();
 }
@@ -314,6 +317,51 @@ fn matrix_products() {
     let values = vec![17.0, 22.0, 27.0, 22.0, 29.0, 36.0, 27.0, 36.0, 45.0];
     let square = Data::new(shape(3, 3), values).unwrap();
     assert_eq!(folder.read("out.npy"), Array::F64(square));
+}
+
+/// All commands that take any type, and products.
+#[test]
+fn floats_of_16_bits() {
+    fn check<T: Element>(of: fn(f32) -> T) {
+        let folder = Folder::new();
+        let values: Vec<T> = [3.0, -1.5, -1.5, 0.25].map(of).into();
+        let vector = |values: &[f32]| {
+            T::into_array(Data::vector(
+                values.iter().map(|&value| of(value)).collect(),
+            ))
+        };
+        folder.vector("in.npy", &values);
+        assert_eq!(folder.succeeds("reduce in.npy --op sum"), "0.25\n");
+        assert_eq!(folder.succeeds("reduce in.npy --op min"), "-1.5\n");
+        assert_eq!(folder.succeeds("reduce in.npy --op mean"), "0.0625\n");
+        for (line, expected) in [
+            ("sort in.npy", &[-1.5, -1.5, 0.25, 3.0][..]),
+            ("scan in.npy", &[3.0, 1.5, 0.0, 0.25]),
+            ("unique in.npy", &[3.0, -1.5, 0.25]),
+            ("select in.npy --where less:0.3", &[-1.5, -1.5, 0.25]),
+            ("top-k in.npy -k 2", &[3.0, 0.25]),
+        ] {
+            folder.succeeds(&format!("{line} -o out.npy"));
+            assert_eq!(folder.read("out.npy"), vector(expected), "{line}");
+        }
+        folder.matrix("a.npy", 2, 2, &values);
+        folder.succeeds("matmul a.npy a.npy --transpose-b -o out.npy --alpha 2");
+        let shape = Shape::Matrix {
+            height: 2,
+            width: 2,
+        };
+        let product = [22.5, -9.75, -9.75, 4.625].map(of).into();
+        let product = Data::new(shape, product).unwrap();
+        assert_eq!(folder.read("out.npy"), T::into_array(product));
+        folder.fails("histogram in.npy --range 0 1", 1, &["in.npy: ", "float32"]);
+        folder.fails(
+            "reduce a.npy --op sum --axis 0",
+            1,
+            &["a.npy: ", T::DTYPE.name()],
+        );
+    }
+    check(f16::from_f32);
+    check(bf16::from_f32);
 }
 
 #[test]

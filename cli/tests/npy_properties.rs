@@ -5,6 +5,7 @@ mod common;
 
 use std::io::Cursor;
 
+use half::{bf16, f16};
 use proptest::prelude::*;
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::npy;
@@ -22,7 +23,7 @@ fn parse(bytes: &[u8]) -> warpwright_cli::error::Result<Array> {
 /// An array of some type and shape with any bits as its values.
 fn arrays() -> impl Strategy<Value = Array> {
     (
-        0usize..7,
+        0usize..9,
         prop::bool::ANY,
         0usize..20,
         0usize..20,
@@ -41,6 +42,8 @@ fn arrays() -> impl Strategy<Value = Array> {
                 3 => fill::<i32>(shape, seed),
                 4 => fill::<i64>(shape, seed),
                 5 => fill::<f32>(shape, seed),
+                6 => fill::<f16>(shape, seed),
+                7 => fill::<bf16>(shape, seed),
                 _ => fill::<f64>(shape, seed),
             }
         })

@@ -23,11 +23,13 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
     };
     let variant = global.variant.as_deref();
     let done = match &inputs.a {
+        Array::F16(a) => matmul(&device, a, &inputs, options, variant, single)?,
+        Array::Bf16(a) => matmul(&device, a, &inputs, options, variant, single)?,
         Array::F32(a) => matmul(&device, a, &inputs, options, variant, single)?,
         Array::F64(a) => matmul(&device, a, &inputs, options, variant, |_, x| Ok(x))?,
         other => {
             return Err(Error::failed(format!(
-                "matmul needs f32 or f64 and the array has {}: convert it",
+                "matmul needs f16, bf16, f32 or f64 and the array has {}: convert it",
                 other.dtype()
             ))
             .within(options.a.display()));

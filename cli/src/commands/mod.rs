@@ -234,7 +234,7 @@ fn single(what: &str, number: f64) -> Result<f32> {
     let rounded = number as f32;
     if rounded.is_infinite() && number.is_finite() {
         return Err(Error::usage(format!(
-            "{what} has to be at most {:e} in size for data of f32, given {number:e}",
+            "{what} has to be at most {:e} in size, the largest f32, given {number:e}",
             f32::MAX
         )));
     }

@@ -112,10 +112,11 @@ impl Work<'_> {
             Array::I32(data) => self.typed(data, Ok),
             Array::F32(data) => self.typed(data, Ok),
             Array::F64(data) => self.typed(data, Ok),
-            Array::I64(_) => Err(Error::failed(
-                "reduce --axis takes u8, u16, u32, i32, f32 and f64 and the array is i64: convert it, \
+            Array::I64(_) | Array::F16(_) | Array::Bf16(_) => Err(Error::failed(format!(
+                "reduce --axis takes u8, u16, u32, i32, f32 and f64 and the array is {}: convert it, \
                  for example with astype",
-            )),
+                input.dtype()
+            ))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads and writes NumPy's `.npy` format, versions 1.0, 2.0 and 3.0.
 //!
 //! Reading supports both byte orders, C and Fortran order, one or two axes, and the types of [`Dtype`]. Writing uses C order
-//! and the machine's byte order. Memory for the data is allocated only after the header has been compared with the file's
+//! and the machine's byte order. Two bytes of no kind (`V2`) are `bf16`, as `ml_dtypes` has them saved. Memory for the data is allocated only after the header has been compared with the file's
 //! length.
 //!
 //! Format: NumPy Enhancement Proposal 1, <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
@@ -11,6 +11,7 @@ mod literal;
 
 use std::io::{self, Read, Write};
 
+use half::{bf16, f16};
 use warpwright::Device;
 
 use crate::array::{Array, Data, Dtype, Element, Shape};
@@ -41,6 +42,8 @@ pub fn read(mut reader: impl Read, length: u64) -> Result<Array> {
         Dtype::U32 => read_data::<u32>(reader, &header),
         Dtype::I32 => read_data::<i32>(reader, &header),
         Dtype::I64 => read_data::<i64>(reader, &header),
+        Dtype::F16 => read_data::<f16>(reader, &header),
+        Dtype::Bf16 => read_data::<bf16>(reader, &header),
         Dtype::F32 => read_data::<f32>(reader, &header),
         Dtype::F64 => read_data::<f64>(reader, &header),
     }

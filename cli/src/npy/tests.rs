@@ -69,6 +69,22 @@ fn every_version_and_type_is_read() {
     assert_eq!(parse(&bytes).unwrap(), Array::I64(Data::vector(vec![-5])));
 }
 
+/// 1.5 and -2 in 16 bits. NumPy itself writes the first, and `ml_dtypes` has it write one of the others.
+#[test]
+fn floats_of_16_bits_are_read() {
+    let bytes = file(1, &header("'<f2'", false, "(2,)"), &[0, 0x3E, 0, 0xC0]);
+    let expected = Data::vector(vec![f16::from_f32(1.5), f16::from_f32(-2.0)]);
+    assert_eq!(parse(&bytes).unwrap(), Array::F16(expected));
+    for descr in ["'<V2'", "'|V2'"] {
+        let bytes = file(1, &header(descr, false, "(2,)"), &[0xC0, 0x3F, 0, 0xC0]);
+        let expected = Data::vector(vec![bf16::from_f32(1.5), bf16::from_f32(-2.0)]);
+        assert_eq!(parse(&bytes).unwrap(), Array::Bf16(expected));
+    }
+    let bytes = file(1, &header("'>V2'", false, "(1,)"), &[0x3F, 0xC0]);
+    let expected = Data::vector(vec![bf16::from_f32(1.5)]);
+    assert_eq!(parse(&bytes).unwrap(), Array::Bf16(expected));
+}
+
 #[test]
 fn big_endian_data_is_converted() {
     let values = [1u16, 256, 65535];
@@ -191,7 +207,7 @@ fn bytes_behind_the_data_are_refused() {
 #[test]
 fn other_element_types_are_named() {
     for descr in [
-        "'<f2'",
+        "'|V4'",
         "'|b1'",
         "'<u8'",
         "'|i1'",
@@ -208,7 +224,7 @@ fn other_element_types_are_named() {
             &bytes,
             &[
                 descr.trim_matches('\''),
-                "u8 u16 u32 i32 i64 f32 f64",
+                "u8 u16 u32 i32 i64 f16 bf16 f32 f64",
                 "astype",
             ],
         );
