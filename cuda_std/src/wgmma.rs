@@ -127,7 +127,8 @@ pub fn begin<S: Sums>(sums: &mut S) -> Products<'_, S> {
     Products { sums }
 }
 
-/// Products that a warpgroup starts. They do not run for certain until [`commit`](Self::commit).
+/// Products that a warpgroup adds. The tensor cores may start them at any time, and do at the latest after
+/// [`commit`](Self::commit).
 #[must_use = "the sums are borrowed until the products are committed and waited for"]
 pub struct Products<'a, S> {
     sums: &'a mut S,

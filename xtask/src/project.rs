@@ -20,6 +20,7 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
 /// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments, or for one
 /// with a letter alone.
 const FROM: &[(&str, NvvmArch)] = &[
+    ("gemm_best_parts", NvvmArch::Compute90a),
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("gemm_best_wgmma", NvvmArch::Compute90a),

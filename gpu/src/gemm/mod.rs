@@ -22,7 +22,8 @@
 //! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
 //!
 //! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
-//! at multiples of 16 bytes. The bits are those of its other kernels there.
+//! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few
+//! elements and k is long. Then it adds the sums of the parts in order.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
@@ -30,6 +31,8 @@ mod best;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod operand;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod parts;
 pub mod policy;
 mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
@@ -44,6 +47,8 @@ pub use best::{
 };
 #[cfg(feature = "ladder")]
 pub use ladder::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use parts::{GemmBestParts, gemm_best_parts};
 pub use problem::{Element, Problem, Real, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
@@ -86,6 +91,7 @@ declare_family! {
             "gemm_best_tensor",
             "gemm_best_tensor_small",
             "gemm_best_wgmma",
+            "gemm_best_parts",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -116,10 +122,31 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<T>,
+        GlobalMut<<T as Element>::Scale>,
         Problem,
+        usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
     )>; 2]; 2];
+
+    /// The kernel that adds the sums of parts.
+    pub type Parts<T> = Entry<(
+        Global<<T as Element>::Scale>,
+        GlobalMut<T>,
+        Problem,
+        usize,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>;
+
+    /// The kernels for warpgroups.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Wgmma<T: Element> {
+        /// The products: for large, small and medium tiles.
+        pub products: [TiledProducts<T>; 3],
+        /// Adds the sums of parts.
+        pub parts: Parts<T>,
+    }
 
     /// An element type, with its kernels.
     ///
@@ -130,8 +157,8 @@ mod launch {
         const SMALL: Products<Self>;
         /// The kernels of `best` on tensor cores, if there are any: for large and small tiles.
         const TENSOR: Option<[Products<Self>; 2]>;
-        /// The kernels of `best` for warpgroups, if there are any: for large, small and medium tiles.
-        const WGMMA: Option<[TiledProducts<Self>; 3]>;
+        /// The kernels of `best` for warpgroups, if there are any.
+        const WGMMA: Option<Wgmma<Self>>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -155,7 +182,7 @@ mod launch {
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
-                const WGMMA: Option<[TiledProducts<Self>; 3]> = $wgmma;
+                const WGMMA: Option<Wgmma<Self>> = $wgmma;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -171,11 +198,14 @@ mod launch {
     }
     macro_rules! wgmma {
         ($ty:ident) => {
-            Some([
-                kernels!(of GemmBestWgmma for $ty, 128),
-                kernels!(of GemmBestWgmma for $ty, 32),
-                kernels!(of GemmBestWgmma for $ty, 64),
-            ])
+            Some(Wgmma {
+                products: [
+                    kernels!(of GemmBestWgmma for $ty, 128),
+                    kernels!(of GemmBestWgmma for $ty, 32),
+                    kernels!(of GemmBestWgmma for $ty, 64),
+                ],
+                parts: Entry::of::<GemmBestParts<$ty>>(),
+            })
         };
     }
     kernels! {
@@ -189,4 +219,4 @@ mod launch {
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, Products, TiledProducts};
+pub use launch::{Kernels, Parts, Products, TiledProducts, Wgmma};

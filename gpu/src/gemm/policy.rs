@@ -57,8 +57,24 @@ pub const WGMMA_BLOCK: u32 = 384;
 pub const WGMMA_GROUP: u32 = 16;
 /// The static shared memory of such a block in bytes: its mbarriers.
 pub const WGMMA_STATIC_BYTES: usize = 128;
-/// The time of such a tile for each element of C, in sixteenths of a large one's, as measured on an H100.
-const WGMMA_COST: [usize; 3] = [16, 32, 21];
+/// The length along k of a step of such a block.
+pub const WGMMA_STEP: usize = 64;
+/// The time of such a step for each column of a tile, in sixteenths of a large one's, as measured on an H100. A unit of time,
+/// here and below, is such a sixteenth for one column: about 0.17 ns.
+const WGMMA_COST: [usize; 3] = [16, 32, 19];
+/// The time that a tile takes beside its steps: until its first operands have come, and to write C.
+const WGMMA_TILE_COST: usize = 8192;
+/// The bytes of A that come from global memory in a unit of time, and those of B for tiles of a size: narrow ones have short
+/// lines of B.
+const A_BYTES: usize = 470;
+const B_BYTES: [usize; 3] = [470, 333, 427];
+/// The time of the launch that adds parts, what it takes for each, and the bytes of sums that are written or read in a unit of
+/// time.
+const PARTS_COST: usize = 18_000;
+const PART_COST: usize = 400;
+const PARTS_BYTES: usize = 325;
+/// The multiprocessors for which k is divided into parts, whatever the device has: the sums of a product depend on its parts.
+const PARTS_FOR: usize = 132;
 /// The greatest sizes of matrices whose tiles warpgroups multiply: coordinates of tensor maps have 32 bits.
 pub const WGMMA_MOST: usize = i32::MAX as usize - 256;
 
@@ -78,20 +94,68 @@ pub const fn wgmma_bytes(width: usize) -> usize {
     wgmma_slots(width) * wgmma_slot(width) + 4 * 64 * 64 * 2 + 1024
 }
 
-/// Returns the size of the tiles of an `m` x `n` matrix C with which its warpgroups take the least time, by a model: the blocks
-/// take equal numbers of tiles, or one more.
-pub fn wgmma_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
-    let time = |size: usize| {
-        let tiles = wgmma_cut(size).tiles([m, n]);
-        let rounds = tiles.div_ceil(multiprocessors.max(1));
-        rounds.saturating_mul(WGMMA_WIDTH[size] * WGMMA_COST[size])
-    };
+/// Returns the time of a product by a model: the blocks take equal numbers of tiles, or one more. `part` is the length along k
+/// of a part.
+fn wgmma_time([m, n, k]: [usize; 3], size: usize, part: usize, multiprocessors: usize) -> usize {
+    let parts = k.div_ceil(part);
+    let tiles = wgmma_cut(size).tiles([m, n]).saturating_mul(parts);
+    let rounds = tiles.div_ceil(multiprocessors.max(1));
+    let steps = part.min(k).div_ceil(WGMMA_STEP);
+    let step = WGMMA_WIDTH[size] * WGMMA_COST[size];
+    let tile = steps.saturating_mul(step).saturating_add(WGMMA_TILE_COST);
+    let bytes = |lines: usize| lines.saturating_mul(k).saturating_mul(2);
+    let operands = (bytes(m) / A_BYTES).saturating_add(bytes(n) / B_BYTES[size]);
+    let time = rounds.saturating_mul(tile).max(operands);
+    if parts == 1 {
+        return time;
+    }
+    let sums = m.saturating_mul(n).saturating_mul(parts);
+    let adding = sums.saturating_mul(2 * size_of::<f32>()) / PARTS_BYTES;
+    time.saturating_add(adding)
+        .saturating_add(PART_COST.saturating_mul(parts) + PARTS_COST)
+}
+
+/// Returns the size of the tiles of C with which the warpgroups of a product `[m, n, k]` take the least time. `part` is the
+/// length along k of a part.
+pub fn wgmma_size(shape: [usize; 3], part: usize, multiprocessors: usize) -> usize {
     let sizes = [LARGE, MEDIUM, SMALL];
     sizes
         .into_iter()
-        .min_by_key(|size| time(*size))
+        .min_by_key(|size| wgmma_time(shape, *size, part, multiprocessors))
         .unwrap_or(LARGE)
 }
+
+/// Returns the length along k of a part of a product `[m, n, k]`, of which warpgroups add parts apart: `k`, or less where C has
+/// so few tiles that they would leave most multiprocessors idle.
+///
+/// It depends on nothing but the shape, and so do the bits of the product.
+pub fn wgmma_part(shape: [usize; 3]) -> usize {
+    let steps = shape[2].div_ceil(WGMMA_STEP);
+    let mut least = (usize::MAX, usize::MAX);
+    for size in [LARGE, MEDIUM, SMALL] {
+        let tiles = wgmma_cut(size).tiles([shape[0], shape[1]]);
+        // So many that one round of blocks takes all, half as many, and so on.
+        let mut parts = (PARTS_FOR / tiles.max(1)).max(1);
+        while parts > 0 {
+            let part = steps.div_ceil(parts).max(1) * WGMMA_STEP;
+            let time = wgmma_time(shape, size, part, PARTS_FOR);
+            // Of equal times that of fewer parts.
+            if time <= least.0 {
+                least = (time, part);
+            }
+            parts /= 2;
+        }
+    }
+    least.1.min(shape[2].max(1))
+}
+
+/// Returns the distance between rows of sums of a part for a matrix of `n` columns, in elements: whole chunks of 16 bytes.
+pub const fn parts_pitch(n: usize) -> usize {
+    n.next_multiple_of(4)
+}
+
+/// The threads of a block that adds parts.
+pub const PARTS_BLOCK: u32 = 256;
 
 /// Returns how `best` divides C among warpgroups.
 pub const fn wgmma_cut(size: usize) -> Cut {

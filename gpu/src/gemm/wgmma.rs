@@ -19,6 +19,9 @@
 //! warpgroup leaves the others those of the sums.
 //!
 //! A matrix's edge needs no other path. Copies fill what is outside with zeros, whose products change no sum.
+//!
+//! Where C has few tiles and k is long, k is divided into parts. Then the tiles are those of each part, the sums of a part go
+//! to a matrix of its own, and [`gemm_best_parts`](super::gemm_best_parts) adds them.
 
 use cuda_std::{
     bf16, f16,
@@ -35,7 +38,8 @@ use cuda_std::{
 use super::{
     operand::is_aligned,
     policy::{
-        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, wgmma_bytes, wgmma_slots,
+        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, parts_pitch, wgmma_bytes,
+        wgmma_slots,
     },
     problem::*,
     tensor_half::Half,
@@ -60,15 +64,20 @@ const MANY_REGISTERS: u32 = 232;
 /// tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
 /// otherwise.
 ///
+/// If `part` is less than `k`, the kernel computes the sums of `k.div_ceil(part)` parts of k instead: `part` products for each
+/// sum, of the last part fewer. They go to `sums_of_parts`, as so many matrices of `m` rows of [`parts_pitch`] elements, which
+/// are `n` or up to 3 more. Then it does not access C.
+///
 /// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
 /// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
-/// is 0; writes `m * n`.
-/// The sums are those of [`wgmma`] for each 16 of k in order: the same bits in every launch, and those of
+/// is 0; writes `m * n`, or those of each part.
+/// The sums are those of [`wgmma`] for each 16 of a part in order: the same bits in every launch, and in one part those of
 /// [`gemm_best_half`](super::gemm_best_half) on the same device.
 ///
 /// # Safety
-/// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers, and overlaps
-/// neither.
+/// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. `part` is `k`, or
+/// less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and `sums_of_parts` overlap nothing
+/// else.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
@@ -101,6 +110,7 @@ const MANY_REGISTERS: u32 = 232;
         bf16_64_tt: (bf16, 32, false, true),
     )
 )]
+#[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_wgmma<
     T: Half,
     const SUMS: usize,
@@ -110,13 +120,132 @@ pub unsafe fn gemm_best_wgmma<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    sums_of_parts: GlobalMut<f32>,
     problem: Problem,
+    part: usize,
     alpha: f32,
     beta: f32,
 ) where
     [f32; SUMS]: Sums,
 {
-    product_by::<T, SUMS, A_ALONG_K, B_ALONG_K>([a, b], c, &problem, [alpha, beta]);
+    let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
+    // The elements of a slot, and those of A.
+    let (room, of_a) = const { ((WGMMA_HEIGHT + 2 * SUMS) * DEPTH, WGMMA_HEIGHT * DEPTH) };
+    const { assert!(wgmma_slots(2 * SUMS) <= MOST_SLOTS) };
+    let barriers = shared![u64; 2 * MOST_SLOTS];
+    // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.
+    let mut memory = unsafe { DynamicShared::new() };
+    let len = slots * room + 2 * CONSUMERS as usize * PANEL;
+    let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
+
+    let thread = thread::thread_idx_x();
+    if thread == 0 {
+        let mut slot = Slot::first(barriers, slots);
+        while slot.parity == 0 {
+            slot.full().init(1);
+            slot.empty().init(CONSUMERS);
+            slot = slot.next();
+        }
+        mbarrier::fence_init();
+    }
+    thread::sync_threads();
+
+    let problem = &problem;
+    let mut tiles = Tiles::of(problem, part, width);
+    let mut slot = Slot::first(barriers, slots);
+    // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
+    let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
+    if warpgroup == 0 {
+        thread::decrease_registers::<FEW_REGISTERS>();
+        if thread == 0 {
+            while let Some(tile) = tiles.next() {
+                let mut step = 0;
+                while step < tile.steps {
+                    // The slots are empty at first: the phase before the first one counts as complete.
+                    slot.empty().wait(slot.parity ^ 1);
+                    slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
+                    let k = tile.k + step as usize * DEPTH;
+                    let to = memory.skip(slot.number as usize * room);
+                    load::<T, A_ALONG_K>(to, a, [tile.top, WGMMA_HEIGHT], k, slot.full());
+                    load::<T, B_ALONG_K>(to.skip(of_a), b, [tile.left, width], k, slot.full());
+                    slot = slot.next();
+                    step += 1;
+                }
+            }
+        }
+        return;
+    }
+
+    thread::increase_registers::<MANY_REGISTERS>();
+    let consumer = warpgroup - 1;
+    let own = (thread % WARPGROUP) as usize;
+    let first = slots * room + 2 * consumer as usize * PANEL;
+    let mut staging = Staging {
+        memory: memory.skip(first),
+        turn: 0,
+        barrier: 1 + consumer,
+        own,
+    };
+    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    while let Some(tile) = tiles.next() {
+        let mut sums = <[f32; SUMS]>::ZERO;
+        let mut step = 0;
+        while step < tile.steps {
+            slot.full().wait(slot.parity);
+            let at = slot.number as usize * room;
+            let upper = at + consumer as usize * PANEL;
+            let mut products = wgmma::begin(&mut sums);
+            products.add(
+                Tile::<T, A_ALONG_K>::new(memory, upper),
+                Tile::<T, B_ALONG_K>::new(memory, at + of_a),
+            );
+            products.commit().wait();
+            if own == 0 {
+                slot.empty().arrive();
+            }
+            slot = slot.next();
+            step += 1;
+        }
+        let (top, left) = (tile.top + consumer as usize * 64, tile.left);
+        if part < problem.k {
+            let (row, column) = wgmma::place(own, 0);
+            let pitch = parts_pitch(problem.n);
+            let rows = problem.m.saturating_sub(top + row);
+            let columns = pitch.saturating_sub(left + column);
+            let first = (tile.part * problem.m + top + row) * pitch + left + column;
+            unrolled!(panel < { SUMS / 32 } of 4 => {
+                unrolled!(i < 16 of 16 => {
+                    let (down, across) = (i % 2 * 8, 64 * panel + i / 2 * 8);
+                    if down < rows && across < columns {
+                        let at = 32 * panel + 2 * i;
+                        let pair = [sums[at], sums[at + 1]];
+                        sums_of_parts.set_chunk(first + down * pitch + across, pair);
+                    }
+                });
+            });
+            continue;
+        }
+        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
+        let is_plain = is_whole && beta == 0.0 && is_aligned;
+        let first = if is_plain {
+            staging.first(problem, [top, left])
+        } else {
+            0
+        };
+        let place = c.skip(first);
+        unrolled!(panel < { SUMS / 32 } of 4 => {
+            let mut part = [0.0; 32];
+            unrolled!(i < 8 => {
+                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
+            });
+            if is_plain {
+                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
+            } else {
+                let corner = [top, left + 64 * panel];
+                staging.write(c, problem, corner, is_aligned, part, [alpha, beta]);
+            }
+        });
+    }
 }
 
 /// The place in a ring of some slots, and the parity of its phase.
@@ -161,154 +290,60 @@ impl Slot {
     }
 }
 
-/// The tiles of C of a block, one after another.
+/// The tiles of a block, one after another: those of C for the first part of k, then for the next.
 struct Tiles<'a> {
     problem: &'a Problem,
+    part: usize,
     width: usize,
+    /// The tiles of C.
+    of_c: u32,
     next: u32,
     end: u32,
 }
 
+/// A tile of C for a part of k.
+#[derive(Clone, Copy)]
+struct OfPart {
+    top: usize,
+    left: usize,
+    /// The number of the part, and its steps along k, from `k` on.
+    part: usize,
+    k: usize,
+    steps: u32,
+}
+
 impl<'a> Tiles<'a> {
     #[inline(always)]
-    fn of(problem: &'a Problem, width: usize) -> Self {
+    fn of(problem: &'a Problem, part: usize, width: usize) -> Self {
         let down = problem.m.div_ceil(WGMMA_HEIGHT) as u32;
+        let of_c = down * problem.n.div_ceil(width) as u32;
         Self {
             problem,
+            part,
             width,
+            of_c,
             next: thread::block_idx_x(),
-            end: down * problem.n.div_ceil(width) as u32,
+            end: of_c * problem.k.div_ceil(part) as u32,
         }
     }
 
-    /// Returns the first row and column of the next tile.
     #[inline(always)]
-    fn next(&mut self) -> Option<(usize, usize)> {
+    fn next(&mut self) -> Option<OfPart> {
         if self.next >= self.end {
             return None;
         }
-        let tile = self.next;
+        let (part, tile) = ((self.next / self.of_c) as usize, self.next % self.of_c);
         self.next += thread::grid_dim_x();
-        Some(tile_at(
-            self.problem,
-            tile,
-            WGMMA_GROUP,
-            WGMMA_HEIGHT,
-            self.width,
-        ))
-    }
-}
-
-/// The body of the kernels. A thread that multiplies has `SUMS` sums.
-#[inline(always)]
-#[track_caller]
-fn product_by<T: Half, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
-    [a, b]: [TensorMap; 2],
-    c: GlobalMut<T>,
-    problem: &Problem,
-    [alpha, beta]: [f32; 2],
-) where
-    [f32; SUMS]: Sums,
-{
-    let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
-    // The elements of a slot, and those of A.
-    let (room, of_a) = const { ((WGMMA_HEIGHT + 2 * SUMS) * DEPTH, WGMMA_HEIGHT * DEPTH) };
-    const { assert!(wgmma_slots(2 * SUMS) <= MOST_SLOTS) };
-    let barriers = shared![u64; 2 * MOST_SLOTS];
-    // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.
-    let mut memory = unsafe { DynamicShared::new() };
-    let len = slots * room + 2 * CONSUMERS as usize * PANEL;
-    let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
-
-    let thread = thread::thread_idx_x();
-    if thread == 0 {
-        let mut slot = Slot::first(barriers, slots);
-        while slot.parity == 0 {
-            slot.full().init(1);
-            slot.empty().init(CONSUMERS);
-            slot = slot.next();
-        }
-        mbarrier::fence_init();
-    }
-    thread::sync_threads();
-
-    let mut tiles = Tiles::of(problem, width);
-    let steps = problem.k.div_ceil(DEPTH) as u32;
-    let mut slot = Slot::first(barriers, slots);
-    // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
-    let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
-    if warpgroup == 0 {
-        thread::decrease_registers::<FEW_REGISTERS>();
-        if thread == 0 {
-            while let Some((top, left)) = tiles.next() {
-                let mut step = 0;
-                while step < steps {
-                    // The slots are empty at first: the phase before the first one counts as complete.
-                    slot.empty().wait(slot.parity ^ 1);
-                    slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
-                    let (at, k) = (slot.number as usize * room, step as usize * DEPTH);
-                    let to = memory.skip(at);
-                    load::<T, A_ALONG_K>(to, a, [top, WGMMA_HEIGHT], k, slot.full());
-                    load::<T, B_ALONG_K>(to.skip(of_a), b, [left, width], k, slot.full());
-                    slot = slot.next();
-                    step += 1;
-                }
-            }
-        }
-        return;
-    }
-
-    thread::increase_registers::<MANY_REGISTERS>();
-    let consumer = warpgroup - 1;
-    let own = (thread % WARPGROUP) as usize;
-    let first = slots * room + 2 * consumer as usize * PANEL;
-    let mut staging = Staging {
-        memory: memory.skip(first),
-        turn: 0,
-        barrier: 1 + consumer,
-        own,
-    };
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
-    while let Some((top, left)) = tiles.next() {
-        let mut sums = <[f32; SUMS]>::ZERO;
-        let mut step = 0;
-        while step < steps {
-            slot.full().wait(slot.parity);
-            let at = slot.number as usize * room;
-            let upper = at + consumer as usize * PANEL;
-            let mut products = wgmma::begin(&mut sums);
-            products.add(
-                Tile::<T, A_ALONG_K>::new(memory, upper),
-                Tile::<T, B_ALONG_K>::new(memory, at + of_a),
-            );
-            products.commit().wait();
-            if own == 0 {
-                slot.empty().arrive();
-            }
-            slot = slot.next();
-            step += 1;
-        }
-        let top = top + consumer as usize * 64;
-        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
-        let is_plain = is_whole && beta == 0.0 && is_aligned;
-        let first = if is_plain {
-            staging.first(problem, [top, left])
-        } else {
-            0
-        };
-        let place = c.skip(first);
-        unrolled!(panel < { SUMS / 32 } of 4 => {
-            let mut part = [0.0; 32];
-            unrolled!(i < 8 => {
-                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
-            });
-            if is_plain {
-                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
-            } else {
-                let corner = [top, left + 64 * panel];
-                staging.write(c, problem, corner, is_aligned, part, [alpha, beta]);
-            }
-        });
+        let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, WGMMA_HEIGHT, self.width);
+        let k = part * self.part;
+        let steps = self.part.min(self.problem.k - k).div_ceil(DEPTH) as u32;
+        Some(OfPart {
+            top,
+            left,
+            part,
+            k,
+            steps,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
     gemm::{
-        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides, TiledProducts,
+        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides, Wgmma,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
@@ -61,6 +61,10 @@ impl Device {
     /// `(k + 8) * 2^-23 * sum(|a| * |b|)` for every variant on every device. Before 8.0 `best` multiplies by fused
     /// multiply-adds in `f32`, which is much slower.
     ///
+    /// On 9.0 and on the CPU executor, the sums of a product of `f16` or `bf16` whose `k` is long and whose result is small, such
+    /// as 16 x 8192 times 8192 x 8192, are those of parts of `k`, added in order in `f32`. They take a workspace, of at most 18
+    /// MB. This requires that rows of `a` and `b` begin at multiples of 16 bytes, so other matrices have other sums.
+    ///
     /// NaN and infinities propagate as in any such sum.
     ///
     /// # Errors
@@ -100,6 +104,7 @@ impl Device {
             alpha: T::ONE,
             beta: T::Scale::ZERO,
             way: None,
+            parts: None,
         };
         Request::new(self, gemm)
     }
@@ -149,15 +154,18 @@ impl Way {
     ];
 }
 
-/// How warpgroups compute a product: the kernels, the maps of A and B, the cut, and the dynamic shared memory of a block.
+/// How warpgroups compute a product: the kernels, of which those for tiles of a size, the maps of A and B, the dynamic shared
+/// memory of a block, and the length along k of a part.
 struct ByWarpgroups<T: GemmElement> {
-    kernels: TiledProducts<T>,
+    kernels: Wgmma<T>,
+    size: usize,
     maps: [EncodedTensorMap; 2],
-    cut: Cut,
     bytes: usize,
+    part: usize,
 }
 
-/// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace.
+/// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace, except for the sums of parts (see
+/// [`matmul`](Device::matmul)).
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
@@ -167,6 +175,7 @@ pub struct Gemm<'a, T: GemmElement> {
     alpha: T::Scale,
     beta: T::Scale,
     way: Option<Way>,
+    parts: Option<usize>,
 }
 
 /// A request of a matrix product. The result is a new matrix, or is written to an `m` x `n` [`Matrix`], `&mut Matrix` or
@@ -200,6 +209,13 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     #[doc(hidden)]
     pub fn way(mut self, way: Way) -> Self {
         self.op.way = Some(way);
+        self
+    }
+
+    /// Has warpgroups divide k into about so many parts, for tests.
+    #[doc(hidden)]
+    pub fn parts(mut self, parts: usize) -> Self {
+        self.op.parts = Some(parts);
         self
     }
 
@@ -262,8 +278,8 @@ impl<T: GemmElement> Gemm<'_, T> {
         (T::kernels(Variant::Best), large, 0)
     }
 
-    /// Returns the kernels of `best` for warpgroups that take the least time, with the maps of A and B, the cut and the dynamic
-    /// shared memory of a block. Returns `None` where there are none, or tensor maps cannot describe A or B.
+    /// Returns how warpgroups compute the product in the least time. Returns `None` where there are no such kernels, or tensor
+    /// maps cannot describe A or B.
     fn by_warpgroups(
         &self,
         plan: &Plan<'_>,
@@ -273,20 +289,30 @@ impl<T: GemmElement> Gemm<'_, T> {
         // Drivers have tensor maps from CUDA 12 on.
         let is_new = plan.device.executor.is_specific(FAMILY.name)
             && info.driver_version.is_none_or(|version| version >= (12, 0));
-        let is_wanted = match self.way {
-            Some(way) => matches!(way, Way::Warpgroups(_)),
-            // A CPU's threads gain nothing.
-            None => info.compute_capability.is_some(),
-        };
-        let (Some(kernels), true) = (T::WGMMA, is_new && is_wanted) else {
+        let (Some(kernels), true) = (T::WGMMA, is_new && k > 0) else {
             return Ok(None);
         };
+        let part = match self.parts {
+            Some(parts) => k
+                .div_ceil(parts)
+                .next_multiple_of(policy::WGMMA_STEP)
+                .min(k),
+            None => policy::wgmma_part([m, n, k]),
+        };
+        let is_wanted = match self.way {
+            Some(way) => matches!(way, Way::Warpgroups(_)),
+            // A CPU's threads gain nothing, but give the same bits.
+            None => info.compute_capability.is_some() || part < k,
+        };
+        if !is_wanted {
+            return Ok(None);
+        }
         let size = match self.way {
             Some(Way::Warpgroups(tiles)) => tiles as usize,
-            _ => policy::wgmma_size([m, n], info.multiprocessors as usize),
+            _ => policy::wgmma_size([m, n, k], part, info.multiprocessors as usize),
         };
-        let cut = policy::wgmma_cut(size);
-        let bytes = policy::wgmma_bytes(cut.tile[1]);
+        let [height, width] = policy::wgmma_cut(size).tile;
+        let bytes = policy::wgmma_bytes(width);
         let fits = |rect: &MatrixRect<'_, T>| {
             let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
             address.is_multiple_of(16) && stride.is_multiple_of(16) && stride < 1 << 40
@@ -310,16 +336,16 @@ impl<T: GemmElement> Gemm<'_, T> {
                 swizzle: Swizzle::Bytes128,
             })
         };
-        let [height, width] = cut.tile;
         let maps = [
             map(&self.a, !self.transpose_a, height)?,
             map(&self.b, self.transpose_b, width)?,
         ];
         Ok(Some(ByWarpgroups {
-            kernels: kernels[size],
+            kernels,
+            size,
             maps,
-            cut,
             bytes,
+            part,
         }))
     }
 }
@@ -393,18 +419,35 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
             let ByWarpgroups {
                 kernels,
+                size,
                 maps: [map_a, map_b],
-                cut,
                 bytes,
+                part,
             } = found;
+            let cut = policy::wgmma_cut(size);
+            let parts = k.div_ceil(part);
             // Blocks stay on their multiprocessors and take tile after tile.
             let most = plan.device.info().multiprocessors.max(1) as usize;
-            let config = plan.tiles(cut.tiles([m, n]).min(most), cut.block)?;
+            let tiles = cut.tiles([m, n]).saturating_mul(parts);
+            let config = plan.tiles(tiles.min(most), cut.block)?;
             let config = config.with_shared(bytes as u32);
-            let kernel = kernels[transposes[0]][transposes[1]];
-            let args = (map_a, map_b, c, problem, alpha, self.beta);
-            // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid.
+            let kernel = kernels.products[size][transposes[0]][transposes[1]];
+            let of_a_part = m.saturating_mul(policy::parts_pitch(n));
+            let sums: Place<T::Scale> = match parts {
+                1 => Place::none(),
+                _ => plan.room(of_a_part.saturating_mul(parts)),
+            };
+            let args = (map_a, map_b, c, sums, problem, part, alpha, self.beta);
+            // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
+            // room for the sums of all parts.
             unsafe { plan.launch(kernel, config, args) };
+            if parts > 1 {
+                let threads = policy::PARTS_BLOCK as usize;
+                let config = plan.linear(of_a_part.div_ceil(4 * threads), threads)?;
+                let args = (sums, c, problem, part, alpha, self.beta);
+                // SAFETY: the launch before has written all sums.
+                unsafe { plan.launch(kernels.parts, config, args) };
+            }
             return Ok(shape);
         }
         let (kernels, cut, bytes) = match best {

@@ -2,8 +2,11 @@
 
 use cuda_std::{bf16, f16};
 use rand::Rng;
-use warpwright::{Device, DeviceKind, ops::gemm::Way};
-use warpwright_gpu::gemm::policy::{LARGE, SMALL, wgmma_size};
+use warpwright::{
+    Device, DeviceKind,
+    ops::gemm::{Tiles, Way},
+};
+use warpwright_gpu::gemm::policy::{LARGE, SMALL, WGMMA_STEP, wgmma_part, wgmma_size};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -70,16 +73,43 @@ fn is_known(device: &Device) -> bool {
     device.kind() == DeviceKind::Cpu || device.info().compute_capability == Some((9, 0))
 }
 
-fn every_kernel<T: Real>() {
+/// Products that warpgroups divide into parts: whole ones, and a last part that is shorter.
+fn problems_in_parts() -> Vec<Gemm> {
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        for (i, way) in Way::OF_HALVES.into_iter().skip(2).enumerate() {
+            for (j, parts) in [2, 3, 6].into_iter().enumerate() {
+                for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
+                    // On the CPU executor one of three, as above.
+                    if executor == Executor::Cpu && (i + j + l) % 3 != 0 {
+                        continue;
+                    }
+                    let shape = [[136, 72, 384], [16, 264, 456]][(j + l) % 2];
+                    problems.push(Gemm {
+                        transpose,
+                        factors: FACTORS[(i + j + l) % 4],
+                        margins: MARGINS[(j + l) % 2],
+                        way: Some(way),
+                        parts: Some(parts),
+                        ..plain(executor, shape)
+                    });
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Checks products against the truth, and that their bits are those of `usual` on the CPU executor.
+fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
     cases::run(
-        &problems(),
+        problems,
         |_| vec!["best"],
         |_, problem| {
             let mut rng = data::generator(13);
             let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
-            // By products of fragments, of which the layout decides nothing.
             let usual = Gemm {
-                way: Some(Way::OF_HALVES[0]),
+                way: Some(usual),
                 ..*problem
             };
             let expected = usual.by_the_library(&Device::cpu(), &operands, "best");
@@ -97,6 +127,12 @@ fn every_kernel<T: Real>() {
     );
 }
 
+/// The bits are those of products of fragments, of which the layout decides nothing.
+fn every_kernel<T: Real>() {
+    same_bits::<T>(&problems(), Way::OF_HALVES[0]);
+    same_bits::<T>(&problems_in_parts(), Way::Warpgroups(Tiles::Small));
+}
+
 #[test]
 fn every_kernel_of_f16_gives_the_same_bits() {
     every_kernel::<f16>();
@@ -105,6 +141,47 @@ fn every_kernel_of_f16_gives_the_same_bits() {
 #[test]
 fn every_kernel_of_bf16_gives_the_same_bits() {
     every_kernel::<bf16>();
+}
+
+/// The sums of parts are rounded to nearest, in order. One sum of all is rounded toward zero.
+#[test]
+fn parts_are_added_one_after_another() {
+    const PARTS: usize = 5;
+    let k = PARTS * WGMMA_STEP;
+    let mut row = vec![bf16::ZERO; k];
+    for first in row.iter_mut().step_by(WGMMA_STEP).skip(1) {
+        *first = bf16::from_f64(3.0 * 2.0_f64.powi(-25));
+    }
+    row[0] = bf16::ONE;
+    for device in devices::all().filter(|device| is_known(device)) {
+        let a = device.upload_matrix(&row.repeat(8), 8, k).unwrap();
+        let b = device.upload_matrix(&vec![bf16::ONE; k * 8], k, 8).unwrap();
+        for tiles in [Tiles::Large, Tiles::Medium, Tiles::Small] {
+            for (parts, expected) in [(1, 0.0), (PARTS, 4.0 * f64::from(f32::EPSILON))] {
+                let mut c = device.upload_matrix(&[bf16::ONE; 64], 8, 8).unwrap();
+                let product = device.gemm(&a, &b).way(Way::Warpgroups(tiles)).parts(parts);
+                let mut product = product.add_to(-1.0, &mut c).prepare().unwrap();
+                let kernels = product.kernels();
+                let adds = kernels
+                    .last()
+                    .is_some_and(|name| *name == "gemm_best_parts__bf16");
+                assert_eq!(
+                    (kernels.len(), adds),
+                    (1 + usize::from(parts > 1), parts > 1)
+                );
+                let room = if parts > 1 { parts * 8 * 8 * 4 } else { 0 };
+                assert_eq!(product.workspace_bytes(), room, "{device:?} {parts}");
+                product.enqueue().unwrap();
+                drop(product);
+                let got = c.to_vec().unwrap();
+                assert_eq!(
+                    got,
+                    vec![bf16::from_f64(expected); 64],
+                    "{device:?} {tiles:?}"
+                );
+            }
+        }
+    }
 }
 
 /// Infinities and NaN where a tile of A and B goes beyond the matrices reach no other element.
@@ -152,16 +229,51 @@ fn each_way_launches_its_kernels() {
 /// The sizes of tiles that were the faster ones on an H100, which has 132 multiprocessors.
 #[test]
 fn tiles_of_warpgroups_fill_the_multiprocessors() {
-    for ([m, n], size) in [
-        ([256, 256], SMALL),
-        ([512, 512], SMALL),
-        ([1024, 1024], SMALL),
-        ([1536, 1536], LARGE),
-        ([2048, 2048], LARGE),
-        ([3072, 3072], LARGE),
-        ([4096, 1024], LARGE),
-        ([8192, 8192], LARGE),
+    for ([m, n, k], size) in [
+        ([256, 256, 256], SMALL),
+        ([512, 512, 512], SMALL),
+        ([1024, 1024, 1024], SMALL),
+        ([1536, 1536, 1536], LARGE),
+        ([2048, 2048, 2048], LARGE),
+        ([3072, 3072, 3072], LARGE),
+        ([4096, 1024, 1024], LARGE),
+        ([8192, 8192, 8192], LARGE),
     ] {
-        assert_eq!(wgmma_size([m, n], 132), size, "{m} x {n}");
+        let shape = [m, n, k];
+        assert_eq!(wgmma_part(shape), k, "{shape:?}");
+        assert_eq!(wgmma_size(shape, k, 132), size, "{shape:?}");
+    }
+}
+
+/// Parts of k are whole steps, none is empty, and their sums take no more than the room of tiles for 132 multiprocessors.
+#[test]
+fn parts_of_k_fill_the_multiprocessors() {
+    let sizes = [1, 16, 100, 128, 129, 512, 1024, 8192, 100_000];
+    let mut divided = 0;
+    for m in sizes {
+        for n in sizes {
+            for k in [1, 64, 100, 1000, 8192, 65_536, 1 << 24] {
+                let part = wgmma_part([m, n, k]);
+                assert!(
+                    part == k || part % WGMMA_STEP == 0 && part < k,
+                    "{m} {n} {k}"
+                );
+                let parts = k.div_ceil(part);
+                divided += usize::from(parts > 1);
+                assert!(
+                    parts == 1 || m * n * parts <= 132 * 128 * 256,
+                    "{m} {n} {k}"
+                );
+            }
+        }
+    }
+    assert!(divided > 50, "{divided}");
+    for ([m, n, k], parts) in [
+        ([16, 8192, 8192_usize], 2),
+        ([8192, 64, 8192], 1),
+        ([512, 512, 65_536], 8),
+        ([128, 128, 16_384], 32),
+    ] {
+        assert_eq!(k.div_ceil(wgmma_part([m, n, k])), parts, "{m} {n} {k}");
     }
 }

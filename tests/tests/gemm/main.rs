@@ -70,31 +70,23 @@ fn problems() -> Vec<Gemm> {
             ]);
         }
         // Every shape with one combination of the rest; every combination comes with many shapes.
-        for (i, [m, n, k]) in shapes.into_iter().enumerate() {
+        for (i, shape) in shapes.into_iter().enumerate() {
             problems.push(Gemm {
-                executor,
-                m,
-                n,
-                k,
                 transpose: [i % 2 == 1, i / 2 % 2 == 1],
                 factors: FACTORS[i % 17 % FACTORS.len()],
                 margins: [0, 1, 2].map(|operand| MARGINS[(i / 5 + operand * (i / 3)) % 3]),
-                way: None,
+                ..plain(executor, shape)
             });
         }
         // Every combination with a shape that has whole tiles and an edge.
-        let [m, n, k] = [best + 4, 2 * best, 3 * BEST_STEP + 4];
+        let shape = [best + 4, 2 * best, 3 * BEST_STEP + 4];
         for i in 0..4 * FACTORS.len() * MARGINS.len() {
             let margin = MARGINS[i / 4 / FACTORS.len()];
             problems.push(Gemm {
-                executor,
-                m,
-                n,
-                k,
                 transpose: [i % 2 == 1, i / 2 % 2 == 1],
                 factors: FACTORS[i / 4 % FACTORS.len()],
                 margins: [margin; 3],
-                way: None,
+                ..plain(executor, shape)
             });
         }
     }

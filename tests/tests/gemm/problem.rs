@@ -70,6 +70,8 @@ pub struct Gemm {
     pub margins: [Margin; 3],
     /// The kernels of `best`, if not those that the library chooses.
     pub way: Option<Way>,
+    /// The parts of k for warpgroups, if not those that the library chooses.
+    pub parts: Option<usize>,
 }
 
 impl Problem for Gemm {
@@ -242,6 +244,9 @@ impl Gemm {
         if let Some(way) = self.way {
             request = request.way(way);
         }
+        if let Some(parts) = self.parts {
+            request = request.parts(parts);
+        }
         request.add_to(beta, c.rect_mut(rows_c, columns_c)?).run()?;
         c.to_vec()
     }
@@ -295,5 +300,6 @@ pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
         factors: [1.0, 0.0],
         margins: [[0; 3]; 3],
         way: None,
+        parts: None,
     }
 }

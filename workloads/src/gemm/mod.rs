@@ -17,7 +17,7 @@ use crate::{
 
 /// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
 /// largest devices have multiprocessors, for which small tiles are not used.
-const SHAPES: [[usize; 3]; 11] = [
+const SHAPES: [[usize; 3]; 12] = [
     [0, 3, 4],
     [3, 0, 4],
     [3, 4, 0],
@@ -29,11 +29,14 @@ const SHAPES: [[usize; 3]; 11] = [
     [1, 131, 67],
     [19_072, 1, 5],
     [128, 19_072, 16],
+    // Warpgroups divide this k into parts.
+    [8, 40, 8192],
 ];
 
 /// Shapes for a GPU.
-const LARGE: [[usize; 3]; 4] = [
+const LARGE: [[usize; 3]; 5] = [
     [512, 512, 512],
+    [136, 520, 32_776],
     [1021, 515, 259],
     [3, 7, 100_003],
     [2304, 140, 40],

@@ -14,24 +14,34 @@ use crate::record::{Aim, Bound};
 pub(super) fn run(bench: &mut Bench) {
     let all = [1024, 2048, 4096, 8192];
     for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
-        of::<f32>(bench, *side, Bound::FmaF32);
+        of::<f32>(bench, [*side; 3], Bound::FmaF32);
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
-        of::<f64>(bench, *side, Bound::FmaF64);
+        of::<f64>(bench, [*side; 3], Bound::FmaF64);
     }
     for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
-        of::<f16>(bench, *side, Bound::Tensor);
-        of::<bf16>(bench, *side, Bound::Tensor);
+        of::<f16>(bench, [*side; 3], Bound::Tensor);
+        of::<bf16>(bench, [*side; 3], Bound::Tensor);
+    }
+    // Few rows, few columns, and few of both with a long k.
+    let narrow = [[16, 8192, 8192], [8192, 64, 8192], [512, 512, 65_536]];
+    for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
+        of::<bf16>(bench, *shape, Bound::Tensor);
     }
 }
 
-fn of<T: Real + Blas>(bench: &mut Bench, side: usize, bound: Bound) {
-    let problem = Product::<T>::new([side; 3], Data::Fractions);
+/// The product of matrices: `shape` has the rows of A, the columns of B, and the common dimension.
+fn of<T: Real + Blas>(bench: &mut Bench, shape: [usize; 3], bound: Bound) {
+    let problem = Product::<T>::new(shape, Data::Fractions);
+    let [m, n, k] = shape;
     let spec = Spec {
         family: "gemm",
         work: format!("product {}", T::NAME),
-        size: format!("{side}^3"),
-        elements: side * side,
+        size: match m == n && n == k {
+            true => format!("{m}^3"),
+            false => format!("{m} x {n} x {k}"),
+        },
+        elements: m * n,
         bytes: problem.bytes(),
         operations: problem.operations().unwrap_or_default(),
         bound,
@@ -47,9 +57,9 @@ fn of<T: Real + Blas>(bench: &mut Bench, side: usize, bound: Bound) {
         let mut rivals = Vec::new();
         if peers.wanted() {
             let cublas = peers.cublas().and_then(|cublas| {
-                let product = cublas.product::<T>(side)?;
+                let product = cublas.product::<T>(shape)?;
                 let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
-                    (0..*count).map(|_| device.zeros(side * side)).collect();
+                    (0..*count).map(|_| device.zeros(m * n)).collect();
                 Ok(local(
                     (product, outputs?),
                     move |(product, outputs), set| {

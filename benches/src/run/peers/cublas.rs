@@ -153,22 +153,28 @@ impl Cublas {
         self.version.clone()
     }
 
-    /// Returns the product of two row-major square matrices. It takes the addresses of A, B and C.
+    /// Returns the product of two row-major matrices: `shape` has the rows of A, the columns of B, and the common dimension.
+    /// It takes the addresses of A, B and C.
     ///
     /// # Errors
     /// Returns an error if it could not be prepared.
     pub fn product<T: Blas>(
         &self,
-        side: usize,
+        shape: [usize; 3],
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>, Absent> {
-        Ok(self.prepared::<T>(side)?)
+        Ok(self.prepared::<T>(shape)?)
     }
 
     fn prepared<T: Blas>(
         &self,
-        side: usize,
+        [m, n, k]: [usize; 3],
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>> {
-        let (handle, side) = (self.handle.clone(), c_int::try_from(side)?);
+        let handle = self.handle.clone();
+        let (m, n, k) = (
+            c_int::try_from(m)?,
+            c_int::try_from(n)?,
+            c_int::try_from(k)?,
+        );
         // SAFETY: the signatures are those of `cublas_v2.h`; the library is open as long as the handle.
         let (gemm, mode) = unsafe {
             let name = format!("{}\0", T::FUNCTION);
@@ -189,27 +195,25 @@ impl Cublas {
             let (raw, [one, zero]) = (handle.raw, &T::FACTORS);
             let code = unsafe {
                 match gemm {
-                    Function::Typed(gemm) => gemm(
-                        raw, 0, 0, side, side, side, one, b, side, a, side, zero, c, side,
-                    ),
+                    Function::Typed(gemm) => gemm(raw, 0, 0, n, m, k, one, b, n, a, k, zero, c, n),
                     Function::Extended(gemm, ty) => gemm(
                         raw,
                         0,
                         0,
-                        side,
-                        side,
-                        side,
+                        n,
+                        m,
+                        k,
                         std::ptr::from_ref(one).cast(),
                         b,
                         ty,
-                        side,
+                        n,
                         a,
                         ty,
-                        side,
+                        k,
                         std::ptr::from_ref(zero).cast(),
                         c,
                         ty,
-                        side,
+                        n,
                         COMPUTE_F32,
                         ALGORITHM,
                     ),
