@@ -1,8 +1,8 @@
 //! Reads and writes NumPy's `.npy` format, versions 1.0, 2.0 and 3.0.
 //!
 //! Reading supports both byte orders, C and Fortran order, one or two axes, and the types of [`Dtype`]. Writing uses C order
-//! and the machine's byte order. Two bytes of no kind (`V2`) are `bf16`, as `ml_dtypes` has them saved. Memory for the data is allocated only after the header has been compared with the file's
-//! length.
+//! and the machine's byte order. Two bytes of no kind (`V2`) are `bf16`, as `ml_dtypes` has them saved. Memory for the data is
+//! allocated only after the header has been compared with the file's length.
 //!
 //! Format: NumPy Enhancement Proposal 1, <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 

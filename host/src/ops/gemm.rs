@@ -61,9 +61,10 @@ impl Device {
     /// `(k + 8) * 2^-23 * sum(|a| * |b|)` for every variant on every device. Before 8.0 `best` multiplies by fused
     /// multiply-adds in `f32`, which is much slower.
     ///
-    /// On 9.0 and on the CPU executor, the sums of a product of `f16` or `bf16` whose `k` is long and whose result is small, such
-    /// as 16 x 8192 times 8192 x 8192, are those of parts of `k`, added in order in `f32`. They take a workspace, of at most 18
-    /// MB. This requires that rows of `a` and `b` begin at multiples of 16 bytes, so other matrices have other sums.
+    /// On 9.0 and on the CPU executor, a product of `f16` or `bf16` whose `k` is long and whose result is small, such as
+    /// 16 x 8192 times 8192 x 8192, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most
+    /// 18 MB. They depend on nothing but the shape. Rows of `a` and `b` must begin at multiples of 16 bytes; a product of other
+    /// matrices has no parts, and other bits.
     ///
     /// NaN and infinities propagate as in any such sum.
     ///
