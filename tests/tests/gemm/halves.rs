@@ -255,7 +255,7 @@ fn parts_of_k_fill_the_multiprocessors() {
             for k in [1, 64, 100, 1000, 8192, 65_536, 1 << 24] {
                 let part = wgmma_part([m, n, k]);
                 assert!(
-                    part == k || part % WGMMA_STEP == 0 && part < k,
+                    part == k || part.is_multiple_of(WGMMA_STEP) && part < k,
                     "{m} {n} {k}"
                 );
                 let parts = k.div_ceil(part);
