@@ -336,7 +336,7 @@ fn floats_of_16_bits() {
         assert_eq!(folder.succeeds("reduce in.npy --op mean"), "0.0625\n");
         for (line, expected) in [
             ("sort in.npy", &[-1.5, -1.5, 0.25, 3.0][..]),
-            ("scan in.npy", &[3.0, 1.5, 0.0, 0.25]),
+            ("scan in.npy --op sum", &[3.0, 1.5, 0.0, 0.25]),
             ("unique in.npy", &[3.0, -1.5, 0.25]),
             ("select in.npy --where less:0.3", &[-1.5, -1.5, 0.25]),
             ("top-k in.npy -k 2", &[3.0, 0.25]),
