@@ -136,6 +136,12 @@ fn histogram(
         }};
     }
     let dtype = input.dtype();
+    let refused = |other: &str| {
+        Err(Error::failed(format!(
+            "the data is {dtype}; u8 u16 u32 number bins, f32 f64 take --range: convert it, for example with \
+             array.astype('{other}')"
+        )))
+    };
     match (input, range) {
         (Array::U8(data), None) => {
             count!(data, |vector| device
@@ -173,17 +179,8 @@ fn histogram(
         (Array::F32(_) | Array::F64(_), None) => Err(Error::usage(format!(
             "the data is {dtype}, which does not number bins: give the binned range with --range LO HI"
         ))),
-        (Array::I32(_) | Array::I64(_) | Array::F16(_) | Array::Bf16(_), _) => {
-            Err(Error::failed(format!(
-                "the data is {dtype}; u8 u16 u32 number bins, f32 f64 take --range: convert it, for example with \
-             array.astype('{}')",
-                if matches!(input, Array::F16(_) | Array::Bf16(_)) {
-                    "float32"
-                } else {
-                    "uint32"
-                }
-            )))
-        }
+        (Array::I32(_) | Array::I64(_), _) => refused("uint32"),
+        (Array::F16(_) | Array::Bf16(_), _) => refused("float32"),
         (_, Some(_)) => Err(Error::usage(format!(
             "--range is for f32 and f64 and the data is {dtype}, whose values are bin numbers: leave it out, \
              or convert the data with array.astype('float32')"

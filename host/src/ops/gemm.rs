@@ -295,7 +295,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         };
         let part = match self.parts {
             Some(parts) => k
-                .div_ceil(parts)
+                .div_ceil(parts.max(1))
                 .next_multiple_of(policy::WGMMA_STEP)
                 .min(k),
             None => policy::wgmma_part([m, n, k]),
