@@ -182,49 +182,63 @@ pub fn with_lines() -> Result<()> {
     build_aside(&Selection::new(&[], &[])?, lines, false)
 }
 
-/// Builds the selected modules with these tools.
+/// Builds the selected modules with these tools, for several architectures at a time: while one waits for the compiler, which
+/// takes one processor, another is optimized.
 fn compile(selection: &Selection, toolchain: &Toolchain, settings: Settings) -> Result<Vec<Built>> {
     let sources = sources::hash()?;
-    let tools = Tools::of(toolchain);
+    let selected: Vec<_> = (selection.modules.iter())
+        .filter(|(_, names)| !names.is_empty())
+        .collect();
+    // A thread's error is passed on as text.
+    let built = usage::in_parallel(&selected, |(arch, names)| {
+        compile_for(*arch, names, toolchain, settings, &sources).map_err(|error| error.to_string())
+    });
+    let built = built.into_iter().collect::<Result<Vec<_>, String>>()?;
+    Ok(built.into_iter().flatten().collect())
+}
+
+/// Builds these modules for one architecture.
+fn compile_for(
+    arch: NvvmArch,
+    names: &[String],
+    toolchain: &Toolchain,
+    settings: Settings,
+    sources: &str,
+) -> Result<Vec<Built>> {
+    let start = Instant::now();
+    let modules = CudaBuilder::new(project::gpu_crate())
+        .toolchain(toolchain)
+        .target_dir(project::target_dir().join("cuda-builder"))
+        .verbose(true)
+        .arch(arch)
+        .ptx_version(project::ptx_version(arch))
+        .debug(settings.debug)
+        .generate_line_info(false)
+        .panic_messages(PanicMessages::None)
+        .release(settings.release)
+        .modules(project::modules(arch))
+        .only(names)
+        .build_args(&["--features", "ladder"])
+        .build_modules()?;
     let mut built = Vec::new();
-    for &(arch, ref names) in &selection.modules {
-        if names.is_empty() {
-            continue;
-        }
-        let start = Instant::now();
-        let modules = CudaBuilder::new(project::gpu_crate())
-            .toolchain(toolchain)
-            .target_dir(project::target_dir().join("cuda-builder"))
-            .verbose(true)
-            .arch(arch)
-            .ptx_version(project::ptx_version(arch))
-            .debug(settings.debug)
-            .generate_line_info(false)
-            .panic_messages(PanicMessages::None)
-            .release(settings.release)
-            .modules(project::modules(arch))
-            .only(names)
-            .build_args(&["--features", "ladder"])
-            .build_modules()?;
-        for module in modules {
-            let text = fs::read_to_string(&module.path)?;
-            let record = Record {
-                family: module.name,
-                arch: arch.to_string(),
-                ptx_version: module.ptx_version.to_string(),
-                sha256: sources::text_hash(text.as_bytes()),
-                sources: sources.clone(),
-                tools: tools.clone(),
-                entries: module.entries.into_iter().map(|entry| entry.name).collect(),
-            };
-            built.push(Built { record, text });
-        }
-        eprintln!(
-            "built {} for {arch} in {:.1} s",
-            names.join(", "),
-            start.elapsed().as_secs_f64()
-        );
+    for module in modules {
+        let text = fs::read_to_string(&module.path)?;
+        let record = Record {
+            family: module.name,
+            arch: arch.to_string(),
+            ptx_version: module.ptx_version.to_string(),
+            sha256: sources::text_hash(text.as_bytes()),
+            sources: sources.to_owned(),
+            tools: Tools::of(toolchain),
+            entries: module.entries.into_iter().map(|entry| entry.name).collect(),
+        };
+        built.push(Built { record, text });
     }
+    eprintln!(
+        "built {} for {arch} in {:.1} s",
+        names.join(", "),
+        start.elapsed().as_secs_f64()
+    );
     Ok(built)
 }
 
