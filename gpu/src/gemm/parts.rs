@@ -13,21 +13,19 @@
 use cuda_std::{bf16, f16, prelude::*, unrolled};
 
 use super::{
-    policy::{PARTS_BLOCK, parts_pitch},
+    policy::{PARTS_BLOCK, PARTS_CHUNK, parts_pitch},
     problem::*,
     tensor_half::Half,
 };
 
-/// The elements that a thread adds.
-const CHUNK: usize = 4;
 /// The parts that are read together.
 const TOGETHER: usize = 8;
 
 /// Computes `C = alpha * S + beta * C`, where S is the sum of `k.div_ceil(part)` matrices of `m` rows of
 /// [`parts_pitch`] elements, of which the first `n` count. They are added in order, in `f32`: the same bits in every launch.
 ///
-/// Launch: one block of 256 threads per 1024 elements of such a matrix. Reads all sums, and C unless `beta` is 0; writes
-/// `m * n` elements.
+/// Launch: one block of `PARTS_BLOCK` threads per `PARTS_BLOCK * PARTS_CHUNK` elements of such a matrix. Reads all sums, and C
+/// unless `beta` is 0; writes `m * n` elements.
 ///
 /// # Safety
 /// `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and overlaps nothing else.
@@ -44,15 +42,15 @@ pub unsafe fn gemm_best_parts<T: Half>(
 ) {
     let pitch = parts_pitch(problem.n);
     let all = problem.m * pitch;
-    let first = thread::index_1d() as usize * CHUNK;
+    let first = thread::index_1d() as usize * PARTS_CHUNK;
     if first >= all {
         return;
     }
     let parts = problem.k.div_ceil(part);
-    let mut total: [f32; CHUNK] = sums.get_chunk(first);
+    let mut total: [f32; PARTS_CHUNK] = sums.get_chunk(first);
     let mut number = 1;
     while number + TOGETHER <= parts {
-        let mut read = [[0.0; CHUNK]; TOGETHER];
+        let mut read = [[0.0; PARTS_CHUNK]; TOGETHER];
         unrolled!(i < TOGETHER => {
             read[i] = sums.get_chunk((number + i) * all + first);
         });
@@ -65,7 +63,7 @@ pub unsafe fn gemm_best_parts<T: Half>(
     }
     let (row, column) = (first / pitch, first % pitch);
     let at = row * problem.ldc + column;
-    unrolled!(i < CHUNK => {
+    unrolled!(i < PARTS_CHUNK => {
         if column + i < problem.n {
             let old = || c.get(at + i);
             c.set(at + i, finished(alpha, total[i], beta, old));
@@ -74,7 +72,7 @@ pub unsafe fn gemm_best_parts<T: Half>(
 }
 
 #[inline(always)]
-fn added(mut a: [f32; CHUNK], b: [f32; CHUNK]) -> [f32; CHUNK] {
-    unrolled!(i < CHUNK => { a[i] += b[i]; });
+fn added(mut a: [f32; PARTS_CHUNK], b: [f32; PARTS_CHUNK]) -> [f32; PARTS_CHUNK] {
+    unrolled!(i < PARTS_CHUNK => { a[i] += b[i]; });
     a
 }

@@ -78,9 +78,9 @@ const PARTS_FOR: usize = 132;
 /// The greatest sizes of matrices whose tiles warpgroups multiply: coordinates of tensor maps have 32 bits.
 pub const WGMMA_MOST: usize = i32::MAX as usize - 256;
 
-/// Returns the bytes of a slot of the ring of a block whose tiles of C have so many columns: tiles of A and B of 64 along k.
+/// Returns the bytes of a slot of the ring of a block whose tiles of C have so many columns: tiles of A and B, one step long.
 const fn wgmma_slot(width: usize) -> usize {
-    (WGMMA_HEIGHT + width) * 64 * 2
+    (WGMMA_HEIGHT + width) * WGMMA_STEP * 2
 }
 
 /// Returns the slots of such a ring: as many as fit 192 KiB.
@@ -151,11 +151,13 @@ pub fn wgmma_part(shape: [usize; 3]) -> usize {
 
 /// Returns the distance between rows of sums of a part for a matrix of `n` columns, in elements: whole chunks of 16 bytes.
 pub const fn parts_pitch(n: usize) -> usize {
-    n.next_multiple_of(4)
+    n.next_multiple_of(PARTS_CHUNK)
 }
 
 /// The threads of a block that adds parts.
 pub const PARTS_BLOCK: u32 = 256;
+/// The elements that a thread of such a block adds.
+pub const PARTS_CHUNK: usize = 4;
 
 /// Returns how `best` divides C among warpgroups.
 pub const fn wgmma_cut(size: usize) -> Cut {

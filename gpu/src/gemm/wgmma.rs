@@ -38,13 +38,15 @@ use cuda_std::{
 use super::{
     operand::is_aligned,
     policy::{
-        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, parts_pitch, wgmma_bytes,
-        wgmma_slots,
+        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, WGMMA_STEP, parts_pitch,
+        wgmma_bytes, wgmma_slots,
     },
     problem::*,
     tensor_half::Half,
 };
 
+// The host divides k by the steps of the kernel.
+const _: () = assert!(WGMMA_STEP == DEPTH);
 /// The most slots of a ring.
 const MOST_SLOTS: usize = WGMMA_STATIC_BYTES / 16;
 /// The elements of a chunk of 16 bytes.

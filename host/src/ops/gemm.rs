@@ -444,7 +444,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             unsafe { plan.launch(kernel, config, args) };
             if parts > 1 {
                 let threads = policy::PARTS_BLOCK as usize;
-                let config = plan.linear(of_a_part.div_ceil(4 * threads), threads)?;
+                let of_a_block = policy::PARTS_CHUNK * threads;
+                let config = plan.linear(of_a_part.div_ceil(of_a_block), threads)?;
                 let args = (sums, c, problem, part, alpha, self.beta);
                 // SAFETY: the launch before has written all sums.
                 unsafe { plan.launch(kernels.parts, config, args) };
