@@ -34,8 +34,8 @@ pub struct Arguments {
     /// Do not assemble what is built; machine code of other PTX is removed.
     #[arg(long, conflicts_with = "check")]
     no_assemble: bool,
-    /// Change nothing; fail if the committed PTX is not what the sources say, or if a kernel uses local
-    /// memory without a reason.
+    /// Change nothing; fail if the committed PTX is not what the sources say, if a kernel uses local
+    /// memory without a reason, or if the PTX does not assemble for later architectures.
     #[arg(long)]
     check: bool,
 }
@@ -153,6 +153,19 @@ impl Selection {
     fn pairs(&self) -> impl Iterator<Item = (NvvmArch, &str)> {
         (self.modules.iter())
             .flat_map(|(arch, modules)| modules.iter().map(move |module| (*arch, &**module)))
+    }
+
+    /// Returns, for each selected module that `auto` launches kernels of, the newest PTX that a device of `arch` compiles.
+    fn later_inputs(&self, folder: &Path, arch: NvvmArch) -> Vec<usage::Input> {
+        let modules: BTreeSet<&str> = self.pairs().map(|(_, module)| module).collect();
+        (modules.into_iter())
+            .filter(|module| project::family_of(module) == *module)
+            .filter_map(|module| Some((module, project::assembled_from(arch, module)?)))
+            .map(|(module, from)| usage::Input {
+                arch,
+                ..usage::input(folder, from, module)
+            })
+            .collect()
     }
 
     fn inputs(&self, folder: &Path) -> Vec<usage::Input> {
@@ -350,6 +363,9 @@ fn check(selection: &Selection) -> Result<()> {
     }
     if problems.is_empty() {
         problems = usage::report(&selection.inputs(&folder))?;
+        for &arch in project::LATER {
+            usage::report_later(arch, &selection.later_inputs(&folder, arch))?;
+        }
         return conclude(
             &problems,
             "mend the kernels, or add the reason to LOCAL_MEMORY_ALLOWED",

@@ -56,6 +56,10 @@ pub fn has_kernel(arch: NvvmArch, kernel: &str) -> bool {
 /// is a part of every program with the library. The list has the cards whose times are published.
 pub const ASSEMBLED: &[NvvmArch] = &[NvvmArch::Compute90, NvvmArch::Compute90a];
 
+/// Architectures later than those that PTX is shipped for: `build-ptx --check` assembles for them what `auto` launches, as the
+/// driver of such a device compiles it.
+pub const LATER: &[NvvmArch] = &[NvvmArch::Compute100, NvvmArch::Compute120];
+
 /// Returns the architecture whose PTX of a module is assembled for `arch`: the newest, as the driver would get it.
 pub fn assembled_from(arch: NvvmArch, module: &str) -> Option<NvvmArch> {
     shipped(module).filter(|from| runs_on(*from, arch)).max()

@@ -18,7 +18,7 @@ pub struct Input {
     pub title: String,
     /// The path of the file.
     pub path: PathBuf,
-    /// The architecture that the file names.
+    /// The architecture to assemble for.
     pub arch: NvvmArch,
 }
 
@@ -104,15 +104,19 @@ pub fn offenders<'a>(assembly: &'a Assembly, allowed: &[(&str, &str)]) -> Vec<&'
         .collect()
 }
 
+fn ptxas() -> Option<Ptxas> {
+    let found = Ptxas::install(true);
+    if let Err(error) = &found {
+        eprintln!("warning: nothing was assembled, so spills are not checked: {error}");
+    }
+    found.ok()
+}
+
 /// Assembles every module, prints the tables, and returns a line for each kernel that uses local memory without a reason.
 /// Without `ptxas` it prints a note and returns no lines.
 pub fn report(inputs: &[Input]) -> Result<Vec<String>> {
-    let ptxas = match Ptxas::install(true) {
-        Ok(ptxas) => ptxas,
-        Err(error) => {
-            eprintln!("warning: nothing was assembled, so spills are not checked: {error}");
-            return Ok(Vec::new());
-        }
+    let Some(ptxas) = ptxas() else {
+        return Ok(Vec::new());
     };
     let mut problems = Vec::new();
     for (input, assembly) in inputs.iter().zip(assemble(&ptxas, inputs)?) {
@@ -130,6 +134,26 @@ pub fn report(inputs: &[Input]) -> Result<Vec<String>> {
     }
     println!("assembled with ptxas {}", ptxas.version);
     Ok(problems)
+}
+
+/// Assembles every module for an architecture that none is built for. Prints how many kernels there are, and which use local
+/// memory without a reason: the number of registers differs there, so that this is no problem of the kernel. Without `ptxas` it
+/// prints a note.
+///
+/// # Errors
+/// Returns an error if `ptxas` refuses a module.
+pub fn report_later(arch: NvvmArch, inputs: &[Input]) -> Result<()> {
+    let Some(ptxas) = ptxas() else {
+        return Ok(());
+    };
+    let assemblies = assemble(&ptxas, inputs)?;
+    let kernels: usize = assemblies.iter().map(|it| it.kernels.len()).sum();
+    let local: Vec<&str> = (assemblies.iter())
+        .flat_map(|it| offenders(it, project::LOCAL_MEMORY_ALLOWED))
+        .map(|kernel| &*kernel.name)
+        .collect();
+    println!("assembled {kernels} kernels for {arch}; local memory without a reason: {local:?}");
+    Ok(())
 }
 
 /// Returns the input for the module `family` of `arch` below `folder`.
