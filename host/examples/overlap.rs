@@ -67,7 +67,7 @@ fn main() -> Result<()> {
         alone.as_secs_f64() / together.as_secs_f64()
     );
     if device.kind() == DeviceKind::Cpu {
-        println!("(the CPU executor does one thing after the other: there is nothing to overlap)");
+        eprintln!("(the CPU executor does one thing after the other: there is nothing to overlap)");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Builds and runs the projects in `examples/`, which are no part of the workspace, as a user would. A
 //! machine without the tools for device code gets them: nothing here is skipped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -98,47 +98,62 @@ fn the_readmes_show_the_real_output() {
     }
 }
 
-/// The examples of the library's own: there is nothing to time on the CPU, but their results are checked.
+/// The examples of the library's own print what their page shows. There `…` stands for what differs from run to run.
 #[test]
-fn the_librarys_own_examples_run() {
-    for (example, prints) in [
-        ("overlap", "\noverlap: "),
-        ("foreign_memory", "\nforeign memory: "),
-        ("graph", "\ngraph: "),
-    ] {
-        runs(example, prints);
+fn the_librarys_own_examples_print_what_their_page_shows() {
+    let root = folder().join("..");
+    let page = fs::read_to_string(root.join("docs/EXAMPLES.md")).expect("the page is there");
+    let shown: BTreeMap<&str, &str> = page
+        .split("\n## `")
+        .skip(1)
+        .map(|section| {
+            let (name, rest) = section.split_once('`').expect("a name");
+            let (_, block) = rest.split_once("```text\n").expect("an output");
+            (name, block.split_once("```").expect("its end").0)
+        })
+        .collect();
+    let programs = programs(&root);
+    assert!(shown.keys().eq(programs.keys()), "{shown:?}, {programs:?}");
+    for family in warpwright_gpu::FAMILIES {
+        assert!(shown.contains_key(family.name), "{}", family.name);
+    }
+    for (name, program) in &programs {
+        let output = Command::new(program).output().expect("the example starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {printed}\n{errors}");
+        let (device, printed) = printed.split_once('\n').unwrap_or_default();
+        assert!(device.starts_with("device: "), "{name}: {device}");
+        let shown = shown[&**name];
+        let same = shown.lines().count() == printed.lines().count()
+            && shown.lines().zip(printed.lines()).all(|(shown, line)| {
+                match shown.split_once('…') {
+                    Some((start, _)) => line.starts_with(start),
+                    None => line == shown,
+                }
+            });
+        assert!(same, "{name}:\n{printed}\nthe page shows\n{shown}");
     }
 }
 
-fn runs(example: &str, prints: &str) {
+/// Builds the library's examples, and returns their programs by name.
+fn programs(root: &Path) -> BTreeMap<String, String> {
     // With the features of the whole workspace, so that what the tests are made of is not built again.
     let output = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--workspace",
-            &format!("--example={example}"),
-            "--message-format=json",
-        ])
-        .current_dir(folder().join(".."))
+        .args(["build", "--workspace", "--examples"])
+        .arg("--message-format=json")
+        .current_dir(root)
         .output()
         .expect("cargo starts");
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let program = messages
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout)
         .lines()
+        .filter(|line| line.contains(r#""kind":["example"]"#))
         .filter_map(|line| line.split_once(r#""executable":""#)?.1.split_once('"'))
-        .map(|(path, _)| path)
-        .next_back();
-    let program = program.unwrap_or_else(|| {
-        panic!(
-            "no program was built\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        )
-    });
-    let output = Command::new(program).output().expect("the example starts");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.contains(prints),
-        "{example}: {printed}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+        .map(|(path, _)| {
+            let name = Path::new(path).file_stem().expect("a file");
+            (name.to_string_lossy().into_owned(), path.to_owned())
+        })
+        .collect()
 }
