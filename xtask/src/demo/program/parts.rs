@@ -79,8 +79,8 @@ fn timing(ground: &Ground<'_>, family: &Family) -> Result<Table> {
         let time = timed(ground.device, || ready.enqueue())?;
         Ok(outcome(time, ready.check()?))
     };
-    let (title, bytes) = (workload.name(), workload.bytes() as u64);
-    Ground::table(family.name, title, bytes, one)
+    let title = format!("{}: {}", family.name, workload.name());
+    Ground::table(family.name, title, workload.bytes() as u64, one)
 }
 
 /// Returns the outcome of a timed variant.
