@@ -8,8 +8,8 @@
 /// have other limits. Each expansion has as many copies of the block as the limit, of which those from `N` on are removed: take
 /// the lowest limit that suffices, above all in nested loops. With debug assertions a larger `N` is a panic.
 ///
-/// For the CPU executor the expansion is a loop, because copies take longer to compile and gain nothing there. `break` and
-/// `continue` of a loop around the macro need the loop's label; without one they are an error of the compiler on both:
+/// For the CPU executor the expansion is a loop, because copies take longer to compile. `break` and `continue` of a loop around
+/// the macro need the loop's label; without one they are an error of the compiler on both:
 ///
 /// ```compile_fail,E0695
 /// for _ in 0..4 {

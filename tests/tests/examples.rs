@@ -1,5 +1,5 @@
-//! Builds and runs the projects in `examples/`, which are no part of the workspace, as a user would. A
-//! machine without the tools for device code gets them: nothing here is skipped.
+//! Builds and runs the projects in `examples/`, which are no part of the workspace, as a user would, and the library's own
+//! examples. A machine without the tools for device code gets them: nothing here is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

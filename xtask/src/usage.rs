@@ -104,6 +104,7 @@ pub fn offenders<'a>(assembly: &'a Assembly, allowed: &[(&str, &str)]) -> Vec<&'
         .collect()
 }
 
+/// Returns `ptxas`, installed if it must be. Prints a warning if there is none.
 fn ptxas() -> Option<Ptxas> {
     let found = Ptxas::install(true);
     if let Err(error) = &found {
@@ -137,7 +138,7 @@ pub fn report(inputs: &[Input]) -> Result<Vec<String>> {
 }
 
 /// Assembles every module for an architecture that none is built for. Prints how many kernels there are, and which use local
-/// memory without a reason: the number of registers differs there, so that this is no problem of the kernel. Without `ptxas` it
+/// memory without a reason. These are no errors: `ptxas` allocates registers for each architecture anew. Without `ptxas` it
 /// prints a note.
 ///
 /// # Errors
