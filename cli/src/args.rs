@@ -207,7 +207,7 @@ pub struct Matmul {
     /// A .npy file of the same type, K x N; - reads standard input
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// Where to write alpha * A * B + beta * C: a .npy file
+    /// Where to write the function of alpha * A * B + beta * C + bias: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
     /// Factor of the product; with 0, A and B do not count, whatever is in them
@@ -224,12 +224,27 @@ pub struct Matmul {
     /// A .npy file of the same type, M x N, to be added
     #[arg(long, value_name = "C")]
     pub c: Option<PathBuf>,
+    /// A .npy file of the same type with one axis of N elements, which are added to each row
+    #[arg(long, value_name = "BIAS")]
+    pub bias: Option<PathBuf>,
+    /// The function of each element that is written
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<Activation>,
     /// Take the transpose of A, which is then K x M
     #[arg(long)]
     pub transpose_a: bool,
     /// Take the transpose of B, which is then N x K
     #[arg(long)]
     pub transpose_b: bool,
+}
+
+/// The function of each element of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Activation {
+    /// 0 for what is below 0
+    Relu,
+    /// x times the distribution function of the standard normal distribution at x
+    Gelu,
 }
 
 /// `convolve IN --mask M -o OUT [--boundary B]`

@@ -347,6 +347,14 @@ fn products_of_what_does_not_fit() {
             "a.npy a.npy --transpose-b -o o.npy --c a.npy",
             &["a.npy", "2 x 2", "2 x 3"],
         ),
+        (
+            "a.npy a.npy --transpose-b -o o.npy --bias line.npy",
+            &["a bias of 2 elements", "3 elements"],
+        ),
+        (
+            "a.npy a.npy --transpose-b -o o.npy --bias a.npy",
+            &["a.npy", "--bias", "one axis"],
+        ),
     ] {
         folder.fails(&format!("matmul {line}"), 1, parts);
     }
@@ -355,6 +363,10 @@ fn products_of_what_does_not_fit() {
         ("a.npy a.npy --transpose-b -o o.npy --beta 2", &["--c"]),
         ("a.npy a.npy --transpose-b -o o.npy --alpha x", &["--alpha"]),
         ("a.npy a.npy -o o.npy --variant bset", &["bset", "tiled"]),
+        (
+            "a.npy a.npy --transpose-b -o o.npy --activation tanh",
+            &["--activation", "relu"],
+        ),
     ] {
         folder.fails(&format!("matmul {line}"), 2, parts);
     }

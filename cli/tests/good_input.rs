@@ -309,6 +309,14 @@ fn matrix_products() {
     folder.succeeds("matmul a.npy b.npy -o out.npy --c c.npy");
     assert_eq!(folder.read("out.npy"), column(vec![15.0, 31.0]));
 
+    folder.vector("bias.npy", &[-6.0_f32]);
+    folder.succeeds("matmul a.npy b.npy -o out.npy --bias bias.npy");
+    assert_eq!(folder.read("out.npy"), column(vec![-1.0, 5.0]));
+    folder.succeeds("matmul a.npy b.npy -o out.npy --bias bias.npy --activation relu");
+    assert_eq!(folder.read("out.npy"), column(vec![0.0, 5.0]));
+    folder.succeeds("matmul a.npy b.npy -o out.npy --c c.npy --bias bias.npy --activation gelu");
+    assert_eq!(folder.read("out.npy"), column(vec![9.0, 25.0]));
+
     folder.matrix("d.npy", 2, 3, &[1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0]);
     folder.succeeds("matmul d.npy d.npy --transpose-b -o out.npy");
     let square = Data::new(shape(2, 2), vec![14.0, 32.0, 32.0, 77.0]).unwrap();

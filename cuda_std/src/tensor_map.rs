@@ -41,6 +41,9 @@
 //! Tiles are bulk copies, with the rules of [`bulk`](crate::bulk). A place is a column and a row, which may lie outside of the
 //! matrix: elements there are loaded as zeros, and not stored. A load brings all bytes of the tile to its mbarrier, zeros too.
 //!
+//! A map can be of a [`Stack`] of matrices. Then a place has a third coordinate, the number of the matrix, and a tile is of one
+//! matrix.
+//!
 //! What an H100 does, beyond the PTX ISA, and the CPU executor too:
 //! - The first column of a tile is a multiple of 16 bytes, and the column and the row of a store are not negative. Otherwise
 //!   the card ends the launch by an "illegal instruction", and the executor by a fault that says why.
@@ -116,6 +119,18 @@ pub struct TiledMatrix {
     pub tile: [u32; 2],
     /// Where a tile's chunks lie.
     pub swizzle: Swizzle,
+    /// The other matrices of the map, if it is of a stack.
+    pub stack: Option<Stack>,
+}
+
+/// Matrices of one size, at equal distances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg(not(target_arch = "nvptx64"))]
+pub struct Stack {
+    /// How many there are.
+    pub count: u64,
+    /// The bytes from one to the next, a multiple of 16.
+    pub stride: u64,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -168,13 +183,21 @@ impl TensorMap {
     }
 
     /// Starts to copy a tile of `count` elements, which starts at element `i` of `from`, to the matrix. `corner` is the column
-    /// and the row of its first element. The copy belongs to the lane's next group of [bulk copies](crate::bulk).
+    /// and the row of its first element, and for a stack the number of the matrix. The copy belongs to the lane's next group of
+    /// [bulk copies](crate::bulk).
     ///
     /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have
     /// the map's type.
     #[inline(always)]
     #[track_caller]
-    pub fn store_tile<T: Copy>(self, corner: [i32; 2], from: Shared<T>, i: usize, count: usize) {
+    pub fn store_tile<T: Copy, const N: usize>(
+        self,
+        corner: [i32; N],
+        from: Shared<T>,
+        i: usize,
+        count: usize,
+    ) {
+        const { assert!(N == 2 || N == 3, "a place has two or three coordinates") };
         from.check_current();
         imp::tensor_map::check(from.as_ptr(), from.len(), i, count, self.place, false);
         // SAFETY: the tile is within the view, and the kernel promises that the map describes memory that it may write.
@@ -185,20 +208,22 @@ impl TensorMap {
 /// Tiles of matrices. See the module [`tensor_map`](crate::tensor_map).
 impl<T: Copy> Shared<T> {
     /// Starts to copy the tile of a matrix whose first element is in the column and the row `corner`, to elements `i..i +
-    /// count`. All its bytes count as brought to the current phase of `mbarrier`.
+    /// count`. For a stack, `corner` has the number of the matrix too. All its bytes count as brought to the current phase of
+    /// `mbarrier`.
     ///
     /// The tile starts at a multiple of 128 bytes. `count` is the number of elements of the map's tile, and the elements have
     /// the map's type.
     #[inline(always)]
     #[track_caller]
-    pub fn load_tile(
+    pub fn load_tile<const N: usize>(
         self,
         i: usize,
         map: TensorMap,
-        corner: [i32; 2],
+        corner: [i32; N],
         count: usize,
         mbarrier: Mbarrier,
     ) {
+        const { assert!(N == 2 || N == 3, "a place has two or three coordinates") };
         self.check_current();
         imp::tensor_map::check(self.as_ptr(), self.len(), i, count, map.place, true);
         let word = mbarrier.word();

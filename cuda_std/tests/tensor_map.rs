@@ -9,7 +9,7 @@ use cuda_std::{
     cpu::{Checks, FaultKind, LaunchError, Options, Order},
     mbarrier::{self, Mbarrier},
     prelude::*,
-    tensor_map::{EncodedTensorMap, Swizzle, TensorMap, TiledMatrix},
+    tensor_map::{EncodedTensorMap, Stack, Swizzle, TensorMap, TiledMatrix},
 };
 
 const ROWS: usize = 24;
@@ -62,6 +62,7 @@ impl Matrix {
             stride: self.stride as u64,
             tile,
             swizzle,
+            stack: None,
         };
         EncodedTensorMap::for_cpu(&matrix).unwrap()
     }
@@ -306,8 +307,14 @@ fn what_the_driver_would_refuse_is_refused() {
         stride: 208,
         tile: [64, 8],
         swizzle: Swizzle::Bytes128,
+        stack: None,
     };
     assert!(EncodedTensorMap::for_cpu(&good).is_ok());
+    let of_stack = |count, stride| TiledMatrix {
+        stack: Some(Stack { count, stride }),
+        ..good
+    };
+    assert!(EncodedTensorMap::for_cpu(&of_stack(2, 208 * 60)).is_ok());
     for (bad, part) in [
         (TiledMatrix { address: 8, ..good }, "an address"),
         (
@@ -352,8 +359,55 @@ fn what_the_driver_would_refuse_is_refused() {
             },
             "no longer than its swizzle",
         ),
+        (of_stack(0, 16), "1 to 2^32 matrices"),
+        (of_stack(2, 200), "matrices of a stack that are"),
+        (of_stack(2, 1 << 40), "matrices of a stack that are"),
     ] {
         let error = EncodedTensorMap::for_cpu(&bad).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
+    }
+}
+
+/// A place has a coordinate for the matrix if the map is of a stack, and none otherwise.
+#[test]
+fn a_place_has_the_coordinates_of_the_map() {
+    #[kernel]
+    unsafe fn load_one(map: TensorMap, coordinates: u32) {
+        let tile = shared![u16; 64 * 8 + 64].skip_to_multiple(128);
+        let filled = Mbarrier::new(shared![u64; 1], 0);
+        filled.init(1);
+        filled.arrive_expect_tx(2 * 64 * 8);
+        match coordinates {
+            2 => tile.load_tile(0, map, [0, 0], 64 * 8, filled),
+            _ => tile.load_tile(0, map, [0, 0, 0], 64 * 8, filled),
+        }
+        filled.wait(0);
+    }
+    let mut matrix = Matrix::new(64, 8, |_, _| 1);
+    for stack in [false, true] {
+        let map = TiledMatrix {
+            address: matrix.memory.as_mut_ptr().expose_provenance() as u64,
+            element_bytes: 2,
+            sizes: [64, 8],
+            stride: matrix.stride as u64,
+            tile: [64, 8],
+            swizzle: Swizzle::None,
+            stack: stack.then_some(Stack {
+                count: 1,
+                stride: 16,
+            }),
+        };
+        let map = EncodedTensorMap::for_cpu(&map).unwrap();
+        for coordinates in [2_u32, 3] {
+            let args = Args::new().map(map).value(coordinates);
+            let result = args.launch::<LoadOne>(block(1));
+            if (coordinates == 3) == stack {
+                result.unwrap();
+                continue;
+            }
+            let fault = fault(result);
+            let required = format!("{} coordinates required", 2 + u32::from(stack));
+            assert!(fault.to_string().contains(&required), "{fault}");
+        }
     }
 }

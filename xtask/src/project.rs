@@ -108,6 +108,9 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("gemm_best__f32_nt", PRODUCT_OF_MATRICES),
+    ("gemm_best_double__f64", DOUBLES),
+    ("gemm_best_half__bf16_tn", HALVES),
+    ("gemm_best_half__f16_tn", HALVES),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),
     ("sort_best_items__b2", VALUES),
@@ -142,6 +145,11 @@ const TWO_BLOCKS: &str =
     "two resident blocks leave too few registers on an older architecture; on 9.0 nothing spills";
 
 const PRODUCT_OF_MATRICES: &str = "two resident blocks leave 128 registers, of which 64 are sums: one other spills where B is transposed";
+
+const DOUBLES: &str = "128 of 255 registers are sums of 64 bits: up to 14 others spill on 9.0, where tensor cores multiply, \
+                       and none on older architectures";
+
+const HALVES: &str = "two resident blocks leave 128 registers, of which 64 are sums: one other spills where A is transposed";
 
 const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
                       up to ten for values wider than a key, and twelve where ballots rank keys of 8 bytes";

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use warpwright::ops::gemm::GemmElement;
-use warpwright::{Device, Matrix};
+use warpwright::{Device, Matrix, Vector};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
-use crate::args::{Global, Matmul};
+use crate::args::{Activation, Global, Matmul};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
@@ -20,6 +20,7 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         a: read(&options.a)?,
         b: read(&options.b)?,
         c: options.c.as_deref().map(read).transpose()?,
+        bias: options.bias.as_deref().map(read).transpose()?,
     };
     let variant = global.variant.as_deref();
     let done = match &inputs.a {
@@ -44,6 +45,7 @@ struct Inputs {
     a: Array,
     b: Array,
     c: Option<Array>,
+    bias: Option<Array>,
 }
 
 /// Returns the data of a matrix of the same type as A.
@@ -69,6 +71,16 @@ fn upload<T: Element>(device: &Device, data: &Data<T>, path: &Path) -> Result<Ma
     matrix.map_err(|error| failed(error).within(path.display()))
 }
 
+fn upload_bias<T: Element>(device: &Device, array: &Array, path: &Path) -> Result<Vector<T>> {
+    let data = same_type::<T>(array, path)?;
+    if !matches!(data.shape(), Shape::Vector(_)) {
+        let text = "--bias needs one axis and the array has two: save it with reshape(-1)";
+        return Err(Error::failed(text).within(path.display()));
+    }
+    let vector = device.upload(data.values());
+    vector.map_err(|error| failed(error).within(path.display()))
+}
+
 fn matmul<T: Element + GemmElement>(
     device: &Device,
     a: &Data<T>,
@@ -79,7 +91,19 @@ fn matmul<T: Element + GemmElement>(
 ) -> Result<Done<Array>> {
     let a = upload(device, a, &options.a)?;
     let b = upload(device, same_type::<T>(&inputs.b, &options.b)?, &options.b)?;
+    let bias = match (&inputs.bias, &options.bias) {
+        (Some(bias), Some(path)) => Some(upload_bias::<T>(device, bias, path)?),
+        _ => None,
+    };
     let mut request = device.gemm(&a, &b).alpha(factor("--alpha", options.alpha)?);
+    if let Some(bias) = &bias {
+        request = request.bias(bias);
+    }
+    request = match options.activation {
+        Some(Activation::Relu) => request.relu(),
+        Some(Activation::Gelu) => request.gelu(),
+        None => request,
+    };
     if options.transpose_a {
         request = request.transpose_a();
     }

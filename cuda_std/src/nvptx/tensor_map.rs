@@ -26,48 +26,76 @@ pub fn address<T>(start: *const T) -> usize {
 /// # Safety
 /// `to + i` must be to a tile in shared memory, `map` to the map of a matrix in global memory, and `mbarrier` to an mbarrier.
 #[inline(always)]
-pub unsafe fn load<T>(
+pub unsafe fn load<T, const N: usize>(
     to: *mut T,
     i: usize,
     map: *const EncodedTensorMap,
-    [x, y]: [i32; 2],
+    corner: [i32; N],
     mbarrier: *mut u64,
     _: Place,
 ) {
     // SAFETY: the caller upholds the contract. A block's own shared memory is part of its cluster's.
     unsafe {
-        asm!(
-            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes \
-             [{0}], [{1}, {{{2}, {3}}}], [{4}];",
-            in(reg32) shared(to, i),
-            in(reg64) map,
-            in(reg32) x,
-            in(reg32) y,
-            in(reg32) mbarrier::address(mbarrier),
-            options(nostack, preserves_flags),
-        );
+        if N == 3 {
+            asm!(
+                "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes \
+                 [{0}], [{1}, {{{2}, {3}, {4}}}], [{5}];",
+                in(reg32) shared(to, i),
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) corner[N - 1],
+                in(reg32) mbarrier::address(mbarrier),
+                options(nostack, preserves_flags),
+            );
+        } else {
+            asm!(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes \
+                 [{0}], [{1}, {{{2}, {3}}}], [{4}];",
+                in(reg32) shared(to, i),
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) mbarrier::address(mbarrier),
+                options(nostack, preserves_flags),
+            );
+        }
     }
 }
 
 /// # Safety
 /// `from + i` must be to a tile in shared memory, and `map` to the map of a matrix in global memory.
 #[inline(always)]
-pub unsafe fn store<T>(
+pub unsafe fn store<T, const N: usize>(
     map: *const EncodedTensorMap,
-    [x, y]: [i32; 2],
+    corner: [i32; N],
     from: *const T,
     i: usize,
     _: Place,
 ) {
     // SAFETY: the caller upholds the contract.
     unsafe {
-        asm!(
-            "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{0}, {{{1}, {2}}}], [{3}];",
-            in(reg64) map,
-            in(reg32) x,
-            in(reg32) y,
-            in(reg32) shared(from, i),
-            options(nostack, preserves_flags),
-        );
+        if N == 3 {
+            asm!(
+                "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group \
+                 [{0}, {{{1}, {2}, {3}}}], [{4}];",
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) corner[N - 1],
+                in(reg32) shared(from, i),
+                options(nostack, preserves_flags),
+            );
+        } else {
+            asm!(
+                "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group \
+                 [{0}, {{{1}, {2}}}], [{3}];",
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) shared(from, i),
+                options(nostack, preserves_flags),
+            );
+        }
     }
 }

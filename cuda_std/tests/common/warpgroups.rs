@@ -58,6 +58,7 @@ impl Matrix {
             stride: 2 * self.columns as u64,
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
+            stack: None,
         })
         .unwrap()
     }

@@ -62,7 +62,7 @@ macro_rules! product_by {
 ///
 /// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes. The remainder along k, a band at the
 /// matrix's edge and a band that is not aligned are loaded by elements, with zeros for elements outside.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
 /// that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements. Reads `m * n * k /
@@ -70,7 +70,8 @@ macro_rules! product_by {
 /// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`. The strides along k are 1 where
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
+/// epilogue has one. The strides along k are 1 where
 /// `A_ALONG_K` and `B_ALONG_K` are true; otherwise the strides across k are 1.
 #[kernel(
     launch_bounds(BEST_BLOCK[LARGE] as u32, numbers::<Policy, f32>(ROW).resident),
@@ -86,11 +87,14 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW:
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    bias: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
-    product::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
+        a, b, c, bias, &problem, alpha, beta,
+    );
 }
 
 /// [`gemm_best`] in `f64`.
@@ -111,11 +115,14 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    bias: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, c, &problem, alpha, beta);
+    product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
+        a, b, c, bias, &problem, alpha, beta,
+    );
 }
 
 /// [`gemm_best`] for products of few tiles. A thread computes 4 x 8 elements, with a block of 128 threads per 64 x 64 tile of
@@ -138,12 +145,13 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool, cons
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    bias: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
     product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
-        a, b, c, &problem, alpha, beta,
+        a, b, c, bias, &problem, alpha, beta,
     );
 }
 
@@ -169,18 +177,20 @@ pub unsafe fn gemm_best_small_double<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    bias: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
     product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
-        a, b, c, &problem, alpha, beta,
+        a, b, c, bias, &problem, alpha, beta,
     );
 }
 
 /// The body of [`gemm_best`], with the values of the policy row `N`: computes this block's tile of C.
 #[inline(always)]
 #[track_caller]
+#[allow(clippy::too_many_arguments)]
 fn product<
     T: Real,
     N: Tuned<Policy>,
@@ -191,6 +201,7 @@ fn product<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: &Problem,
     alpha: T,
     beta: T,
@@ -198,15 +209,16 @@ fn product<
     const { assert!(N::POLICY.step == STEPS[0] || N::POLICY.step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.step == STEPS[0] } {
-        product_by!(LARGE, STEPS[0]; a, b, c, problem, alpha, beta, group);
+        product_by!(LARGE, STEPS[0]; a, b, c, bias, problem, alpha, beta, group);
     } else {
-        product_by!(LARGE, STEPS[1]; a, b, c, problem, alpha, beta, group);
+        product_by!(LARGE, STEPS[1]; a, b, c, bias, problem, alpha, beta, group);
     }
 }
 
 /// The body of [`gemm_best_small`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
+#[allow(clippy::too_many_arguments)]
 fn product_of_small_tiles<
     T: Real,
     N: Tuned<Policy>,
@@ -217,6 +229,7 @@ fn product_of_small_tiles<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: &Problem,
     alpha: T,
     beta: T,
@@ -224,9 +237,9 @@ fn product_of_small_tiles<
     const { assert!(N::POLICY.small_step == STEPS[0] || N::POLICY.small_step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.small_step == STEPS[0] } {
-        product_by!(SMALL, STEPS[0]; a, b, c, problem, alpha, beta, group);
+        product_by!(SMALL, STEPS[0]; a, b, c, bias, problem, alpha, beta, group);
     } else {
-        product_by!(SMALL, STEPS[1]; a, b, c, problem, alpha, beta, group);
+        product_by!(SMALL, STEPS[1]; a, b, c, bias, problem, alpha, beta, group);
     }
 }
 
@@ -246,13 +259,15 @@ fn product_by<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: &Problem,
     alpha: T,
     beta: T,
     group: u32,
     [tiles_a, tiles_b]: [Shared<T>; 2],
 ) {
-    let (top, left) = tile_origin(problem, group, TILE, TILE);
+    let (number, top, left) = tile_origin(problem, group, TILE, TILE);
+    let (a, b, c) = problem.product(number, a, b, c);
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / 32, thread % 32);
     let (lane_row, lane_column) = (lane / 16 * 2 + lane % 2, lane / 2 % LANES[1]);
@@ -307,19 +322,20 @@ fn product_by<
                     values = c.get_chunk(at);
                 }
                 unrolled!(j < CHUNK => {
-                    values[j] = finished(alpha, sums[i][number * CHUNK + j], beta, || values[j]);
+                    values[j] = scaled(alpha, sums[i][number * CHUNK + j], beta, || values[j]);
                 });
                 c.set_chunk(at, values);
             } else {
                 unrolled!(j < CHUNK => {
                     if row < problem.m && column + j < problem.n {
                         let sum = sums[i][number * CHUNK + j];
-                        c.set(at + j, finished(alpha, sum, beta, || c.get(at + j)));
+                        c.set(at + j, scaled(alpha, sum, beta, || c.get(at + j)));
                     }
                 });
             }
         });
     });
+    problem.finish_tile(c, bias, [top, left], [TILE; 2], BLOCK);
 }
 
 /// Adds the products of the first `tiles` tiles, which lie within the matrices and are aligned.

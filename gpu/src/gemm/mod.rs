@@ -7,7 +7,11 @@
 //! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; `f64`, `f16` and `bf16` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
-//! `m * n * k` fused multiply-adds.
+//! `m * n * k` fused multiply-adds. A launch computes any number of products of the same sizes, whose matrices are at equal
+//! distances, or shared by all.
+//!
+//! An [`Epilogue`] follows in the same kernel: a bias for each column is added, and negative elements are replaced by 0, or the
+//! Gaussian error linear unit is computed, before an element is rounded.
 //!
 //! In `f32` and `f64` every variant adds an element's products in the order of `k`, from 0, with one rounding for each product
 //! and addition together. So all variants give the same bits on every device: for element (i, j)
@@ -28,6 +32,7 @@
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
+mod gelu;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod operand;
@@ -49,7 +54,7 @@ pub use best::{
 pub use ladder::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
-pub use problem::{Element, Problem, Real, Strides};
+pub use problem::{Element, Epilogue, Problem, Real, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
 pub use tensor_half::{
@@ -112,6 +117,7 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<T>,
+        Global<T>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -122,6 +128,7 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<T>,
+        Global<T>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
@@ -133,6 +140,7 @@ mod launch {
     pub type Parts<T> = Entry<(
         Global<<T as Element>::Scale>,
         GlobalMut<T>,
+        Global<T>,
         Problem,
         usize,
         <T as Element>::Scale,

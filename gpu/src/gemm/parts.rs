@@ -24,29 +24,42 @@ const TOGETHER: usize = 8;
 /// Computes `C = alpha * S + beta * C`, where S is the sum of `k.div_ceil(part)` matrices of `m` rows of
 /// [`parts_pitch`] elements, of which the first `n` count. They are added in order, in `f32`: the same bits in every launch.
 ///
-/// Launch: one block of `PARTS_BLOCK` threads per `PARTS_BLOCK * PARTS_CHUNK` elements of such a matrix. Reads all sums, and C
-/// unless `beta` is 0; writes `m * n` elements.
+/// There are as many such sums as products, one after the other.
+///
+/// Launch: one block of `PARTS_BLOCK` threads per `PARTS_BLOCK * PARTS_CHUNK` elements of such matrices, one for each product.
+/// Reads all sums, and C unless `beta` is 0; writes `m * n` elements for each product.
 ///
 /// # Safety
-/// `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and overlaps nothing else.
+/// The threads are counted in 32 bits. `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and overlaps nothing else. `bias` holds a
+/// row of C if the epilogue has one.
 ///
 /// Source: ours.
 #[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16)))]
 pub unsafe fn gemm_best_parts<T: Half>(
     sums: Global<f32>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     part: usize,
     alpha: f32,
     beta: f32,
 ) {
-    let pitch = parts_pitch(problem.n);
-    let all = problem.m * pitch;
-    let first = thread::index_1d() as usize * PARTS_CHUNK;
-    if first >= all {
+    // Counted in 32 bits, in which a division takes few registers.
+    let across = (parts_pitch(problem.n) / PARTS_CHUNK) as u32;
+    let chunks = problem.m as u32 * across;
+    let chunk = thread::index_1d();
+    if chunk >= chunks * problem.count as u32 {
         return;
     }
+    let (product, chunk) = ((chunk / chunks) as usize, chunk % chunks);
+    let (row, column) = (
+        (chunk / across) as usize,
+        (chunk % across) as usize * PARTS_CHUNK,
+    );
+    let (first, all) = (chunk as usize * PARTS_CHUNK, chunks as usize * PARTS_CHUNK);
     let parts = problem.k.div_ceil(part);
+    let sums = sums.skip(product * parts * all);
+    let c = c.skip(product * problem.next[2]);
     let mut total: [f32; PARTS_CHUNK] = sums.get_chunk(first);
     let mut number = 1;
     while number + TOGETHER <= parts {
@@ -61,12 +74,13 @@ pub unsafe fn gemm_best_parts<T: Half>(
         total = added(total, sums.get_chunk(number * all + first));
         number += 1;
     }
-    let (row, column) = (first / pitch, first % pitch);
     let at = row * problem.ldc + column;
     unrolled!(i < PARTS_CHUNK => {
         if column + i < problem.n {
             let old = || c.get(at + i);
-            c.set(at + i, finished(alpha, total[i], beta, old));
+            let value = scaled(alpha, total[i], beta, old);
+            let value = problem.epilogue.apply(value, bias, column + i);
+            c.set(at + i, T::rounded(value));
         }
     });
 }

@@ -94,51 +94,61 @@ pub const fn wgmma_bytes(width: usize) -> usize {
     wgmma_slots(width) * wgmma_slot(width) + 4 * 64 * 64 * 2 + 1024
 }
 
-/// Returns the time of a product by a model: the blocks take equal numbers of tiles, or one more. `part` is the length along k
-/// of a part.
-fn wgmma_time([m, n, k]: [usize; 3], size: usize, part: usize, multiprocessors: usize) -> usize {
+/// Returns the time of `count` products by a model: the blocks take equal numbers of tiles, or one more. `part` is the length
+/// along k of a part.
+fn wgmma_time(
+    [m, n, k]: [usize; 3],
+    count: usize,
+    size: usize,
+    part: usize,
+    multiprocessors: usize,
+) -> usize {
     let parts = k.div_ceil(part);
     let tiles = wgmma_cut(size).tiles([m, n]).saturating_mul(parts);
+    let tiles = tiles.saturating_mul(count);
     let rounds = tiles.div_ceil(multiprocessors.max(1));
     let steps = part.min(k).div_ceil(WGMMA_STEP);
     let step = WGMMA_WIDTH[size] * WGMMA_COST[size];
     let tile = steps.saturating_mul(step).saturating_add(WGMMA_TILE_COST);
     let bytes = |lines: usize| lines.saturating_mul(k).saturating_mul(2);
     let operands = (bytes(m) / A_BYTES).saturating_add(bytes(n) / B_BYTES[size]);
-    let time = rounds.saturating_mul(tile).max(operands);
+    let time = rounds.saturating_mul(tile);
+    let time = time.max(operands.saturating_mul(count));
     if parts == 1 {
         return time;
     }
     let sums = m.saturating_mul(n).saturating_mul(parts);
+    let sums = sums.saturating_mul(count);
     let adding = sums.saturating_mul(2 * size_of::<f32>()) / PARTS_BYTES;
     time.saturating_add(adding)
         .saturating_add(PART_COST.saturating_mul(parts) + PARTS_COST)
 }
 
-/// Returns the size of the tiles of C with which the warpgroups of a product `[m, n, k]` take the least time. `part` is the
-/// length along k of a part.
-pub fn wgmma_size(shape: [usize; 3], part: usize, multiprocessors: usize) -> usize {
+/// Returns the size of the tiles of C with which the warpgroups of `count` products `[m, n, k]` take the least time. `part` is
+/// the length along k of a part.
+pub fn wgmma_size(shape: [usize; 3], count: usize, part: usize, multiprocessors: usize) -> usize {
     let sizes = [LARGE, MEDIUM, SMALL];
     sizes
         .into_iter()
-        .min_by_key(|size| wgmma_time(shape, *size, part, multiprocessors))
+        .min_by_key(|size| wgmma_time(shape, count, *size, part, multiprocessors))
         .unwrap_or(LARGE)
 }
 
-/// Returns the length along k of a part of a product `[m, n, k]`, of which warpgroups add parts apart: `k`, or less where C has
-/// so few tiles that they would leave most multiprocessors idle.
+/// Returns the length along k of a part of `count` products `[m, n, k]`, of which warpgroups add parts apart: `k`, or less where
+/// all C together have so few tiles that they would leave most multiprocessors idle.
 ///
-/// It depends on nothing but the shape, and so do the bits of the product.
-pub fn wgmma_part(shape: [usize; 3]) -> usize {
+/// It depends on nothing but the shape and the number, and so do the bits of the products.
+pub fn wgmma_part(shape: [usize; 3], count: usize) -> usize {
     let steps = shape[2].div_ceil(WGMMA_STEP);
     let mut least = (usize::MAX, usize::MAX);
     for size in [LARGE, MEDIUM, SMALL] {
         let tiles = wgmma_cut(size).tiles([shape[0], shape[1]]);
+        let tiles = tiles.saturating_mul(count);
         // So many that one round of blocks takes all, half as many, and so on.
         let mut parts = (PARTS_FOR / tiles.max(1)).max(1);
         while parts > 0 {
             let part = steps.div_ceil(parts).max(1) * WGMMA_STEP;
-            let time = wgmma_time(shape, size, part, PARTS_FOR);
+            let time = wgmma_time(shape, count, size, part, PARTS_FOR);
             // Of equal times that of fewer parts.
             if time <= least.0 {
                 least = (time, part);
@@ -315,16 +325,17 @@ pub const fn tensor_cut(size: usize) -> Cut {
     }
 }
 
-/// Returns the size of the tiles of an `m` x `n` matrix C on tensor cores: that which takes the least time by a model.
+/// Returns the size of the tiles of `count` matrices C, each `m` x `n`, on tensor cores: that which takes the least time by a
+/// model.
 ///
 /// Resident blocks take turns, so a round of them takes the same time for each block's elements. The last round may have fewer
 /// blocks on a multiprocessor: it takes longer for each, as there is less to hide latencies with.
-pub fn tensor_size([m, n]: [usize; 2], multiprocessors: usize) -> usize {
+pub fn tensor_size([m, n]: [usize; 2], count: usize, multiprocessors: usize) -> usize {
     let multiprocessors = multiprocessors.max(1);
     let time = |size: usize| {
         let [height, width] = TENSOR_TILE[size];
         let resident = TENSOR_RESIDENT[size];
-        let tiles = tensor_cut(size).tiles([m, n]);
+        let tiles = tensor_cut(size).tiles([m, n]).saturating_mul(count);
         let in_a_round = multiprocessors.saturating_mul(resident);
         let last = (tiles % in_a_round).div_ceil(multiprocessors);
         // In halves of a block's time.

@@ -1,12 +1,15 @@
-//! The problem of a launch: sizes, strides, and the last step of an element of C.
+//! The problem of a launch: sizes, strides, and the last steps of an element of C.
 
-use core::ops::Mul;
+use core::ops::{Add, Mul};
 use cuda_std::{
     GpuFloat, Plain, bf16,
     convert::{f16_to_f32, f32_to_f16},
     f16,
     prelude::*,
+    unrolled,
 };
+
+use super::gelu;
 
 /// The requirements of an element type for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -29,13 +32,15 @@ pub trait Element: Plain + 'static {
     fn widen(self) -> Self::Scale;
     /// Returns the nearest element, ties to even.
     fn rounded(value: Self::Scale) -> Self;
+    /// Returns the Gaussian error linear unit: `value` times the probability that a standard normal number is below it.
+    fn gelu(value: Self::Scale) -> Self::Scale;
 }
 
 /// An element type with sums of its own type: `f32` or `f64`.
-pub trait Real: RealBase + Mul<Output = Self> + Element<Scale = Self> {}
+pub trait Real: RealBase + Add<Output = Self> + Mul<Output = Self> + Element<Scale = Self> {}
 
 macro_rules! reals {
-    ($($ty:ident)*) => { $(
+    ($($ty:ident: $gelu:ident;)*) => { $(
         impl Element for $ty {
             type Scale = Self;
             const ZERO: Self = 0.0;
@@ -47,11 +52,18 @@ macro_rules! reals {
             fn rounded(value: Self) -> Self {
                 value
             }
+            #[inline(always)]
+            fn gelu(value: Self) -> Self {
+                gelu::$gelu(value)
+            }
         }
         impl Real for $ty {}
     )* };
 }
-reals! { f32 f64 }
+reals! {
+    f32: gelu_f32;
+    f64: gelu_f64;
+}
 
 impl Element for f16 {
     type Scale = f32;
@@ -65,6 +77,11 @@ impl Element for f16 {
     #[inline(always)]
     fn rounded(value: f32) -> Self {
         Self::from_bits(f32_to_f16(value))
+    }
+
+    #[inline(always)]
+    fn gelu(value: f32) -> f32 {
+        gelu::gelu_half(value)
     }
 }
 
@@ -80,6 +97,11 @@ impl Element for bf16 {
     #[inline(always)]
     fn rounded(value: f32) -> Self {
         Self::from_f32(value)
+    }
+
+    #[inline(always)]
+    fn gelu(value: f32) -> f32 {
+        gelu::gelu_half(value)
     }
 }
 
@@ -101,7 +123,62 @@ impl Strides {
     }
 }
 
-/// The sizes of a product, and the layout of its matrices.
+/// What is done with an element of C after the factors: any of the constants, combined by `|`.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epilogue(pub usize);
+
+impl Epilogue {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The element of the bias for its column is added.
+    pub const BIAS: Self = Self(1);
+    /// Then numbers below 0 become 0.
+    pub const RELU: Self = Self(2);
+    /// Then [`Element::gelu`] is computed.
+    pub const GELU: Self = Self(4);
+
+    /// Returns both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline(always)]
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Returns whether anything is done.
+    #[inline(always)]
+    pub fn is_some(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Computes an element of C in this column. The columns of `bias` are those of C.
+    #[inline(always)]
+    #[track_caller]
+    pub fn apply<T: Element>(self, value: T::Scale, bias: Global<T>, column: usize) -> T::Scale {
+        let mut value = value;
+        if self.has(Self::BIAS) {
+            value = value + bias.get(column).widen();
+        }
+        if self.has(Self::RELU) {
+            value = relu(value);
+        }
+        if self.has(Self::GELU) {
+            value = T::gelu(value);
+        }
+        value
+    }
+}
+
+/// Returns 0 for a number below 0. NaN stays.
+#[inline(always)]
+pub(super) fn relu<T: Real>(value: T) -> T {
+    if value < T::ZERO { T::ZERO } else { value }
+}
+
+/// The sizes of a product, and the layout of its matrices. There may be several products of the same sizes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
@@ -117,36 +194,137 @@ pub struct Problem {
     pub b: Strides,
     /// The distance between rows of C, in elements.
     pub ldc: usize,
+    /// The number of products.
+    pub count: usize,
+    /// The distances of A, B and C from those of the next product, in elements. 0 if it has the same.
+    pub next: [usize; 3],
+    /// What is done with elements of C.
+    pub epilogue: Epilogue,
+}
+
+impl Problem {
+    /// Returns A, B and C of a product. The views are of those of the first one.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn product<T: Element>(
+        &self,
+        number: usize,
+        a: Global<T>,
+        b: Global<T>,
+        c: GlobalMut<T>,
+    ) -> (Global<T>, Global<T>, GlobalMut<T>) {
+        let [to_a, to_b, to_c] = self.next;
+        (
+            a.skip(number * to_a),
+            b.skip(number * to_b),
+            c.skip(number * to_c),
+        )
+    }
+
+    /// Does the epilogue of a thread's elements of fragments of 16 x 8 elements that lie beside each other: in each, two of a row
+    /// and two of the 8th row below. `first` is the column of the first one. Every step is a loop of its own, so that they are
+    /// decided once.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn finish_row<T: Element<Scale = f32>, const COLUMNS: usize>(
+        &self,
+        bias: Global<T>,
+        first: usize,
+        values: &mut [[f32; 4]; COLUMNS],
+    ) {
+        let epilogue = self.epilogue;
+        if epilogue.has(Epilogue::BIAS) {
+            unrolled!(i < COLUMNS => {
+                unrolled!(j < 2 of 4 => {
+                    let column = first + 8 * i + j;
+                    if column < self.n {
+                        let of_column = bias.get(column).widen();
+                        values[i][j] += of_column;
+                        values[i][j + 2] += of_column;
+                    }
+                });
+            });
+        }
+        if epilogue.has(Epilogue::RELU) {
+            unrolled!(i < COLUMNS => {
+                unrolled!(j < 4 => { values[i][j] = relu(values[i][j]); });
+            });
+        }
+        if epilogue.has(Epilogue::GELU) {
+            unrolled!(i < COLUMNS => {
+                unrolled!(j < 4 => { values[i][j] = T::gelu(values[i][j]); });
+            });
+        }
+    }
+
+    /// Does the epilogue of a tile of C, which the block has written without it. Elements of C are those of sums, so nothing was
+    /// rounded twice.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn finish_tile<T: Real>(
+        &self,
+        c: GlobalMut<T>,
+        bias: Global<T>,
+        [top, left]: [usize; 2],
+        [height, width]: [usize; 2],
+        block: usize,
+    ) {
+        if !self.epilogue.is_some() {
+            return;
+        }
+        thread::sync_threads();
+        let mut i = thread::thread_idx_x() as usize;
+        while i < height * width {
+            let (row, column) = (top + i / width, left + i % width);
+            if row < self.m && column < self.n {
+                let at = row * self.ldc + column;
+                c.set(at, self.epilogue.apply(c.get(at), bias, column));
+            }
+            i += block;
+        }
+    }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: the fields are plain 64-bit words on both targets, without padding.
 unsafe impl cuda_std::kernel::ByValue for Problem {}
 
-/// Returns an element of C from the sum of its products and, unless `beta` is 0, its old value.
+/// Returns an element of C, before its epilogue, from the sum of its products and, unless `beta` is 0, its old value.
 #[inline(always)]
-pub(super) fn finished<T: Element>(
+pub(super) fn scaled<T: Element>(
     alpha: T::Scale,
     sum: T::Scale,
     beta: T::Scale,
     old: impl FnOnce() -> T,
-) -> T {
-    T::rounded(if beta == T::Scale::ZERO {
+) -> T::Scale {
+    if beta == T::Scale::ZERO {
         alpha * sum
     } else {
         alpha.mul_add(sum, beta * old().widen())
-    })
+    }
 }
 
-/// Returns the first row and column of this block's tile of C.
+/// Returns the number of this block's product, and the first row and column of its tile of C.
 #[inline(always)]
 pub(super) fn tile_origin(
     problem: &Problem,
     group: u32,
     height: usize,
     width: usize,
-) -> (usize, usize) {
-    tile_at(problem, thread::block_idx_x(), group, height, width)
+) -> (usize, usize, usize) {
+    let (mut number, mut tile) = (0, thread::block_idx_x());
+    if problem.count > 1 {
+        let tiles = tiles_of_c(problem, height, width);
+        (number, tile) = (tile / tiles, tile % tiles);
+    }
+    let (top, left) = tile_at(problem, tile, group, height, width);
+    (number as usize, top, left)
+}
+
+/// Returns the tiles of C of a product.
+#[inline(always)]
+pub(super) fn tiles_of_c(problem: &Problem, height: usize, width: usize) -> u32 {
+    problem.m.div_ceil(height) as u32 * problem.n.div_ceil(width) as u32
 }
 
 /// Returns the first row and column of a tile of C.

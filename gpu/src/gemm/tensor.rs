@@ -76,7 +76,7 @@ macro_rules! product {
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes where it is whole, and other tiles by
 /// elements, with zeros for elements outside.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
 /// that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 128 threads per 128 x 64 tile of C; dynamic shared memory of [`Policy::tensor_bytes`]. Reads
@@ -102,11 +102,12 @@ pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    bias: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product!(LARGE: a, b, c, problem, alpha, beta);
+    product!(LARGE: a, b, c, bias, problem, alpha, beta);
 }
 
 /// [`gemm_best_tensor`] with a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32 elements, for
@@ -133,11 +134,12 @@ pub unsafe fn gemm_best_tensor_small<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    bias: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product!(SMALL: a, b, c, problem, alpha, beta);
+    product!(SMALL: a, b, c, bias, problem, alpha, beta);
 }
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
@@ -348,6 +350,7 @@ fn product_by<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    bias: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
@@ -357,7 +360,8 @@ fn product_by<
         assert!(2 <= STAGES && STAGES <= MOST_STAGES);
         assert!(ROWS <= MOST_FRAGMENTS && COLUMNS <= MOST_FRAGMENTS);
     }
-    let (top, left) = tile_origin(&problem, group, HEIGHT, WIDTH);
+    let (number, top, left) = tile_origin(&problem, group, HEIGHT, WIDTH);
+    let (a, b, c) = problem.product(number, a, b, c);
     let k = problem.k;
     // SAFETY: the launch gives as much, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
@@ -497,16 +501,17 @@ fn product_by<
                 if beta != 0.0 {
                     values = c.get_chunk(at);
                 }
-                values[0] = finished(alpha, pair[0], beta, || values[0]);
-                values[1] = finished(alpha, pair[1], beta, || values[1]);
+                values[0] = scaled(alpha, pair[0], beta, || values[0]);
+                values[1] = scaled(alpha, pair[1], beta, || values[1]);
                 c.set_chunk(at, values);
             } else {
                 unrolled!(j < 2 of 4 => {
                     if row < problem.m && column + j < problem.n {
-                        c.set(at + j, finished(alpha, pair[j], beta, || c.get(at + j)));
+                        c.set(at + j, scaled(alpha, pair[j], beta, || c.get(at + j)));
                     }
                 });
             }
         });
     });
+    problem.finish_tile(c, bias, [top, left], [HEIGHT, WIDTH], BLOCK);
 }

@@ -99,7 +99,7 @@ macro_rules! product {
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
 /// elements outside. Tiles of other matrices are loaded by elements.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
 /// that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 4096 elements. Reads `m * n * k /
@@ -127,11 +127,12 @@ pub unsafe fn gemm_best_half<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bo
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
-    product!(LARGE: a, b, c, problem, alpha, beta);
+    product!(LARGE: a, b, c, bias, problem, alpha, beta);
 }
 
 /// [`gemm_best_half`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32
@@ -156,11 +157,12 @@ pub unsafe fn gemm_best_half_small<T: Half, const A_ALONG_K: bool, const B_ALONG
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
-    product!(SMALL: a, b, c, problem, alpha, beta);
+    product!(SMALL: a, b, c, bias, problem, alpha, beta);
 }
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
@@ -376,6 +378,7 @@ fn product_by<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     alpha: f32,
     beta: f32,
@@ -385,7 +388,8 @@ fn product_by<
         assert!(2 <= STAGES && STAGES <= MOST_STAGES);
         assert!(ROWS <= 4 && ROWS.is_power_of_two() && COLUMNS == 4);
     }
-    let (top, left) = tile_origin(&problem, HALF_GROUP, TILE, TILE);
+    let (number, top, left) = tile_origin(&problem, HALF_GROUP, TILE, TILE);
+    let (a, b, c) = problem.product(number, a, b, c);
     let k = problem.k;
     let ld = if A_ALONG_K {
         problem.a.row
@@ -454,26 +458,46 @@ fn product_by<
     let aligned = (first.addr() | (ldc * size_of::<T>())).is_multiple_of(4);
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
     let (first_row, first_column) = (top + down + lane / 4, left + across + lane % 4 * 2);
-    unrolled!(row_of_two < { 2 * ROWS } => {
-        let row = first_row + row_of_two * 8;
+    // The elements of a fragment are two pairs, 8 rows apart. Every step is a loop of its own, so that they are decided once.
+    unrolled!(i < { 2 * ROWS } => {
         unrolled!(number < COLUMNS of 4 => {
-            let column = first_column + number * 8;
+            let (row, column) = (first_row + i * 8, first_column + number * 8);
             let at = row * ldc + column;
-            let [s0, s1, s2, s3] = sums[row_of_two / 2][number];
-            #[allow(clippy::manual_is_multiple_of)]
-            let pair = if row_of_two % 2 == 0 { [s0, s1] } else { [s2, s3] };
-            if aligned && whole {
-                let mut values = [T::ZERO; 2];
-                if beta != 0.0 {
-                    values = c.get_chunk(at);
+            let mut old = [T::ZERO; 2];
+            if beta != 0.0 {
+                if aligned && whole {
+                    old = c.get_chunk(at);
+                } else {
+                    unrolled!(j < 2 of 4 => {
+                        if row < problem.m && column + j < problem.n {
+                            old[j] = c.get(at + j);
+                        }
+                    });
                 }
-                values[0] = finished(alpha, pair[0], beta, || values[0]);
-                values[1] = finished(alpha, pair[1], beta, || values[1]);
+            }
+            unrolled!(j < 2 of 4 => {
+                let sum = &mut sums[i / 2][number][i % 2 * 2 + j];
+                *sum = scaled(alpha, *sum, beta, || old[j]);
+            });
+        });
+    });
+    unrolled!(row < ROWS of 4 => {
+        problem.finish_row(bias, first_column, &mut sums[row]);
+    });
+    unrolled!(i < { 2 * ROWS } => {
+        unrolled!(number < COLUMNS of 4 => {
+            let (row, column) = (first_row + i * 8, first_column + number * 8);
+            let at = row * ldc + column;
+            let mut values = [T::ZERO; 2];
+            unrolled!(j < 2 of 4 => {
+                values[j] = T::rounded(sums[i / 2][number][i % 2 * 2 + j]);
+            });
+            if aligned && whole {
                 c.set_chunk(at, values);
             } else {
                 unrolled!(j < 2 of 4 => {
                     if row < problem.m && column + j < problem.n {
-                        c.set(at + j, finished(alpha, pair[j], beta, || c.get(at + j)));
+                        c.set(at + j, values[j]);
                     }
                 });
             }

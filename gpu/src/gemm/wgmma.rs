@@ -10,7 +10,7 @@
 //!         for each tile along k:
 //!             wait until the slot is full; sums += tile of A * tile of B                      (wgmma)
 //!             arrive at `empty`
-//!         C = alpha * sums + beta * C, rounded once, through shared memory
+//!         C = alpha * sums + beta * C, then the epilogue, rounded once, through shared memory
 //! ```
 //!
 //! The products read both operands from shared memory, so the threads only start them, and the tensor cores are the limit. The
@@ -61,14 +61,14 @@ const MANY_REGISTERS: u32 = 232;
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`. `A_ALONG_K` and `B_ALONG_K` say whether elements that are adjacent
-/// along k are adjacent in memory. `a` and `b` are the maps of A and B as they lie in memory, with the swizzle of 128 bytes and
-/// tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements that are adjacent
+/// along k are adjacent in memory. `a` and `b` are the maps of all A and B as they lie in memory, each a stack, of one matrix
+/// if all products have the same. They have the swizzle of 128 bytes and tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
 /// otherwise.
 ///
 /// If `part` is less than `k`, the kernel computes the sums of `k.div_ceil(part)` parts of k instead: `part` products for each
 /// sum, of the last part fewer. They go to `sums_of_parts`, as so many matrices of `m` rows of [`parts_pitch`] elements, which
-/// are `n` or up to 3 more. Then it does not access C.
+/// are `n` or up to 3 more, those of a product after those of the product before. Then it does not access C.
 ///
 /// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
 /// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
@@ -79,7 +79,7 @@ const MANY_REGISTERS: u32 = 232;
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. `part` is `k`, or
 /// less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and `sums_of_parts` overlap nothing
-/// else.
+/// else. `bias` holds a row of C if the epilogue has one.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
@@ -122,6 +122,7 @@ pub unsafe fn gemm_best_wgmma<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    bias: Global<T>,
     sums_of_parts: GlobalMut<f32>,
     problem: Problem,
     part: usize,
@@ -167,9 +168,14 @@ pub unsafe fn gemm_best_wgmma<
                     slot.empty().wait(slot.parity ^ 1);
                     slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
                     let k = tile.k + step as usize * DEPTH;
+                    let [next_a, next_b, _] = problem.next;
+                    let of_a_stack = if next_a > 0 { tile.product } else { 0 };
+                    let of_b_stack = if next_b > 0 { tile.product } else { 0 };
                     let to = memory.skip(slot.number as usize * room);
-                    load::<T, A_ALONG_K>(to, a, [tile.top, WGMMA_HEIGHT], k, slot.full());
-                    load::<T, B_ALONG_K>(to.skip(of_a), b, [tile.left, width], k, slot.full());
+                    let corner = [tile.top, k, of_a_stack];
+                    load::<T, A_ALONG_K>(to, a, corner, WGMMA_HEIGHT, slot.full());
+                    let corner = [tile.left, k, of_b_stack];
+                    load::<T, B_ALONG_K>(to.skip(of_a), b, corner, width, slot.full());
                     slot = slot.next();
                     step += 1;
                 }
@@ -214,7 +220,8 @@ pub unsafe fn gemm_best_wgmma<
             let pitch = parts_pitch(problem.n);
             let rows = problem.m.saturating_sub(top + row);
             let columns = pitch.saturating_sub(left + column);
-            let first = (tile.part * problem.m + top + row) * pitch + left + column;
+            let before = tile.product * tiles.parts as usize + tile.part;
+            let first = (before * problem.m + top + row) * pitch + left + column;
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 unrolled!(i < 16 of 16 => {
                     let (down, across) = (i % 2 * 8, 64 * panel + i / 2 * 8);
@@ -227,8 +234,8 @@ pub unsafe fn gemm_best_wgmma<
             });
             continue;
         }
-        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
-        let is_plain = is_whole && beta == 0.0 && is_aligned;
+        let c = c.skip(tile.product * problem.next[2]);
+        let is_plain = is_aligned && top + 64 <= problem.m && left + width <= problem.n;
         let first = if is_plain {
             staging.first(problem, [top, left])
         } else {
@@ -236,16 +243,33 @@ pub unsafe fn gemm_best_wgmma<
         };
         let place = c.skip(first);
         unrolled!(panel < { SUMS / 32 } of 4 => {
-            let mut part = [0.0; 32];
-            unrolled!(i < 8 => {
-                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
-            });
-            if is_plain {
-                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
+            let corner = [top, left + 64 * panel];
+            // Fragments of 16 x 8 elements beside each other, of which a thread has 4.
+            let mut values = [[0.0; 4]; 8];
+            if beta == 0.0 {
+                unrolled!(i < 8 => {
+                    unrolled!(j < 4 => {
+                        values[i][j] = alpha * sums[32 * panel + 4 * i + j];
+                    });
+                });
             } else {
-                let corner = [top, left + 64 * panel];
-                staging.write(c, problem, corner, is_aligned, part, [alpha, beta]);
+                staging.read(c, problem, corner, is_aligned);
+                unrolled!(i < 16 of 16 => {
+                    let old = staging.old(i);
+                    unrolled!(j < 2 of 4 => {
+                        let sum = sums[32 * panel + 2 * i + j];
+                        values[i / 2][i % 2 * 2 + j] = scaled(alpha, sum, beta, || old[j]);
+                    });
+                });
             }
+            problem.finish_row(bias, corner[1] + wgmma::place(own, 0).1, &mut values);
+            staging.put(values);
+            if is_plain {
+                staging.write_plain(place.skip(64 * panel), problem.ldc);
+            } else {
+                staging.write(c, problem, corner, is_aligned);
+            }
+            staging.turn ^= 1;
         });
     }
 }
@@ -292,13 +316,15 @@ impl Slot {
     }
 }
 
-/// The tiles of a block, one after another: those of C for the first part of k, then for the next.
+/// The tiles of a block, one after another: those of C for the first part of k, then for the next, then those of the next
+/// product.
 struct Tiles<'a> {
     problem: &'a Problem,
     part: usize,
     width: usize,
-    /// The tiles of C.
+    /// The tiles of C, and the parts of k.
     of_c: u32,
+    parts: u32,
     next: u32,
     end: u32,
 }
@@ -306,6 +332,7 @@ struct Tiles<'a> {
 /// A tile of C for a part of k.
 #[derive(Clone, Copy)]
 struct OfPart {
+    product: usize,
     top: usize,
     left: usize,
     /// The number of the part, and its steps along k, from `k` on.
@@ -317,15 +344,16 @@ struct OfPart {
 impl<'a> Tiles<'a> {
     #[inline(always)]
     fn of(problem: &'a Problem, part: usize, width: usize) -> Self {
-        let down = problem.m.div_ceil(WGMMA_HEIGHT) as u32;
-        let of_c = down * problem.n.div_ceil(width) as u32;
+        let of_c = tiles_of_c(problem, WGMMA_HEIGHT, width);
+        let parts = problem.k.div_ceil(part) as u32;
         Self {
             problem,
             part,
             width,
             of_c,
+            parts,
             next: thread::block_idx_x(),
-            end: of_c * problem.k.div_ceil(part) as u32,
+            end: of_c * parts * problem.count as u32,
         }
     }
 
@@ -334,12 +362,17 @@ impl<'a> Tiles<'a> {
         if self.next >= self.end {
             return None;
         }
-        let (part, tile) = ((self.next / self.of_c) as usize, self.next % self.of_c);
+        let (number, tile) = (self.next / self.of_c, self.next % self.of_c);
+        let (product, part) = (
+            (number / self.parts) as usize,
+            (number % self.parts) as usize,
+        );
         self.next += thread::grid_dim_x();
         let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, WGMMA_HEIGHT, self.width);
         let k = part * self.part;
         let steps = self.part.min(self.problem.k - k).div_ceil(DEPTH) as u32;
         Some(OfPart {
+            product,
             top,
             left,
             part,
@@ -349,21 +382,22 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// Starts to copy the tile of an operand of some rows of op(A) (columns of op(B)) from `first` on, at `k`.
+/// Starts to copy the tile of an operand of some rows of op(A) (columns of op(B)) from `first` on, at `k`, of a product.
 #[inline(always)]
 #[track_caller]
 fn load<T: Half, const ALONG_K: bool>(
     to: Shared<T>,
     map: TensorMap,
-    [first, rows]: [usize; 2],
-    k: usize,
+    [first, k, product]: [usize; 3],
+    rows: usize,
     full: Mbarrier,
 ) {
     if ALONG_K {
-        to.load_tile(0, map, [k as i32, first as i32], rows * DEPTH, full);
+        let corner = [k as i32, first as i32, product as i32];
+        to.load_tile(0, map, corner, rows * DEPTH, full);
     } else {
         unrolled!(panel < { rows / 64 } of 4 => {
-            let corner = [(first + panel * 64) as i32, k as i32];
+            let corner = [(first + panel * 64) as i32, k as i32, product as i32];
             to.load_tile(panel * PANEL, map, corner, PANEL, full);
         });
     }
@@ -417,21 +451,26 @@ impl<T: Half> Staging<T> {
         (top + line) * problem.ldc + left + column
     }
 
-    /// Writes `alpha` times the sums to a panel that is all in C. `to` begins at this thread's first chunk, and chunks are
-    /// aligned.
+    /// Puts this thread's values of a panel here, and waits for those of the others.
     #[inline(always)]
     #[track_caller]
-    fn write_plain(&mut self, to: GlobalMut<T>, ldc: usize, sums: [f32; 32], alpha: f32) {
+    fn put(&self, values: [[f32; 4]; 8]) {
         unrolled!(i < 16 of 16 => {
-            let pair = [alpha * sums[2 * i], alpha * sums[2 * i + 1]];
+            let [first, second] = [i % 2 * 2, i % 2 * 2 + 1].map(|j| values[i / 2][j]);
+            let pair = [first, second];
             self.memory.set_chunk(self.pair(i), Pair::<T>::rounded(pair).values());
         });
         self.meet();
+    }
+
+    /// Writes a panel that is all in C. `to` begins at this thread's first chunk, and chunks are aligned.
+    #[inline(always)]
+    #[track_caller]
+    fn write_plain(&self, to: GlobalMut<T>, ldc: usize) {
         unrolled!(i < 4 of 4 => {
             let chunk: [T; CHUNK] = self.memory.get_chunk(self.chunk_at(i));
             to.set_chunk(i * 16 * ldc, chunk);
         });
-        self.turn ^= 1;
     }
 
     /// Calls `copy` for each of this thread's chunks of the panel at `corner`: with its place here, its place in C, and the
@@ -450,50 +489,43 @@ impl<T: Half> Staging<T> {
         }
     }
 
-    /// Writes a panel of C, whose sums the threads have. `is_aligned` says whether chunks of C are.
+    /// Reads a panel of C. `is_aligned` says whether chunks of C are.
     #[inline(always)]
     #[track_caller]
-    fn write(
-        &mut self,
-        c: GlobalMut<T>,
-        problem: &Problem,
-        corner: [usize; 2],
-        is_aligned: bool,
-        sums: [f32; 32],
-        [alpha, beta]: [f32; 2],
-    ) {
+    fn read(&self, c: GlobalMut<T>, problem: &Problem, corner: [usize; 2], is_aligned: bool) {
         let memory = self.memory;
-        if beta != 0.0 {
-            self.chunks(problem, corner, |here, there, inside| {
-                if is_aligned && inside == CHUNK {
-                    memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
-                    return;
-                }
-                // Threads read what is outside of C too.
-                let mut i = 0;
-                while i < CHUNK {
-                    let old = if i < inside {
-                        c.get(there + i)
-                    } else {
-                        T::ZERO
-                    };
-                    memory.set(here + i, old);
-                    i += 1;
-                }
-            });
-            self.meet();
-        }
-        unrolled!(i < 16 of 16 => {
-            let at = self.pair(i);
-            let mut pair = [T::ZERO; 2];
-            if beta != 0.0 {
-                pair = memory.get_chunk(at);
+        self.chunks(problem, corner, |here, there, inside| {
+            if is_aligned && inside == CHUNK {
+                memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
+                return;
             }
-            pair[0] = finished(alpha, sums[2 * i], beta, || pair[0]);
-            pair[1] = finished(alpha, sums[2 * i + 1], beta, || pair[1]);
-            memory.set_chunk(at, pair);
+            // Threads read what is outside of C too.
+            let mut i = 0;
+            while i < CHUNK {
+                let old = if i < inside {
+                    c.get(there + i)
+                } else {
+                    T::ZERO
+                };
+                memory.set(here + i, old);
+                i += 1;
+            }
         });
         self.meet();
+    }
+
+    /// Returns what was read for this thread's pair `i`.
+    #[inline(always)]
+    #[track_caller]
+    fn old(&self, i: usize) -> [T; 2] {
+        self.memory.get_chunk(self.pair(i))
+    }
+
+    /// Writes a panel of C. `is_aligned` says whether chunks of C are.
+    #[inline(always)]
+    #[track_caller]
+    fn write(&self, c: GlobalMut<T>, problem: &Problem, corner: [usize; 2], is_aligned: bool) {
+        let memory = self.memory;
         self.chunks(problem, corner, |here, there, inside| {
             if is_aligned && inside == CHUNK {
                 c.set_chunk::<CHUNK>(there, memory.get_chunk(here));
@@ -505,6 +537,5 @@ impl<T: Half> Staging<T> {
                 i += 1;
             }
         });
-        self.turn ^= 1;
     }
 }

@@ -16,8 +16,17 @@ pub(crate) fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap> {
         4 => TensorDataType::U32,
         _ => TensorDataType::U64,
     };
-    let strides = [matrix.stride];
-    let mut tensor = TiledTensor::new(data_type, &matrix.sizes, &strides, &matrix.tile);
+    let dimensions = 2 + usize::from(matrix.stack.is_some());
+    let (count, between) = matrix.stack.map_or((1, 0), |it| (it.count, it.stride));
+    let [columns, rows] = matrix.sizes;
+    let (sizes, strides) = ([columns, rows, count], [matrix.stride, between]);
+    let tile = [matrix.tile[0], matrix.tile[1], 1];
+    let mut tensor = TiledTensor::new(
+        data_type,
+        &sizes[..dimensions],
+        &strides[..dimensions - 1],
+        &tile[..dimensions],
+    );
     tensor.swizzle = match matrix.swizzle {
         Swizzle::None => TensorSwizzle::None,
         Swizzle::Bytes32 => TensorSwizzle::Bytes32,

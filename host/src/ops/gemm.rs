@@ -1,11 +1,11 @@
 //! Matrix products.
 
-use cuda_std::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
+use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
 use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
     gemm::{
-        Element as GpuElement, FAMILY, Kernels, Problem, Products, Strides, Wgmma,
+        Element as GpuElement, Epilogue, FAMILY, Kernels, Problem, Products, Strides, Wgmma,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
@@ -18,7 +18,7 @@ use super::{
     sealed::Sealed as LibraryType,
 };
 use crate::{
-    buffer::Element,
+    buffer::{Element, VectorView},
     device::Device,
     error::{Error, InvalidKind, Result},
     matrix::Matrix,
@@ -63,7 +63,7 @@ impl Device {
     ///
     /// On 9.0 and on the CPU executor, a product of `f16` or `bf16` whose `k` is long and whose result is small, such as
     /// 16 x 8192 times 8192 x 8192, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most
-    /// 18 MB. They depend on nothing but the shape. Rows of `a` and `b` must begin at multiples of 16 bytes; a product of other
+    /// 18 MB. They depend on nothing but the shape and the number of products. Rows of `a` and `b` must begin at multiples of 16 bytes; a product of other
     /// matrices has no parts, and other bits.
     ///
     /// NaN and infinities propagate as in any such sum.
@@ -79,7 +79,9 @@ impl Device {
         self.gemm(a, b).run()
     }
 
-    /// Makes a request of a matrix product, with options: `alpha * op(A) * op(B) + beta * C`, as in BLAS's GEMM.
+    /// Makes a request of a matrix product, with options: `alpha * op(A) * op(B) + beta * C`, as in BLAS's GEMM, many such
+    /// products at once ([`batch`](Request::batch)), and what follows one in a neural network ([`bias`](Request::bias),
+    /// [`relu`](Request::relu), [`gelu`](Request::gelu)).
     ///
     /// ```
     /// # use warpwright::Device;
@@ -104,6 +106,10 @@ impl Device {
             transpose_b: false,
             alpha: T::ONE,
             beta: T::Scale::ZERO,
+            count: 1,
+            shared: [false; 2],
+            bias: None,
+            activation: Epilogue::NONE,
             way: None,
             parts: None,
         };
@@ -165,7 +171,7 @@ struct ByWarpgroups<T: GemmElement> {
     part: usize,
 }
 
-/// A matrix product `alpha * op(A) * op(B) + beta * C`. It needs no workspace, except for the sums of parts (see
+/// A matrix product `alpha * op(A) * op(B) + beta * C`, or several. It needs no workspace, except for the sums of parts (see
 /// [`matmul`](Device::matmul)).
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
@@ -175,6 +181,11 @@ pub struct Gemm<'a, T: GemmElement> {
     transpose_b: bool,
     alpha: T::Scale,
     beta: T::Scale,
+    /// The number of products, and whether all have the same A, and the same B.
+    count: usize,
+    shared: [bool; 2],
+    bias: Option<VectorView<'a, T>>,
+    activation: Epilogue,
     way: Option<Way>,
     parts: Option<usize>,
 }
@@ -203,6 +214,86 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Uses the transpose of B, which is then `n` x `k`.
     pub fn transpose_b(mut self) -> Self {
         self.op.transpose_b = true;
+        self
+    }
+
+    /// Computes `count` products at once. A, B and the result are then stacks of `count` matrices of the same size, one below
+    /// the other: A of `count * m` rows, or `count * k` if it is transposed.
+    ///
+    /// Each product is computed as if it were alone, and has the same bits, with one exception: the parts of a long `k` depend on
+    /// the number of products (see [`Device::matmul`]).
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// // Two matrices of 1 x 2, and two of 2 x 1.
+    /// let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    /// let b = device.upload_matrix(&[1.0_f32, 10.0, 100.0, 1000.0], 4, 1)?;
+    /// let c = device.gemm(&a, &b).batch(2).run()?;
+    /// assert_eq!((c.height(), c.width()), (2, 1));
+    /// assert_eq!(c.to_vec()?, [21.0, 4300.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `count` is 0, or if it does not divide the rows of A or of B.
+    pub fn batch(mut self, count: usize) -> Self {
+        self.op.count = count;
+        self
+    }
+
+    /// Uses the same A for all products of a [`batch`](Self::batch): it is one matrix, no stack.
+    pub fn share_a(mut self) -> Self {
+        self.op.shared[0] = true;
+        self
+    }
+
+    /// Uses the same B for all products of a [`batch`](Self::batch): it is one matrix, no stack.
+    pub fn share_b(mut self) -> Self {
+        self.op.shared[1] = true;
+        self
+    }
+
+    /// Adds `bias` to each row of the result, after the factors: one element for each column. For `f16` and `bf16` the sum is
+    /// in `f32`, and the result is still rounded once.
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let inputs = device.upload_matrix(&[1.0_f32, 2.0], 1, 2)?;
+    /// let weights = device.upload_matrix(&[1.0_f32, -1.0, 1.0, -1.0], 2, 2)?;
+    /// let bias = device.upload(&[0.5_f32, 0.5])?;
+    /// let layer = device.gemm(&inputs, &weights).bias(&bias).relu().run()?;
+    /// assert_eq!(layer.to_vec()?, [3.5, 0.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `bias` has not as many elements as the result has columns.
+    pub fn bias(mut self, bias: impl Into<VectorView<'a, T>>) -> Self {
+        self.op.bias = Some(bias.into());
+        self
+    }
+
+    /// Replaces elements of the result below 0 by 0, after the [`bias`](Self::bias). NaN stays. Replaces
+    /// [`gelu`](Self::gelu).
+    pub fn relu(mut self) -> Self {
+        self.op.activation = Epilogue::RELU;
+        self
+    }
+
+    /// Computes the Gaussian error linear unit of each element `x` of the result, after the [`bias`](Self::bias): `x` times the
+    /// distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
+    ///
+    /// For `f16` and `bf16` the error is below `2^-16 * |x|`, before the result is rounded. For `f32` and `f64` it is below
+    /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Infinity below 0 gives NaN, as
+    /// the formula does.
+    pub fn gelu(mut self) -> Self {
+        self.op.activation = Epilogue::GELU;
         self
     }
 
@@ -246,8 +337,27 @@ impl<T: GemmElement, D: Destination<Matrix<T>>> GemmRequest<'_, T, D> {
 }
 
 impl<T: GemmElement> Gemm<'_, T> {
-    /// Returns the kernels of `best` that take the least time for an `m` x `n` matrix C, with their cut and the dynamic shared
-    /// memory of a block.
+    /// Returns how many matrices A has, and B.
+    fn stacks(&self) -> [usize; 2] {
+        self.shared
+            .map(|is_shared| if is_shared { 1 } else { self.count })
+    }
+
+    /// Returns the number of rows of a matrix of an operand, which is a stack of some.
+    fn rows_of_one(&self, name: &str, rect: &MatrixRect<'_, T>, stack: usize) -> Result<usize> {
+        match rect.height().checked_rem(stack) {
+            Some(0) => Ok(rect.height() / stack),
+            _ => Err(Error::invalid(
+                InvalidKind::Shape,
+                OPERATION,
+                "a number of products, not 0, that divides the rows of A and B",
+                format!("{} products and {name} of {} rows", stack, rect.height()),
+            )),
+        }
+    }
+
+    /// Returns the kernels of `best` that take the least time for matrices C, each `m` x `n`, with their cut and the dynamic
+    /// shared memory of a block.
     fn best(&self, plan: &Plan<'_>, [m, n]: [usize; 2]) -> (Products<T>, Cut, usize) {
         let info = plan.device.info();
         let multiprocessors = info.multiprocessors as usize;
@@ -260,7 +370,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         {
             let size = match self.way {
                 Some(Way::Tensor(tiles)) => tiles as usize,
-                _ => policy::tensor_size([m, n], multiprocessors),
+                _ => policy::tensor_size([m, n], self.count, multiprocessors),
             };
             let numbers: Policy = plan.policy(kernels[size][0][0], size_of::<T>());
             let bytes = numbers.tensor_bytes(size);
@@ -271,7 +381,10 @@ impl<T: GemmElement> Gemm<'_, T> {
         let large = policy::best_cut(policy::LARGE);
         let is_small = match self.way {
             Some(Way::Registers(tiles)) => tiles == Tiles::Small,
-            _ => policy::is_small(large.tiles([m, n]), multiprocessors),
+            _ => {
+                let tiles = large.tiles([m, n]).saturating_mul(self.count);
+                policy::is_small(tiles, multiprocessors)
+            }
         };
         if is_small {
             return (T::SMALL, policy::best_cut(policy::SMALL), 0);
@@ -298,7 +411,7 @@ impl<T: GemmElement> Gemm<'_, T> {
                 .div_ceil(parts.max(1))
                 .next_multiple_of(policy::WGMMA_STEP)
                 .min(k),
-            None => policy::wgmma_part([m, n, k]),
+            None => policy::wgmma_part([m, n, k], self.count),
         };
         let is_wanted = match self.way {
             Some(way) => matches!(way, Way::Warpgroups(_)),
@@ -310,36 +423,53 @@ impl<T: GemmElement> Gemm<'_, T> {
         }
         let size = match self.way {
             Some(Way::Warpgroups(tiles)) => tiles as usize,
-            _ => policy::wgmma_size([m, n, k], part, info.multiprocessors as usize),
+            _ => {
+                let multiprocessors = info.multiprocessors as usize;
+                policy::wgmma_size([m, n, k], self.count, part, multiprocessors)
+            }
         };
         let [height, width] = policy::wgmma_cut(size).tile;
         let bytes = policy::wgmma_bytes(width);
-        let fits = |rect: &MatrixRect<'_, T>| {
+        let [stack_a, stack_b] = self.stacks();
+        let fits = |rect: &MatrixRect<'_, T>, stack: usize| {
             let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
-            address.is_multiple_of(16) && stride.is_multiple_of(16) && stride < 1 << 40
+            let is_near = stride.saturating_mul(rect.height() / stack) < 1 << 40;
+            address.is_multiple_of(16) && stride.is_multiple_of(16) && is_near
         };
-        if [m, n, k]
+        let tiles = policy::wgmma_cut(size).tiles([m, n]);
+        let tiles = tiles.saturating_mul(k.div_ceil(part));
+        // Kernels count tiles in 32 bits, and chunks of the sums of parts.
+        let chunks = m.saturating_mul(n.div_ceil(policy::PARTS_CHUNK));
+        let most = if part < k { tiles.max(chunks) } else { tiles };
+        let are_few = most.saturating_mul(self.count) <= policy::WGMMA_MOST;
+        if [m, n, k, self.count]
             .iter()
             .any(|size| !(1..=policy::WGMMA_MOST).contains(size))
-            || !fits(&self.a)
-            || !fits(&self.b)
+            || !are_few
+            || !fits(&self.a, stack_a)
+            || !fits(&self.b, stack_b)
             || bytes + policy::WGMMA_STATIC_BYTES > info.shared_bytes_per_block
         {
             return Ok(None);
         }
-        let map = |rect: &MatrixRect<'_, T>, along_k: bool, rows: usize| {
+        let map = |rect: &MatrixRect<'_, T>, stack: usize, along_k: bool, rows: usize| {
+            let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
             plan.device.tensor_map(&TiledMatrix {
                 address: rect.elements().address(),
                 element_bytes: size_of::<T>() as u32,
-                sizes: [rect.width() as u64, rect.height() as u64],
-                stride: (rect.stride() * size_of::<T>()) as u64,
+                sizes: [rect.width() as u64, height as u64],
+                stride: stride as u64,
                 tile: [64, if along_k { rows as u32 } else { 64 }],
                 swizzle: Swizzle::Bytes128,
+                stack: Some(Stack {
+                    count: stack as u64,
+                    stride: (height * stride) as u64,
+                }),
             })
         };
         let maps = [
-            map(&self.a, !self.transpose_a, height)?,
-            map(&self.b, self.transpose_b, width)?,
+            map(&self.a, stack_a, !self.transpose_a, height)?,
+            map(&self.b, stack_b, self.transpose_b, width)?,
         ];
         Ok(Some(ByWarpgroups {
             kernels,
@@ -365,8 +495,12 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let a = plan.input(self.a.elements())?;
         let b = plan.input(self.b.elements())?;
-        let operand = |rect: &MatrixRect<'_, T>, transposed: bool| {
-            let (shape, strides) = ([rect.height(), rect.width()], [rect.stride(), 1]);
+        let count = self.count;
+        let [stack_a, stack_b] = self.stacks();
+        let rows_of_a = self.rows_of_one("A", &self.a, stack_a.min(count))?;
+        let rows_of_b = self.rows_of_one("B", &self.b, stack_b.min(count))?;
+        let operand = |rect: &MatrixRect<'_, T>, height: usize, transposed: bool| {
+            let (shape, strides) = ([height, rect.width()], [rect.stride(), 1]);
             let [row, column] = strides;
             if transposed {
                 let strides = Strides {
@@ -378,8 +512,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 (shape, Strides { row, column })
             }
         };
-        let ([m, k], a_strides) = operand(&self.a, self.transpose_a);
-        let ([rows, n], b_strides) = operand(&self.b, self.transpose_b);
+        let ([m, k], a_strides) = operand(&self.a, rows_of_a, self.transpose_a);
+        let ([rows, n], b_strides) = operand(&self.b, rows_of_b, self.transpose_b);
         if k != rows {
             return Err(Error::invalid(
                 InvalidKind::Shape,
@@ -388,6 +522,22 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 format!("op(A) of {m} x {k} and op(B) of {rows} x {n}"),
             ));
         }
+        let bias = match self.bias {
+            Some(bias) if bias.len() != n => {
+                return Err(Error::invalid(
+                    InvalidKind::Length,
+                    OPERATION,
+                    format!("a bias of {n} elements, as the result has columns"),
+                    format!("{} elements", bias.len()),
+                ));
+            }
+            Some(bias) => plan.input(bias)?,
+            None => Place::none(),
+        };
+        let of_bias = match self.bias {
+            Some(_) => Epilogue::BIAS,
+            None => Epilogue::NONE,
+        };
         // Without products A, B and alpha must not affect the result: only `beta * C` may. Adding -0 changes nothing, not
         // even a sign.
         let (k, alpha) = match (
@@ -405,9 +555,16 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
             )));
         }
-        let shape = Shape::Rect(m, n);
+        let rows = count.saturating_mul(m);
+        let shape = Shape::Rect(rows, n);
         let transposes = [self.transpose_a, self.transpose_b].map(usize::from);
         let ldc = plan.stride.unwrap_or(n);
+        // Without products the views of A and B may be empty.
+        let next = |rect: &MatrixRect<'_, T>, height: usize, is_shared: bool| match k {
+            0 => 0,
+            _ if is_shared => 0,
+            _ => height.saturating_mul(rect.stride()),
+        };
         let problem = Problem {
             m,
             n,
@@ -415,8 +572,15 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             a: a_strides,
             b: b_strides,
             ldc,
+            count,
+            next: [
+                next(&self.a, rows_of_a, self.shared[0]),
+                next(&self.b, rows_of_b, self.shared[1]),
+                m.saturating_mul(ldc),
+            ],
+            epilogue: of_bias.and(self.activation),
         };
-        let c = Place::output(m.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
+        let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
             let ByWarpgroups {
                 kernels,
@@ -430,15 +594,17 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             // Blocks stay on their multiprocessors and take tile after tile.
             let most = plan.device.info().multiprocessors.max(1) as usize;
             let tiles = cut.tiles([m, n]).saturating_mul(parts);
+            let tiles = tiles.saturating_mul(count);
             let config = plan.tiles(tiles.min(most), cut.block)?;
             let config = config.with_shared(bytes as u32);
             let kernel = kernels.products[size][transposes[0]][transposes[1]];
             let of_a_part = m.saturating_mul(policy::parts_pitch(n));
+            let of_a_part = of_a_part.saturating_mul(count);
             let sums: Place<T::Scale> = match parts {
                 1 => Place::none(),
                 _ => plan.room(of_a_part.saturating_mul(parts)),
             };
-            let args = (map_a, map_b, c, sums, problem, part, alpha, self.beta);
+            let args = (map_a, map_b, c, bias, sums, problem, part, alpha, self.beta);
             // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
             // room for the sums of all parts.
             unsafe { plan.launch(kernel, config, args) };
@@ -446,7 +612,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 let threads = policy::PARTS_BLOCK as usize;
                 let of_a_block = policy::PARTS_CHUNK * threads;
                 let config = plan.linear(of_a_part.div_ceil(of_a_block), threads)?;
-                let args = (sums, c, problem, part, alpha, self.beta);
+                let args = (sums, c, bias, problem, part, alpha, self.beta);
                 // SAFETY: the launch before has written all sums.
                 unsafe { plan.launch(kernels.parts, config, args) };
             }
@@ -456,16 +622,18 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             true => self.best(plan, [m, n]),
             false => (T::kernels(variant), variant.cut(), 0),
         };
-        let config = plan.tiles(cut.tiles([m, n]), cut.block)?;
+        let tiles = cut.tiles([m, n]).saturating_mul(count);
+        let config = plan.tiles(tiles, cut.block)?;
         let config = config.with_shared(bytes as u32);
         if m == 0 || n == 0 {
             return Ok(shape);
         }
         let kernel = kernels[transposes[0]][transposes[1]];
-        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match. C is borrowed mutably or
+        // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match, and so many matrices as there are
+        // products. The bias has the elements of a row. C is borrowed mutably or
         // owned, so it overlaps neither A nor B. The kernel is the one for these transposes, and the grid has a block per
         // tile.
-        unsafe { plan.launch(kernel, config, (a, b, c, problem, alpha, self.beta)) };
+        unsafe { plan.launch(kernel, config, (a, b, c, bias, problem, alpha, self.beta)) };
         Ok(shape)
     }
 }

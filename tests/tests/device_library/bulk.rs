@@ -3,7 +3,7 @@
 use cuda_std::{
     kernel::Kernel,
     prelude::*,
-    tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
+    tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix},
 };
 use cuda_std_device_tests::bulk;
 use warpwright::{Error, LaunchConfig};
@@ -84,6 +84,7 @@ where
                 stride: stride as u64,
                 tile: [columns as u32, rows as u32],
                 swizzle,
+                stack: None,
             };
             device.tensor_map(&matrix).unwrap()
         };
@@ -135,6 +136,76 @@ fn tiles_of_matrices_with_every_swizzle() {
     tiles::<bulk::TileMoves<u8, 2>, u8>("64 bytes of bytes", Swizzle::Bytes64, 64);
 }
 
+/// A tile ends at the edges of its matrix: what is beyond is not the next matrix of the stack, and so are numbers that it has
+/// not.
+#[test]
+fn tiles_of_stacks() {
+    const COUNT: usize = 3;
+    // Their rows are not those of a tile, and there are unused ones between them.
+    let (columns, rows, stride, apart) = (62, 11, 80, 13 * 80);
+    let input = noise::<u16>(COUNT * apart);
+    let places = [
+        [0, 0, 0, 0],
+        [5, 1, 8, 1],
+        [-3, 2, 0, 2],
+        [0, -1, 0, 1],
+        [0, 3, 8, 2],
+        [0, 1, 0, 3],
+        [0, 1, 11, 0],
+    ];
+    let got = same_on_hopper("stacks", |device, module| {
+        let from = device.upload(&input).unwrap();
+        let mut to = device.upload(&vec![7_u16; input.len()]).unwrap();
+        let all = device.upload(&places.concat()).unwrap();
+        let map = |address| {
+            let matrix = TiledMatrix {
+                address,
+                element_bytes: 2,
+                sizes: [columns as u64, rows as u64],
+                stride: 2 * stride as u64,
+                tile: [64, 8],
+                swizzle: Swizzle::None,
+                stack: Some(Stack {
+                    count: COUNT as u64,
+                    stride: 2 * apart as u64,
+                }),
+            };
+            device.tensor_map(&matrix).unwrap()
+        };
+        let maps = (
+            map(from.view().device_pointer()),
+            map(to.view_mut().device_pointer()),
+        );
+        let config = LaunchConfig::linear(places.len() as u32, 32);
+        // SAFETY: the maps are of the two stacks, and there are four places for each block.
+        unsafe { device.launch::<bulk::StackMoves>(module, config, (maps.0, &all, maps.1)) }
+            .unwrap();
+        to.to_vec().unwrap()
+    });
+    let mut expected = vec![7; input.len()];
+    for [from_row, from, to_row, to] in places {
+        for row in 0..8 {
+            let (y, to_y) = (from_row + row, to_row + row);
+            let is_in = |row: i32, number: i32| {
+                (0..rows as i32).contains(&row) && (0..COUNT as i32).contains(&number)
+            };
+            // Stores write whole chunks of 16 bytes.
+            for column in 0..64 {
+                let at = |row: i32, number: i32| {
+                    number as usize * apart + row as usize * stride + column
+                };
+                if is_in(to_y, to) {
+                    expected[at(to_y, to)] = match is_in(y, from) && column < columns {
+                        true => input[at(y, from)],
+                        false => 0,
+                    };
+                }
+            }
+        }
+    }
+    assert_defined("stacks", &got, &expected);
+}
+
 #[test]
 fn a_matrix_that_no_tensor_map_describes_is_refused() {
     for device in devices::all() {
@@ -145,6 +216,7 @@ fn a_matrix_that_no_tensor_map_describes_is_refused() {
             stride: 128,
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
+            stack: None,
         };
         let is_new = device
             .info()

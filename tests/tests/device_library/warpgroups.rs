@@ -42,6 +42,7 @@ impl<T: Element> Operand<T> {
             stride: 2 * columns as u64,
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
+            stack: None,
         });
         work(map.unwrap())
     }

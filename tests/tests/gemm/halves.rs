@@ -14,7 +14,7 @@ use warpwright_tests::{
 
 use super::{
     TRANSPOSES,
-    problem::{FACTORS, Gemm, Margin, Real, plain},
+    problem::{FACTORS, Gemm, Margin, Real, TAILS, plain},
 };
 
 /// None; one that keeps the rows of A and B at multiples of 16 bytes, and those of C not; one that keeps none.
@@ -100,6 +100,35 @@ fn problems_in_parts() -> Vec<Gemm> {
     problems
 }
 
+/// Stacks of products with a bias and an activation, some of them in parts, whose depth is no multiple of a tile's.
+fn problems_of_stacks() -> Vec<Gemm> {
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        for (i, way) in Way::OF_HALVES.into_iter().enumerate() {
+            for (j, tail) in TAILS.into_iter().enumerate() {
+                for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
+                    // On the CPU executor one of four.
+                    if executor == Executor::Cpu && (i + j + l) % 4 != 0 {
+                        continue;
+                    }
+                    problems.push(Gemm {
+                        transpose,
+                        factors: FACTORS[(i + 2 * j + l) % FACTORS.len()],
+                        margins: MARGINS[(j + l) % 2],
+                        count: 2 + j % 2,
+                        shared: [j == 3, j == 5],
+                        tail,
+                        way: Some(way),
+                        parts: (i >= 2 && l == 3).then_some(2),
+                        ..plain(executor, [[136, 72, 72], [24, 264, 136]][(i + l) % 2])
+                    });
+                }
+            }
+        }
+    }
+    problems
+}
+
 /// Checks products against the truth, and that their bits are those of `usual` on the CPU executor.
 fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
     cases::run(
@@ -131,6 +160,7 @@ fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
 fn every_kernel<T: Real>() {
     same_bits::<T>(&problems(), Way::OF_HALVES[0]);
     same_bits::<T>(&problems_in_parts(), Way::Warpgroups(Tiles::Small));
+    same_bits::<T>(&problems_of_stacks(), Way::Warpgroups(Tiles::Small));
 }
 
 #[test]
@@ -240,8 +270,8 @@ fn tiles_of_warpgroups_fill_the_multiprocessors() {
         ([8192, 8192, 8192], LARGE),
     ] {
         let shape = [m, n, k];
-        assert_eq!(wgmma_part(shape), k, "{shape:?}");
-        assert_eq!(wgmma_size(shape, k, 132), size, "{shape:?}");
+        assert_eq!(wgmma_part(shape, 1), k, "{shape:?}");
+        assert_eq!(wgmma_size(shape, 1, k, 132), size, "{shape:?}");
     }
 }
 
@@ -253,7 +283,7 @@ fn parts_of_k_fill_the_multiprocessors() {
     for m in sizes {
         for n in sizes {
             for k in [1, 64, 100, 1000, 8192, 65_536, 1 << 24] {
-                let part = wgmma_part([m, n, k]);
+                let part = wgmma_part([m, n, k], 1);
                 assert!(
                     part == k || part.is_multiple_of(WGMMA_STEP) && part < k,
                     "{m} {n} {k}"
@@ -274,6 +304,6 @@ fn parts_of_k_fill_the_multiprocessors() {
         ([512, 512, 65_536], 8),
         ([128, 128, 16_384], 32),
     ] {
-        assert_eq!(k.div_ceil(wgmma_part([m, n, k])), parts, "{m} {n} {k}");
+        assert_eq!(k.div_ceil(wgmma_part([m, n, k], 1)), parts, "{m} {n} {k}");
     }
 }

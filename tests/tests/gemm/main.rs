@@ -2,6 +2,7 @@
 
 mod halves;
 mod problem;
+mod stacks;
 
 use cuda_std::{bf16, cpu::Order, f16};
 use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
@@ -219,7 +220,7 @@ fn tiles_on_tensor_cores_fill_the_multiprocessors() {
         (4096, LARGE),
         (8192, LARGE),
     ] {
-        assert_eq!(tensor_size([side, side], 132), size, "{side}");
+        assert_eq!(tensor_size([side, side], 1, 132), size, "{side}");
     }
 }
 

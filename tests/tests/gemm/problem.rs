@@ -1,6 +1,7 @@
 //! A product as a case of the tests: its operands, and what should come out.
 
-use cuda_std::{GpuFloat, bf16, f16};
+use cuda_std::{FloatExt, GpuFloat, bf16, f16};
+
 use warpwright::{
     Device, Matrix,
     ops::gemm::{GemmElement, Way},
@@ -19,14 +20,17 @@ pub trait Real: GemmElement + Number {
     /// If the sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least.
     /// Then `best` has an order of additions of its own.
     const ROUNDED: Option<[f64; 2]>;
+    /// The error of `gelu` of 1.
+    const GELU: f64;
 
     fn factor(value: f64) -> Self::Scale;
 }
 
 macro_rules! reals {
-    ($($ty:ident: $factor:ident, $rounded:expr;)*) => { $(
+    ($($ty:ident: $factor:ident, $gelu:expr, $rounded:expr;)*) => { $(
         impl Real for $ty {
             const ROUNDED: Option<[f64; 2]> = $rounded;
+            const GELU: f64 = $gelu;
 
             fn factor(value: f64) -> $factor {
                 value as $factor
@@ -35,10 +39,10 @@ macro_rules! reals {
     )* };
 }
 reals! {
-    f32: f32, None;
-    f64: f64, None;
-    f16: f32, Some([f16::EPSILON.to_f64_const() / 2.0, f16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
-    bf16: f32, Some([bf16::EPSILON.to_f64_const() / 2.0, bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
+    f32: f32, 4.0 * f32::EPSILON as f64, None;
+    f64: f64, 4.0 * f64::EPSILON, None;
+    f16: f32, 1.0 / 65_536.0, Some([f16::EPSILON.to_f64_const() / 2.0, f16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
+    bf16: f32, 1.0 / 65_536.0, Some([bf16::EPSILON.to_f64_const() / 2.0, bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
 }
 
 /// Rows above a matrix, columns to the left and to the right of it, in a larger one.
@@ -57,7 +61,37 @@ pub const FACTORS: [[f64; 2]; 6] = [
     [0.0, 0.0],
 ];
 
-/// `C = alpha * op(A) * op(B) + beta * C`.
+/// What follows the factors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tail {
+    pub bias: bool,
+    pub activation: Option<Activation>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    Relu,
+    Gelu,
+}
+
+/// All of them.
+pub const TAILS: [Tail; 6] = {
+    let [none, relu, gelu] = [None, Some(Activation::Relu), Some(Activation::Gelu)];
+    [
+        tail(true, gelu),
+        tail(true, none),
+        tail(false, relu),
+        tail(true, relu),
+        tail(false, gelu),
+        tail(false, none),
+    ]
+};
+
+const fn tail(bias: bool, activation: Option<Activation>) -> Tail {
+    Tail { bias, activation }
+}
+
+/// `C = alpha * op(A) * op(B) + beta * C` and what follows, for one product or several.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemm {
     pub executor: Executor,
@@ -66,6 +100,10 @@ pub struct Gemm {
     pub k: usize,
     pub transpose: [bool; 2],
     pub factors: [f64; 2],
+    /// The products, and whether all have the same A, and the same B.
+    pub count: usize,
+    pub shared: [bool; 2],
+    pub tail: Tail,
     /// Of A, B and C.
     pub margins: [Margin; 3],
     /// The kernels of `best`, if not those that the library chooses.
@@ -137,22 +175,31 @@ pub struct Operands<T> {
     pub a: Host<T>,
     pub b: Host<T>,
     pub c: Host<T>,
+    pub bias: Vec<T>,
 }
 
 impl Gemm {
+    /// The rows of all C.
+    pub fn rows(&self) -> usize {
+        self.count * self.m
+    }
+
     pub fn operands<T: Real>(&self, mut value: impl FnMut() -> T) -> Operands<T> {
-        let mut operand = |[height, width]: [usize; 2], transposed: bool, margin| {
+        let [stack_a, stack_b] = self.shared.map(|it| if it { 1 } else { self.count });
+        let mut operand = |[height, width]: [usize; 2], transposed: bool, stack: usize, margin| {
             let [height, width] = if transposed {
                 [width, height]
             } else {
                 [height, width]
             };
-            Host::new(height, width, margin, &mut value)
+            Host::new(stack * height, width, margin, &mut value)
         };
+        let [a, b] = self.transpose;
         Operands {
-            a: operand([self.m, self.k], self.transpose[0], self.margins[0]),
-            b: operand([self.k, self.n], self.transpose[1], self.margins[1]),
-            c: operand([self.m, self.n], false, self.margins[2]),
+            a: operand([self.m, self.k], a, stack_a, self.margins[0]),
+            b: operand([self.k, self.n], b, stack_b, self.margins[1]),
+            c: operand([self.m, self.n], false, self.count, self.margins[2]),
+            bias: (0..self.n).map(|_| value()).collect(),
         }
     }
 
@@ -163,8 +210,24 @@ impl Gemm {
         column: usize,
     ) -> impl Iterator<Item = (T, T)> + 'a {
         let [a, b] = self.transpose;
+        let (number, row) = (row / self.m, row % self.m);
+        // The first rows of the product's own matrices.
+        let first = |height: usize, is_shared: bool| if is_shared { 0 } else { number * height };
+        let above_a = first(if a { self.k } else { self.m }, self.shared[0]);
+        let above_b = first(if b { self.n } else { self.k }, self.shared[1]);
+        let at = |host: &Host<T>, above: usize, [row, column]: [usize; 2], transposed: bool| {
+            let [row, column] = if transposed {
+                [column, row]
+            } else {
+                [row, column]
+            };
+            host.at(above + row, column, false)
+        };
         let k = if self.factors[0] == 0.0 { 0 } else { self.k };
-        (0..k).map(move |k| (operands.a.at(row, k, a), operands.b.at(k, column, b)))
+        (0..k).map(move |k| {
+            let of_a = at(&operands.a, above_a, [row, k], a);
+            (of_a, at(&operands.b, above_b, [k, column], b))
+        })
     }
 
     /// What the documentation says, operation by operation: the same bits everywhere, except for `best` of 16-bit types.
@@ -176,16 +239,24 @@ impl Gemm {
             GpuFloat::mul_add(Element::widen(a), Element::widen(b), sum)
         });
         let old = Element::widen(operands.c.at(row, column, false));
-        T::rounded(match (none, beta == zero) {
+        let mut value = match (none, beta == zero) {
             (true, true) => zero,
             (true, false) => beta * old,
             (false, true) => alpha * sum,
             (false, false) => GpuFloat::mul_add(alpha, sum, beta * old),
+        };
+        if self.tail.bias {
+            value = value + Element::widen(operands.bias[column]);
+        }
+        T::rounded(match self.tail.activation {
+            Some(Activation::Relu) if value < zero => zero,
+            Some(Activation::Gelu) => T::gelu(value),
+            _ => value,
         })
     }
 
-    /// Against sums of twice the precision: `k` roundings of the sum and those of the two factors. A sum of 16-bit elements may
-    /// lose twice as much, and 16 more, and is rounded to an element.
+    /// Against sums of twice the precision: `k` roundings of the sum, those of the two factors and that of the bias. A sum of
+    /// 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. The slope of `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
         &self,
         operands: &Operands<T>,
@@ -205,18 +276,32 @@ impl Gemm {
         } else {
             operands.c.at(row, column, false).real()
         };
-        let magnitude = alpha.abs() * magnitude + (beta * old).abs();
-        // The oracle rounds its last two operations.
-        let rounding = 2.0 * f64::EPSILON * magnitude;
-        let value = alpha.mul_add(value, beta * old);
-        let bound = match T::ROUNDED {
-            None => compare::sum_bound::<T>(self.k + 3, magnitude),
-            Some([relative, least]) => {
-                let of_sum = compare::sum_bound::<T>(2 * (self.k + 8), magnitude);
-                of_sum + (value.abs() + of_sum) * relative + least
-            }
+        let bias = if self.tail.bias {
+            operands.bias[column].real()
+        } else {
+            0.0
         };
-        compare::within(got.real(), value, bound + rounding)
+        let magnitude = alpha.abs() * magnitude + (beta * old).abs() + bias.abs();
+        // The oracle rounds its last three operations.
+        let rounding = 3.0 * f64::EPSILON * magnitude;
+        let mut value = alpha.mul_add(value, beta * old) + bias;
+        let roundings = match T::ROUNDED {
+            None => self.k + 4,
+            Some(_) => 2 * (self.k + 9),
+        };
+        let mut bound = compare::sum_bound::<T>(roundings, magnitude) + rounding;
+        match self.tail.activation {
+            Some(Activation::Relu) => value = value.max(0.0),
+            Some(Activation::Gelu) => {
+                bound = 1.13 * bound + (value.abs() + bound) * T::GELU;
+                value *= value.norm_cdf();
+            }
+            None => {}
+        }
+        if let Some([relative, least]) = T::ROUNDED {
+            bound += (value.abs() + bound) * relative + least;
+        }
+        compare::within(got.real(), value, bound)
     }
 
     /// The result by a variant, with the margin that belongs to it.
@@ -241,6 +326,22 @@ impl Gemm {
         if self.transpose[1] {
             request = request.transpose_b();
         }
+        request = request.batch(self.count);
+        if self.shared[0] {
+            request = request.share_a();
+        }
+        if self.shared[1] {
+            request = request.share_b();
+        }
+        let bias = device.upload(&operands.bias)?;
+        if self.tail.bias {
+            request = request.bias(&bias);
+        }
+        request = match self.tail.activation {
+            Some(Activation::Relu) => request.relu(),
+            Some(Activation::Gelu) => request.gelu(),
+            None => request,
+        };
         if let Some(way) = self.way {
             request = request.way(way);
         }
@@ -259,7 +360,7 @@ impl Gemm {
     ) -> Outcome {
         let got = self.by_the_library(device, operands, variant);
         let got = got.map_err(|error| error.to_string())?;
-        for row in 0..self.m {
+        for row in 0..self.rows() {
             for column in 0..self.n {
                 let at = operands.c.place(row, column);
                 self.near_the_truth(operands, row, column, got[at])
@@ -269,7 +370,7 @@ impl Gemm {
         let mut all = self.all_by_the_book(operands);
         if T::ROUNDED.is_some() && variant == "best" {
             // Only what is around C has known bits.
-            for row in 0..self.m {
+            for row in 0..self.rows() {
                 let at = operands.c.place(row, 0);
                 all[at..at + self.n].copy_from_slice(&got[at..at + self.n]);
             }
@@ -280,7 +381,7 @@ impl Gemm {
     /// C and its margin, [by the book](Self::by_the_book).
     pub fn all_by_the_book<T: Real>(&self, operands: &Operands<T>) -> Vec<T> {
         let mut all = operands.c.all.clone();
-        for row in 0..self.m {
+        for row in 0..self.rows() {
             for column in 0..self.n {
                 all[operands.c.place(row, column)] = self.by_the_book(operands, row, column);
             }
@@ -298,6 +399,9 @@ pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
         k,
         transpose: [false; 2],
         factors: [1.0, 0.0],
+        count: 1,
+        shared: [false; 2],
+        tail: TAILS[5],
         margins: [[0; 3]; 3],
         way: None,
         parts: None,

@@ -1,46 +1,17 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
+use cuda_std::FloatExt;
 use half::{bf16, f16};
 use rayon::prelude::*;
 use warpwright::ops::gemm::{GemmElement, Way};
 use warpwright::{Device, Matrix, Result};
 
+mod cases;
 mod rectangles;
 
-use rectangles::Rectangles;
-
 use crate::compare::each;
-use crate::sample::{self, Make, spread};
-use crate::{
-    Family, Number, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant, within,
-};
-
-/// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
-/// largest devices have multiprocessors, for which small tiles are not used.
-const SHAPES: [[usize; 3]; 12] = [
-    [0, 3, 4],
-    [3, 0, 4],
-    [3, 4, 0],
-    [1, 1, 1],
-    [31, 33, 32],
-    [128, 128, 24],
-    [127, 129, 7],
-    [130, 257, 37],
-    [1, 131, 67],
-    [19_072, 1, 5],
-    [128, 19_072, 16],
-    // Warpgroups divide this k into parts.
-    [8, 40, 8192],
-];
-
-/// Shapes for a GPU.
-const LARGE: [[usize; 3]; 5] = [
-    [512, 512, 512],
-    [136, 520, 32_776],
-    [1021, 515, 259],
-    [3, 7, 100_003],
-    [2304, 140, 40],
-];
+use crate::sample::{self, Make};
+use crate::{Family, Number, Prepared, Problem, Verdict, Workload, prepared, with_variant, within};
 
 /// An element type.
 pub trait Real: GemmElement + Number {
@@ -50,12 +21,15 @@ pub trait Real: GemmElement + Number {
     fn factor_of(value: f64) -> Self::Scale;
     /// Returns the error of a sum of so many products, for products whose magnitudes add up to 1.
     fn error(products: usize) -> f64;
+    /// The error of the Gaussian error linear unit of 1.
+    const GELU: f64;
 }
 
 macro_rules! reals {
     ($($ty:ident)*) => { $(
         impl Real for $ty {
             const ROUNDED: Option<[f64; 2]> = None;
+            const GELU: f64 = 4.0 * $ty::EPSILON as f64;
 
             fn factor_of(value: f64) -> Self {
                 value as Self
@@ -74,6 +48,7 @@ macro_rules! halves {
         impl Real for $ty {
             const ROUNDED: Option<[f64; 2]> =
                 Some([$ty::EPSILON.to_f64_const() / 2.0, $least / 2.0]);
+            const GELU: f64 = 1.0 / 65_536.0;
 
             fn factor_of(value: f64) -> f32 {
                 value as f32
@@ -93,10 +68,15 @@ halves! {
     bf16: bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
 }
 
-/// Checks an element, of which the exact value is `expected`. `size` is the sum of the magnitudes of its products, and of its
-/// other terms. An infinity is right if a value within the bound rounds to it.
-fn near<T: Real>(found: T, expected: f64, products: usize, size: f64) -> Verdict {
-    let mut bound = T::error(products) * size;
+/// Checks an element, of which the exact value is `expected`, or that is the Gaussian error linear unit of it. `size` is the sum
+/// of the magnitudes of its products, and of its other terms. An infinity is right if a value within the bound rounds to it.
+fn near<T: Real>(found: T, expected: f64, products: usize, size: f64, gelu: bool) -> Verdict {
+    let (mut expected, mut bound) = (expected, T::error(products) * size);
+    if gelu {
+        // Its slope is below 1.13.
+        bound = 1.13 * bound + (expected.abs() + bound) * T::GELU;
+        expected *= expected.norm_cdf();
+    }
     let ends = [expected - bound, expected + bound].map(T::from_f64);
     if found.real().is_infinite() && ends.contains(&found) {
         return Ok(());
@@ -121,6 +101,10 @@ pub enum Data {
 pub struct Product<T> {
     /// Rows of A, columns of B, and the common dimension.
     shape: [usize; 3],
+    /// The number of such products, which are computed at once.
+    count: usize,
+    /// Whether a bias is added, and the Gaussian error linear unit computed.
+    layer: bool,
     /// Whether A and B are transposed.
     transposed: [bool; 2],
     data: Data,
@@ -138,11 +122,44 @@ impl<T: Real> Product<T> {
         });
         Self {
             shape,
+            count: 1,
+            layer: false,
             transposed: [false; 2],
             data,
             make: [make.clone(), make],
             way: None,
         }
+    }
+
+    /// Returns so many such products of fractions.
+    pub fn stacks(shape: [usize; 3], count: usize) -> Self {
+        Self {
+            count,
+            ..Self::new(shape, Data::Fractions)
+        }
+    }
+
+    /// Returns a layer of a neural network: a product of fractions, a bias, and the Gaussian error linear unit.
+    pub fn layer(shape: [usize; 3]) -> Self {
+        Self {
+            layer: true,
+            ..Self::new(shape, Data::Fractions)
+        }
+    }
+
+    /// Returns the rows of A, the columns of B, and the common dimension.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Returns the number of products.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether it is a [`layer`](Self::layer).
+    pub fn is_layer(&self) -> bool {
+        self.layer
     }
 
     /// Returns the same product with other values, which must match its [`Data`].
@@ -159,8 +176,8 @@ pub enum Truth<T> {
     /// Weights, and the weighted sum of each row, for Freivalds' check (1977): C x = A (B x) for a random vector x. A row with
     /// a wrong element passes with a probability of 2^-20.
     Sums(Vec<i64>, Vec<i64>),
-    /// The operands, from which some elements are computed during the comparison.
-    Operands([Vec<T>; 2]),
+    /// The operands and the bias, from which some elements are computed during the comparison.
+    Operands([Vec<T>; 3]),
 }
 
 /// A matrix on the host, or its transpose.
@@ -180,7 +197,7 @@ impl<T: Copy> Values<'_, T> {
 }
 
 impl<T: Real> Product<T> {
-    /// Returns the heights and widths of A and B in memory.
+    /// Returns the heights and widths of A and B of one product in memory.
     fn sides(&self) -> [[usize; 2]; 2] {
         let [m, n, k] = self.shape;
         let side = |[height, width]: [usize; 2], transposed| match transposed {
@@ -193,10 +210,15 @@ impl<T: Real> Product<T> {
         ]
     }
 
-    fn values(&self, set: usize) -> [Vec<T>; 2] {
-        let [of_a, of_b] = self.sides().map(|[height, width]| height * width);
+    /// Returns all A, all B, and the bias.
+    fn values(&self, set: usize) -> [Vec<T>; 3] {
+        let [of_a, of_b] = self
+            .sides()
+            .map(|[height, width]| self.count * height * width);
+        let of_bias = if self.layer { self.shape[1] } else { 0 };
         let [a, b] = &self.make;
-        [a.values(of_a, 1, set), b.values(of_b, 2, set)]
+        let bias = Make::hashed(T::fraction).values(of_bias, 6, set);
+        [a.values(of_a, 1, set), b.values(of_b, 2, set), bias]
     }
 
     fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [Values<'a, T>; 2] {
@@ -212,27 +234,33 @@ impl<T: Real> Product<T> {
     }
 
     /// Compares some elements, spread over rows and columns, with sums in `f64`.
-    fn some(&self, values: &[Vec<T>; 2], found: &[T]) -> Verdict {
+    fn some(&self, [a, b, bias]: &[Vec<T>; 3], found: &[T]) -> Verdict {
         let [m, n, k] = self.shape;
-        let [a, b] = self.operands([&values[0], &values[1]]);
+        let rows = self.count * m;
         // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
-        let some = 4 * m.max(n);
-        let turns = (0..some.max((m * n).min(1 << 14))).into_par_iter();
+        let some = 4 * rows.max(n);
+        let turns = (0..some.max((rows * n).min(1 << 14))).into_par_iter();
         let wrong = turns.find_map_first(|turn| {
             let hash = sample::hash(turn as u64) as usize;
             let (row, column) = match turn % 2 {
-                _ if m * n <= 1 << 14 => (turn / n % m, turn % n),
-                0 => (turn / 2 % m, hash % n),
-                _ => (hash % m, turn / 2 % n),
+                _ if rows * n <= 1 << 14 => (turn / n % rows, turn % n),
+                0 => (turn / 2 % rows, hash % n),
+                _ => (hash % rows, turn / 2 % n),
             };
+            let number = row / m;
+            let [a, b] = self.operands([&a[number * m * k..], &b[number * k * n..]]);
             let (mut sum, mut size) = (0.0, 0.0);
             for k in 0..k {
-                let product = a.at(row, k).real() * b.at(k, column).real();
+                let product = a.at(row % m, k).real() * b.at(k, column).real();
                 sum += product;
                 size += product.abs();
             }
-            // The oracle's roundings count too.
-            near(found[row * n + column], sum, 2 * k, size)
+            if self.layer {
+                sum += bias[column].real();
+                size += bias[column].real().abs();
+            }
+            // The oracle's roundings count too, and that of the bias.
+            near(found[row * n + column], sum, 2 * k + 1, size, self.layer)
                 .err()
                 .map(|text| format!("at {row}, {column}: {text}"))
         });
@@ -241,7 +269,7 @@ impl<T: Real> Product<T> {
 }
 
 impl<T: Real> Problem for Product<T> {
-    type Input = [Matrix<T>; 2];
+    type Input = [Matrix<T>; 3];
     type Answer = Vec<T>;
     type Truth = Truth<T>;
 
@@ -258,12 +286,20 @@ impl<T: Real> Problem for Product<T> {
             [true, true] => ", A and B transposed",
         };
         let way = self.way.map_or(String::new(), |way| format!(", {way:?}"));
-        format!("{m} x {k} times {k} x {n} {}{transposed}{way}", T::NAME)
+        let count = match self.count {
+            1 => String::new(),
+            count => format!("{count} products of "),
+        };
+        let layer = if self.layer { ", bias and GELU" } else { "" };
+        format!(
+            "{count}{m} x {k} times {k} x {n} {}{transposed}{layer}{way}",
+            T::NAME
+        )
     }
 
     fn bytes(&self) -> usize {
         let [m, n, k] = self.shape;
-        (m * k + k * n + m * n) * size_of::<T>()
+        self.count * (m * k + k * n + m * n) * size_of::<T>()
     }
 
     fn varies(&self) -> bool {
@@ -271,23 +307,29 @@ impl<T: Real> Problem for Product<T> {
     }
 
     fn operations(&self) -> Option<u64> {
-        Some(self.shape.iter().map(|&side| side as u64).product::<u64>() * 2)
+        let sides = self.shape.iter().chain([&self.count]);
+        Some(sides.map(|&side| side as u64).product::<u64>() * 2)
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 2]> {
-        let ([a, b], [of_a, of_b]) = (self.values(set), self.sides());
-        let upload =
-            |values: &[T], [height, width]: [usize; 2]| device.upload_matrix(values, height, width);
-        Ok([upload(&a, of_a)?, upload(&b, of_b)?])
+    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
+        let ([a, b, bias], [of_a, of_b]) = (self.values(set), self.sides());
+        let upload = |values: &[T], [height, width]: [usize; 2]| {
+            device.upload_matrix(values, self.count * height, width)
+        };
+        let bias = device.upload_matrix(&bias, 1, bias.len())?;
+        Ok([upload(&a, of_a)?, upload(&b, of_b)?, bias])
     }
 
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        [a, b]: &'a [Matrix<T>; 2],
+        [a, b, bias]: &'a [Matrix<T>; 3],
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T>>> {
-        let mut request = with_variant!(device.gemm(a, b), variant);
+        let mut request = with_variant!(device.gemm(a, b).batch(self.count), variant);
+        if self.layer {
+            request = request.bias(bias.as_vector()).gelu();
+        }
         if self.transposed[0] {
             request = request.transpose_a();
         }
@@ -308,7 +350,8 @@ impl<T: Real> Problem for Product<T> {
             return Truth::Operands(values);
         }
         let [m, n, k] = self.shape;
-        let integers = values.map(|values| -> Vec<i64> {
+        let [a, b, _] = values;
+        let integers = [a, b].map(|values| -> Vec<i64> {
             values
                 .into_par_iter()
                 .map(|value| value.integer() as i64)
@@ -351,7 +394,7 @@ impl<T: Real> Problem for Product<T> {
         match truth {
             Truth::All(expected) => crate::equal(answer, expected),
             Truth::Operands(values) => {
-                each(answer, m * n, |_, _| None)?;
+                each(answer, self.count * m * n, |_, _| None)?;
                 self.some(values, answer)
             }
             Truth::Sums(weights, expected) => {
@@ -389,81 +432,13 @@ fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
 /// The family `gemm`.
 pub const FAMILY: Family = Family {
     name: "gemm",
-    checks,
-    timings,
+    checks: cases::checks,
+    timings: cases::timings,
     sizes: [16, 24],
     few: |len| Workload::new(Product::<f32>::new([len.isqrt(); 3], Data::Whole)),
-    operations,
+    operations: cases::operations,
     same_everywhere: true,
 };
-
-/// Returns the problems that the variants are checked with.
-fn checks(scale: Scale) -> Vec<Workload> {
-    let mut all = Vec::new();
-    of_type::<f32>(&mut all, scale);
-    of_type::<f64>(&mut all, scale);
-    of_type::<f16>(&mut all, scale);
-    of_type::<bf16>(&mut all, scale);
-    // All kernels, of which the library chooses some by the device and the shape.
-    of_ways::<f64>(&mut all, &Way::OF_F64, [131, 132, 38]);
-    // Warpgroups take matrices whose rows have a multiple of 16 bytes.
-    of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
-    of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
-    all
-}
-
-fn of_ways<T: Real>(all: &mut Vec<Workload>, ways: &[Way], shape: [usize; 3]) {
-    for way in ways.iter().copied().map(Some) {
-        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-            let problem = Product::<T>::new(shape, Data::Whole);
-            all.push(Workload::new(Product {
-                transposed,
-                way,
-                ..problem
-            }));
-        }
-    }
-}
-
-fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
-    for (index, shape) in scale.all(&SHAPES, &LARGE).into_iter().enumerate() {
-        all.push(Workload::new(Product::<T> {
-            transposed: [index % 2 == 1, index / 2 % 2 == 1],
-            ..Product::new(shape, Data::Whole)
-        }));
-    }
-    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-        all.push(Workload::new(Rectangles::<T>(Product {
-            transposed,
-            ..Product::new([133, 130, 45], Data::Fractions)
-        })));
-    }
-}
-
-/// Returns the problems that the variants are timed with: square matrices of `f32`.
-fn timings(size: usize) -> Vec<Workload> {
-    let side = size.isqrt().max(1);
-    let product = Product::<f32>::new([side; 3], Data::Whole);
-    vec![Workload::new(product)]
-}
-
-fn operations() -> Vec<Workload> {
-    fn product<T: Real>(shape: [usize; 3], transposed: [bool; 2]) -> Product<T> {
-        let make = Make::hashed(|hash| T::from_f64(spread(hash)));
-        let problem = Product::new(shape, Data::Fractions).of([make.clone(), make]);
-        Product {
-            transposed,
-            ..problem
-        }
-    }
-    vec![
-        Workload::new(product::<f32>([37, 37, 83], [false, true])),
-        Workload::new(product::<f64>([83, 83, 37], [true, false])),
-        Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
-        Workload::new(product::<f16>([83, 37, 83], [true, true])),
-        Workload::new(product::<bf16>([37, 83, 83], [false, false])),
-    ]
-}
 
 #[cfg(test)]
 mod tests {
@@ -515,7 +490,7 @@ mod tests {
     #[test]
     fn infinities_are_right_for_values_that_round_to_them_alone() {
         let is_right =
-            |found, expected, size| near(f16::from_f64(found), expected, 4, size).is_ok();
+            |found, expected, size| near(f16::from_f64(found), expected, 4, size, false).is_ok();
         let large = |found, expected| is_right(found, expected, 7e4);
         assert!(large(f64::INFINITY, 7e4) && large(f64::NEG_INFINITY, -7e4));
         assert!(large(f64::INFINITY, 65_519.99) && large(65_504.0, 65_519.99));
@@ -523,8 +498,8 @@ mod tests {
         assert!(!large(f64::INFINITY, 65_000.0) && !large(f64::NAN, 7e4));
         // Where large terms cancel, the sum may be beyond either end.
         assert!(is_right(f64::NEG_INFINITY, 1.0, 1e12) && is_right(f64::INFINITY, -1.0, 1e12));
-        assert!(near(f32::INFINITY, 1e39, 4, 1e39).is_ok());
-        assert!(near(f32::INFINITY, 1e38, 4, 1e38).is_err());
+        assert!(near(f32::INFINITY, 1e39, 4, 1e39, false).is_ok());
+        assert!(near(f32::INFINITY, 1e38, 4, 1e38, false).is_err());
     }
 
     #[test]

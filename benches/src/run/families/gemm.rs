@@ -1,7 +1,7 @@
 //! Matrix products, compared with cuBLAS.
 
 use half::{bf16, f16};
-use warpwright::{Matrix, Vector};
+use warpwright::{Device, Matrix, Vector};
 use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
 
@@ -14,34 +14,53 @@ use crate::record::{Aim, Bound};
 pub(super) fn run(bench: &mut Bench) {
     let all = [1024, 2048, 4096, 8192];
     for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
-        of::<f32>(bench, [*side; 3], Bound::FmaF32);
+        of(bench, single::<f32>([*side; 3]), Bound::FmaF32);
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
-        of::<f64>(bench, [*side; 3], Bound::FmaF64);
+        of(bench, single::<f64>([*side; 3]), Bound::FmaF64);
     }
     for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
-        of::<f16>(bench, [*side; 3], Bound::Tensor);
-        of::<bf16>(bench, [*side; 3], Bound::Tensor);
+        of(bench, single::<f16>([*side; 3]), Bound::Tensor);
+        of(bench, single::<bf16>([*side; 3]), Bound::Tensor);
     }
     // Few rows, few columns, and few of both with a long k.
     let narrow = [[16, 8192, 8192], [8192, 64, 8192], [512, 512, 65_536]];
     for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
-        of::<bf16>(bench, *shape, Bound::Tensor);
+        of(bench, single::<bf16>(*shape), Bound::Tensor);
+    }
+    // Many products at once.
+    for (count, side) in bench.scale().pick(&[(64, 1024)], &[(64, 1024)], &[(3, 32)]) {
+        let problem = Product::<bf16>::stacks([*side; 3], *count);
+        of(bench, problem, Bound::Tensor);
+    }
+    // A product, a bias and the Gaussian error linear unit.
+    for side in bench.scale().pick(&[4096, 8192][..], &[4096], &[32]) {
+        of(bench, Product::<bf16>::layer([*side; 3]), Bound::Tensor);
     }
 }
 
-/// The product of matrices: `shape` has the rows of A, the columns of B, and the common dimension.
-fn of<T: Real + Blas>(bench: &mut Bench, shape: [usize; 3], bound: Bound) {
-    let problem = Product::<T>::new(shape, Data::Fractions);
+fn single<T: Real>(shape: [usize; 3]) -> Product<T> {
+    Product::new(shape, Data::Fractions)
+}
+
+/// A product of matrices, or several.
+fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
+    let (shape, products) = (problem.shape(), problem.count());
+    let is_layer = problem.is_layer();
     let [m, n, k] = shape;
+    let size = match m == n && n == k {
+        true => format!("{m}^3"),
+        false => format!("{m} x {n} x {k}"),
+    };
+    let what = if is_layer { "layer" } else { "product" };
     let spec = Spec {
         family: "gemm",
-        work: format!("product {}", T::NAME),
-        size: match m == n && n == k {
-            true => format!("{m}^3"),
-            false => format!("{m} x {n} x {k}"),
+        work: format!("{what} {}", T::NAME),
+        size: match products {
+            1 => size,
+            products => format!("{products} x {size}"),
         },
-        elements: m * n,
+        elements: products * m * n,
         bytes: problem.bytes(),
         operations: problem.operations().unwrap_or_default(),
         bound,
@@ -56,22 +75,47 @@ fn of<T: Real + Blas>(bench: &mut Bench, shape: [usize; 3], bound: Bound) {
         } = place;
         let mut rivals = Vec::new();
         if peers.wanted() {
+            let place = |matrix: &Matrix<T>| matrix.as_vector().view().device_pointer();
+            let inputs = move |set: usize| sets.inputs()[set].each_ref().map(place);
+            let outputs = || outputs::<T>(device, *count, products * m * n);
+            let check = move |outputs: &[Vector<T>], set: usize| {
+                Ok(sets.check(set, &outputs[set].to_vec()?))
+            };
+            if is_layer {
+                let cublaslt = peers.cublaslt().and_then(|cublaslt| {
+                    Ok(local(
+                        (cublaslt.layer::<T>(shape)?, outputs()?),
+                        move |(layer, outputs), set| {
+                            let [a, b, bias] = inputs(set);
+                            layer([a, b, bias, pointer(&mut outputs[set])])
+                        },
+                        // By the hyperbolic tangent, which differs by up to 5e-4: less than a sum may.
+                        move |(_, outputs), set| check(outputs, set),
+                    ))
+                });
+                rivals.push(rival("cuBLASLt", cublaslt));
+                return Ok(rivals);
+            }
             let cublas = peers.cublas().and_then(|cublas| {
-                let product = cublas.product::<T>(shape)?;
-                let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
-                    (0..*count).map(|_| device.zeros(m * n)).collect();
                 Ok(local(
-                    (product, outputs?),
+                    (cublas.product::<T>(shape, products)?, outputs()?),
                     move |(product, outputs), set| {
-                        let place = |matrix: &Matrix<T>| matrix.as_vector().view().device_pointer();
-                        let [a, b] = sets.inputs()[set].each_ref().map(place);
+                        let [a, b, _] = inputs(set);
                         product([a, b, pointer(&mut outputs[set])])
                     },
-                    |(_, outputs), set| Ok(sets.check(set, &outputs[set].to_vec()?)),
+                    move |(_, outputs), set| check(outputs, set),
                 ))
             });
             rivals.push(rival("cuBLAS", cublas));
         }
         Ok(rivals)
     })
+}
+
+fn outputs<T: Real>(
+    device: &Device,
+    sets: usize,
+    len: usize,
+) -> warpwright::Result<Vec<Vector<T>>> {
+    (0..sets).map(|_| device.zeros(len)).collect()
 }

@@ -1,6 +1,6 @@
 //! cuBLAS.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_longlong, c_uint, c_void};
 use std::rc::Rc;
 
 use half::{bf16, f16};
@@ -31,8 +31,9 @@ struct Handle {
     raw: *mut c_void,
 }
 
-/// The GEMM that takes the types of matrices.
+/// The GEMM that takes the types of matrices, and the one that computes any number of products.
 const EXTENDED: &str = "cublasGemmEx";
+const OF_STACKS: &str = "cublasGemmStridedBatchedEx";
 /// `CUBLAS_COMPUTE_32F` and `CUBLAS_GEMM_DEFAULT`.
 const COMPUTE_F32: c_uint = 68;
 const ALGORITHM: c_int = -1;
@@ -108,6 +109,32 @@ type GemmEx = unsafe extern "C" fn(
     c_int,
 ) -> c_uint;
 
+type GemmOfStacks = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    c_uint,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    *const c_void,
+    c_uint,
+    c_int,
+    c_longlong,
+    *const c_void,
+    c_uint,
+    c_int,
+    c_longlong,
+    *const c_void,
+    *mut c_void,
+    c_uint,
+    c_int,
+    c_longlong,
+    c_int,
+    c_uint,
+    c_int,
+) -> c_uint;
+
 /// A GEMM of the library.
 #[derive(Clone, Copy)]
 enum Function<T> {
@@ -115,6 +142,8 @@ enum Function<T> {
     Typed(Gemm<T>),
     /// With sums in `f32`, of the type with this number.
     Extended(GemmEx, c_uint),
+    /// The same for several products.
+    OfStacks(GemmOfStacks, c_uint),
 }
 
 impl Cublas {
@@ -153,22 +182,29 @@ impl Cublas {
         self.version.clone()
     }
 
-    /// Returns the product of two row-major matrices: `shape` has the rows of A, the columns of B, and the common dimension.
-    /// It takes the addresses of A, B and C.
+    /// Returns `count` products of row-major matrices, one after the other in memory: `shape` has the rows of A, the columns of
+    /// B, and the common dimension. It takes the addresses of A, B and C.
     ///
     /// # Errors
     /// Returns an error if it could not be prepared.
     pub fn product<T: Blas>(
         &self,
         shape: [usize; 3],
+        count: usize,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>, Absent> {
-        Ok(self.prepared::<T>(shape)?)
+        Ok(self.prepared::<T>(shape, count)?)
     }
 
     fn prepared<T: Blas>(
         &self,
         [m, n, k]: [usize; 3],
+        count: usize,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>> {
+        if count > 1 && T::TYPE.is_none() {
+            return Err("one product of this type at a time".into());
+        }
+        let [next_a, next_b, next_c] = [m * k, k * n, m * n].map(|it| it as c_longlong);
+        let count = c_int::try_from(count)?;
         let handle = self.handle.clone();
         let (m, n, k) = (
             c_int::try_from(m)?,
@@ -177,9 +213,13 @@ impl Cublas {
         );
         // SAFETY: the signatures are those of `cublas_v2.h`; the library is open as long as the handle.
         let (gemm, mode) = unsafe {
-            let name = format!("{}\0", T::FUNCTION);
+            let name = if count > 1 { OF_STACKS } else { T::FUNCTION };
+            let name = format!("{name}\0");
             let gemm: Function<T::Factor> = match T::TYPE {
                 None => Function::Typed(*handle.library.get(name.as_bytes())?),
+                Some(number) if count > 1 => {
+                    Function::OfStacks(*handle.library.get(name.as_bytes())?, number)
+                }
                 Some(number) => Function::Extended(*handle.library.get(name.as_bytes())?, number),
             };
             let mode: unsafe extern "C" fn(*mut c_void, c_uint) -> c_uint =
@@ -214,6 +254,31 @@ impl Cublas {
                         c,
                         ty,
                         n,
+                        COMPUTE_F32,
+                        ALGORITHM,
+                    ),
+                    Function::OfStacks(gemm, ty) => gemm(
+                        raw,
+                        0,
+                        0,
+                        n,
+                        m,
+                        k,
+                        std::ptr::from_ref(one).cast(),
+                        b,
+                        ty,
+                        n,
+                        next_b,
+                        a,
+                        ty,
+                        k,
+                        next_a,
+                        std::ptr::from_ref(zero).cast(),
+                        c,
+                        ty,
+                        n,
+                        next_c,
+                        count,
                         COMPUTE_F32,
                         ALGORITHM,
                     ),

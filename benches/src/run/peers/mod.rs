@@ -2,6 +2,7 @@
 
 pub mod cub;
 pub mod cublas;
+pub mod cublaslt;
 pub mod cudnn;
 pub mod curand;
 pub mod frameworks;
@@ -19,6 +20,7 @@ use super::{Absent, Contender, Result, Rival, pointer};
 use crate::record::Peer;
 use cub::Cub;
 use cublas::Cublas;
+use cublaslt::CublasLt;
 use cudnn::Cudnn;
 use curand::Curand;
 use frameworks::Frameworks;
@@ -30,6 +32,7 @@ pub struct Peers {
     wanted: bool,
     cub: OnceCell<Result<Cub, String>>,
     cublas: OnceCell<Result<Cublas, String>>,
+    cublaslt: OnceCell<Result<CublasLt, String>>,
     cudnn: OnceCell<Result<Cudnn, String>>,
     curand: OnceCell<Result<Curand, String>>,
     npp: OnceCell<Result<Npp, String>>,
@@ -44,6 +47,7 @@ impl Peers {
             wanted,
             cub: OnceCell::new(),
             cublas: OnceCell::new(),
+            cublaslt: OnceCell::new(),
             cudnn: OnceCell::new(),
             curand: OnceCell::new(),
             npp: OnceCell::new(),
@@ -70,6 +74,14 @@ impl Peers {
     /// Returns an error if it is missing.
     pub fn cublas(&self) -> Result<&Cublas, Absent> {
         opened(self.cublas.get_or_init(|| Cublas::open(&self.device)))
+    }
+
+    /// Returns cuBLASLt, opened.
+    ///
+    /// # Errors
+    /// Returns an error if it is missing.
+    pub fn cublaslt(&self) -> Result<&CublasLt, Absent> {
+        opened(self.cublaslt.get_or_init(|| CublasLt::open(&self.device)))
     }
 
     /// Returns cuDNN, opened.
@@ -135,6 +147,10 @@ impl Peers {
         let mut peers = vec![
             told("CUB", self.cub().map(Cub::version).map_err(reason)),
             told("cuBLAS", self.cublas().map(Cublas::version).map_err(reason)),
+            told(
+                "cuBLASLt",
+                self.cublaslt().map(CublasLt::version).map_err(reason),
+            ),
             told("cuDNN", self.cudnn().map(Cudnn::version).map_err(reason)),
             told("cuRAND", self.curand().map(Curand::version).map_err(reason)),
             told("NPP", self.npp().map(Npp::version).map_err(reason)),

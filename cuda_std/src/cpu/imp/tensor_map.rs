@@ -9,13 +9,19 @@ use super::{
     },
     Place, bulk, check_within,
 };
-use crate::tensor_map::{EncodedTensorMap, InvalidMatrix, Swizzle, TiledMatrix};
+use crate::tensor_map::{EncodedTensorMap, InvalidMatrix, Stack, Swizzle, TiledMatrix};
 
 /// The first word of a map for this executor.
 const MARK: u64 = 0x7770_6370_755f_6d61;
 
 /// The bytes that a swizzle moves together, and a copy at an edge of the matrix.
 const CHUNK: usize = 16;
+
+/// What the words of a map have for no stack.
+const NO_STACK: Stack = Stack {
+    count: 0,
+    stride: 0,
+};
 
 const SWIZZLES: [(Swizzle, usize); 4] = [
     (Swizzle::None, usize::MAX),
@@ -33,6 +39,7 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
         stride,
         tile,
         swizzle,
+        stack,
     } = *matrix;
     let row = u64::from(tile[0]) * u64::from(element_bytes);
     let code = SWIZZLES.iter().position(|(it, _)| *it == swizzle);
@@ -56,6 +63,14 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
             "sizes from 1 to 2^32",
         ),
         (
+            stack.is_none_or(|it| (1..=1 << 32).contains(&it.count)),
+            "1 to 2^32 matrices of a stack",
+        ),
+        (
+            stack.is_none_or(|it| it.stride.is_multiple_of(16) && it.stride < 1 << 40),
+            "matrices of a stack that are a multiple of 16 bytes apart, below 2^40",
+        ),
+        (
             tile.iter().all(|size| (1..=256).contains(size)),
             "tiles of 1 to 256 columns and rows",
         ),
@@ -70,7 +85,8 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
         return Err(InvalidMatrix { required, given });
     }
     let mut words = [0; 16];
-    words[..8].copy_from_slice(&[
+    let stack = stack.unwrap_or(NO_STACK);
+    words[..10].copy_from_slice(&[
         MARK,
         address,
         u64::from(element_bytes),
@@ -79,6 +95,8 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
         stride,
         u64::from(tile[0]) << 32 | u64::from(tile[1]),
         code as u64,
+        stack.count,
+        stack.stride,
     ]);
     Ok(EncodedTensorMap::from_words(words))
 }
@@ -102,6 +120,10 @@ fn matrix(map: *const EncodedTensorMap, at: Place) -> TiledMatrix {
         stride: words[5],
         tile: [(words[6] >> 32) as u32, words[6] as u32],
         swizzle: SWIZZLES[words[7] as usize % 4].0,
+        stack: (words[8] > 0).then_some(Stack {
+            count: words[8],
+            stride: words[9],
+        }),
     }
 }
 
@@ -147,9 +169,12 @@ pub fn check<T>(
 }
 
 /// Ends the launch if a card could not copy the tile at a corner.
-fn check_corner(lane: &Lane, matrix: &TiledMatrix, corner: [i32; 2], is_store: bool, at: Place) {
+fn check_corner(lane: &Lane, matrix: &TiledMatrix, corner: &[i32], is_store: bool, at: Place) {
     let chunk = CHUNK as i64 / i64::from(matrix.element_bytes);
-    let what = if i64::from(corner[0]) % chunk != 0 {
+    let coordinates = 2 + usize::from(matrix.stack.is_some());
+    let what = if corner.len() != coordinates {
+        format!("a place of the map's {coordinates} coordinates required, given {corner:?}")
+    } else if i64::from(corner[0]) % chunk != 0 {
         format!(
             "a first column that is a multiple of {chunk} (16 bytes) required, given {corner:?}"
         )
@@ -171,7 +196,7 @@ struct Piece {
 }
 
 /// Returns the pieces of the tile at a corner, which lies in shared memory at an address.
-fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator<Item = Piece> {
+fn pieces(matrix: &TiledMatrix, corner: &[i32], start: usize) -> impl Iterator<Item = Piece> {
     let TiledMatrix {
         address,
         element_bytes,
@@ -179,7 +204,17 @@ fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator
         stride,
         tile,
         swizzle,
+        stack,
     } = *matrix;
+    let (corner, number) = ([corner[0], corner[1]], corner.get(2).copied());
+    // The address of the matrix, if the stack has it.
+    let first = match (stack, number.unwrap_or_default()) {
+        (None, _) => Some(address),
+        (Some(stack), number) => u64::try_from(number)
+            .ok()
+            .filter(|number| *number < stack.count)
+            .map(|number| address + number * stack.stride),
+    };
     let element = element_bytes as usize;
     let row_bytes = tile[0] as usize * element;
     // A piece begins within a row of the matrix or ends before it.
@@ -192,7 +227,7 @@ fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator
             let place = start + row * row_bytes + piece * bytes;
             let x = i64::from(corner[0]) + (piece * bytes / element) as i64;
             let y = i64::from(corner[1]) + row as i64;
-            let is_row = (0..sizes[1] as i64).contains(&y);
+            let is_row = first.is_some() && (0..sizes[1] as i64).contains(&y);
             let left = match is_row && x >= 0 {
                 true => (sizes[0] as i64 - x).max(0) as usize,
                 false => 0,
@@ -200,7 +235,11 @@ fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator
             let inside = bytes.min(left.saturating_mul(element));
             let global = match inside {
                 0 => address,
-                _ => address + y as u64 * stride + x as u64 * u64::from(element_bytes),
+                _ => {
+                    first.unwrap_or(address)
+                        + y as u64 * stride
+                        + x as u64 * u64::from(element_bytes)
+                }
             };
             Piece {
                 shared: swizzle.place(place),
@@ -214,19 +253,19 @@ fn pieces(matrix: &TiledMatrix, corner: [i32; 2], start: usize) -> impl Iterator
 
 /// # Safety
 /// `to + i` must be to a tile in shared memory, and the map must describe readable memory.
-pub unsafe fn load<T>(
+pub unsafe fn load<T, const N: usize>(
     to: *mut T,
     i: usize,
     map: *const EncodedTensorMap,
-    corner: [i32; 2],
+    corner: [i32; N],
     mbarrier: *mut u64,
     at: Place,
 ) {
     let lane = Lane::current();
     let matrix = matrix(map, at);
-    check_corner(lane, &matrix, corner, false, at);
+    check_corner(lane, &matrix, &corner, false, at);
     let view = core::ptr::with_exposed_provenance(matrix.address as usize);
-    for piece in pieces(&matrix, corner, to.wrapping_add(i).addr()) {
+    for piece in pieces(&matrix, &corner, to.wrapping_add(i).addr()) {
         let copy = AsyncCopy {
             to: to.cast::<u8>().with_addr(piece.shared),
             from: core::ptr::with_exposed_provenance(piece.global as usize),
@@ -242,18 +281,18 @@ pub unsafe fn load<T>(
 
 /// # Safety
 /// `from + i` must be to a tile in shared memory, and the map must describe writable memory.
-pub unsafe fn store<T>(
+pub unsafe fn store<T, const N: usize>(
     map: *const EncodedTensorMap,
-    corner: [i32; 2],
+    corner: [i32; N],
     from: *const T,
     i: usize,
     at: Place,
 ) {
     let lane = Lane::current();
     let matrix = matrix(map, at);
-    check_corner(lane, &matrix, corner, true, at);
+    check_corner(lane, &matrix, &corner, true, at);
     let view = core::ptr::with_exposed_provenance(matrix.address as usize);
-    for piece in pieces(&matrix, corner, from.wrapping_add(i).addr()) {
+    for piece in pieces(&matrix, &corner, from.wrapping_add(i).addr()) {
         if piece.inside == 0 {
             continue;
         }

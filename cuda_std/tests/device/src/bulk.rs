@@ -198,3 +198,26 @@ pub unsafe fn tile_moves<T: Plain + core::ops::Not<Output = T>, const CODE: u32>
         bulk::wait_group_read::<0>();
     }
 }
+
+/// Copies tiles of 64 x 8 elements from one stack of matrices to another. Each block has a tile, whose row and number in both
+/// stacks are four numbers of `places`.
+///
+/// # Safety
+/// A warp for every four elements of `places`.
+#[kernel(launch_bounds(32))]
+pub unsafe fn stack_moves(input: TensorMap, places: Global<i32>, output: TensorMap) {
+    let tile = shared![u16; 64 * 8 + 64].skip_to_multiple(128);
+    let filled = Mbarrier::new(shared![u64; 1], 0);
+    let block = thread::block_idx_x() as usize;
+    let [from_row, from, to_row, to] = [0, 1, 2, 3].map(|i| places.get(4 * block + i));
+    if thread::thread_idx_x() == 0 {
+        filled.init(1);
+        mbarrier::fence_init();
+        filled.arrive_expect_tx(2 * 64 * 8);
+        tile.load_tile(0, input, [0, from_row, from], 64 * 8, filled);
+        filled.wait(0);
+        output.store_tile([0, to_row, to], tile, 0, 64 * 8);
+        bulk::commit_group();
+        bulk::wait_group_read::<0>();
+    }
+}

@@ -10,23 +10,26 @@ use crate::gemm::{
 /// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A thread reads a row of op(A) and a column of
 /// op(B) from global memory, and shares only the caches with the others.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each.
 ///
 /// Launch: one block of 32 x 8 threads per 8 x 32 tile of C; no shared memory. Reads `2 * m * n * k` elements, and C unless
 /// `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
+/// epilogue has one.
 #[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16))]
 pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
 ) {
-    let (top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
+    let (number, top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
+    let (a, b, c) = problem.product(number, a, b, c);
     let row = top + thread::thread_idx_y() as usize;
     let column = left + thread::thread_idx_x() as usize;
     if row < problem.m && column < problem.n {
@@ -38,6 +41,7 @@ pub unsafe fn gemm_naive<T: Element>(
             k += 1;
         }
         let i = row * problem.ldc + column;
-        c.set(i, finished(alpha, sum, beta, || c.get(i)));
+        let value = scaled(alpha, sum, beta, || c.get(i));
+        c.set(i, T::rounded(problem.epilogue.apply(value, bias, column)));
     }
 }

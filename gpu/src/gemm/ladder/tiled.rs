@@ -13,26 +13,29 @@ const PITCH: usize = RUNG_TILE + 1;
 /// Computes `C = alpha * op(A) * op(B) + beta * C`, one thread per element of C. A block loads a 32 x 32 tile of op(A) and one
 /// of op(B) into shared memory, adds their products, and continues along k.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each.
 ///
 /// Launch: one block of 32 x 32 threads per tile of C; static shared memory of 2 x 32 x 33 elements. Reads `2 * m * n * k / 32`
 /// elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on
 /// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps neither `a` nor `b`.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
+/// epilogue has one.
 #[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16))]
 pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    bias: Global<T>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
 ) {
     let tile_a = shared![T; RUNG_TILE * PITCH];
     let tile_b = shared![T; RUNG_TILE * PITCH];
-    let (top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
+    let (number, top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
+    let (a, b, c) = problem.product(number, a, b, c);
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
@@ -56,7 +59,8 @@ pub unsafe fn gemm_tiled<T: Element>(
     let (row, column) = (top + y, left + x);
     if row < problem.m && column < problem.n {
         let i = row * problem.ldc + column;
-        c.set(i, finished(alpha, sum, beta, || c.get(i)));
+        let value = scaled(alpha, sum, beta, || c.get(i));
+        c.set(i, T::rounded(problem.epilogue.apply(value, bias, column)));
     }
 }
 

@@ -1,0 +1,112 @@
+//! The products that variants are checked and timed with.
+
+use half::{bf16, f16};
+use warpwright::ops::gemm::Way;
+
+use super::{Data, Product, Real, rectangles::Rectangles};
+use crate::sample::{Make, spread};
+use crate::{Scale, Workload};
+
+/// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
+/// largest devices have multiprocessors, for which small tiles are not used.
+const SHAPES: [[usize; 3]; 12] = [
+    [0, 3, 4],
+    [3, 0, 4],
+    [3, 4, 0],
+    [1, 1, 1],
+    [31, 33, 32],
+    [128, 128, 24],
+    [127, 129, 7],
+    [130, 257, 37],
+    [1, 131, 67],
+    [19_072, 1, 5],
+    [128, 19_072, 16],
+    // Warpgroups divide this k into parts.
+    [8, 40, 8192],
+];
+
+/// Shapes for a GPU.
+const LARGE: [[usize; 3]; 5] = [
+    [512, 512, 512],
+    [136, 520, 32_776],
+    [1021, 515, 259],
+    [3, 7, 100_003],
+    [2304, 140, 40],
+];
+
+/// Returns the problems that the variants are checked with.
+pub(super) fn checks(scale: Scale) -> Vec<Workload> {
+    let mut all = Vec::new();
+    of_type::<f32>(&mut all, scale);
+    of_type::<f64>(&mut all, scale);
+    of_type::<f16>(&mut all, scale);
+    of_type::<bf16>(&mut all, scale);
+    // All kernels, of which the library chooses some by the device and the shape.
+    of_ways::<f64>(&mut all, &Way::OF_F64, [131, 132, 38]);
+    // Warpgroups take matrices whose rows have a multiple of 16 bytes.
+    of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    all
+}
+
+fn of_ways<T: Real>(all: &mut Vec<Workload>, ways: &[Way], shape: [usize; 3]) {
+    for way in ways.iter().copied().map(Some) {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let problem = Product::<T>::new(shape, Data::Whole);
+            all.push(Workload::new(Product {
+                transposed,
+                way,
+                ..problem
+            }));
+        }
+    }
+}
+
+fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
+    for (index, shape) in scale.all(&SHAPES, &LARGE).into_iter().enumerate() {
+        all.push(Workload::new(Product::<T> {
+            transposed: [index % 2 == 1, index / 2 % 2 == 1],
+            ..Product::new(shape, Data::Whole)
+        }));
+    }
+    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+        all.push(Workload::new(Rectangles::<T>(Product {
+            transposed,
+            ..Product::new([133, 130, 45], Data::Fractions)
+        })));
+        for problem in [
+            Product::<T>::stacks([72, 68, 40], 3),
+            Product::layer([132, 72, 40]),
+        ] {
+            all.push(Workload::new(Product {
+                transposed,
+                ..problem
+            }));
+        }
+    }
+}
+
+/// Returns the problems that the variants are timed with: square matrices of `f32`.
+pub(super) fn timings(size: usize) -> Vec<Workload> {
+    let side = size.isqrt().max(1);
+    let product = Product::<f32>::new([side; 3], Data::Whole);
+    vec![Workload::new(product)]
+}
+
+pub(super) fn operations() -> Vec<Workload> {
+    fn product<T: Real>(shape: [usize; 3], transposed: [bool; 2]) -> Product<T> {
+        let make = Make::hashed(|hash| T::from_f64(spread(hash)));
+        let problem = Product::new(shape, Data::Fractions).of([make.clone(), make]);
+        Product {
+            transposed,
+            ..problem
+        }
+    }
+    vec![
+        Workload::new(product::<f32>([37, 37, 83], [false, true])),
+        Workload::new(product::<f64>([83, 83, 37], [true, false])),
+        Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
+        Workload::new(product::<f16>([83, 37, 83], [true, true])),
+        Workload::new(product::<bf16>([37, 83, 83], [false, false])),
+    ]
+}
