@@ -1,5 +1,6 @@
 //! Which call fails, what was made and not given back, and a list of the calls.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -101,6 +102,15 @@ pub fn detail(text: &str) {
     }
 }
 
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The calls that this thread has made.
+pub fn calls_of_this_thread() -> u64 {
+    CALLS.get()
+}
+
 /// Counts the call, and makes it or has it fail.
 pub fn call(
     name: &'static str,
@@ -108,6 +118,7 @@ pub fn call(
     perform: impl Fn() -> u32,
     handle: impl Fn() -> u64,
 ) -> u32 {
+    CALLS.set(CALLS.get() + 1);
     let verdict = {
         let mut state = state();
         state.all_calls += 1;

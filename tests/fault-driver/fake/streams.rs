@@ -4,7 +4,9 @@ use super::{
     CURRENT, INVALID_HANDLE, INVALID_VALUE, LAST_DEFAULT_STREAM, code, in_context, invalid,
 };
 use crate::Handle;
+use crate::control::{calls_of_this_thread, wrong};
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a driver calls when a stream is that far.
 pub type Callback = unsafe extern "C" fn(Handle, u32, *mut c_void);
@@ -64,7 +66,43 @@ pub unsafe fn cuStreamGetCtx(stream: Handle, context: *mut Handle) -> u32 {
     })
 }
 
-/// Calls at once, on another thread.
+/// Callbacks that are not called yet, as their addresses with stream and data; none if callbacks are called at once.
+static HELD: Mutex<Option<Vec<(Callback, usize, usize)>>> = Mutex::new(None);
+
+fn held() -> MutexGuard<'static, Option<Vec<(Callback, usize, usize)>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Holds back callbacks from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_hold_callbacks() {
+    held().get_or_insert_default();
+}
+
+/// Calls the callbacks that were held back, with `code`, on another thread, and later ones at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_release_callbacks(code: u32) -> u32 {
+    let calls = held().take().unwrap_or_default();
+    let count = calls.len() as u32;
+    let thread = std::thread::spawn(move || {
+        for (callback, stream, data) in calls {
+            calling(callback, stream, code, data);
+        }
+    });
+    thread.join().map_or(u32::MAX, |()| count)
+}
+
+/// Calls a callback, which must not call the driver.
+fn calling(callback: Callback, stream: usize, code: u32, data: usize) {
+    let before = calls_of_this_thread();
+    // SAFETY: as for any driver.
+    unsafe { callback(stream as Handle, code, data as *mut c_void) };
+    if calls_of_this_thread() != before {
+        wrong("a callback calls the driver".to_owned());
+    }
+}
+
+/// Calls at once, on another thread, unless callbacks are held back.
 pub unsafe fn cuStreamAddCallback(
     stream: Handle,
     callback: Callback,
@@ -84,9 +122,12 @@ pub unsafe fn cuStreamAddCallback(
         return checked;
     }
     let (stream, data) = (stream as usize, data as usize);
+    if let Some(held) = &mut *held() {
+        held.push((callback, stream, data));
+        return 0;
+    }
     let calls = std::thread::spawn(move || {
-        // SAFETY: as for any driver.
-        unsafe { callback(stream as Handle, 0, data as *mut c_void) }
+        calling(callback, stream, 0, data);
     });
     if calls.join().is_ok() { 0 } else { 999 }
 }

@@ -132,6 +132,21 @@ impl Driver {
         unsafe { self.function::<Function>(c"fault_answer")(name.as_ptr(), code) };
     }
 
+    /// Holds back the callbacks of mock devices from now on.
+    pub fn hold_callbacks(&self) {
+        // SAFETY: the function has this type.
+        let hold = unsafe { self.function::<extern "C" fn()>(c"fault_hold_callbacks") };
+        hold();
+    }
+
+    /// Calls the callbacks that were held back, with this status, and later ones at once. Returns their number.
+    pub fn release_callbacks(&self, status: u32) -> u32 {
+        type Function = extern "C" fn(u32) -> u32;
+        // SAFETY: the function has this type.
+        let release = unsafe { self.function::<Function>(c"fault_release_callbacks") };
+        release(status)
+    }
+
     /// Sets the value of an attribute of the mock devices. A negative value makes it unknown to the driver.
     pub fn attribute(&self, attribute: i32, value: i32) {
         // SAFETY: the function has this type.
