@@ -1,12 +1,12 @@
 //! The CUDA executor, behind the library's executor interface.
 
 mod architecture;
+mod mark;
 
 use std::{
     collections::{HashMap, hash_map::Entry},
     ffi::c_void,
     sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
 };
 
 use cuda_std::{
@@ -18,7 +18,7 @@ use crate::{
     backend::Launch,
     code::Code,
     cuda::{
-        CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaEvent, CudaFunction, CudaModule,
+        CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaFunction, CudaModule,
         CudaStream, Found, Loaded, Owner,
     },
     device::{DeviceInfo, DeviceKind},
@@ -39,25 +39,8 @@ pub(crate) struct CudaBackend {
     captured: Option<Mutex<Vec<Arc<CudaFunction>>>>,
 }
 
-pub(crate) use crate::cuda::{CudaGraph, CudaMemory, PinnedMemory, is_device_fault};
-
-/// A point in the stream of a device.
-#[derive(Debug)]
-pub(crate) struct CudaMark(CudaEvent, DeviceKind);
-
-impl CudaMark {
-    /// Returns the time from `start` to this point. Waits for both.
-    pub fn since(&self, start: &Self) -> Result<Duration> {
-        let time = self.0.elapsed_since(&start.0);
-        time.map_err(|error| driver_error("time", self.1, error))
-    }
-
-    /// Waits for this point.
-    pub fn synchronize(&self) -> Result<()> {
-        let done = self.0.synchronize();
-        done.map_err(|error| driver_error("synchronize", self.1, error))
-    }
-}
+pub(crate) use crate::cuda::{CudaGraph, CudaMemory, CudaWait, PinnedMemory, is_device_fault};
+pub(crate) use mark::CudaMark;
 
 /// Kernels by device and name.
 type Functions = HashMap<(usize, &'static str), Arc<CudaFunction>>;
@@ -327,18 +310,14 @@ impl CudaBackend {
 
     /// Records an event. It is `timed` to measure the time between two.
     pub fn mark(&self, operation: &'static str, timed: bool) -> Result<CudaMark> {
-        let failed = self.error(operation);
-        let event = match timed {
-            true => CudaEvent::new(&self.context),
-            false => CudaEvent::without_timing(&self.context),
-        };
-        let event = event.map_err(&failed)?;
-        event.record(&self.stream).map_err(&failed)?;
-        Ok(CudaMark(event, self.info.kind))
+        let stream = (&self.context, &*self.stream);
+        CudaMark::record(stream, self.info.kind, operation, timed)
     }
 
     pub fn wait_mark(&self, mark: &CudaMark) -> Result<()> {
-        self.stream.wait(&mark.0).map_err(self.error("wait_event"))
+        self.stream
+            .wait(mark.event())
+            .map_err(self.error("wait_event"))
     }
 
     pub fn wait_for(&self, other: &Self) -> Result<()> {

@@ -5,12 +5,14 @@
 pub(crate) mod capture;
 mod foreign;
 
+pub(crate) use crate::cuda_backend::CudaWait as Wait;
 pub(crate) use foreign::ForeignMemory;
 
 use std::{
     any::Any,
     ffi::c_void,
     sync::Arc,
+    task::Waker,
     time::{Duration, Instant},
 };
 
@@ -21,7 +23,7 @@ use cuda_std::tensor_map::{EncodedTensorMap, TiledMatrix};
 use crate::{
     backend::Launch,
     cpu,
-    cuda_backend::{self, CudaBackend, CudaGraph, CudaMark, CudaMemory, PinnedMemory},
+    cuda_backend::{self, CudaBackend, CudaGraph, CudaMark, CudaMemory, CudaWait, PinnedMemory},
     device::{CpuOptions, DeviceInfo},
     error::{Error, InvalidKind, Result},
     module::Module,
@@ -85,7 +87,7 @@ pub(crate) enum Recorded {
 }
 
 /// A point in a stream.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Mark {
     Cpu(Instant),
     Cuda(CudaMark),
@@ -111,6 +113,15 @@ impl Mark {
         match self {
             Self::Cpu(_) => Ok(()),
             Self::Cuda(mark) => mark.synchronize(),
+        }
+    }
+
+    /// Returns how the work before this point has ended. `None` if it has not: then `waker` is called when it has. `wait` is the
+    /// wait for this point, if one is under way.
+    pub fn poll(&self, wait: &mut Option<CudaWait>, waker: &Waker) -> Option<Result<()>> {
+        match self {
+            Self::Cpu(_) => Some(Ok(())),
+            Self::Cuda(mark) => mark.poll(wait, waker),
         }
     }
 }

@@ -61,7 +61,7 @@ pub use cudarc::{CudarcMemory, CudarcMemoryMut, CudarcView, CudarcViewMut};
 pub use device::Candidate;
 pub use device::{CpuOptions, Device, DeviceInfo, DeviceKind};
 pub use error::{Error, InvalidKind, Result};
-pub use event::Event;
+pub use event::{Event, EventFuture};
 pub use graph::Graph;
 pub use launch::{Arg, Args};
 pub use matrix::{Matrix, MatrixView};

@@ -1,6 +1,6 @@
 //! Replacements for the CUDA side in a build without it: types that have no values, so their methods can never be called.
 
-use std::{any::Any, ffi::c_void, ptr::NonNull, time::Duration};
+use std::{any::Any, ffi::c_void, ptr::NonNull, task::Waker, time::Duration};
 
 use cuda_std::{
     constant::ConstantValues,
@@ -25,8 +25,11 @@ pub(crate) enum CudaMemory {}
 #[derive(Debug)]
 pub(crate) enum PinnedMemory {}
 /// No point in a stream.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum CudaMark {}
+/// No wait for one.
+#[derive(Debug)]
+pub(crate) enum CudaWait {}
 
 /// No captured work.
 #[derive(Debug)]
@@ -134,4 +137,5 @@ never! {
     CudaMark:
     since(&Self) -> Result<Duration>;
     synchronize() -> Result<()>;
+    poll(&mut Option<CudaWait>, &Waker) -> Option<Result<()>>;
 }

@@ -13,6 +13,7 @@
 //! | `context.rs` | [`CudaContext`]: one per device and process, current on the calling thread |
 //! | `kept.rs` | driver objects that are destroyed when they are dropped |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
+//! | `wait.rs` | [`CudaWait`]: waits for events by a waker |
 //! | `graph.rs` | captures of a stream, [`CudaGraph`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
@@ -31,6 +32,7 @@ mod tables;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 pub(crate) use context::CudaContext;
 pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
@@ -40,6 +42,7 @@ pub(crate) use memory::{CudaMemory, Found, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule, Loaded, LoadedModules};
 pub(crate) use stream::{CudaEvent, CudaStream, Owner};
 pub(crate) use tensor_map::encode as encode_tensor_map;
+pub(crate) use wait::CudaWait;
 
 // Only the tests use these.
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::context::CudaContext;
 use super::error::{Result, of};
 use super::kept::Kept;
-use cust::event::{Event, EventFlags};
+use cust::event::{Event, EventFlags, EventStatus};
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::CUstream;
 use std::any::Any;
@@ -190,6 +190,21 @@ impl CudaEvent {
         Ok(CudaEvent {
             event: Kept::new(context, event, Event::drop),
         })
+    }
+
+    /// Returns the context that the event belongs to.
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        self.event.context()
+    }
+
+    /// Returns whether the work before the event is done. An event that was never recorded counts as done.
+    ///
+    /// # Errors
+    /// Errors of the driver, including failures of kernels.
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        self.event.context().make_current()?;
+        let status = self.event.query().map_err(of("cuEventQuery"))?;
+        Ok(status == EventStatus::Ready)
     }
 
     /// Records the event after the work that is in `stream` now. This replaces an earlier record.
