@@ -55,10 +55,10 @@ impl Event {
 
 /// The work before an event, as a future that is ready when the work is done. Made by awaiting an [`Event`].
 ///
-/// Any executor can run it. The host does not wait, and no thread is blocked: the CUDA driver calls back when the work is done,
-/// and one thread of the library, which all futures share, then calls the waker. The work runs whether or not the future is
-/// polled, and dropping the future early leaves it alone. On the CPU the work is done when it is queued, and the future is ready
-/// at once. If the system refuses the library's thread, a poll waits for the work.
+/// Any executor can run it. The host does not wait, and no thread is blocked: the CUDA driver calls back when the work is
+/// done, and one thread of the library, which all futures share, then calls the waker. The work runs whether or not the future
+/// is polled, and dropping the future early leaves it alone. On the CPU the work is done when it is queued, and the future is
+/// ready at once. If the system refuses the library's thread, a poll waits for the work.
 ///
 /// ```
 /// # fn block_on<F: Future>(future: F) -> F::Output {

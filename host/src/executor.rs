@@ -116,8 +116,8 @@ impl Mark {
         }
     }
 
-    /// Returns how the work before this point has ended. `None` if it has not: then `waker` is called when it has. `wait` is the
-    /// wait for this point, if one is under way.
+    /// Returns how the work before this point has ended. `None` if it has not: then `waker` is called when it has. `wait` is
+    /// the wait for this point, if one is under way.
     pub fn poll(&self, wait: &mut Option<CudaWait>, waker: &Waker) -> Option<Result<()>> {
         match self {
             Self::Cpu(_) => Some(Ok(())),

@@ -47,8 +47,8 @@ impl CudaMark {
         done.map_err(|error| driver_error("synchronize", self.1, error))
     }
 
-    /// Returns how the work before this point has ended. `None` if it has not: then `waker` is called when it has. `wait` is the
-    /// wait for this point, if one is under way.
+    /// Returns how the work before this point has ended. `None` if it has not: then `waker` is called when it has. `wait` is
+    /// the wait for this point, if one is under way.
     pub fn poll(&self, wait: &mut Option<CudaWait>, waker: &Waker) -> Option<Result<()>> {
         let outcome = match wait {
             Some(wait) => wait.outcome(waker),
