@@ -35,6 +35,8 @@ mod cuda_backend;
 #[cfg(feature = "cudarc")]
 mod cudarc;
 mod device;
+#[cfg(feature = "dlpack")]
+mod dlpack;
 mod error;
 mod event;
 mod executor;
