@@ -62,8 +62,8 @@ macro_rules! product_by {
 ///
 /// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes. The remainder along k, a band at the
 /// matrix's edge and a band that is not aligned are loaded by elements, with zeros for elements outside.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
-/// that are adjacent along k are adjacent in memory.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
+/// whether elements that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 4 x 8 x 132 elements. Reads `m * n * k /
 /// 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the same bits on

@@ -30,8 +30,8 @@ const TOGETHER: usize = 8;
 /// Reads all sums, and C unless `beta` is 0; writes `m * n` elements for each product.
 ///
 /// # Safety
-/// The threads are counted in 32 bits. `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and overlaps nothing else. `bias` holds a
-/// row of C if the epilogue has one.
+/// The threads are counted in 32 bits. `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and
+/// overlaps nothing else. `bias` holds a row of C if the epilogue has one.
 ///
 /// Source: ours.
 #[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16)))]

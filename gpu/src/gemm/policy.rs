@@ -134,8 +134,8 @@ pub fn wgmma_size(shape: [usize; 3], count: usize, part: usize, multiprocessors:
         .unwrap_or(LARGE)
 }
 
-/// Returns the length along k of a part of `count` products `[m, n, k]`, of which warpgroups add parts apart: `k`, or less where
-/// all C together have so few tiles that they would leave most multiprocessors idle.
+/// Returns the length along k of a part of `count` products `[m, n, k]`, of which warpgroups add parts apart: `k`, or less
+/// where all C together have so few tiles that they would leave most multiprocessors idle.
 ///
 /// It depends on nothing but the shape and the number, and so do the bits of the products.
 pub fn wgmma_part(shape: [usize; 3], count: usize) -> usize {

@@ -221,9 +221,9 @@ impl Problem {
         )
     }
 
-    /// Does the epilogue of a thread's elements of fragments of 16 x 8 elements that lie beside each other: in each, two of a row
-    /// and two of the 8th row below. `first` is the column of the first one. Every step is a loop of its own, so that they are
-    /// decided once.
+    /// Does the epilogue of a thread's elements of fragments of 16 x 8 elements that lie beside each other: in each, two of a
+    /// row and two of the 8th row below. `first` is the column of the first one. Every step is a loop of its own, so that they
+    /// are decided once.
     #[inline(always)]
     #[track_caller]
     pub(super) fn finish_row<T: Element<Scale = f32>, const COLUMNS: usize>(
@@ -257,8 +257,33 @@ impl Problem {
         }
     }
 
-    /// Does the epilogue of a tile of C, which the block has written without it. Elements of C are those of sums, so nothing was
-    /// rounded twice.
+    /// Does the epilogue of adjacent elements of a row, from a column on.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn finish_chunk<T: Element<Scale = f32>, const N: usize>(
+        &self,
+        bias: Global<T>,
+        first: usize,
+        values: &mut [f32; N],
+    ) {
+        let epilogue = self.epilogue;
+        if epilogue.has(Epilogue::BIAS) {
+            unrolled!(i < N => {
+                if first + i < self.n {
+                    values[i] += bias.get(first + i).widen();
+                }
+            });
+        }
+        if epilogue.has(Epilogue::RELU) {
+            unrolled!(i < N => { values[i] = relu(values[i]); });
+        }
+        if epilogue.has(Epilogue::GELU) {
+            unrolled!(i < N => { values[i] = T::gelu(values[i]); });
+        }
+    }
+
+    /// Does the epilogue of a tile of C, which the block has written without it. Elements of C are those of sums, so nothing
+    /// was rounded twice.
     #[inline(always)]
     #[track_caller]
     pub(super) fn finish_tile<T: Real>(

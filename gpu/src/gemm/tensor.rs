@@ -76,8 +76,8 @@ macro_rules! product {
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes where it is whole, and other tiles by
 /// elements, with zeros for elements outside.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
-/// that are adjacent along k are adjacent in memory.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
+/// whether elements that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 128 threads per 128 x 64 tile of C; dynamic shared memory of [`Policy::tensor_bytes`]. Reads
 /// `m * n * k * 3 / 128` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of

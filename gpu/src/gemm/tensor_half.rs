@@ -99,8 +99,8 @@ macro_rules! product {
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
 /// elements outside. Tiles of other matrices are loaded by elements.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
-/// that are adjacent along k are adjacent in memory.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
+/// whether elements that are adjacent along k are adjacent in memory.
 ///
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 4096 elements. Reads `m * n * k /
 /// 64` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`] for each 16 of k in order: the same

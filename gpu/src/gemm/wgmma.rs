@@ -61,10 +61,10 @@ const MANY_REGISTERS: u32 = 232;
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements that are adjacent
-/// along k are adjacent in memory. `a` and `b` are the maps of all A and B as they lie in memory, each a stack, of one matrix
-/// if all products have the same. They have the swizzle of 128 bytes and tiles of 64 columns; a tile's rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64
-/// otherwise.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
+/// that are adjacent along k are adjacent in memory. `a` and `b` are the maps of all A and B as they lie in memory, each a
+/// stack, of one matrix if all products have the same. They have the swizzle of 128 bytes and tiles of 64 columns; a tile's
+/// rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64 otherwise.
 ///
 /// If `part` is less than `k`, the kernel computes the sums of `k.div_ceil(part)` parts of k instead: `part` products for each
 /// sum, of the last part fewer. They go to `sums_of_parts`, as so many matrices of `m` rows of [`parts_pitch`] elements, which
@@ -235,41 +235,28 @@ pub unsafe fn gemm_best_wgmma<
             continue;
         }
         let c = c.skip(tile.product * problem.next[2]);
-        let is_plain = is_aligned && top + 64 <= problem.m && left + width <= problem.n;
-        let first = if is_plain {
-            staging.first(problem, [top, left])
-        } else {
-            0
-        };
-        let place = c.skip(first);
-        unrolled!(panel < { SUMS / 32 } of 4 => {
-            let corner = [top, left + 64 * panel];
-            // Fragments of 16 x 8 elements beside each other, of which a thread has 4.
-            let mut values = [[0.0; 4]; 8];
-            if beta == 0.0 {
+        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
+        // A loop without what is seldom needed, as the instructions of a tile are read from memory once for each.
+        if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
+            let place = c.skip(staging.first(problem, [top, left]));
+            unrolled!(panel < { SUMS / 32 } of 4 => {
+                let mut part = [0.0; 32];
                 unrolled!(i < 8 => {
-                    unrolled!(j < 4 => {
-                        values[i][j] = alpha * sums[32 * panel + 4 * i + j];
-                    });
+                    unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
                 });
-            } else {
-                staging.read(c, problem, corner, is_aligned);
-                unrolled!(i < 16 of 16 => {
-                    let old = staging.old(i);
-                    unrolled!(j < 2 of 4 => {
-                        let sum = sums[32 * panel + 2 * i + j];
-                        values[i / 2][i % 2 * 2 + j] = scaled(alpha, sum, beta, || old[j]);
-                    });
-                });
-            }
-            problem.finish_row(bias, corner[1] + wgmma::place(own, 0).1, &mut values);
-            staging.put(values);
-            if is_plain {
-                staging.write_plain(place.skip(64 * panel), problem.ldc);
-            } else {
-                staging.write(c, problem, corner, is_aligned);
-            }
-            staging.turn ^= 1;
+                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
+            });
+            continue;
+        }
+        staging.meet();
+        unrolled!(panel < { SUMS / 32 } of 4 => {
+            let mut part = [0.0; 32];
+            unrolled!(i < 8 => {
+                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
+            });
+            staging.put_sums(part);
+            let corner = [top, left + 64 * panel];
+            staging.write(c, bias, problem, corner, is_aligned, [alpha, beta]);
         });
     }
 }
@@ -404,10 +391,12 @@ fn load<T: Half, const ALONG_K: bool>(
 }
 
 /// The shared memory through which a consumer writes C: two panels of 64 x 64 elements, used in turn, so that one barrier
-/// for each is enough. The threads have pairs of elements, and write 16 bytes each of the same line together.
+/// for each is enough, or one panel of sums in `f32`. The threads have pairs of elements, and write 16 bytes each of the same
+/// line together.
 ///
-/// Lines are swizzled as those of tensor maps with 128 bytes are, so that neither pairs nor chunks have bank conflicts: chunk
-/// `i` of a line is at `i ^ line % 8`. A thread's lines are multiples of 8 apart, so its places differ by constants.
+/// Lines of elements are swizzled as those of tensor maps with 128 bytes are, so that neither pairs nor chunks have bank
+/// conflicts: chunk `i` of a line is at `i ^ line % 8`. A thread's lines are multiples of 8 apart, so its places differ by
+/// constants.
 struct Staging<T> {
     memory: Shared<T>,
     turn: usize,
@@ -438,6 +427,22 @@ impl<T: Half> Staging<T> {
         self.turn * PANEL + line * 64 + (column ^ (line % 8 * CHUNK)) + i * (16 * 64)
     }
 
+    /// Returns the memory for sums.
+    #[inline(always)]
+    #[track_caller]
+    fn sums(&self) -> Shared<f32> {
+        // SAFETY: it is aligned to 1024 bytes.
+        unsafe { self.memory.cast() }
+    }
+
+    /// Returns the place of the 4 sums from a column on. The even fours of a line are in its first 128 bytes, and the odd ones
+    /// behind them, so that 4 lines of a chunk's two fours have no bank conflicts, nor have 8 chunks of a line.
+    #[inline(always)]
+    fn four(line: usize, column: usize) -> usize {
+        let (chunk, odd) = (column / CHUNK, column / 4 % 2);
+        line * 64 + odd * 32 + (chunk ^ (line % 8) ^ (odd * 4)) * 4
+    }
+
     #[inline(always)]
     #[track_caller]
     fn meet(&self) {
@@ -451,91 +456,94 @@ impl<T: Half> Staging<T> {
         (top + line) * problem.ldc + left + column
     }
 
-    /// Puts this thread's values of a panel here, and waits for those of the others.
+    /// Writes `alpha` times the sums to a panel that is all in C. `to` begins at this thread's first chunk, and chunks are
+    /// aligned.
     #[inline(always)]
     #[track_caller]
-    fn put(&self, values: [[f32; 4]; 8]) {
+    fn write_plain(&mut self, to: GlobalMut<T>, ldc: usize, sums: [f32; 32], alpha: f32) {
         unrolled!(i < 16 of 16 => {
-            let [first, second] = [i % 2 * 2, i % 2 * 2 + 1].map(|j| values[i / 2][j]);
-            let pair = [first, second];
+            let pair = [alpha * sums[2 * i], alpha * sums[2 * i + 1]];
             self.memory.set_chunk(self.pair(i), Pair::<T>::rounded(pair).values());
         });
         self.meet();
-    }
-
-    /// Writes a panel that is all in C. `to` begins at this thread's first chunk, and chunks are aligned.
-    #[inline(always)]
-    #[track_caller]
-    fn write_plain(&self, to: GlobalMut<T>, ldc: usize) {
         unrolled!(i < 4 of 4 => {
             let chunk: [T; CHUNK] = self.memory.get_chunk(self.chunk_at(i));
             to.set_chunk(i * 16 * ldc, chunk);
         });
+        self.turn ^= 1;
     }
 
-    /// Calls `copy` for each of this thread's chunks of the panel at `corner`: with its place here, its place in C, and the
-    /// number of its elements that are in C. The loop is not unrolled, because it is seldom needed.
-    #[inline(always)]
-    fn chunks(&self, problem: &Problem, corner: [usize; 2], copy: impl Fn(usize, usize, usize)) {
-        let (line, column) = self.chunk();
-        let inside = problem.n.saturating_sub(corner[1] + column).min(CHUNK);
-        let first = self.first(problem, corner);
-        let mut i = 0;
-        while i < 4 {
-            let is_line = corner[0] + line + 16 * i < problem.m;
-            let inside = if is_line { inside } else { 0 };
-            copy(self.chunk_at(i), first + 16 * i * problem.ldc, inside);
-            i += 1;
-        }
-    }
-
-    /// Reads a panel of C. `is_aligned` says whether chunks of C are.
+    /// Puts this thread's sums of a panel here, and waits for those of the others.
     #[inline(always)]
     #[track_caller]
-    fn read(&self, c: GlobalMut<T>, problem: &Problem, corner: [usize; 2], is_aligned: bool) {
-        let memory = self.memory;
-        self.chunks(problem, corner, |here, there, inside| {
-            if is_aligned && inside == CHUNK {
-                memory.set_chunk::<CHUNK>(here, c.get_chunk(there));
-                return;
-            }
-            // Threads read what is outside of C too.
-            let mut i = 0;
-            while i < CHUNK {
-                let old = if i < inside {
-                    c.get(there + i)
-                } else {
-                    T::ZERO
-                };
-                memory.set(here + i, old);
-                i += 1;
-            }
+    fn put_sums(&self, sums: [f32; 32]) {
+        let (row, column) = wgmma::place(self.own, 0);
+        let to = self.sums();
+        unrolled!(i < 16 of 16 => {
+            let at = Self::four(row + i % 2 * 8, column + i / 2 * 8) + column % 4;
+            to.set_chunk(at, [sums[2 * i], sums[2 * i + 1]]);
         });
         self.meet();
     }
 
-    /// Returns what was read for this thread's pair `i`.
+    /// Writes a panel of C, whose sums are here, and waits for the others. `is_aligned` says whether chunks of C are. The loop
+    /// is not unrolled, so that its instructions are few.
     #[inline(always)]
     #[track_caller]
-    fn old(&self, i: usize) -> [T; 2] {
-        self.memory.get_chunk(self.pair(i))
-    }
-
-    /// Writes a panel of C. `is_aligned` says whether chunks of C are.
-    #[inline(always)]
-    #[track_caller]
-    fn write(&self, c: GlobalMut<T>, problem: &Problem, corner: [usize; 2], is_aligned: bool) {
-        let memory = self.memory;
-        self.chunks(problem, corner, |here, there, inside| {
-            if is_aligned && inside == CHUNK {
-                c.set_chunk::<CHUNK>(there, memory.get_chunk(here));
-                return;
+    fn write(
+        &self,
+        c: GlobalMut<T>,
+        bias: Global<T>,
+        problem: &Problem,
+        corner: [usize; 2],
+        is_aligned: bool,
+        [alpha, beta]: [f32; 2],
+    ) {
+        let (line, column) = self.chunk();
+        let inside = problem.n.saturating_sub(corner[1] + column).min(CHUNK);
+        let first = self.first(problem, corner);
+        let end = problem.m.saturating_sub(corner[0]).min(64);
+        let mut line = line;
+        let mut place = first;
+        while line < end && inside > 0 {
+            let mut values = [0.0; CHUNK];
+            unrolled!(odd < 2 of 4 => {
+                let four: [f32; 4] = self.sums().get_chunk(Self::four(line, column + 4 * odd));
+                unrolled!(j < 4 => { values[4 * odd + j] = four[j]; });
+            });
+            let is_chunk = is_aligned && inside == CHUNK;
+            let mut chunk = [T::ZERO; CHUNK];
+            if beta != 0.0 {
+                if is_chunk {
+                    chunk = c.get_chunk(place);
+                } else {
+                    unrolled!(j < CHUNK => {
+                        if j < inside {
+                            chunk[j] = c.get(place + j);
+                        }
+                    });
+                }
             }
-            let mut i = 0;
-            while i < inside {
-                c.set(there + i, memory.get(here + i));
-                i += 1;
+            unrolled!(j < CHUNK => {
+                values[j] = scaled(alpha, values[j], beta, || chunk[j]);
+            });
+            problem.finish_chunk(bias, corner[1] + column, &mut values);
+            unrolled!(j < 4 => {
+                let pair = [values[2 * j], values[2 * j + 1]];
+                [chunk[2 * j], chunk[2 * j + 1]] = Pair::<T>::rounded(pair).values();
+            });
+            if is_chunk {
+                c.set_chunk(place, chunk);
+            } else {
+                unrolled!(j < CHUNK => {
+                    if j < inside {
+                        c.set(place + j, chunk[j]);
+                    }
+                });
             }
-        });
+            line += 16;
+            place += 16 * problem.ldc;
+        }
+        self.meet();
     }
 }

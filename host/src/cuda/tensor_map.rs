@@ -1,15 +1,18 @@
 //! Tensor maps.
 
+use super::context::CudaContext;
 use super::error::{Result, of};
 use cuda_std::tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix};
 use cust::memory::DevicePointer;
 use cust::tensor_map::{TensorDataType, TensorL2Promotion, TensorSwizzle, TiledTensor};
 
-/// Encodes the tensor map of a matrix in device memory. Elements are told by their size: nothing is computed with them.
+/// Encodes the tensor map of a matrix in device memory, in the context of the device: the driver asks for one. Elements are
+/// told by their size: nothing is computed with them.
 ///
 /// # Errors
 /// What the driver does not accept, and [`CudaErrorKind::MissingFunction`](super::CudaErrorKind) before CUDA 12.
-pub(crate) fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap> {
+pub(crate) fn encode(context: &CudaContext, matrix: &TiledMatrix) -> Result<EncodedTensorMap> {
+    context.make_current()?;
     let data_type = match matrix.element_bytes {
         1 => TensorDataType::U8,
         2 => TensorDataType::U16,

@@ -34,6 +34,6 @@ impl CudaBackend {
         operation: &'static str,
         matrix: &TiledMatrix,
     ) -> Result<EncodedTensorMap> {
-        cuda::encode_tensor_map(matrix).map_err(self.error(operation))
+        cuda::encode_tensor_map(&self.context, matrix).map_err(self.error(operation))
     }
 }

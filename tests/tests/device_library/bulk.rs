@@ -187,7 +187,7 @@ fn tiles_of_stacks() {
         for row in 0..8 {
             let (y, to_y) = (from_row + row, to_row + row);
             let is_in = |row: i32, number: i32| {
-                (0..rows as i32).contains(&row) && (0..COUNT as i32).contains(&number)
+                (0..rows).contains(&row) && (0..COUNT as i32).contains(&number)
             };
             // Stores write whole chunks of 16 bytes.
             for column in 0..64 {
@@ -222,7 +222,8 @@ fn a_matrix_that_no_tensor_map_describes_is_refused() {
             .info()
             .compute_capability
             .is_none_or(|it| it >= (9, 0));
-        assert_eq!(device.tensor_map(&good).is_ok(), is_new, "{device:?}");
+        let made = device.tensor_map(&good);
+        assert_eq!(made.is_ok(), is_new, "{device:?}: {made:?}");
         for (bad, part) in [
             (
                 TiledMatrix {

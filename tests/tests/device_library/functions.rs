@@ -237,7 +237,8 @@ fn clocks_and_capability() {
         };
         let capability = match (device.kind(), arch) {
             (DeviceKind::Cpu, _) | (_, NvvmArch::Compute75) => 750,
-            _ => 800,
+            (_, NvvmArch::Compute80) => 800,
+            _ => 900,
         };
         let mut last = 0;
         let mut shortest = Vec::new();

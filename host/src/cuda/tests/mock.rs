@@ -9,6 +9,7 @@ use crate::cuda::{
 };
 use crate::cuda_backend::CudaBackend;
 use crate::{Device, DeviceKind, Error};
+use cuda_std::tensor_map::{Swizzle, TiledMatrix};
 use cust::device::DeviceAttribute;
 use cust::sys;
 use std::ffi::{OsString, c_void};
@@ -127,6 +128,27 @@ fn contexts_are_shared_and_current_everywhere() {
             .join()
             .expect("no panic")
             .expect("it can be set");
+    });
+}
+
+#[test]
+fn tensor_maps_are_encoded_on_every_thread() {
+    with_driver("tensor_maps_are_encoded_on_every_thread", |_driver| {
+        let (context, _stream) = open();
+        let matrix = TiledMatrix {
+            address: 1 << 20,
+            element_bytes: 2,
+            sizes: [64, 64],
+            stride: 128,
+            tile: [64, 64],
+            swizzle: Swizzle::Bytes128,
+            stack: None,
+        };
+        // On a thread that has no context yet.
+        thread::spawn(move || cuda::encode_tensor_map(&context, &matrix))
+            .join()
+            .expect("no panic")
+            .expect("a map");
     });
 }
 

@@ -1,0 +1,136 @@
+//! The options of a matrix product.
+
+use warpwright_gpu::gemm::Epilogue;
+
+use super::{Gemm, GemmElement, GemmRequest, Way};
+use crate::{buffer::VectorView, matrix::Matrix, ops::request::Destination};
+#[cfg(doc)]
+use crate::{device::Device, error::Error};
+
+impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
+    /// Multiplies the product by `alpha`. If `alpha` is 0, A and B are not read, and their NaNs do not propagate.
+    pub fn alpha(mut self, alpha: T::Scale) -> Self {
+        self.op.alpha = alpha;
+        self
+    }
+
+    /// Uses the transpose of A, which is then `k` x `m`.
+    pub fn transpose_a(mut self) -> Self {
+        self.op.transpose_a = true;
+        self
+    }
+
+    /// Uses the transpose of B, which is then `n` x `k`.
+    pub fn transpose_b(mut self) -> Self {
+        self.op.transpose_b = true;
+        self
+    }
+
+    /// Computes `count` products at once. A, B and the result are then stacks of `count` matrices of the same size, one below
+    /// the other: A of `count * m` rows, or `count * k` if it is transposed.
+    ///
+    /// Each product is computed as if it were alone, and has the same bits, with one exception: the parts of a long `k` depend
+    /// on the number of products (see [`Device::matmul`]).
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// // Two matrices of 1 x 2, and two of 2 x 1.
+    /// let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    /// let b = device.upload_matrix(&[1.0_f32, 10.0, 100.0, 1000.0], 4, 1)?;
+    /// let c = device.gemm(&a, &b).batch(2).run()?;
+    /// assert_eq!((c.height(), c.width()), (2, 1));
+    /// assert_eq!(c.to_vec()?, [21.0, 4300.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `count` is 0, or if it does not divide the rows of A or of B.
+    pub fn batch(mut self, count: usize) -> Self {
+        self.op.count = count;
+        self
+    }
+
+    /// Uses the same A for all products of a [`batch`](Self::batch): it is one matrix, no stack.
+    pub fn share_a(mut self) -> Self {
+        self.op.shared[0] = true;
+        self
+    }
+
+    /// Uses the same B for all products of a [`batch`](Self::batch): it is one matrix, no stack.
+    pub fn share_b(mut self) -> Self {
+        self.op.shared[1] = true;
+        self
+    }
+
+    /// Adds `bias` to each row of the result, after the factors: one element for each column. For `f16` and `bf16` the sum is
+    /// in `f32`, and the result is still rounded once.
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let inputs = device.upload_matrix(&[1.0_f32, 2.0], 1, 2)?;
+    /// let weights = device.upload_matrix(&[1.0_f32, -1.0, 1.0, -1.0], 2, 2)?;
+    /// let bias = device.upload(&[0.5_f32, 0.5])?;
+    /// let layer = device.gemm(&inputs, &weights).bias(&bias).relu().run()?;
+    /// assert_eq!(layer.to_vec()?, [3.5, 0.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `bias` has not as many elements as the result has columns.
+    pub fn bias(mut self, bias: impl Into<VectorView<'a, T>>) -> Self {
+        self.op.bias = Some(bias.into());
+        self
+    }
+
+    /// Replaces elements of the result below 0 by 0, after the [`bias`](Self::bias). NaN stays. Replaces
+    /// [`gelu`](Self::gelu).
+    pub fn relu(mut self) -> Self {
+        self.op.activation = Epilogue::RELU;
+        self
+    }
+
+    /// Computes the Gaussian error linear unit of each element `x` of the result, after the [`bias`](Self::bias): `x` times the
+    /// distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
+    ///
+    /// For `f16` and `bf16` the error is below `2^-16 * |x|`, before the result is rounded. For `f32` and `f64` it is below
+    /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Infinity below 0 gives NaN, as
+    /// the formula does.
+    pub fn gelu(mut self) -> Self {
+        self.op.activation = Epilogue::GELU;
+        self
+    }
+
+    /// Has `best` launch these kernels, where the device has them, for tests.
+    #[doc(hidden)]
+    pub fn way(mut self, way: Way) -> Self {
+        self.op.way = Some(way);
+        self
+    }
+
+    /// Has warpgroups divide k into about so many parts, for tests.
+    #[doc(hidden)]
+    pub fn parts(mut self, parts: usize) -> Self {
+        self.op.parts = Some(parts);
+        self
+    }
+
+    /// Adds `beta` times `place`, which is C, and overwrites C with the sum. [`output_to`](Self::output_to) does not read
+    /// its place.
+    ///
+    /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and
+    /// `bf16` that is in `f32`, and the result is rounded once more. If `beta` is 0, C is not read, and its NaNs do not
+    /// propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
+    pub fn add_to<E: Destination<Matrix<T>>>(
+        self,
+        beta: T::Scale,
+        place: E,
+    ) -> GemmRequest<'a, T, E> {
+        self.with(|gemm, _| (Gemm { beta, ..gemm }, place))
+    }
+}
