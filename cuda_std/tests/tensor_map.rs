@@ -376,6 +376,7 @@ fn a_place_has_the_coordinates_of_the_map() {
         let tile = shared![u16; 64 * 8 + 64].skip_to_multiple(128);
         let filled = Mbarrier::new(shared![u64; 1], 0);
         filled.init(1);
+        mbarrier::fence_init();
         filled.arrive_expect_tx(2 * 64 * 8);
         match coordinates {
             2 => tile.load_tile(0, map, [0, 0], 64 * 8, filled),
