@@ -89,7 +89,7 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
                             let [a, b, bias] = inputs(set);
                             layer([a, b, bias, pointer(&mut outputs[set])])
                         },
-                        // By the hyperbolic tangent, which differs by up to 5e-4: less than a sum may.
+                        // By the hyperbolic tangent, which differs by less than the bound of such a sum.
                         move |(_, outputs), set| check(outputs, set),
                     ))
                 });

@@ -99,7 +99,7 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
     ///
     /// For `f16` and `bf16` the error is below `2^-16 * |x|`, before the result is rounded. For `f32` and `f64` it is below
-    /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Infinity below 0 gives NaN, as
+    /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Negative infinity gives NaN, as
     /// the formula does.
     pub fn gelu(mut self) -> Self {
         self.op.activation = Epilogue::GELU;
