@@ -230,6 +230,9 @@ pub struct Matmul {
     /// The function of each element that is written
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
+    /// How products of f32 are computed
+    #[arg(long, value_enum, value_name = "NAME", default_value = "exact")]
+    pub precision: PrecisionChoice,
     /// Take the transpose of A, which is then K x M
     #[arg(long)]
     pub transpose_a: bool,
@@ -245,6 +248,15 @@ pub enum Activation {
     Relu,
     /// x times the distribution function of the standard normal distribution at x
     Gelu,
+}
+
+/// How a product is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PrecisionChoice {
+    /// By fused multiply-adds of f32; other types have one way each
+    Exact,
+    /// Of f32 on tensor cores, by six products of bf16: about as exact, and faster
+    Bf16x6,
 }
 
 /// `convolve IN --mask M -o OUT [--boundary B]`

@@ -309,6 +309,9 @@ fn matrix_products() {
     folder.succeeds("matmul a.npy b.npy -o out.npy --c c.npy");
     assert_eq!(folder.read("out.npy"), column(vec![15.0, 31.0]));
 
+    folder.succeeds("matmul a.npy b.npy -o out.npy --precision bf16x6");
+    assert_eq!(folder.read("out.npy"), column(vec![5.0, 11.0]));
+
     folder.vector("bias.npy", &[-6.0_f32]);
     folder.succeeds("matmul a.npy b.npy -o out.npy --bias bias.npy");
     assert_eq!(folder.read("out.npy"), column(vec![-1.0, 5.0]));

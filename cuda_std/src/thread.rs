@@ -39,6 +39,15 @@ special_register! {
     grid_dim_z: grid_dim, 2;
 }
 
+/// Returns the same as [`thread_idx_x`], read from the special register here.
+///
+/// The compiler reads an index once, and keeps it, or what it has computed of it, in registers. Behind a loop that needs all
+/// registers, what is computed of this one takes none during the loop.
+#[inline(always)]
+pub fn thread_idx_x_again() -> u32 {
+    imp::thread_idx_x_again()
+}
+
 #[cfg(any(feature = "glam", feature = "vek"))]
 pub use vectors::*;
 

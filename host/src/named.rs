@@ -51,6 +51,7 @@ mod tests {
         ops::{
             ChosenBy,
             axis::{Axis, AxisOperator},
+            gemm::Precision,
             reduce::Operator,
         },
     };
@@ -74,6 +75,7 @@ mod tests {
         round_trips(&Axis::ALL);
         round_trips(&ChosenBy::ALL);
         round_trips(&Generator::ALL);
+        round_trips(&Precision::ALL);
         round_trips(&InvalidKind::ALL);
         let kinds = [0, 1, 17].map(|ordinal| DeviceKind::Cuda { ordinal });
         for kind in kinds.into_iter().chain([DeviceKind::Cpu]) {

@@ -21,6 +21,8 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
 /// with a letter alone.
 const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_parts", NvvmArch::Compute90a),
+    ("gemm_best_planes", NvvmArch::Compute90a),
+    ("gemm_best_split", NvvmArch::Compute90a),
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("gemm_best_wgmma", NvvmArch::Compute90a),

@@ -35,6 +35,10 @@ impl Place {
     }
 }
 
+pub fn thread_idx_x_again() -> u32 {
+    thread_idx::<0>()
+}
+
 #[inline]
 pub fn thread_idx<const AXIS: usize>() -> u32 {
     Lane::current().thread_idx[AXIS]

@@ -62,6 +62,16 @@ axes! {
     grid_dim: _grid_dim_x, _grid_dim_y, _grid_dim_z;
 }
 
+#[inline(always)]
+pub fn thread_idx_x_again() -> u32 {
+    let thread;
+    // SAFETY: the instruction reads a special register. It is not `pure`, so that its result is not that of an earlier one.
+    unsafe {
+        asm!("mov.u32 {}, %tid.x;", out(reg32) thread, options(nomem, nostack, preserves_flags));
+    }
+    thread
+}
+
 #[cfg(target_feature = "sm_90a")]
 #[inline(always)]
 pub fn decrease_registers<const COUNT: u32>() {

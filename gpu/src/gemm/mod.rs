@@ -29,6 +29,9 @@
 //! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few
 //! elements and k is long. Then it adds the sums of the parts in order.
 //!
+//! There `best` also multiplies `f32` on tensor cores, if the caller asks for it: six products of planes of `bf16`, whose error
+//! is no greater than that of sums in `f32`, but whose bits are others.
+//!
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
@@ -38,6 +41,8 @@ mod ladder;
 mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod parts;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod planes;
 pub mod policy;
 mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
@@ -54,6 +59,8 @@ pub use best::{
 pub use ladder::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
 pub use problem::{Element, Epilogue, Problem, Real, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
@@ -97,6 +104,8 @@ declare_family! {
             "gemm_best_tensor_small",
             "gemm_best_wgmma",
             "gemm_best_parts",
+            "gemm_best_split",
+            "gemm_best_planes",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -156,6 +165,37 @@ mod launch {
         pub parts: Parts<T>,
     }
 
+    /// The kernel that writes the planes of A and B.
+    pub type Split<T> = Entry<(
+        Global<T>,
+        Global<T>,
+        GlobalMut<bf16>,
+        GlobalMut<bf16>,
+        Problem,
+    )>;
+
+    /// A kernel that multiplies planes.
+    pub type OfPlanes<T> = Entry<(
+        Global<bf16>,
+        Global<bf16>,
+        Global<T>,
+        Global<T>,
+        GlobalMut<T>,
+        Global<T>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>;
+
+    /// The kernels for planes of `bf16`.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Planes<T: Element> {
+        /// Writes the planes.
+        pub split: Split<T>,
+        /// The products: for large and small tiles.
+        pub products: [OfPlanes<T>; 2],
+    }
+
     /// An element type, with its kernels.
     ///
     /// # Safety
@@ -167,6 +207,8 @@ mod launch {
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
         const WGMMA: Option<Wgmma<Self>>;
+        /// The kernels of `best` for planes of `bf16`, if there are any.
+        const PLANES: Option<Planes<Self>>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -185,12 +227,13 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr, $planes:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
+                const PLANES: Option<Planes<Self>> = $planes;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -217,14 +260,20 @@ mod launch {
         };
     }
     kernels! {
-        f32: GemmBest, GemmBestSmall, None, None;
+        f32: GemmBest, GemmBestSmall, None, None, Some(Planes {
+            split: Entry::of::<GemmBestSplit>(),
+            products: [
+                Entry::of::<GemmBestPlanes<64>>(),
+                Entry::of::<GemmBestPlanes<32>>(),
+            ],
+        });
         f64: GemmBestDouble, GemmBestSmallDouble, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
-        ]), None;
-        f16: GemmBestHalf of f16, GemmBestHalfSmall, None, wgmma!(f16);
-        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None, wgmma!(bf16);
+        ]), None, None;
+        f16: GemmBestHalf of f16, GemmBestHalfSmall, None, wgmma!(f16), None;
+        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None, wgmma!(bf16), None;
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, Parts, Products, TiledProducts, Wgmma};
+pub use launch::{Kernels, OfPlanes, Parts, Planes, Products, Split, TiledProducts, Wgmma};

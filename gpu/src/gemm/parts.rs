@@ -59,7 +59,7 @@ pub unsafe fn gemm_best_parts<T: Half>(
     let (first, all) = (chunk as usize * PARTS_CHUNK, chunks as usize * PARTS_CHUNK);
     let parts = problem.k.div_ceil(part);
     let sums = sums.skip(product * parts * all);
-    let c = c.skip(product * problem.next[2]);
+    let c = problem.result(product, c);
     let mut total: [f32; PARTS_CHUNK] = sums.get_chunk(first);
     let mut number = 1;
     while number + TOGETHER <= parts {

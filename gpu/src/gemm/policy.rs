@@ -169,6 +169,51 @@ pub const PARTS_BLOCK: u32 = 256;
 /// The elements that a thread of such a block adds.
 pub const PARTS_CHUNK: usize = 4;
 
+/// The planes of `bf16` that an element of `f32` is divided into.
+pub const PLANES: usize = 3;
+/// The rows of op(A), or columns of op(B), whose planes lie together.
+pub const PLANES_GROUP: usize = 128;
+/// The threads of a block that writes planes.
+pub const SPLIT_BLOCK: u32 = 256;
+/// The columns of a large and a small tile of C whose products are of planes.
+const PLANES_WIDTH: [usize; 2] = [128, 64];
+/// The time of a step for each column of such a tile.
+const PLANES_COST: [usize; 2] = [4, 5];
+
+/// Returns the groups of the planes of `lines` rows of op(A), or columns of op(B), with the steps along k of each.
+pub const fn planes_groups(lines: usize, k: usize) -> usize {
+    let steps = k.div_ceil(WGMMA_STEP);
+    lines.div_ceil(PLANES_GROUP).saturating_mul(steps)
+}
+
+/// Returns the elements of so many groups.
+pub const fn planes_len(groups: usize) -> usize {
+    groups.saturating_mul(PLANES * PLANES_GROUP * WGMMA_STEP)
+}
+
+/// Returns the size of the tiles, [`LARGE`] or [`SMALL`], with which the products of planes take the least time, for `count`
+/// matrices C, each `m` x `n`.
+pub fn planes_size([m, n]: [usize; 2], count: usize, multiprocessors: usize) -> usize {
+    let time = |size: usize| {
+        let tiles = planes_cut(size).tiles([m, n]).saturating_mul(count);
+        let rounds = tiles.div_ceil(multiprocessors.max(1));
+        rounds.saturating_mul(PLANES_WIDTH[size] * PLANES_COST[size])
+    };
+    if time(SMALL) < time(LARGE) {
+        SMALL
+    } else {
+        LARGE
+    }
+}
+
+/// Returns how `best` divides C if its products are of planes, into [`LARGE`] or [`SMALL`] tiles.
+pub const fn planes_cut(size: usize) -> Cut {
+    Cut {
+        tile: [WGMMA_HEIGHT, PLANES_WIDTH[size]],
+        block: [WGMMA_BLOCK, 1],
+    }
+}
+
 /// Returns how `best` divides C among warpgroups.
 pub const fn wgmma_cut(size: usize) -> Cut {
     Cut {

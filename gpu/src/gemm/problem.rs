@@ -203,22 +203,24 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Returns A, B and C of a product. The views are of those of the first one.
+    /// Returns A and B of a product. The views are of those of the first one.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn product<T: Element>(
+    pub(super) fn operands<T: Element>(
         &self,
         number: usize,
         a: Global<T>,
         b: Global<T>,
-        c: GlobalMut<T>,
-    ) -> (Global<T>, Global<T>, GlobalMut<T>) {
-        let [to_a, to_b, to_c] = self.next;
-        (
-            a.skip(number * to_a),
-            b.skip(number * to_b),
-            c.skip(number * to_c),
-        )
+    ) -> (Global<T>, Global<T>) {
+        let [to_a, to_b, _] = self.next;
+        (a.skip(number * to_a), b.skip(number * to_b))
+    }
+
+    /// Returns C of a product. The view is of that of the first one.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn result<T: Element>(&self, number: usize, c: GlobalMut<T>) -> GlobalMut<T> {
+        c.skip(number * self.next[2])
     }
 
     /// Does the epilogue of a thread's elements of fragments of 16 x 8 elements that lie beside each other: in each, two of a
@@ -283,7 +285,8 @@ impl Problem {
     }
 
     /// Does the epilogue of a tile of C, which the block has written without it. Elements of C are those of sums, so nothing
-    /// was rounded twice.
+    /// was rounded twice. `thread` is this
+    /// one's number of `threads`.
     #[inline(always)]
     #[track_caller]
     pub(super) fn finish_tile<T: Real>(
@@ -292,20 +295,20 @@ impl Problem {
         bias: Global<T>,
         [top, left]: [usize; 2],
         [height, width]: [usize; 2],
-        block: usize,
+        (thread, threads): (usize, usize),
     ) {
         if !self.epilogue.is_some() {
             return;
         }
         thread::sync_threads();
-        let mut i = thread::thread_idx_x() as usize;
+        let mut i = thread;
         while i < height * width {
             let (row, column) = (top + i / width, left + i % width);
             if row < self.m && column < self.n {
                 let at = row * self.ldc + column;
                 c.set(at, self.epilogue.apply(c.get(at), bias, column));
             }
-            i += block;
+            i += threads;
         }
     }
 }

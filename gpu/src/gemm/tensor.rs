@@ -361,7 +361,8 @@ fn product_by<
         assert!(ROWS <= MOST_FRAGMENTS && COLUMNS <= MOST_FRAGMENTS);
     }
     let (number, top, left) = tile_origin(&problem, group, HEIGHT, WIDTH);
-    let (a, b, c) = problem.product(number, a, b, c);
+    let (a, b) = problem.operands(number, a, b);
+    let c = problem.result(number, c);
     let k = problem.k;
     // SAFETY: the launch gives as much, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
@@ -513,5 +514,5 @@ fn product_by<
             }
         });
     });
-    problem.finish_tile(c, bias, [top, left], [HEIGHT, WIDTH], BLOCK);
+    problem.finish_tile(c, bias, [top, left], [HEIGHT, WIDTH], (thread, BLOCK));
 }

@@ -389,7 +389,8 @@ fn product_by<
         assert!(ROWS <= 4 && ROWS.is_power_of_two() && COLUMNS == 4);
     }
     let (number, top, left) = tile_origin(&problem, HALF_GROUP, TILE, TILE);
-    let (a, b, c) = problem.product(number, a, b, c);
+    let (a, b) = problem.operands(number, a, b);
+    let c = problem.result(number, c);
     let k = problem.k;
     let ld = if A_ALONG_K {
         problem.a.row

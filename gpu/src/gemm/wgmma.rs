@@ -48,16 +48,16 @@ use super::{
 // The host divides k by the steps of the kernel.
 const _: () = assert!(WGMMA_STEP == DEPTH);
 /// The most slots of a ring.
-const MOST_SLOTS: usize = WGMMA_STATIC_BYTES / 16;
+pub(super) const MOST_SLOTS: usize = WGMMA_STATIC_BYTES / 16;
 /// The elements of a chunk of 16 bytes.
 const CHUNK: usize = 8;
 /// The threads of a warpgroup.
-const WARPGROUP: u32 = 128;
+pub(super) const WARPGROUP: u32 = 128;
 /// The warpgroups that multiply.
-const CONSUMERS: u32 = (WGMMA_HEIGHT / 64) as u32;
+pub(super) const CONSUMERS: u32 = (WGMMA_HEIGHT / 64) as u32;
 /// The registers of a thread of the warpgroup that copies, and of the others: together those of a multiprocessor.
-const FEW_REGISTERS: u32 = 40;
-const MANY_REGISTERS: u32 = 232;
+pub(super) const FEW_REGISTERS: u32 = 40;
+pub(super) const MANY_REGISTERS: u32 = 232;
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups.
 ///
@@ -141,21 +141,12 @@ pub unsafe fn gemm_best_wgmma<
     let len = slots * room + 2 * CONSUMERS as usize * PANEL;
     let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
 
-    let thread = thread::thread_idx_x();
-    if thread == 0 {
-        let mut slot = Slot::first(barriers, slots);
-        while slot.parity == 0 {
-            slot.full().init(1);
-            slot.empty().init(CONSUMERS);
-            slot = slot.next();
-        }
-        mbarrier::fence_init();
-    }
-    thread::sync_threads();
+    Slot::init(barriers, slots);
 
     let problem = &problem;
     let mut tiles = Tiles::of(problem, part, width);
     let mut slot = Slot::first(barriers, slots);
+    let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
     let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
     if warpgroup == 0 {
@@ -168,9 +159,7 @@ pub unsafe fn gemm_best_wgmma<
                     slot.empty().wait(slot.parity ^ 1);
                     slot.full().arrive_expect_tx((room * size_of::<T>()) as u32);
                     let k = tile.k + step as usize * DEPTH;
-                    let [next_a, next_b, _] = problem.next;
-                    let of_a_stack = if next_a > 0 { tile.product } else { 0 };
-                    let of_b_stack = if next_b > 0 { tile.product } else { 0 };
+                    let [of_a_stack, of_b_stack] = tile.matrices(problem);
                     let to = memory.skip(slot.number as usize * room);
                     let corner = [tile.top, k, of_a_stack];
                     load::<T, A_ALONG_K>(to, a, corner, WGMMA_HEIGHT, slot.full());
@@ -188,12 +177,7 @@ pub unsafe fn gemm_best_wgmma<
     let consumer = warpgroup - 1;
     let own = (thread % WARPGROUP) as usize;
     let first = slots * room + 2 * consumer as usize * PANEL;
-    let mut staging = Staging {
-        memory: memory.skip(first),
-        turn: 0,
-        barrier: 1 + consumer,
-        own,
-    };
+    let mut staging = Staging::new(memory.skip(first), consumer, own);
     let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
@@ -234,7 +218,7 @@ pub unsafe fn gemm_best_wgmma<
             });
             continue;
         }
-        let c = c.skip(tile.product * problem.next[2]);
+        let c = problem.result(tile.product, c);
         let is_whole = top + 64 <= problem.m && left + width <= problem.n;
         // A loop without what is seldom needed, as the instructions of a tile are read from memory once for each.
         if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
@@ -263,16 +247,32 @@ pub unsafe fn gemm_best_wgmma<
 
 /// The place in a ring of some slots, and the parity of its phase.
 #[derive(Clone, Copy)]
-struct Slot {
+pub(super) struct Slot {
     barriers: Shared<u64>,
     slots: u32,
-    number: u32,
-    parity: u32,
+    pub number: u32,
+    pub parity: u32,
 }
 
 impl Slot {
+    /// Initializes the mbarriers of all slots, and waits until the block's threads see them.
     #[inline(always)]
-    fn first(barriers: Shared<u64>, slots: usize) -> Self {
+    #[track_caller]
+    pub fn init(barriers: Shared<u64>, slots: usize) {
+        if thread::thread_idx_x() == 0 {
+            let mut slot = Self::first(barriers, slots);
+            while slot.parity == 0 {
+                slot.full().init(1);
+                slot.empty().init(CONSUMERS);
+                slot = slot.next();
+            }
+            mbarrier::fence_init();
+        }
+        thread::sync_threads();
+    }
+
+    #[inline(always)]
+    pub fn first(barriers: Shared<u64>, slots: usize) -> Self {
         Self {
             barriers,
             slots: slots as u32,
@@ -283,18 +283,18 @@ impl Slot {
 
     /// Completes when the slot's tiles have come.
     #[inline(always)]
-    fn full(self) -> Mbarrier {
+    pub fn full(self) -> Mbarrier {
         Mbarrier::new(self.barriers, self.number as usize)
     }
 
     /// Completes when all consumers are done with the slot's tiles.
     #[inline(always)]
-    fn empty(self) -> Mbarrier {
+    pub fn empty(self) -> Mbarrier {
         Mbarrier::new(self.barriers, MOST_SLOTS + self.number as usize)
     }
 
     #[inline(always)]
-    fn next(mut self) -> Self {
+    pub fn next(mut self) -> Self {
         self.number += 1;
         if self.number == self.slots {
             (self.number, self.parity) = (0, self.parity ^ 1);
@@ -305,7 +305,7 @@ impl Slot {
 
 /// The tiles of a block, one after another: those of C for the first part of k, then for the next, then those of the next
 /// product.
-struct Tiles<'a> {
+pub(super) struct Tiles<'a> {
     problem: &'a Problem,
     part: usize,
     width: usize,
@@ -318,19 +318,31 @@ struct Tiles<'a> {
 
 /// A tile of C for a part of k.
 #[derive(Clone, Copy)]
-struct OfPart {
-    product: usize,
-    top: usize,
-    left: usize,
+pub(super) struct OfPart {
+    pub product: usize,
+    pub top: usize,
+    pub left: usize,
     /// The number of the part, and its steps along k, from `k` on.
     part: usize,
     k: usize,
-    steps: u32,
+    pub steps: u32,
+}
+
+impl OfPart {
+    /// Returns the numbers of the product's A and B in their stacks.
+    #[inline(always)]
+    pub fn matrices(&self, problem: &Problem) -> [usize; 2] {
+        let [next_a, next_b, _] = problem.next;
+        [
+            if next_a > 0 { self.product } else { 0 },
+            if next_b > 0 { self.product } else { 0 },
+        ]
+    }
 }
 
 impl<'a> Tiles<'a> {
     #[inline(always)]
-    fn of(problem: &'a Problem, part: usize, width: usize) -> Self {
+    pub fn of(problem: &'a Problem, part: usize, width: usize) -> Self {
         let of_c = tiles_of_c(problem, WGMMA_HEIGHT, width);
         let parts = problem.k.div_ceil(part) as u32;
         Self {
@@ -345,7 +357,7 @@ impl<'a> Tiles<'a> {
     }
 
     #[inline(always)]
-    fn next(&mut self) -> Option<OfPart> {
+    pub fn next(&mut self) -> Option<OfPart> {
         if self.next >= self.end {
             return None;
         }
@@ -397,15 +409,25 @@ fn load<T: Half, const ALONG_K: bool>(
 /// Lines of elements are swizzled as those of tensor maps with 128 bytes are, so that neither pairs nor chunks have bank
 /// conflicts: chunk `i` of a line is at `i ^ line % 8`. A thread's lines are multiples of 8 apart, so its places differ by
 /// constants.
-struct Staging<T> {
+pub(super) struct Staging<T> {
     memory: Shared<T>,
     turn: usize,
     barrier: u32,
     /// The thread's number in its warpgroup.
-    own: usize,
+    pub own: usize,
 }
 
 impl<T: Half> Staging<T> {
+    #[inline(always)]
+    pub fn new(memory: Shared<T>, consumer: u32, own: usize) -> Self {
+        Self {
+            memory,
+            turn: 0,
+            barrier: 1 + consumer,
+            own,
+        }
+    }
+
     /// Returns the place of this thread's pair `i` of 16, of which pairs `2 * j` and `2 * j + 1` are 8 lines apart.
     #[inline(always)]
     fn pair(&self, i: usize) -> usize {
@@ -430,7 +452,7 @@ impl<T: Half> Staging<T> {
     /// Returns the memory for sums.
     #[inline(always)]
     #[track_caller]
-    fn sums(&self) -> Shared<f32> {
+    pub fn sums(&self) -> Shared<f32> {
         // SAFETY: it is aligned to 1024 bytes.
         unsafe { self.memory.cast() }
     }
@@ -438,14 +460,14 @@ impl<T: Half> Staging<T> {
     /// Returns the place of the 4 sums from a column on. The even fours of a line are in its first 128 bytes, and the odd ones
     /// behind them, so that 4 lines of a chunk's two fours have no bank conflicts, nor have 8 chunks of a line.
     #[inline(always)]
-    fn four(line: usize, column: usize) -> usize {
+    pub fn four(line: usize, column: usize) -> usize {
         let (chunk, odd) = (column / CHUNK, column / 4 % 2);
         line * 64 + odd * 32 + (chunk ^ (line % 8) ^ (odd * 4)) * 4
     }
 
     #[inline(always)]
     #[track_caller]
-    fn meet(&self) {
+    pub fn meet(&self) {
         thread::sync_threads_named(self.barrier, WARPGROUP);
     }
 
@@ -476,7 +498,7 @@ impl<T: Half> Staging<T> {
     /// Puts this thread's sums of a panel here, and waits for those of the others.
     #[inline(always)]
     #[track_caller]
-    fn put_sums(&self, sums: [f32; 32]) {
+    pub fn put_sums(&self, sums: [f32; 32]) {
         let (row, column) = wgmma::place(self.own, 0);
         let to = self.sums();
         unrolled!(i < 16 of 16 => {

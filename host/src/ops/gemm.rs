@@ -1,6 +1,9 @@
 //! Matrix products.
 
 mod options;
+mod precision;
+
+pub use precision::Precision;
 
 use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
 use half::{bf16, f16};
@@ -112,6 +115,7 @@ impl Device {
             shared: [false; 2],
             bias: None,
             activation: Epilogue::NONE,
+            precision: Precision::Exact,
             way: None,
             parts: None,
         };
@@ -174,7 +178,7 @@ struct ByWarpgroups<T: GemmElement> {
 }
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`, or several. It needs no workspace, except for the sums of parts (see
-/// [`matmul`](Device::matmul)).
+/// [`matmul`](Device::matmul)), and for the planes of [`Precision::Bf16x6`].
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
@@ -188,6 +192,7 @@ pub struct Gemm<'a, T: GemmElement> {
     shared: [bool; 2],
     bias: Option<VectorView<'a, T>>,
     activation: Epilogue,
+    precision: Precision,
     way: Option<Way>,
     parts: Option<usize>,
 }
@@ -422,8 +427,12 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::Scale::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
+        let planes = self.planes()?;
         let variant = Variant::ALL[plan.choice.index];
         let best = variant == Variant::Best;
+        if planes.is_some() && !best {
+            return Err(plan.not_eligible("the precision bf16x6 is that of best alone".to_owned()));
+        }
         if best && k > BEST_MOST_K {
             return Err(plan.not_eligible(format!(
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
@@ -455,6 +464,14 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             epilogue: of_bias.and(self.activation),
         };
         let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
+        if let Some(kernels) = planes
+            && k > 0
+            && m > 0
+            && n > 0
+        {
+            self.by_planes(plan, kernels, [a, b, bias], c, problem, alpha)?;
+            return Ok(shape);
+        }
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
             let ByWarpgroups {
                 kernels,

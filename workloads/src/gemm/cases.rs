@@ -1,7 +1,7 @@
 //! The products that variants are checked and timed with.
 
 use half::{bf16, f16};
-use warpwright::ops::gemm::Way;
+use warpwright::ops::gemm::{Precision, Tiles, Way};
 
 use super::{Data, Product, Real, rectangles::Rectangles};
 use crate::sample::{Make, spread};
@@ -46,7 +46,25 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    of_planes(&mut all);
     all
+}
+
+/// Products of `f32` on tensor cores.
+fn of_planes(all: &mut Vec<Workload>) {
+    for tiles in [Tiles::Large, Tiles::Small] {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let problem = match tiles {
+                Tiles::Large => Product::<f32>::layer([136, 132, 200]),
+                _ => Product::stacks([131, 70, 73], 2),
+            };
+            all.push(Workload::new(Product {
+                transposed,
+                way: Some(Way::Warpgroups(tiles)),
+                ..problem.with_precision(Precision::Bf16x6)
+            }));
+        }
+    }
 }
 
 fn of_ways<T: Real>(all: &mut Vec<Workload>, ways: &[Way], shape: [usize; 3]) {

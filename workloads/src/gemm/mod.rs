@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use rayon::prelude::*;
-use warpwright::ops::gemm::{GemmElement, Way};
+use warpwright::ops::gemm::{GemmElement, Precision, Way};
 use warpwright::{Device, Matrix, Result};
 
 mod cases;
@@ -67,11 +67,11 @@ halves! {
     bf16: bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
 }
 
-/// Checks an element, of which the exact value is `expected`, or that is the Gaussian error linear unit of it. `size` is the
-/// sum of the magnitudes of its products, and of its other terms. An infinity is right if a value within the bound rounds to
-/// it.
-fn near<T: Real>(found: T, expected: f64, products: usize, size: f64, gelu: bool) -> Verdict {
-    let (mut expected, mut bound) = (expected, T::error(products) * size);
+/// Checks an element, of which the exact value is `expected`, or that is the Gaussian error linear unit of it. `bound` is the
+/// bound of its error before that and before it is rounded to an element. An infinity is right if a value within the bound
+/// rounds to it.
+fn near<T: Real>(found: T, expected: f64, bound: f64, gelu: bool) -> Verdict {
+    let (mut expected, mut bound) = (expected, bound);
     if gelu {
         // Its slope is below 1.13.
         bound = 1.13 * bound + (expected.abs() + bound) * T::GELU;
@@ -109,6 +109,7 @@ pub struct Product<T> {
     transposed: [bool; 2],
     data: Data,
     make: [Make<T>; 2],
+    precision: Precision,
     /// The kernels of `best`, if not those that the library chooses.
     way: Option<Way>,
 }
@@ -127,6 +128,7 @@ impl<T: Real> Product<T> {
             transposed: [false; 2],
             data,
             make: [make.clone(), make],
+            precision: Precision::Exact,
             way: None,
         }
     }
@@ -160,6 +162,17 @@ impl<T: Real> Product<T> {
     /// Returns whether it is a [`layer`](Self::layer).
     pub fn is_layer(&self) -> bool {
         self.layer
+    }
+
+    /// Returns the same product, computed with a precision.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
+    /// Returns the precision.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// Returns the same product with other values, which must match its [`Data`].
@@ -260,7 +273,12 @@ impl<T: Real> Product<T> {
                 size += bias[column].real().abs();
             }
             // The oracle's roundings count too, and that of the bias.
-            near(found[row * n + column], sum, 2 * k + 1, size, self.layer)
+            let error = match self.precision {
+                // It says so for this precision.
+                Precision::Bf16x6 => f32::error(k / 64 + 64 + 1) + f64::EPSILON * k as f64,
+                _ => T::error(2 * k + 1),
+            };
+            near(found[row * n + column], sum, error * size, self.layer)
                 .err()
                 .map(|text| format!("at {row}, {column}: {text}"))
         });
@@ -291,8 +309,12 @@ impl<T: Real> Problem for Product<T> {
             count => format!("{count} products of "),
         };
         let layer = if self.layer { ", bias and GELU" } else { "" };
+        let precision = match self.precision {
+            Precision::Exact => String::new(),
+            precision => format!(" by {precision}"),
+        };
         format!(
-            "{count}{m} x {k} times {k} x {n} {}{transposed}{layer}{way}",
+            "{count}{m} x {k} times {k} x {n} {}{precision}{transposed}{layer}{way}",
             T::NAME
         )
     }
@@ -303,7 +325,7 @@ impl<T: Real> Problem for Product<T> {
     }
 
     fn varies(&self) -> bool {
-        T::ROUNDED.is_some()
+        T::ROUNDED.is_some() || self.precision != Precision::Exact
     }
 
     fn operations(&self) -> Option<u64> {
@@ -336,6 +358,7 @@ impl<T: Real> Problem for Product<T> {
         if self.transposed[1] {
             request = request.transpose_b();
         }
+        request = request.precision(self.precision);
         if let Some(way) = self.way {
             request = request.way(way);
         }
@@ -489,8 +512,9 @@ mod tests {
 
     #[test]
     fn infinities_are_right_for_values_that_round_to_them_alone() {
-        let is_right =
-            |found, expected, size| near(f16::from_f64(found), expected, 4, size, false).is_ok();
+        let is_right = |found, expected, size| {
+            near(f16::from_f64(found), expected, f16::error(4) * size, false).is_ok()
+        };
         let large = |found, expected| is_right(found, expected, 7e4);
         assert!(large(f64::INFINITY, 7e4) && large(f64::NEG_INFINITY, -7e4));
         assert!(large(f64::INFINITY, 65_519.99) && large(65_504.0, 65_519.99));
@@ -498,8 +522,8 @@ mod tests {
         assert!(!large(f64::INFINITY, 65_000.0) && !large(f64::NAN, 7e4));
         // Where large terms cancel, the sum may be beyond either end.
         assert!(is_right(f64::NEG_INFINITY, 1.0, 1e12) && is_right(f64::INFINITY, -1.0, 1e12));
-        assert!(near(f32::INFINITY, 1e39, 4, 1e39, false).is_ok());
-        assert!(near(f32::INFINITY, 1e38, 4, 1e38, false).is_err());
+        assert!(near(f32::INFINITY, 1e39, f32::error(4) * 1e39, false).is_ok());
+        assert!(near(f32::INFINITY, 1e38, f32::error(4) * 1e38, false).is_err());
     }
 
     #[test]

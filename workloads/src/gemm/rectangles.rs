@@ -148,7 +148,8 @@ impl<T: Real> Problem for Rectangles<T> {
             let expected = ALPHA.mul_add(total, BETA * old);
             let size = ALPHA.abs() * size + (BETA * old).abs();
             // The roundings of the sum and of the two factors, and those of the oracle.
-            near(*found, expected, self.0.shape[2] + 8, size, false).err()
+            let error = T::error(self.0.shape[2] + 8);
+            near(*found, expected, error * size, false).err()
         })
     }
 }

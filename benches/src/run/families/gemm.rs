@@ -1,6 +1,7 @@
 //! Matrix products, compared with cuBLAS.
 
 use half::{bf16, f16};
+use warpwright::ops::gemm::Precision;
 use warpwright::{Device, Matrix, Vector};
 use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
@@ -15,6 +16,11 @@ pub(super) fn run(bench: &mut Bench) {
     let all = [1024, 2048, 4096, 8192];
     for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
         of(bench, single::<f32>([*side; 3]), Bound::FmaF32);
+    }
+    // The same on tensor cores.
+    for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
+        let problem = single::<f32>([*side; 3]).with_precision(Precision::Bf16x6);
+        of(bench, problem, Bound::Tensor);
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
         of(bench, single::<f64>([*side; 3]), Bound::FmaF64);
@@ -53,9 +59,13 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
         false => format!("{m} x {n} x {k}"),
     };
     let what = if is_layer { "layer" } else { "product" };
+    let by = match problem.precision() {
+        Precision::Exact => String::new(),
+        precision => format!(" by {precision}"),
+    };
     let spec = Spec {
         family: "gemm",
-        work: format!("{what} {}", T::NAME),
+        work: format!("{what} {}{by}", T::NAME),
         size: match products {
             1 => size,
             products => format!("{products} x {size}"),

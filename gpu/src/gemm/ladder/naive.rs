@@ -29,7 +29,8 @@ pub unsafe fn gemm_naive<T: Element>(
     beta: T::Scale,
 ) {
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
-    let (a, b, c) = problem.product(number, a, b, c);
+    let (a, b) = problem.operands(number, a, b);
+    let c = problem.result(number, c);
     let row = top + thread::thread_idx_y() as usize;
     let column = left + thread::thread_idx_x() as usize;
     if row < problem.m && column < problem.n {

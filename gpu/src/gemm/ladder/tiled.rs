@@ -35,7 +35,8 @@ pub unsafe fn gemm_tiled<T: Element>(
     let tile_a = shared![T; RUNG_TILE * PITCH];
     let tile_b = shared![T; RUNG_TILE * PITCH];
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
-    let (a, b, c) = problem.product(number, a, b, c);
+    let (a, b) = problem.operands(number, a, b);
+    let c = problem.result(number, c);
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

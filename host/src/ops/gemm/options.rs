@@ -2,7 +2,7 @@
 
 use warpwright_gpu::gemm::Epilogue;
 
-use super::{Gemm, GemmElement, GemmRequest, Way};
+use super::{Gemm, GemmElement, GemmRequest, Precision, Way};
 use crate::{buffer::VectorView, matrix::Matrix, ops::request::Destination};
 #[cfg(doc)]
 use crate::{device::Device, error::Error};
@@ -103,6 +103,37 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// the formula does.
     pub fn gelu(mut self) -> Self {
         self.op.activation = Epilogue::GELU;
+        self
+    }
+
+    /// Computes a product of `f32` with this [`Precision`].
+    ///
+    /// [`Bf16x6`](Precision::Bf16x6) divides each element into three of `bf16`, which together have the 24 bits of `f32`, and
+    /// adds six of their nine products, on tensor cores. It takes compute capability 9.0 or the CPU executor, which give the
+    /// same bits, and `best`.
+    /// - The error of a sum is at most `(k / 64 + 64) * 2^-24 * sum(|a| * |b|)`, where the exact product's bound is
+    ///   `k * 2^-24 * sum(|a| * |b|)`, plus `2^-133` for each `a` and `b` times the other one. The bits differ from those of
+    ///   the exact product.
+    /// - A sum that is an infinity or NaN is computed again as an exact one, and has its value. That is slow if there are many.
+    /// - The workspace has 6 bytes for each element of A and B, whose `m`, `n` and `k` count up to a multiple of 128, 128 and
+    ///   64.
+    ///
+    /// ```
+    /// # use warpwright::{Device, ops::gemm::Precision};
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    /// let c = device.gemm(&a, &a).precision(Precision::Bf16x6).run()?;
+    /// assert_eq!(c.to_vec()?, [7.0, 10.0, 15.0, 22.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if the precision is not [`Exact`](Precision::Exact) and the matrices
+    /// are not of `f32`, and with [`Error::NotEligible`] if the device or the variant has not this precision.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.op.precision = precision;
         self
     }
 

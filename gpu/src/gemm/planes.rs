@@ -1,0 +1,408 @@
+//! `best` for `f32` on tensor cores, if the caller asks for it: each element is the sum of three of `bf16`.
+//!
+//! ```text
+//! gemm_best_split: plane 0 of x = bf16(x), plane 1 = bf16(x - plane 0), plane 2 = bf16(x - plane 0 - plane 1)
+//!
+//! gemm_best_planes, block, for each of its tiles of C:
+//!     one thread of warpgroup 0, for each step of 64 along k, for planes 2, 0 and 1:
+//!         wait until the slot of the ring is empty; start to copy the plane's tiles of A and B       (bulk copies)
+//!     warpgroups 1 and 2, each for the upper or lower half of the tile of C:
+//!         sums = 0, in registers
+//!         for each step:
+//!             small = a2 * b0 + a0 * b2                    (wgmma; then the slot of plane 2 is free)
+//!             small += a1 * b1 + a1 * b0 + a0 * b1         (wgmma)
+//!             large = a0 * b0                              (wgmma)
+//!             sums += small + large
+//!         C = alpha * sums + beta * C, then the epilogue, through shared memory
+//! ```
+//!
+//! A plane has 8 significant bits, so that three have the 24 of `f32`. The products of planes that are left out are below
+//! 2^-24 of the whole one. The tensor cores truncate sums, so they only add the products of one step, and the rest is rounded
+//! to nearest. The products of the first planes have 16 bits: sums of 64 of them seldom lose any, if the small products are
+//! added apart. While one warpgroup adds its sums, the other one multiplies.
+//!
+//! The split writes tiles as the products read them: 128 lines of 64 elements along k, with the swizzle of 128 bytes. So the
+//! copies need no tensor maps, and the products are the same for all transposes.
+//!
+//! An infinity, NaN, or a number that is an infinity in `bf16`, makes NaN of all its products here. Such a sum is computed
+//! again from A and B as [`gemm_best`](super::gemm_best) does, and has its value.
+
+use cuda_std::{
+    GpuFloat, bf16, bulk,
+    mma::Pair,
+    prelude::*,
+    shared::DynamicShared,
+    tensor_map::Swizzle,
+    unrolled,
+    warp::FULL_MASK,
+    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+};
+
+use super::{
+    operand::is_aligned,
+    policy::{
+        PLANES, PLANES_GROUP, SPLIT_BLOCK, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
+    },
+    problem::*,
+    wgmma::{
+        CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP,
+    },
+};
+
+/// The elements of a chunk of 16 bytes of a plane.
+const CHUNK: usize = 8;
+/// The elements of a plane's tile for a group of lines.
+const GROUP: usize = PLANES_GROUP * DEPTH;
+const _: () = assert!(PLANES_GROUP == WGMMA_HEIGHT);
+
+/// Writes the planes of op(A) and op(B).
+///
+/// An operand's lines are the rows of op(A), or the columns of op(B), in groups of 128. For each group, for each step of 64
+/// along k, there are the tiles of its three planes, of 128 lines of 64 elements with the swizzle of 128 bytes. Elements
+/// outside of the matrix are 0.
+///
+/// Launch: a block of `SPLIT_BLOCK` threads for each group of all A and each step, then for those of all B; static shared
+/// memory of 48 KiB. Reads A and B once, and writes 6 bytes for each of their elements.
+///
+/// # Safety
+/// `a` and `b` hold every element that `problem` covers. `planes_of_a` and `planes_of_b` hold those of all groups, and overlap
+/// nothing else.
+///
+/// Source: ours. That three numbers of `bf16` make one of `f32` is from G. Henry, P. Tang, A. Heinecke, "Leveraging the
+/// bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", 2019.
+#[kernel(launch_bounds(SPLIT_BLOCK))]
+pub unsafe fn gemm_best_split(
+    a: Global<f32>,
+    b: Global<f32>,
+    planes_of_a: GlobalMut<bf16>,
+    planes_of_b: GlobalMut<bf16>,
+    problem: Problem,
+) {
+    let steps = problem.k.div_ceil(DEPTH) as u32;
+    let (mut group, step) = (
+        thread::block_idx_x() / steps,
+        (thread::block_idx_x() % steps) as usize,
+    );
+    let of_a = problem.m.div_ceil(PLANES_GROUP) as u32;
+    let of_all_a = if problem.next[0] > 0 {
+        of_a * problem.count as u32
+    } else {
+        of_a
+    };
+    let is_a = group < of_all_a;
+    let (from, to, next) = if is_a {
+        (a, planes_of_a, problem.next[0])
+    } else {
+        group -= of_all_a;
+        (b, planes_of_b, problem.next[1])
+    };
+    let (lines, strides) = if is_a {
+        (problem.m, [problem.a.row, problem.a.column])
+    } else {
+        (problem.n, [problem.b.column, problem.b.row])
+    };
+    let of_one = lines.div_ceil(PLANES_GROUP) as u32;
+    let first = (group % of_one) as usize * PLANES_GROUP;
+    split(
+        from.skip((group / of_one) as usize * next),
+        to.skip((group as usize * steps as usize + step) * PLANES * GROUP),
+        strides,
+        [first, lines],
+        [step * DEPTH, problem.k],
+    );
+}
+
+/// Writes the tiles of a group of lines, from line `first` of `lines` on, for the step that begins at `k` of `end`. `line` and
+/// `along` are the distances between lines and along k, one of which is 1.
+#[inline(always)]
+#[track_caller]
+// Nothing is left to be divided after the last plane.
+#[allow(unused_assignments)]
+fn split(
+    from: Global<f32>,
+    to: GlobalMut<bf16>,
+    [line_stride, along]: [usize; 2],
+    [first, lines]: [usize; 2],
+    [k, end]: [usize; 2],
+) {
+    const CHUNKS: usize = DEPTH / CHUNK;
+    const TIMES: usize = GROUP / CHUNK / SPLIT_BLOCK as usize;
+    let tile = shared![bf16; PLANES * GROUP];
+    let thread = thread::thread_idx_x() as usize;
+    let is_whole = along == 1 && is_aligned(from.as_ptr(), line_stride);
+    let mut i = 0;
+    while i < TIMES {
+        // Adjacent threads read adjacent elements.
+        let (line, chunk) = if along == 1 {
+            (
+                thread / CHUNKS + i * (SPLIT_BLOCK as usize / CHUNKS),
+                thread % CHUNKS,
+            )
+        } else {
+            (thread % PLANES_GROUP, thread / PLANES_GROUP * TIMES + i)
+        };
+        let mut rest = [0.0_f32; CHUNK];
+        let start = k + chunk * CHUNK;
+        if first + line < lines {
+            let at = (first + line) * line_stride + start * along;
+            if is_whole && start + CHUNK <= end {
+                unrolled!(half < 2 => {
+                    let four: [f32; 4] = from.get_chunk(at + 4 * half);
+                    unrolled!(j < 4 => { rest[4 * half + j] = four[j]; });
+                });
+            } else {
+                unrolled!(j < CHUNK => {
+                    if start + j < end {
+                        rest[j] = from.get(at + j * along);
+                    }
+                });
+            }
+        }
+        let place = Swizzle::Bytes128.place((line * DEPTH + chunk * CHUNK) * size_of::<bf16>());
+        let place = place / size_of::<bf16>();
+        unrolled!(plane < PLANES => {
+            let mut rounded = [bf16::ZERO; CHUNK];
+            unrolled!(j < 4 => {
+                let pair = Pair::<bf16>::rounded([rest[2 * j], rest[2 * j + 1]]).values();
+                unrolled!(side < 2 => {
+                    rounded[2 * j + side] = pair[side];
+                    rest[2 * j + side] -= pair[side].widen();
+                });
+            });
+            tile.set_chunk(plane * GROUP + place, rounded);
+        });
+        i += 1;
+    }
+    // The threads' chunks are far apart where lines are not along k. A bulk copy writes whole lines.
+    bulk::fence_proxy_async();
+    thread::sync_threads();
+    if thread == 0 {
+        to.store_bulk(0, tile, 0, PLANES * GROUP);
+        bulk::commit_group();
+        bulk::wait_group_read::<0>();
+    }
+}
+
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f32` from the planes of A and B, by products of warpgroups.
+///
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. The planes are those that [`gemm_best_split`]
+/// writes.
+///
+/// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
+/// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * 3 * (1 / 128 + 1 / (2 * SUMS))` elements of planes, and C
+/// unless `beta` is 0; writes `m * n`. The same bits in every launch.
+///
+/// # Safety
+/// The planes are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that `problem`
+/// covers, and overlaps nothing else. `bias` holds a row of C if the epilogue has one.
+///
+/// Source: ours. To add the sums of the tensor cores with another rounding is from H. Ootomo, R. Yokota, "Recovering single
+/// precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.
+#[kernel(
+    launch_bounds(WGMMA_BLOCK, 1),
+    dynamic_shared(wgmma_bytes(2 * SUMS)),
+    instances(f32_128: (64), f32_64: (32))
+)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn gemm_best_planes<const SUMS: usize>(
+    planes_of_a: Global<bf16>,
+    planes_of_b: Global<bf16>,
+    a: Global<f32>,
+    b: Global<f32>,
+    c: GlobalMut<f32>,
+    bias: Global<f32>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
+) where
+    [f32; SUMS]: Sums,
+{
+    let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
+    // The elements of a slot, and those of B.
+    let (room, of_b) = const { (GROUP + 2 * SUMS * DEPTH, 2 * SUMS * DEPTH) };
+    const { assert!(wgmma_slots(2 * SUMS) <= MOST_SLOTS) };
+    let barriers = shared![u64; 2 * MOST_SLOTS];
+    // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.
+    let mut memory = unsafe { DynamicShared::new() };
+    let len = slots * room + 2 * CONSUMERS as usize * PANEL;
+    let memory = memory.carve::<bf16>(len + 512).skip_to_multiple(1024);
+    Slot::init(barriers, slots);
+
+    let problem = &problem;
+    let mut tiles = Tiles::of(problem, problem.k, width);
+    let mut slot = Slot::first(barriers, slots);
+    let thread = thread::thread_idx_x();
+    // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
+    let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
+    if warpgroup == 0 {
+        thread::decrease_registers::<FEW_REGISTERS>();
+        if thread == 0 {
+            let groups = [problem.m, problem.n].map(|lines| lines.div_ceil(PLANES_GROUP));
+            let steps = problem.k.div_ceil(DEPTH);
+            while let Some(tile) = tiles.next() {
+                let [of_a_stack, of_b_stack] = tile.matrices(problem);
+                let group_of_a = of_a_stack * groups[0] + tile.top / PLANES_GROUP;
+                let group_of_b = of_b_stack * groups[1] + tile.left / PLANES_GROUP;
+                let mut from_a = group_of_a * steps * PLANES * GROUP;
+                let mut from_b =
+                    group_of_b * steps * PLANES * GROUP + tile.left % PLANES_GROUP * DEPTH;
+                let mut step = 0;
+                while step < tile.steps {
+                    unrolled!(turn < PLANES => {
+                        let plane = (turn + 2) % PLANES * GROUP;
+                        // The slots are empty at first: the phase before the first one counts as complete.
+                        slot.empty().wait(slot.parity ^ 1);
+                        slot.full().arrive_expect_tx((room * size_of::<bf16>()) as u32);
+                        let to = slot.number as usize * room;
+                        let full = slot.full();
+                        memory.load_bulk(to, planes_of_a, from_a + plane, GROUP, full);
+                        memory.load_bulk(to + GROUP, planes_of_b, from_b + plane, of_b, full);
+                        slot = slot.next();
+                    });
+                    from_a += PLANES * GROUP;
+                    from_b += PLANES * GROUP;
+                    step += 1;
+                }
+            }
+        }
+        return;
+    }
+
+    thread::increase_registers::<MANY_REGISTERS>();
+    let consumer = warpgroup - 1;
+    let own = (thread % WARPGROUP) as usize;
+    let first = slots * room + 2 * consumer as usize * PANEL;
+    let staging = Staging::new(memory.skip(first), consumer, own);
+    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    let of_a = |slot: Slot| {
+        Tile::<bf16, true>::new(
+            memory,
+            slot.number as usize * room + consumer as usize * PANEL,
+        )
+    };
+    let of_b = |slot: Slot| Tile::<bf16, true>::new(memory, slot.number as usize * room + GROUP);
+    while let Some(tile) = tiles.next() {
+        let mut sums = <[f32; SUMS]>::ZERO;
+        let mut step = 0;
+        while step < tile.steps {
+            let plane_2 = slot;
+            let plane_0 = plane_2.next();
+            let plane_1 = plane_0.next();
+            slot = plane_1.next();
+            let mut small = <[f32; SUMS]>::ZERO;
+            plane_2.full().wait(plane_2.parity);
+            plane_0.full().wait(plane_0.parity);
+            let mut products = wgmma::begin(&mut small);
+            products.add(of_a(plane_2), of_b(plane_0));
+            products.add(of_a(plane_0), of_b(plane_2));
+            products.commit().wait();
+            if own == 0 {
+                plane_2.empty().arrive();
+            }
+            plane_1.full().wait(plane_1.parity);
+            let mut products = wgmma::begin(&mut small);
+            products.add(of_a(plane_1), of_b(plane_1));
+            products.add(of_a(plane_1), of_b(plane_0));
+            products.add(of_a(plane_0), of_b(plane_1));
+            products.commit().wait();
+            if own == 0 {
+                plane_1.empty().arrive();
+            }
+            let mut large = <[f32; SUMS]>::ZERO;
+            let mut products = wgmma::begin(&mut large);
+            products.add(of_a(plane_0), of_b(plane_0));
+            products.commit().wait();
+            if own == 0 {
+                plane_0.empty().arrive();
+            }
+            unrolled!(panel < { SUMS / 32 } of 4 => {
+                unrolled!(i < 8 => {
+                    unrolled!(j < 4 => {
+                        let at = 32 * panel + 4 * i + j;
+                        sums[at] += small[at] + large[at];
+                    });
+                });
+            });
+            step += 1;
+        }
+        let (top, left) = (tile.top + consumer as usize * 64, tile.left);
+        let (a, b) = problem.operands(tile.product, a, b);
+        let c = problem.result(tile.product, c);
+        staging.meet();
+        unrolled!(panel < { SUMS / 32 } of 4 => {
+            let mut part = [0.0; 32];
+            unrolled!(i < 8 => {
+                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
+            });
+            staging.put_sums(part);
+            let corner = [top, left + 64 * panel];
+            write(&staging, (a, b, c), bias, problem, corner, is_aligned, [alpha, beta]);
+        });
+    }
+}
+
+/// The elements that a thread writes together.
+const FOUR: usize = 4;
+
+/// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `is_aligned` says whether
+/// fours of C are. The loop is not unrolled, so that its instructions are few.
+#[inline(always)]
+#[track_caller]
+fn write(
+    staging: &Staging<bf16>,
+    (a, b, c): (Global<f32>, Global<f32>, GlobalMut<f32>),
+    bias: Global<f32>,
+    problem: &Problem,
+    [top, left]: [usize; 2],
+    is_aligned: bool,
+    [alpha, beta]: [f32; 2],
+) {
+    let column = staging.own % (64 / FOUR) * FOUR;
+    let inside = problem.n.saturating_sub(left + column).min(FOUR);
+    let end = problem.m.saturating_sub(top).min(64);
+    let mut line = staging.own / (64 / FOUR);
+    while line < end && inside > 0 {
+        let (row, first) = (top + line, left + column);
+        let at = row * problem.ldc + first;
+        let mut values: [f32; FOUR] = staging
+            .sums()
+            .get_chunk(Staging::<bf16>::four(line, column));
+        unrolled!(j < FOUR => {
+            if j < inside {
+                let mut sum = values[j];
+                if !sum.is_finite() {
+                    sum = exact(a, b, problem, [row, first + j]);
+                }
+                let value = scaled(alpha, sum, beta, || c.get(at + j));
+                values[j] = problem.epilogue.apply(value, bias, first + j);
+            }
+        });
+        if is_aligned && inside == FOUR {
+            c.set_chunk(at, values);
+        } else {
+            unrolled!(j < FOUR => {
+                if j < inside {
+                    c.set(at + j, values[j]);
+                }
+            });
+        }
+        line += WARPGROUP as usize / (64 / FOUR);
+    }
+    staging.meet();
+}
+
+/// Returns the sum for an element of C by fused multiply-adds in the order of k.
+#[inline(always)]
+#[track_caller]
+fn exact(a: Global<f32>, b: Global<f32>, problem: &Problem, [row, column]: [usize; 2]) -> f32 {
+    let mut sum = 0.0_f32;
+    let (mut at_a, mut at_b) = (problem.a.at(row, 0), problem.b.at(0, column));
+    let mut k = 0;
+    while k < problem.k {
+        sum = GpuFloat::mul_add(a.get(at_a), b.get(at_b), sum);
+        at_a += problem.a.column;
+        at_b += problem.b.row;
+        k += 1;
+    }
+    sum
+}
