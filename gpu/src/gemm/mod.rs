@@ -30,7 +30,7 @@
 //! elements and k is long. Then it adds the sums of the parts in order.
 //!
 //! There `best` also multiplies `f32` on tensor cores, if the caller asks for it: six products of planes of `bf16`, whose error
-//! is no greater than that of sums in `f32`, but whose bits are others.
+//! is about that of sums in `f32`, but whose bits are others.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 

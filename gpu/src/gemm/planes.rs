@@ -16,8 +16,8 @@
 //!         C = alpha * sums + beta * C, then the epilogue, through shared memory
 //! ```
 //!
-//! A plane has 8 significant bits, so that three have the 24 of `f32`. The products of planes that are left out are below
-//! 2^-24 of the whole one. The tensor cores truncate sums, so they only add the products of one step, and the rest is rounded
+//! A plane has 8 significant bits, so that three have the 24 of `f32`. The products of planes that are left out are at most
+//! 2^-23 of the whole one. The tensor cores truncate sums, so they only add the products of one step, and the rest is rounded
 //! to nearest. The products of the first planes have 16 bits: sums of 64 of them seldom lose any, if the small products are
 //! added apart. While one warpgroup adds its sums, the other one multiplies.
 //!
