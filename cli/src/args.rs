@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use values::{Condition, DeviceChoice, MapOp, Mask, Size};
+use warpwright::ops::gemm::Precision;
 
 /// The most bins that the library counts.
 const MAX_BINS: u64 = warpwright::ops::histogram::MOST_BINS as u64;
@@ -230,9 +231,10 @@ pub struct Matmul {
     /// The function of each element that is written
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
-    /// How products of f32 are computed
-    #[arg(long, value_enum, value_name = "NAME", default_value = "exact")]
-    pub precision: PrecisionChoice,
+    /// How products of f32 are computed: exact, by fused multiply-adds, or bf16x6, on tensor cores by six products of bf16,
+    /// about as exact and faster
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub precision: Precision,
     /// Take the transpose of A, which is then K x M
     #[arg(long)]
     pub transpose_a: bool,
@@ -248,15 +250,6 @@ pub enum Activation {
     Relu,
     /// x times the distribution function of the standard normal distribution at x
     Gelu,
-}
-
-/// How a product is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PrecisionChoice {
-    /// By fused multiply-adds of f32; other types have one way each
-    Exact,
-    /// Of f32 on tensor cores, by six products of bf16: about as exact, and faster
-    Bf16x6,
 }
 
 /// `convolve IN --mask M -o OUT [--boundary B]`

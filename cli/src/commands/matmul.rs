@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use warpwright::ops::gemm::{GemmElement, Precision};
+use warpwright::ops::gemm::GemmElement;
 use warpwright::{Device, Matrix, Vector};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
-use crate::args::{Activation, Global, Matmul, PrecisionChoice};
+use crate::args::{Activation, Global, Matmul};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
@@ -96,10 +96,7 @@ fn matmul<T: Element + GemmElement>(
         _ => None,
     };
     let mut request = device.gemm(&a, &b).alpha(factor("--alpha", options.alpha)?);
-    request = request.precision(match options.precision {
-        PrecisionChoice::Exact => Precision::Exact,
-        PrecisionChoice::Bf16x6 => Precision::Bf16x6,
-    });
+    request = request.precision(options.precision);
     if let Some(bias) = &bias {
         request = request.bias(bias);
     }

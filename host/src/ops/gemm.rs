@@ -427,12 +427,9 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::Scale::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
-        let planes = self.planes()?;
+        let planes = self.planes(plan)?;
         let variant = Variant::ALL[plan.choice.index];
         let best = variant == Variant::Best;
-        if planes.is_some() && !best {
-            return Err(plan.not_eligible("the precision bf16x6 is that of best alone".to_owned()));
-        }
         if best && k > BEST_MOST_K {
             return Err(plan.not_eligible(format!(
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"

@@ -274,7 +274,7 @@ impl<T: Real> Product<T> {
             }
             // The oracle's roundings count too, and that of the bias.
             let error = match self.precision {
-                // It says so for this precision.
+                // The bound that the library states for this precision, and the roundings of the oracle and the bias.
                 Precision::Bf16x6 => f32::error(k / 64 + 64 + 1) + f64::EPSILON * k as f64,
                 _ => T::error(2 * k + 1),
             };

@@ -4,7 +4,7 @@ use std::any::type_name;
 
 use warpwright_gpu::gemm::{FAMILY, Planes, Problem, policy};
 
-use super::{Gemm, GemmElement, OPERATION, Tiles, Way};
+use super::{Gemm, GemmElement, OPERATION, Tiles, Variant, Way};
 use crate::{
     error::{Error, InvalidKind, Result},
     named::named,
@@ -31,19 +31,28 @@ named! {
 }
 
 impl<T: GemmElement> Gemm<'_, T> {
-    /// Returns the kernels of the requested precision. Returns `None` for the exact one. Fails if there are none for matrices
-    /// of this type.
-    pub(super) fn planes(&self) -> Result<Option<Planes<T>>> {
-        match (self.precision, T::PLANES) {
-            (Precision::Exact, _) => Ok(None),
-            (Precision::Bf16x6, Some(planes)) => Ok(Some(planes)),
-            (Precision::Bf16x6, None) => Err(Error::invalid(
+    /// Returns the kernels of the requested precision. Returns `None` for the exact one. Fails if matrices of this type, the
+    /// variant or the device have no such kernels.
+    pub(super) fn planes(&self, plan: &Plan<'_>) -> Result<Option<Planes<T>>> {
+        if self.precision == Precision::Exact {
+            return Ok(None);
+        }
+        let planes = T::PLANES.ok_or_else(|| {
+            Error::invalid(
                 InvalidKind::Value,
                 OPERATION,
                 "matrices of f32, or the precision exact,",
                 format!("the precision bf16x6 and matrices of {}", type_name::<T>()),
-            )),
+            )
+        })?;
+        if Variant::ALL[plan.choice.index] != Variant::Best {
+            return Err(plan.not_eligible("the precision bf16x6 is that of best alone".to_owned()));
         }
+        if !plan.device.executor.is_specific(FAMILY.name) {
+            let reason = "the precision bf16x6 takes compute capability 9.0, or the CPU executor";
+            return Err(plan.not_eligible(reason.to_owned()));
+        }
+        Ok(Some(planes))
     }
 
     /// Plans products by planes of `bf16`, which take a workspace. `k` is not 0, and C has elements.
@@ -57,12 +66,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         alpha: T::Scale,
     ) -> Result<()> {
         let Problem { m, n, k, count, .. } = problem;
-        let info = plan.device.info();
-        if !plan.device.executor.is_specific(FAMILY.name) {
-            let reason = "the precision bf16x6 takes compute capability 9.0, or the CPU executor";
-            return Err(plan.not_eligible(reason.to_owned()));
-        }
-        let multiprocessors = info.multiprocessors.max(1) as usize;
+        let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
         let size = match self.way {
             Some(Way::Warpgroups(Tiles::Small)) => policy::SMALL,
             Some(_) => policy::LARGE,
@@ -92,8 +96,17 @@ impl<T: GemmElement> Gemm<'_, T> {
         // Blocks stay on their multiprocessors and take tile after tile.
         let config = plan.tiles(tiles.min(multiprocessors), cut.block)?;
         let config = config.with_shared(policy::wgmma_bytes(cut.tile[1]) as u32);
-        let planes = (planes_of_a, planes_of_b);
-        let args = (planes.0, planes.1, a, b, c, bias, problem, alpha, self.beta);
+        let args = (
+            planes_of_a,
+            planes_of_b,
+            a,
+            b,
+            c,
+            bias,
+            problem,
+            alpha,
+            self.beta,
+        );
         // SAFETY: the launch before has written the planes. C and the bias are as for every product.
         unsafe { plan.launch(kernels.products[size], config, args) };
         Ok(())
