@@ -233,7 +233,7 @@ pub struct Matmul {
     pub activation: Option<Activation>,
     /// How products of f32 are computed: exact, by fused multiply-adds, or bf16x6, on tensor cores by six products of bf16,
     /// about as exact and faster
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", default_value = "exact")]
     pub precision: Precision,
     /// Take the transpose of A, which is then K x M
     #[arg(long)]
