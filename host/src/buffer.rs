@@ -43,21 +43,30 @@ pub(crate) fn bytes_of<T>(operation: &'static str, len: usize) -> Result<usize> 
 
 /// Allocates host memory with `len` copies of `value`.
 pub(crate) fn host_vec<T: Clone>(operation: &'static str, len: usize, value: T) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    reserve_host::<T>(operation, len, || values.try_reserve_exact(len).is_ok())?;
+    values.resize(len, value);
+    Ok(values)
+}
+
+/// Has `reserve` allocate host memory for `len` elements, which returns whether there is enough.
+pub(crate) fn reserve_host<T>(
+    operation: &'static str,
+    len: usize,
+    reserve: impl FnOnce() -> bool,
+) -> Result<()> {
     let requested = (len as u64).saturating_mul(size_of::<T>() as u64);
-    let refuse = || Error::OutOfMemory {
+    // Some systems promise more memory than they have. Small requests skip the query.
+    let too_many = requested >= 1 << 20 && cpu::memory::free().is_some_and(|free| requested > free);
+    if !too_many && reserve() {
+        return Ok(());
+    }
+    Err(Error::OutOfMemory {
         operation,
         device: crate::DeviceKind::Cpu,
         requested,
         free: cpu::memory::free(),
-    };
-    // Some systems promise more memory than they have. Small requests skip the query.
-    if requested >= 1 << 20 && cpu::memory::free().is_some_and(|free| requested > free) {
-        return Err(refuse());
-    }
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| refuse())?;
-    values.resize(len, value);
-    Ok(values)
+    })
 }
 
 /// An array in device memory.

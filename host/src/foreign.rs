@@ -194,6 +194,24 @@ impl Device {
         unsafe { self.on_stream("on_cuda_stream", stream, None) }
     }
 
+    /// Makes a handle as [`on_cuda_stream`](Self::on_cuda_stream) does, with an owner that keeps the stream: it is dropped after
+    /// the handle, its clones, and everything made with them.
+    ///
+    /// # Errors
+    /// As for [`on_cuda_stream`](Self::on_cuda_stream). The owner is then dropped at once.
+    ///
+    /// # Safety
+    /// The stream must exist while the owner does.
+    pub unsafe fn on_cuda_stream_kept_by(
+        &self,
+        stream: *mut c_void,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Self> {
+        const OPERATION: &str = "on_cuda_stream_kept_by";
+        // SAFETY: by the contract.
+        unsafe { self.on_stream(OPERATION, stream, Some(Box::new(owner))) }
+    }
+
     /// # Safety
     /// As for [`on_cuda_stream`](Self::on_cuda_stream), if there is no owner that keeps the stream alive.
     pub(crate) unsafe fn on_stream(

@@ -23,6 +23,8 @@
 //! `cuda_builder`, and launch them with [`Device::launch`].
 
 mod architecture;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod backend;
 mod buffer;
 #[cfg(feature = "cuda")]
@@ -40,6 +42,8 @@ mod dlpack;
 mod error;
 mod event;
 mod executor;
+#[cfg(feature = "faer")]
+mod faer;
 mod foreign;
 mod graph;
 mod launch;
