@@ -58,6 +58,15 @@ class Torch:
         conv1d = self.torch.nn.functional.conv1d
         return conv1d(source[None, None], mask[None, None], padding=mask.shape[0] // 2)[0, 0]
 
+    def capture(self, work):
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph):
+            work()
+        return graph.replay
+
+    def wait(self):
+        self.torch.cuda.synchronize()
+
     def event(self):
         event = self.torch.cuda.Event(enable_timing=True)
         event.record()
@@ -145,6 +154,8 @@ class Case:
         elif self.work == "convolve":
             self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
             self.outputs = [None] * self.sets
+        elif self.work == "graph":
+            self.capture(request)
         else:
             raise ValueError(f"no such work: {self.work}")
 
@@ -157,6 +168,17 @@ class Case:
             return random.integers(-8, 9, size=shape, dtype=np.int8).astype(element)
         values = random.random(shape, dtype=element)
         return values * element.type(1000) if self.work in ("sin", "sqrt") else values
+
+    def capture(self, request):
+        """Makes a graph of operations, each with an input and an output of its own, which `enqueue` replays from then on."""
+        self.parts = [Case(self.library, {**request, "work": work}) for work in request["operations"]]
+        # What PyTorch does once, such as loading a kernel, cannot be captured.
+        for part in self.parts:
+            part.enqueue(0)
+            part.outputs[0][...] = 0
+        replay = self.library.capture(lambda: [part.enqueue(0) for part in self.parts])
+        wait = self.library.wait
+        self.enqueue = (lambda _: (replay(), wait())) if request["waits"] else (lambda _: replay())
 
     def enqueue(self, index):
         source, output = self.sources[index], self.outputs[index]
@@ -174,6 +196,11 @@ class Case:
     def check(self, index):
         """What is wrong with the answer, if something is."""
         self.enqueue(index)
+        return self.wrong(index)
+
+    def wrong(self, index):
+        if self.work == "graph":
+            return next(filter(None, (part.wrong(index) for part in self.parts)), None)
         get = self.library.download
         source, output = self.values_of(index), self.outputs[index]
         if self.work == "top_k":

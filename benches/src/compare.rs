@@ -99,7 +99,9 @@ fn timings(record: &Record) -> Vec<Timing> {
             overhead(name("from the cache"), &cold.cached.first),
         ]
     });
-    rows.chain(calls).chain(cold).collect()
+    let graphs = record.overhead.graphs.iter();
+    let graphs = graphs.map(|graph| overhead(format!("graph of {}", graph.work), &graph.ours));
+    rows.chain(calls).chain(cold).chain(graphs).collect()
 }
 
 fn change(old: Option<&Timing>, new: &Timing, tolerance: f64) -> Change {
@@ -171,13 +173,15 @@ mod tests {
     fn overhead_is_compared_too() {
         let (old, mut new) = (record(), record());
         new.overhead.calls[0].ours = times(20.0);
+        new.overhead.graphs[1].ours = times(60.0);
         new.overhead.cold.clear();
         let found = changes(&old, &new, 0.05).unwrap();
         let worse: Vec<_> = found.iter().filter(|(_, it)| it.is_worse()).collect();
-        assert_eq!(worse.len(), 3, "{worse:?}");
+        assert_eq!(worse.len(), 4, "{worse:?}");
         assert_eq!(worse[0].0, "overhead: sum f32, one element, prepared");
         assert!(matches!(worse[0].1, Change::Slower(_)));
-        assert_eq!(worse[1].1, Change::Gone);
+        assert_eq!(worse[1].0, "overhead: graph of 2 operations, waited for");
+        assert_eq!(worse[2].1, Change::Gone);
         // A run without that part leaves out no case.
         new.overhead = Overhead::default();
         let found = changes(&old, &new, 0.05).unwrap();

@@ -260,12 +260,12 @@ fn start(arguments: &Arguments) -> Result<bool> {
         println!("{}", table::row(row, &shown));
     });
     families.iter().for_each(|family| family.run(&mut bench));
-    let peers = bench.peers().list();
+    let peers = bench.peers();
     let rows = bench.into_rows();
     let mut record = Record {
         quick: arguments.quick,
         ceilings,
-        peers,
+        peers: peers.list(),
         rows,
         ..record(card, start)
     };
@@ -287,7 +287,7 @@ fn start(arguments: &Arguments) -> Result<bool> {
     if wanted(OVERHEAD) {
         // If the run is interrupted from here on, its cases are kept.
         keep(&record).transpose()?;
-        record.overhead = measured(&device, scale)?;
+        record.overhead = measured(&device, &peers, scale)?;
         record.seconds = start.elapsed().as_secs_f64();
     }
     let right = run::ours_are_right(&record.rows) && record.overhead.is_right();
@@ -425,13 +425,21 @@ fn tune(
 }
 
 /// Measures the library's cost beyond the driver.
-fn measured(device: &Device, scale: Scale) -> Result<Overhead> {
+fn measured(device: &Device, peers: &Peers, scale: Scale) -> Result<Overhead> {
     println!("\n{OVERHEAD}\n{}", table::calls_head());
     let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
+    println!("{}", table::graphs_head());
+    let graphs = overhead::graphs(device, peers, scale, |row| {
+        println!("{}", table::graph(row))
+    })?;
     println!("{}", table::cold_head());
     let names: Vec<_> = families::all().map(families::Family::name).collect();
     let cold = overhead::first_operations(scale, &names, |row| println!("{}", table::cold(row)));
-    Ok(Overhead { cold, calls })
+    Ok(Overhead {
+        cold,
+        calls,
+        graphs,
+    })
 }
 
 /// Returns whether nothing became slower.

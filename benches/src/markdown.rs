@@ -112,23 +112,26 @@ fn run(path: &str, record: &Record) -> String {
         },
         table::card(&record.card)
     );
-    text += &sheets::ceilings(record).markdown();
-    text.push('\n');
+    if !record.ceilings.is_empty() {
+        text += &sheets::ceilings(record).markdown();
+        text.push('\n');
+    }
     text + &sheets::peers(record).markdown()
 }
 
-/// What the library costs beyond the driver: operations on one element, and the first of a process.
+/// What the library costs beyond the driver.
 fn overhead(record: &Record) -> String {
     let overhead = &record.overhead;
     if overhead.is_empty() {
         return String::new();
     }
+    let sheets = sheets::overhead(overhead);
+    let sheets: Vec<String> = sheets.iter().map(Sheet::markdown).collect();
     format!(
-        "{}, {}:\n\n{}\n{}",
+        "{}, {}:\n\n{}",
         record.card.name,
         record.date,
-        sheets::calls(overhead).markdown(),
-        sheets::cold(overhead).markdown()
+        sheets.join("\n")
     )
 }
 
@@ -172,9 +175,16 @@ fn is_sized(row: &Row, other: &Row) -> bool {
 fn by_size(rows: &[&Row], peer: &str) -> String {
     let mut sizes: Vec<(u64, &str)> = Vec::new();
     let mut works: Vec<&str> = Vec::new();
+    let met = |row: &Row| {
+        let found = row.peers().find(|it| it.name == peer);
+        found.is_some_and(|peer| row.ratio(peer).is_some())
+    };
     for row in rows.iter().filter(|row| {
         rows.iter()
             .any(|other| other.work == row.work && other.size != row.size && is_sized(row, other))
+            && rows
+                .iter()
+                .any(|other| other.work == row.work && met(other))
     }) {
         if !sizes.contains(&(row.elements, &row.size)) {
             sizes.push((row.elements, &row.size));
@@ -269,7 +279,25 @@ mod tests {
             filled.contains("| reduce | 250.0 ms | **60.00 ms** | 12.00 ms |"),
             "{filled}"
         );
-        // A record from before it was measured says nothing.
+        assert!(
+            filled.contains("| 2 operations | 30.00 us | 60.00 us | 40.00 us | 0.75 |")
+                && filled.contains(
+                    "| 2 operations, waited for | 48.00 us | 60.00 us | 40.00 us | **1.20** |"
+                )
+                && filled.contains(
+                    "| 3 operations | 30.00 us | 60.00 us | missing: no <torch> & no GPU |  |"
+                ),
+            "{filled}"
+        );
+        // Graphs have no table in a record from before they were measured.
+        let mut before = record();
+        before.overhead.graphs.clear();
+        let filled = fill(&page, &records(before), &[]).unwrap();
+        assert!(
+            filled.contains("| sum f32 | 10.50 us |") && !filled.contains("| graph of |"),
+            "{filled}"
+        );
+        // A record from before all of it says nothing.
         let old = Record {
             overhead: Default::default(),
             ..record()

@@ -9,6 +9,8 @@ use crate::stats::Times;
 pub const FIRST_AIM: f64 = 0.050;
 /// The aim for an operation on one element: the maximum multiple of the bare driver calls.
 pub const CALLS_AIM: f64 = 1.2;
+/// The aim for a graph of small operations: the maximum multiple of the time of PyTorch's graph of the same.
+pub const GRAPH_AIM: f64 = 1.1;
 
 /// The library's cost beyond the driver.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct Overhead {
     /// Operations on one element.
     #[serde(default)]
     pub calls: Vec<Calls>,
+    /// Graphs of small operations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<Graph>,
 }
 
 /// A family's operation as the first of a process.
@@ -77,10 +82,23 @@ pub struct Calls {
     pub bare: Outcome,
 }
 
+/// Small operations, captured as a graph and replayed; the times are of all operations together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// The operations, and whether each replay is waited for.
+    pub work: String,
+    /// The result of the library's graph.
+    pub ours: Outcome,
+    /// The result of the library without a graph: the operations queued one by one.
+    pub apart: Outcome,
+    /// The result of PyTorch's graph.
+    pub pytorch: Outcome,
+}
+
 impl Overhead {
     /// Returns whether nothing was measured.
     pub fn is_empty(&self) -> bool {
-        self.cold.is_empty() && self.calls.is_empty()
+        self.cold.is_empty() && self.calls.is_empty() && self.graphs.is_empty()
     }
 
     /// Returns whether all measured operations were right.
@@ -92,7 +110,8 @@ impl Overhead {
                 self.calls
                     .iter()
                     .flat_map(|calls| [&calls.ours, &calls.bare]),
-            );
+            )
+            .chain(self.graphs.iter().flat_map(|it| [&it.ours, &it.apart]));
         outcomes.all(|outcome| outcome.times().is_some())
     }
 }
@@ -122,12 +141,24 @@ impl Calls {
     }
 }
 
+impl Graph {
+    /// Returns the time as a multiple of that of PyTorch's graph, or `None` if one was not timed.
+    pub fn ratio(&self) -> Option<f64> {
+        Some(self.ours.times()?.median / self.pytorch.times()?.median)
+    }
+
+    /// Returns whether the ratio meets its aim, or `None` if there is none.
+    pub fn met(&self) -> Option<bool> {
+        Some(self.ratio()? <= GRAPH_AIM)
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::outcome::tests::times;
 
-    /// Makes one start and two forms of one operation, one of which missed its aim.
+    /// Makes one start, two forms of one operation, and three graphs; one of each missed its aim, and one graph has no peer.
     pub fn overhead() -> Overhead {
         let start = |first: f64| Start {
             context: times(250e3),
@@ -140,6 +171,13 @@ pub(crate) mod tests {
             ours: times(ours),
             bare: times(10.0),
         };
+        let graph = |work: &str, ours, pytorch| Graph {
+            work: work.to_owned(),
+            ours: times(ours),
+            apart: times(60.0),
+            pytorch,
+        };
+        let missing = Outcome::Missing("no <torch> & no GPU".to_owned());
         Overhead {
             cold: vec![Cold {
                 family: "reduce".to_owned(),
@@ -147,6 +185,11 @@ pub(crate) mod tests {
                 cached: start(12e3),
             }],
             calls: vec![calls(Form::Prepared, 10.5), calls(Form::Once, 12.5)],
+            graphs: vec![
+                graph("2 operations", 30.0, times(40.0)),
+                graph("2 operations, waited for", 48.0, times(40.0)),
+                graph("3 operations", 30.0, missing),
+            ],
         }
     }
 
@@ -160,9 +203,19 @@ pub(crate) mod tests {
             overhead.calls.iter().map(Calls::met).collect::<Vec<_>>(),
             [Some(true), Some(false)]
         );
+        assert_eq!(overhead.graphs[0].ratio(), Some(0.75));
+        assert_eq!(
+            overhead.graphs.iter().map(Graph::met).collect::<Vec<_>>(),
+            [Some(true), Some(false), None]
+        );
+        // A peer that is missing is no mistake of the library.
         assert!(overhead.is_right());
-        let mut wrong = overhead;
-        wrong.calls[0].ours = Outcome::Wrong("expected 1".to_owned());
-        assert!(!wrong.is_right() && wrong.calls[0].met().is_none());
+        let wrong = || Outcome::Wrong("expected 1".to_owned());
+        let mut apart = overhead.clone();
+        apart.graphs[0].apart = wrong();
+        assert!(!apart.is_right());
+        let mut calls = overhead;
+        calls.calls[0].ours = wrong();
+        assert!(!calls.is_right() && calls.calls[0].met().is_none());
     }
 }

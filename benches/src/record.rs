@@ -451,6 +451,11 @@ pub(crate) mod tests {
         };
         assert!(!old.to_text().contains("overhead"));
         assert_eq!(Record::parse(&old.to_text()).unwrap(), old);
+        // The same of graphs.
+        let mut old = record();
+        old.overhead.graphs.clear();
+        assert!(!old.to_text().contains("graphs"));
+        assert_eq!(Record::parse(&old.to_text()).unwrap(), old);
     }
 
     #[test]

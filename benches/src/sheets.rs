@@ -31,8 +31,15 @@ pub fn peers(record: &Record) -> Sheet {
     sheet
 }
 
+/// The tables of what the library costs beyond the driver. Graphs have none in a record from before they were measured.
+pub fn overhead(overhead: &Overhead) -> Vec<Sheet> {
+    let graphs = (!overhead.graphs.is_empty()).then(|| graphs(overhead));
+    let sheets = [Some(calls(overhead)), graphs, Some(cold(overhead))];
+    sheets.into_iter().flatten().collect()
+}
+
 /// Operations on one element beside the driver's calls.
-pub fn calls(overhead: &Overhead) -> Sheet {
+fn calls(overhead: &Overhead) -> Sheet {
     let mut sheet = Sheet::new(
         "lr",
         [
@@ -63,8 +70,31 @@ pub fn calls(overhead: &Overhead) -> Sheet {
     sheet
 }
 
+/// Graphs beside the same operations queued one by one, and beside PyTorch's graphs.
+fn graphs(overhead: &Overhead) -> Sheet {
+    let titles = [
+        "graph of",
+        "replayed",
+        "one by one",
+        "PyTorch's graph",
+        "ours / PyTorch's",
+    ];
+    let mut sheet = Sheet::new("lr", titles);
+    for graph in &overhead.graphs {
+        let ratio = graph.ratio().map(|ratio| format!("{ratio:.2}"));
+        sheet.row([
+            Cell::from(&*graph.work),
+            table::outcome(&graph.ours).into(),
+            table::outcome(&graph.apart).into(),
+            table::outcome(&graph.pytorch).into(),
+            Cell::aimed(ratio.unwrap_or_default(), graph.met()),
+        ]);
+    }
+    sheet
+}
+
 /// The first operations of processes.
-pub fn cold(overhead: &Overhead) -> Sheet {
+fn cold(overhead: &Overhead) -> Sheet {
     let mut sheet = Sheet::new(
         "lr",
         [
@@ -74,15 +104,11 @@ pub fn cold(overhead: &Overhead) -> Sheet {
             "from the driver's cache",
         ],
     );
-    let median = |outcome: &Outcome| match outcome.times() {
-        Some(times) => table::time(times.median),
-        None => outcome.reason().unwrap_or_default(),
-    };
-    let first = |start: &Start| Cell::aimed(median(&start.first), start.met());
+    let first = |start: &Start| Cell::aimed(table::outcome(&start.first), start.met());
     for cold in &overhead.cold {
         sheet.row([
             Cell::from(&*cold.family),
-            median(&cold.uncached.context).into(),
+            table::outcome(&cold.uncached.context).into(),
             first(&cold.uncached),
             first(&cold.cached),
         ]);

@@ -1,6 +1,6 @@
 //! Records as text for a terminal, and the words that all views share.
 
-use crate::overhead::{Calls, Cold, Start};
+use crate::overhead::{Calls, Cold, Graph, Start};
 use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record, Row};
 
 /// Returns a card in one line.
@@ -186,6 +186,36 @@ pub fn calls(calls: &Calls) -> String {
     }
 }
 
+/// Returns the titles of graphs.
+pub fn graphs_head() -> String {
+    format!(
+        "  {:<33} {:>10} {:>12} {:>12} {:>14}",
+        "graph of", "replayed", "one by one", "PyTorch's", "ours / theirs"
+    )
+}
+
+/// Returns a graph in one line.
+pub fn graph(graph: &Graph) -> String {
+    let ratio = graph.ratio().map(|ratio| format!("{ratio:.3}"));
+    format!(
+        "  {:<33} {:>10} {:>12} {:>12} {:>14}{}",
+        graph.work,
+        outcome(&graph.ours),
+        outcome(&graph.apart),
+        outcome(&graph.pytorch),
+        ratio.unwrap_or_default(),
+        mark(graph.met())
+    )
+}
+
+/// Returns the median, or the reason why there is none.
+pub fn outcome(outcome: &Outcome) -> String {
+    match outcome.times() {
+        Some(times) => time(times.median),
+        None => outcome.reason().unwrap_or_default(),
+    }
+}
+
 /// Returns the titles of first operations.
 pub fn cold_head() -> String {
     format!(
@@ -196,10 +226,7 @@ pub fn cold_head() -> String {
 
 /// Returns the first operations of a family in one line.
 pub fn cold(cold: &Cold) -> String {
-    let shown = |start: &Start| match start.first.times() {
-        Some(times) => format!("{}{}", time(times.median), mark(start.met())),
-        None => start.first.reason().unwrap_or_default(),
-    };
+    let shown = |start: &Start| outcome(&start.first) + mark(start.met());
     let context = cold.uncached.context.times();
     format!(
         "  {:<20} {:>10} {:>16} {:>16}",
@@ -229,7 +256,7 @@ pub fn foot(record: &Record) -> String {
         row.peers()
             .for_each(|peer| count(row.ratio_met(peer), &mut ratios));
     }
-    let (mut calls, mut firsts) = ((0, 0), (0, 0));
+    let (mut calls, mut firsts, mut graphs) = ((0, 0), (0, 0), (0, 0));
     for row in &record.overhead.calls {
         count(row.met(), &mut calls);
     }
@@ -237,12 +264,15 @@ pub fn foot(record: &Record) -> String {
         count(cold.uncached.met(), &mut firsts);
         count(cold.cached.met(), &mut firsts);
     }
+    for graph in &record.overhead.graphs {
+        count(graph.met(), &mut graphs);
+    }
     let overhead = if record.overhead.is_empty() {
         String::new()
     } else {
         format!(
-            ", {} of {} operations on one element, {} of {} first operations",
-            calls.0, calls.1, firsts.0, firsts.1
+            ", {} of {} operations on one element, {} of {} graphs, {} of {} first operations",
+            calls.0, calls.1, graphs.0, graphs.1, firsts.0, firsts.1
         )
     };
     format!(

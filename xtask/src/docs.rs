@@ -17,7 +17,7 @@ mod page;
 mod ulp;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 use warpwright_bench::ladder::Record;
@@ -59,7 +59,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     pages.push((agreement::PAGE, agreement));
     pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
     let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
-    let benches = parsed(BENCH, record::Record::parse)?;
+    let mut benches = parsed(BENCH, record::Record::parse)?;
+    let mut parts = single("bench")?;
+    parts.extend(parsed("-bench-overhead.json", record::Record::parse)?);
+    // The page is about cards that have a complete run.
+    let cards: BTreeSet<_> = benches.iter().map(|(path, _)| card(path)).collect();
+    parts.retain(|(path, _)| cards.contains(&card(path)));
+    benches = together(BENCH, benches, parts);
     let counted = parsed(counters::SUFFIX, counters::Record::parse)?;
     let filled = markdown::fill(&performance, &benches, &counted)
         .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
@@ -108,29 +114,42 @@ type Named = (String, record::Record);
 
 /// Returns the newest complete sweep of each card, and the newest ones of single families.
 fn sweeps() -> Result<Vec<Named>> {
-    let mut single = Vec::new();
-    for family in project::families() {
-        let of_family = format!("-tune-{family}.json");
-        single.extend(parsed(&of_family, record::Record::parse)?);
-    }
-    Ok(together(parsed(TUNE, record::Record::parse)?, single))
+    let whole = parsed(TUNE, record::Record::parse)?;
+    Ok(together(TUNE, whole, single("tune")?))
 }
 
-/// Joins the sweeps of a card, the complete one first. Families with a later sweep of their own are removed from it.
-fn together(mut sweeps: Vec<Named>, single: Vec<Named>) -> Vec<Named> {
-    let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
-    for (path, whole) in &mut sweeps {
-        let since: BTreeSet<&str> = single
-            .iter()
-            .filter(|(other, it)| folder(other) == folder(path) && it.date >= whole.date)
-            .flat_map(|(_, it)| it.rows.iter().map(|row| &*row.family))
-            .collect();
-        whole.rows.retain(|row| !since.contains(&*row.family));
+/// Returns the newest records of single families, of a kind.
+fn single(kind: &str) -> Result<Vec<Named>> {
+    let mut single = Vec::new();
+    for family in project::families() {
+        let of_family = format!("-{kind}-{family}.json");
+        single.extend(parsed(&of_family, record::Record::parse)?);
     }
-    sweeps.extend(single);
-    sweeps.retain(|(_, record)| !record.rows.is_empty());
-    sweeps.sort_by_key(|(path, _)| (folder(path), !path.ends_with(TUNE)));
-    sweeps
+    Ok(single)
+}
+
+/// Returns the folder of a record, which is its card's.
+fn card(path: &str) -> PathBuf {
+    Path::new(path).parent().unwrap_or(Path::new("")).to_owned()
+}
+
+/// Joins the records of a card, the complete one first, whose name ends with `ending`. What has a later record of its own is
+/// removed from it: families, and the overhead.
+fn together(ending: &str, mut records: Vec<Named>, single: Vec<Named>) -> Vec<Named> {
+    for (path, whole) in &mut records {
+        let later = |(other, it): &&Named| card(other) == card(path) && it.date >= whole.date;
+        let since: Vec<_> = single.iter().filter(later).map(|(_, it)| it).collect();
+        let rows = since.iter().flat_map(|it| it.rows.iter());
+        let families: BTreeSet<&str> = rows.map(|row| &*row.family).collect();
+        whole.rows.retain(|row| !families.contains(&*row.family));
+        if since.iter().any(|it| !it.overhead.is_empty()) {
+            whole.overhead = Default::default();
+        }
+    }
+    records.extend(single);
+    records.retain(|(_, record)| !record.rows.is_empty() || !record.overhead.is_empty());
+    records.sort_by_key(|(path, _)| (card(path), !path.ends_with(ending)));
+    records
 }
 
 /// Returns the newest record of each card whose name ends with `ending`: its path, and its text.
@@ -271,7 +290,7 @@ mod tests {
         };
         let families = |date: &str, folder: &str| {
             let single = (format!("{folder}/x-tune-swept.json"), swept());
-            let sweeps = together(vec![whole(date)], vec![single]);
+            let sweeps = together(TUNE, vec![whole(date)], vec![single]);
             let of =
                 |(_, record): &Named| record.rows.iter().map(|row| row.family.clone()).collect();
             sweeps.iter().map(of).collect::<Vec<BTreeSet<String>>>()

@@ -4,7 +4,7 @@ mod charts;
 
 use crate::markdown::is_largest;
 use crate::record::{Record, Row};
-use crate::sheet::escape;
+use crate::sheet::{Sheet, escape};
 use crate::{ladder, sheets, table};
 
 /// The page's style. The colours are variables, so that charts follow them.
@@ -83,11 +83,11 @@ fn navigation(record: &Record, ladders: &[ladder::Ladder]) -> String {
     format!("<nav>{}</nav>\n", links.join(" "))
 }
 
-/// What the library costs beyond the driver: a chart, and both tables.
+/// What the library costs beyond the driver: a chart, and the tables.
 fn overhead(record: &Record) -> String {
     let overhead = &record.overhead;
-    let tables = [sheets::calls(overhead), sheets::cold(overhead)];
-    charts::overhead(&overhead.calls) + &tables.map(|sheet| sheet.html()).concat()
+    let tables = sheets::overhead(overhead);
+    charts::overhead(&overhead.calls) + &tables.iter().map(Sheet::html).collect::<String>()
 }
 
 /// All figures of a family, folded away.

@@ -81,6 +81,7 @@ fn the_page_is_well_formed_and_complete() {
         "sum: 16 f32 &amp; more",
         "An operation on one element",
         "first of a process",
+        "2 operations, waited for",
     ] {
         assert!(page.contains(part), "{part}");
     }

@@ -1,8 +1,9 @@
-//! Measures the library's cost beyond the driver: the first operation of a process, and operations on one element.
+//! Measures the library's cost beyond the driver: the first operation of a process, operations on one element, and graphs.
 
 mod bare;
 mod cases;
 mod cold;
+mod graphs;
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use warpwright::Device;
 
 pub use self::cases::{Case, cases};
 pub use self::cold::{COMMAND, child, starts};
+pub use self::graphs::graphs;
 use super::driver::Driver;
 use super::{Result, Scale};
 use crate::overhead::{Calls, Cold, Form};
