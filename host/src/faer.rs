@@ -13,18 +13,18 @@ use crate::{
 
 const OPERATION: &str = "upload_faer";
 
-/// The least bytes of a line that is copied by itself. Shorter ones are brought together on the host, which takes less time than
-/// a copy to the device.
+/// The least bytes of a line that is copied by itself. Shorter ones are brought together on the host, which takes less time
+/// than a copy to the device.
 const LONG: usize = 1 << 16;
 
 impl Device {
     /// Copies a matrix of `faer` to a new matrix on the device, of the same rows and columns, straight from its memory.
     ///
     /// If the elements of each row follow one another, the rows are copied. If those of each column do, as in a [`Mat`], the
-    /// columns are copied, and the device [transposes](Self::transpose) them. It is one copy if there are no gaps between rows (or
-    /// columns), else one for each. A [`Mat`] has no gaps if a column fills whole lines of 64 bytes. All other elements are brought
-    /// together on the host and then copied: those that are apart, rows and columns with gaps of less than 64 KiB, and columns of
-    /// elements that the device does not transpose.
+    /// columns are copied, and the device [transposes](Self::transpose) them. It is one copy if there are no gaps between rows
+    /// (or columns), else one for each. A [`Mat`] has no gaps if a column fills whole lines of 64 bytes. All other elements are
+    /// brought together on the host and then copied: those that are apart, rows and columns of less than 64 KiB with gaps
+    /// between them, and columns of elements that the device does not transpose.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -116,9 +116,9 @@ impl<T: Element> Matrix<T> {
 impl<T: Element> MatrixView<'_, T> {
     /// Copies the elements to a new matrix of `faer`, of the same rows and columns. Waits for the work that computes them.
     ///
-    /// If a column fills whole lines of 64 bytes, or has 64 KiB at least, the device [transposes](Device::transpose) the matrix, and
-    /// its columns are copied into the memory of the new one: in one copy, or in one for each. Otherwise the elements are copied
-    /// to the host and put in their places there.
+    /// If a column fills whole lines of 64 bytes, or has 64 KiB at least, the device [transposes](Device::transpose) the
+    /// matrix, and its columns are copied into the memory of the new one: in one copy, or in one for each. Otherwise the
+    /// elements are copied to the host and put in their places there.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

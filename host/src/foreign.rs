@@ -194,8 +194,8 @@ impl Device {
         unsafe { self.on_stream("on_cuda_stream", stream, None) }
     }
 
-    /// Makes a handle as [`on_cuda_stream`](Self::on_cuda_stream) does, with an owner that keeps the stream: it is dropped after
-    /// the handle, its clones, and everything made with them.
+    /// Makes a handle as [`on_cuda_stream`](Self::on_cuda_stream) does, with an owner that keeps the stream: it is dropped
+    /// after the handle, its clones, and everything made with them.
     ///
     /// # Errors
     /// As for [`on_cuda_stream`](Self::on_cuda_stream). The owner is then dropped at once.

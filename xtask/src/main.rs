@@ -30,6 +30,7 @@ mod sources;
 mod tidy;
 mod tune;
 mod usage;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -86,6 +87,8 @@ enum Command {
     Asan,
     /// Fuzz the readers of files and the parser of the arguments.
     Fuzz(instrumented::Fuzz),
+    /// Build the wheel for Python, install it in an environment of its own, and run its tests there.
+    Wheel(wheel::Arguments),
     /// Check the invariants of the architecture.
     Tidy,
 }
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Asan => instrumented::asan(),
         Command::Fuzz(arguments) => instrumented::fuzz(&arguments),
+        Command::Wheel(arguments) => wheel::wheel(&arguments),
         Command::Tidy => tidy::run(subcommands()),
     };
     match result {

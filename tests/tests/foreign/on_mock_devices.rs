@@ -1,6 +1,6 @@
 //! What is asked of the driver for memory and streams of others: mock devices list the calls.
 
-use std::{ffi::c_void, ptr};
+use std::{ffi::c_void, ptr, sync::Arc};
 
 use libloading::Library;
 use warpwright_tests::faults::{self, Driver};
@@ -193,6 +193,15 @@ fn streams(driver: &Driver, device: &Device) -> Result<()> {
             "cuEventDestroy_v2"
         ]
     );
+    // An owner is kept until nothing is left that was made with the handle, and dropped at once if the stream is refused.
+    let owner = Arc::new(());
+    // SAFETY: the stream lives.
+    let kept = unsafe { device.on_cuda_stream_kept_by(raw, owner.clone())? };
+    let values = kept.upload(&[1_u32])?;
+    drop(kept);
+    assert_eq!(Arc::strong_count(&owner), 2);
+    drop(values);
+    assert_eq!(Arc::strong_count(&owner), 1);
     let own = same.new_stream()?;
     assert_ne!(own.cuda_stream(), Some(raw));
     let second = Device::cuda(1)?;
@@ -205,6 +214,10 @@ fn streams(driver: &Driver, device: &Device) -> Result<()> {
         "another context",
     ];
     refused(other, InvalidKind::Foreign, &parts);
+    // SAFETY: the stream is refused.
+    let other = unsafe { device.on_cuda_stream_kept_by(raw, owner.clone()) };
+    refused(other, InvalidKind::Foreign, &["on_cuda_stream_kept_by"]);
+    assert_eq!(Arc::strong_count(&owner), 1);
     let error = device.wait_for(&second).expect_err("another device");
     assert!(matches!(error, Error::DeviceMismatch { .. }), "{error}");
     drop((same, own, mine, second));
