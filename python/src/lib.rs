@@ -19,9 +19,12 @@ mod _native {
     #[pymodule_export]
     use super::call::asarray;
     #[pymodule_export]
-    use super::ops::{
-        argmax, argmin, argsort, bincount, convolve, cumprod, cumsum, histogram, matmul, max, mean,
-        median, min, prod, searchsorted, sort, sum, topk, transpose, unique,
+    use super::ops::matrix::{convolve, matmul, transpose};
+    #[pymodule_export]
+    use super::ops::order::{argsort, cumprod, cumsum, searchsorted, sort, topk, unique};
+    #[pymodule_export]
+    use super::ops::reduce::{
+        argmax, argmin, bincount, histogram, max, mean, median, min, prod, sum,
     };
     #[pymodule_export]
     use super::random::{Generator, default_rng};

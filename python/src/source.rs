@@ -52,15 +52,18 @@ impl Elements {
     }
 }
 
-/// The elements of a matrix, or of its transpose.
+/// The elements of a matrix, or of a stack of them, or of their transposes.
 #[derive(Clone, Copy)]
 pub struct Rect {
     pub elements: Elements,
+    /// The number of matrices.
+    pub count: usize,
+    /// The number of rows of all matrices.
     pub rows: usize,
     pub columns: usize,
     /// The distance of rows.
     pub stride: usize,
-    /// Whether the array is the transpose of these rows.
+    /// Whether the array's matrices are the transposes of these.
     pub transposed: bool,
 }
 
@@ -122,37 +125,54 @@ impl Source {
         Ok(())
     }
 
-    /// Returns an array of two axes as the library's matrices are: rows without gaps, which may be apart.
-    pub fn matrix(&self, operation: &str) -> PyResult<Rect> {
-        self.axes(operation, 2)?;
-        let [height, width] = [self.shape[0], self.shape[1]];
-        let (stride, transposed, [rows, columns]) = match self.strides.as_deref() {
-            None => (width as i64, false, [height, width]),
-            Some([stride, 1]) => (*stride, false, [height, width]),
-            Some([1, stride]) => (*stride, true, [width, height]),
+    /// Returns an array of two axes or more as the library's matrices are: rows without gaps, which may be apart. The last two
+    /// axes are those of a matrix, and the others those of a stack of such matrices, one below the other.
+    pub fn matrices(&self, operation: &str) -> PyResult<Rect> {
+        let Some((leading, &[height, width])) = self.shape.split_last_chunk() else {
+            return Err(PyValueError::new_err(format!(
+                "{operation}: an array with 2 axes at least required, one of the shape {:?} given",
+                self.shape
+            )));
+        };
+        let (outer, inner) = match &self.strides {
+            None => (&[][..], [width as i64, 1]),
             Some(strides) => {
-                return Err(PyValueError::new_err(format!(
-                    "{operation}: rows or columns without gaps required, strides of {strides:?} given"
-                )));
+                let (outer, inner) = strides.split_last_chunk().expect("as many as axes");
+                (outer, *inner)
             }
         };
-        let stride = usize::try_from(stride)
-            .ok()
-            .filter(|stride| *stride >= columns);
-        let stride = stride.ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "{operation}: rows of {columns} elements that do not overlap required, strides of {:?} given",
-                self.strides
-            ))
-        })?;
-        let len = if rows * columns == 0 {
-            0
-        } else {
-            (rows - 1) * stride + columns
+        let refused = |required: String| {
+            let strides = &self.strides;
+            let text = format!("{operation}: {required} required, strides of {strides:?} given");
+            PyValueError::new_err(text)
+        };
+        let (stride, transposed, [rows, columns]) = match inner {
+            [stride, 1] => (stride, false, [height, width]),
+            [1, stride] => (stride, true, [width, height]),
+            _ => return Err(refused("rows or columns without gaps".to_owned())),
+        };
+        let stride = usize::try_from(stride).ok().filter(|it| *it >= columns);
+        let stride = stride
+            .ok_or_else(|| refused(format!("rows of {columns} elements that do not overlap")))?;
+        let mut below = rows * stride;
+        for (len, outer) in leading.iter().zip(outer).rev() {
+            if *len != 1 && *outer != below as i64 {
+                return Err(refused(
+                    "matrices one below the other without gaps".to_owned(),
+                ));
+            }
+            below *= len;
+        }
+        let count = leading.iter().product();
+        let rows = count * rows;
+        let len = match rows * columns {
+            0 => 0,
+            _ => (rows - 1) * stride + columns,
         };
         let address = self.address;
         Ok(Rect {
             elements: Elements { address, len },
+            count,
             rows,
             columns,
             stride,

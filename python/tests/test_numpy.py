@@ -1,6 +1,7 @@
 """The functions beside NumPy's, on the first CUDA device or the CPU."""
 
 import ast
+import math
 import pathlib
 import unittest
 
@@ -128,6 +129,19 @@ class Orders(unittest.TestCase):
                     self.assertIs(ww.sort(x, out=x), x)
                     np.testing.assert_array_equal(x, np.sort(x))
 
+    def test_sorts_along_the_last_axis(self):
+        for dtype in [np.uint8, np.int32, np.float64]:
+            for shape in [(0, 5), (5, 0), (1, 1), (7, 300), (40, 3, 11)]:
+                x = some(dtype, shape)
+                with self.subTest(dtype=dtype, shape=shape):
+                    np.testing.assert_array_equal(ww.sort(x), np.sort(x))
+                    np.testing.assert_array_equal(ww.sort(x, descending=True), np.sort(x)[..., ::-1])
+                    out = np.empty_like(x)
+                    self.assertIs(ww.sort(x, out=out), out)
+                    np.testing.assert_array_equal(out, np.sort(x))
+        with self.assertRaisesRegex(ValueError, "an axis at least required"):
+            ww.sort(np.float32(1))
+
     def test_nans_and_zeros(self):
         x = np.array([np.nan, 0.0, -0.0, -np.inf, 1.0], np.float32)
         given = ww.sort(x)
@@ -177,13 +191,45 @@ class Products(unittest.TestCase):
         self.assertEqual(near.shape, (9, 9))
         for a, b, text in [
             (np.zeros((2, 3)), np.zeros((2, 3)), "3"),
-            (np.zeros(3), np.zeros((3, 2)), "an array with 2 axes required"),
+            (np.zeros(3), np.zeros((3, 2)), "an array with 2 axes at least required"),
             (np.zeros((2, 3)), np.zeros((3, 2), np.float32), "arrays of one type"),
         ]:
             with self.assertRaisesRegex(ValueError, text):
                 ww.matmul(a, b)
         with self.assertRaises(ValueError):
             ww.matmul(out, out, precision="rough")
+
+    def test_stacks_of_matrices(self):
+        a, b = some(np.float64, (3, 2, 5, 7)), some(np.float64, (3, 2, 7, 4), 1)
+        for left, right in [
+            (a, b),
+            (a, b[0, 0]),
+            (a[0, 0], b),
+            (a[:1, :1], b),
+            (a[0], b[1]),
+            (np.float64(2) * a[:, :, :0], b),
+        ]:
+            with self.subTest(left=left.shape, right=right.shape):
+                given, expected = ww.matmul(left, right), left @ right
+                self.assertEqual(given.shape, expected.shape)
+                np.testing.assert_allclose(given, expected, atol=1e-12)
+        with self.assertRaisesRegex(ValueError, "as many matrices in both stacks required"):
+            ww.matmul(a, b[:2])
+        with self.assertRaisesRegex(ValueError, "an array with 2 axes at least required"):
+            ww.matmul(a, b[0, 0, 0])
+
+    def test_layers(self):
+        x, weights, bias = some(np.float32, (6, 30)), some(np.float32, (9, 30), 1), some(np.float32, 9, 2)
+        plain = ww.matmul(x, np.ascontiguousarray(weights.T)) + bias
+        np.testing.assert_allclose(ww.matmul(x, weights.T, bias=bias), plain, atol=1e-6)
+        relu = ww.matmul(x, weights.T, bias=bias, activation="relu")
+        np.testing.assert_allclose(relu, np.maximum(plain, 0), atol=1e-6)
+        gelu = [0.5 * y * (1 + math.erf(y / math.sqrt(2))) for y in plain.ravel().tolist()]
+        given = ww.matmul(x, weights.T, bias=bias, activation="gelu")
+        np.testing.assert_allclose(given.ravel(), gelu, atol=1e-5)
+        for arguments in [{"activation": "tanh"}, {"bias": bias[:5]}, {"bias": x}]:
+            with self.assertRaises(ValueError):
+                ww.matmul(x, weights.T, **arguments)
 
     def test_the_transpose(self):
         for dtype in SORTED:

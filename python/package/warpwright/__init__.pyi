@@ -60,6 +60,8 @@ def matmul(
     a: Any,
     b: Any,
     *,
+    bias: Any = None,
+    activation: Optional[Literal["relu", "gelu"]] = None,
     precision: Literal["exact", "bf16x6"] = "exact",
     out: Any = None,
     stream: Stream = None,
