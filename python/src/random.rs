@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::{exceptions::PyTypeError, prelude::*};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+};
 use warpwright::{Generator as Kind, RandomGenerator, Result, Vector};
 
 use crate::{
@@ -11,9 +14,37 @@ use crate::{
     error::raised,
 };
 
+/// The shape of an array: a length, or the lengths of its axes.
+#[derive(FromPyObject)]
+enum Size {
+    One(usize),
+    Shape(Vec<usize>),
+}
+
+impl Size {
+    /// Returns the shape and the number of elements.
+    fn shape(self) -> PyResult<(Vec<usize>, usize)> {
+        let shape = match self {
+            Self::One(len) => vec![len],
+            Self::Shape(shape) => shape,
+        };
+        let len = shape
+            .iter()
+            .try_fold(1_usize, |len, axis| len.checked_mul(*axis));
+        let len = len.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "size: at most {} elements required, {shape:?} given",
+                usize::MAX
+            ))
+        })?;
+        Ok((shape, len))
+    }
+}
+
 /// A generator of random numbers on a device. Each method goes on where the last one ended.
 ///
-/// The same generator, seed and calls give the same bits on every device.
+/// The same generator, seed and calls give the same bits on every device. `size` is a length, or a tuple of the lengths of the
+/// axes.
 #[pyclass(frozen, module = "warpwright")]
 pub struct Generator {
     inner: Mutex<RandomGenerator>,
@@ -36,21 +67,24 @@ impl Generator {
     fn made<T: Item>(
         &self,
         py: Python<'_>,
-        size: usize,
-        make: impl FnOnce(&mut RandomGenerator) -> Result<Vector<T>> + Send,
+        size: Size,
+        make: impl FnOnce(&mut RandomGenerator, usize) -> Result<Vector<T>> + Send,
     ) -> PyResult<Array> {
-        let vector =
-            py.detach(|| make(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)));
-        Ok(Array::new(vector.map_err(raised)?, vec![size], T::NAMED))
+        let (shape, len) = size.shape()?;
+        let vector = py.detach(|| {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            make(&mut inner, len)
+        });
+        Ok(Array::new(vector.map_err(raised)?, shape, T::NAMED))
     }
 
     /// Makes floats of a type by its name.
     fn floats(
         &self,
         py: Python<'_>,
-        (size, dtype): (usize, &str),
-        single: impl FnOnce(&mut RandomGenerator) -> Result<Vector<f32>> + Send,
-        double: impl FnOnce(&mut RandomGenerator) -> Result<Vector<f64>> + Send,
+        (size, dtype): (Size, &str),
+        single: impl FnOnce(&mut RandomGenerator, usize) -> Result<Vector<f32>> + Send,
+        double: impl FnOnce(&mut RandomGenerator, usize) -> Result<Vector<f64>> + Send,
     ) -> PyResult<Array> {
         match Dtype::named(dtype)? {
             Dtype::F32 => self.made(py, size, single),
@@ -67,12 +101,12 @@ impl Generator {
 impl Generator {
     /// `size` numbers from 0 up to 1, all alike.
     #[pyo3(signature = (size, dtype="float64"))]
-    fn random(&self, py: Python<'_>, size: usize, dtype: &str) -> PyResult<Array> {
+    fn random(&self, py: Python<'_>, size: Size, dtype: &str) -> PyResult<Array> {
         self.floats(
             py,
             (size, dtype),
-            |it| it.uniform(size),
-            |it| it.uniform(size),
+            |it, len| it.uniform(len),
+            |it, len| it.uniform(len),
         )
     }
 
@@ -83,26 +117,28 @@ impl Generator {
         py: Python<'_>,
         loc: f64,
         scale: f64,
-        size: usize,
+        size: Size,
         dtype: &str,
     ) -> PyResult<Array> {
-        let single = |it: &mut RandomGenerator| it.normal(size, loc as f32, scale as f32);
-        self.floats(py, (size, dtype), single, |it| it.normal(size, loc, scale))
+        let single = |it: &mut RandomGenerator, len| it.normal(len, loc as f32, scale as f32);
+        self.floats(py, (size, dtype), single, |it, len| {
+            it.normal(len, loc, scale)
+        })
     }
 
     /// `size` numbers of the normal distribution with the mean 0 and the standard deviation 1.
     #[pyo3(signature = (size, dtype="float64"))]
-    fn standard_normal(&self, py: Python<'_>, size: usize, dtype: &str) -> PyResult<Array> {
+    fn standard_normal(&self, py: Python<'_>, size: Size, dtype: &str) -> PyResult<Array> {
         self.normal(py, 0.0, 1.0, size, dtype)
     }
 
     /// `size` numbers of the Poisson distribution with the mean `lam`, as `uint32`.
-    fn poisson(&self, py: Python<'_>, lam: f64, size: usize) -> PyResult<Array> {
-        self.made(py, size, |it| it.poisson(size, lam))
+    fn poisson(&self, py: Python<'_>, lam: f64, size: Size) -> PyResult<Array> {
+        self.made(py, size, |it, len| it.poisson(len, lam))
     }
 
     /// `size` words of 32 random bits, as `uint32`.
-    fn bits(&self, py: Python<'_>, size: usize) -> PyResult<Array> {
-        self.made(py, size, |it| it.bits(size))
+    fn bits(&self, py: Python<'_>, size: Size) -> PyResult<Array> {
+        self.made(py, size, |it, len| it.bits(len))
     }
 }

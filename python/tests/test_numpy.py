@@ -268,7 +268,11 @@ class Arrays(unittest.TestCase):
             np.testing.assert_array_equal(*numbers)
             rng = ww.default_rng(7, generator=generator)
             self.assertFalse(np.array_equal(rng.bits(100).numpy(), rng.bits(100).numpy()))
-        x = rng.random(10000).numpy()
+        self.assertEqual(rng.normal(1.0, 2.0, size=(3, 0, 5)).shape, (3, 0, 5))
+        with self.assertRaisesRegex(ValueError, "size: at most"):
+            rng.bits((2**63, 2))
+        x = rng.random((100, 100)).numpy()
+        self.assertEqual(x.shape, (100, 100))
         self.assertTrue(0 <= x.min() and x.max() <= 1 and abs(x.mean() - 0.5) < 0.02)
         self.assertLess(abs(rng.poisson(3.0, 10000).numpy().mean() - 3), 0.1)
 
