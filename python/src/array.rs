@@ -32,8 +32,8 @@ pub struct Memory {
 /// An array on a device: a result whose memory is the library's.
 ///
 /// Other libraries use the memory without a copy: `torch.from_dlpack(array)`, `cupy.from_dlpack(array)`, and on the CPU
-/// `numpy.asarray(array)`. Elements are row by row without gaps. The work that computes them may still run: whoever takes the
-/// array by DLPack, or calls `numpy()`, gets it in order.
+/// `numpy.from_dlpack(array)`. Elements are row by row without gaps. The work that computes them may still run: whoever takes
+/// the array by DLPack, or calls `numpy()`, gets it in order.
 #[pyclass(frozen, module = "warpwright")]
 pub struct Array {
     pub memory: Arc<Memory>,
