@@ -256,6 +256,9 @@ impl CurrentContext {
 
     /// Gives the current context access to the memory of `peer`, a context of another device.
     ///
+    /// The access goes one way, and not to the memory of pools: see
+    /// [`MemoryPool::set_access`](crate::memory::MemoryPool::set_access).
+    ///
     /// # Errors
     /// Returns the driver's error, for instance if the two devices have no peer access.
     pub fn enable_peer_access<C: ContextHandle>(peer: &C) -> CudaResult<()> {

@@ -208,6 +208,9 @@ unsafe fn copy_rectangle(copy: &CUDA_MEMCPY2D) -> CudaResult<()> {
 
 /// Copies `count` elements from the memory of one context to that of another, which may be on another device.
 ///
+/// No access has to be enabled for it. If the devices have access to each other's memory, the copy is direct; otherwise the
+/// driver makes it through memory of the host.
+///
 /// # Errors
 /// Returns the driver's error.
 ///

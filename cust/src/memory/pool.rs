@@ -172,6 +172,9 @@ impl MemoryPool {
 
     /// Allows or denies another device access to the pool's memory.
     ///
+    /// A pool starts out with access for its own device alone.
+    /// [`CurrentContext::enable_peer_access`](crate::context::CurrentContext::enable_peer_access) does not extend to its memory.
+    ///
     /// # Errors
     /// Returns the driver's error, for instance if the two devices have no peer access.
     pub fn set_access(&self, device: Device, allowed: bool) -> CudaResult<()> {

@@ -147,6 +147,11 @@ fn peers_get_access_and_lose_it() {
     CurrentContext::enable_peer_access(&other).expect("access");
     let again = CurrentContext::enable_peer_access(&other);
     assert_eq!(again, Err(CudaError::PeerAccessAlreadyEnabled));
+    // Access goes one way.
+    CurrentContext::set_current(&other).expect("current");
+    CurrentContext::enable_peer_access(&context).expect("access");
+    CurrentContext::disable_peer_access(&context).expect("no access");
+    CurrentContext::set_current(&context).expect("current");
     CurrentContext::disable_peer_access(&other).expect("no access");
     assert_eq!(
         CurrentContext::disable_peer_access(&other),
