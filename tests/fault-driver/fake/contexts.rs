@@ -2,9 +2,10 @@
 
 use super::{
     CONTEXT, CURRENT, DEVICE, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, in_context, invalid,
-    with,
+    lock, with,
 };
 use crate::Handle;
+use crate::control::detail;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
@@ -16,7 +17,10 @@ pub(super) struct Settings {
     limits: BTreeMap<u32, usize>,
     cache: u32,
     banks: u32,
-    peers: BTreeSet<usize>,
+    /// The devices that have access, and those to which they have it.
+    peers: BTreeSet<(usize, usize)>,
+    /// Whether there is no link between any two devices.
+    unlinked: bool,
     /// By stream: its flags and its priority.
     pub(super) streams: BTreeMap<u64, (u32, i32)>,
     /// By stream: the context that it was made in.
@@ -42,9 +46,17 @@ pub unsafe fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int)
         if !is_device(fake, device) || !is_device(fake, peer) {
             return INVALID_DEVICE;
         }
-        unsafe { *can = c_int::from(device != peer) };
+        let linked = device != peer && !fake.settings.unlinked;
+        detail(&format!("{} {}", device - DEVICE, peer - DEVICE));
+        unsafe { *can = c_int::from(linked) };
         0
     })
+}
+
+/// Says whether there are links between the devices, as there are at first.
+#[unsafe(no_mangle)]
+pub extern "C" fn fault_links(linked: bool) {
+    lock().get_or_insert_default().settings.unlinked = !linked;
 }
 
 /// The attribute times ten.
@@ -197,7 +209,8 @@ pub unsafe fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> u32 {
         let other = (peer as usize).checked_sub(CONTEXT);
         match other {
             Some(other) if other != ordinal && other < fake.devices && flags == 0 => {
-                if fake.settings.peers.insert(other) {
+                detail(&format!("{ordinal} {other}"));
+                if fake.settings.peers.insert((ordinal, other)) {
                     0
                 } else {
                     704
@@ -209,9 +222,9 @@ pub unsafe fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> u32 {
 }
 
 pub unsafe fn cuCtxDisablePeerAccess(peer: Handle) -> u32 {
-    in_context(|fake, _| {
+    in_context(|fake, ordinal| {
         let other = (peer as usize).wrapping_sub(CONTEXT);
-        if fake.settings.peers.remove(&other) {
+        if fake.settings.peers.remove(&(ordinal, other)) {
             0
         } else {
             705

@@ -1,6 +1,6 @@
 //! Copies and fills that are done when the call comes back, and those of other shapes.
 
-use super::{CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
+use super::{CONTEXT, Fake, INVALID_VALUE, OUT_OF_MEMORY, Work, code, in_context, invalid};
 use crate::Handle;
 use crate::control::{detail, is_listing};
 use std::ffi::{c_int, c_uint, c_void};
@@ -63,6 +63,14 @@ pub unsafe fn cuMemcpy2D_v2(copy: *const [usize; 16]) -> u32 {
     })
 }
 
+/// The device of a context.
+fn ordinal_of(fake: &Fake, context: Handle) -> Option<usize> {
+    let context = context as usize;
+    let primary = context.checked_sub(CONTEXT);
+    let primary = primary.filter(|ordinal| fake.retained.contains_key(ordinal));
+    primary.or_else(|| fake.contexts.get(&context).copied())
+}
+
 pub unsafe fn cuMemcpyPeer(to: u64, _: Handle, from: u64, _: Handle, bytes: usize) -> u32 {
     let ends = [(to, bytes), (from, bytes)];
     at_once(Work::Copy { to, from, bytes }, &ends, "copy to a peer")
@@ -77,8 +85,16 @@ pub unsafe fn cuMemcpyPeerAsync(
     stream: Handle,
 ) -> u32 {
     in_context(|fake, ordinal| {
-        if (to_context as usize) < CONTEXT || (from_context as usize) < CONTEXT {
-            return invalid("a copy to a peer without contexts", INVALID_VALUE);
+        let ends = [(to, to_context), (from, from_context)];
+        for (address, context) in ends {
+            let device = fake.block(address, bytes).and_then(|block| block.device);
+            if device.is_none() || ordinal_of(fake, context) != device {
+                return invalid("a copy between contexts of other devices", INVALID_VALUE);
+            }
+        }
+        if is_listing() {
+            let [to, from] = ends.map(|(address, _)| fake.shown(address));
+            detail(&format!("{to} {from} {bytes} on {ordinal}"));
         }
         let checked = fake
             .stream(stream, ordinal)

@@ -485,8 +485,12 @@ pub unsafe fn cuStreamSynchronize(stream: Handle) -> u32 {
     })
 }
 
+/// Lists the device whose stream waits.
 pub unsafe fn cuStreamWaitEvent(stream: Handle, event: Handle, _: c_uint) -> u32 {
-    in_context(|fake, ordinal| code(fake.stream(stream, ordinal).map(|()| fake.event(event))))
+    in_context(|fake, ordinal| {
+        detail(&ordinal.to_string());
+        code(fake.stream(stream, ordinal).map(|()| fake.event(event)))
+    })
 }
 
 impl Fake {
@@ -516,8 +520,12 @@ pub unsafe fn cuEventDestroy_v2(event: Handle) -> u32 {
     })
 }
 
+/// Lists the device of the stream.
 pub unsafe fn cuEventRecord(event: Handle, stream: Handle) -> u32 {
-    in_context(|fake, ordinal| code(fake.stream(stream, ordinal).map(|()| fake.event(event))))
+    in_context(|fake, ordinal| {
+        detail(&ordinal.to_string());
+        code(fake.stream(stream, ordinal).map(|()| fake.event(event)))
+    })
 }
 
 pub unsafe fn cuEventSynchronize(event: Handle) -> u32 {

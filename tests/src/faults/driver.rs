@@ -154,6 +154,13 @@ impl Driver {
         set(attribute, value);
     }
 
+    /// Says whether there are links between the mock devices, by which they can access each other's memory.
+    pub fn links(&self, linked: bool) {
+        // SAFETY: the function has this type.
+        let set = unsafe { self.function::<extern "C" fn(bool)>(c"fault_links") };
+        set(linked);
+    }
+
     /// Returns the numbers of functions that the driver's own lookup found and did not find.
     pub fn lookups(&self) -> (u32, u32) {
         // SAFETY: the function has this type.
