@@ -401,6 +401,23 @@ impl CudaBackend {
         unsafe { self.stream.copy_on_device(to, from, bytes) }.map_err(self.error("copy"))
     }
 
+    /// Lets two devices access each other's memory, if there is a link between them.
+    pub fn connect(&self, peer: &Self) -> Result<()> {
+        self.context
+            .connect(&peer.context)
+            .map_err(self.error("copy"))
+    }
+
+    /// Queues a copy to another device.
+    ///
+    /// # Safety
+    /// As for `CudaStream::copy_to_peer`.
+    pub unsafe fn copy_to_peer(&self, peer: &Self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        // SAFETY: by the contract.
+        unsafe { self.stream.copy_to_peer((to, &peer.context), from, bytes) }
+            .map_err(self.error("copy"))
+    }
+
     /// # Safety
     /// As for `Executor::launch`.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {

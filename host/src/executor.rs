@@ -3,6 +3,7 @@
 //! An operation prepares a launch (kernel, shape, raw parameters). Only this file decides where it runs.
 
 pub(crate) mod capture;
+pub(crate) mod copies;
 mod foreign;
 
 pub(crate) use crate::cuda_backend::CudaWait as Wait;

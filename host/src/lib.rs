@@ -29,6 +29,7 @@ mod backend;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod code;
+mod copies;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -106,6 +106,7 @@ never! {
     mark(&'static str, bool) -> Result<CudaMark>;
     wait_mark(&CudaMark) -> Result<()>;
     wait_for(&Self) -> Result<()>;
+    connect(&Self) -> Result<()>;
     allocate(&'static str, usize) -> Result<CudaMemory>;
     allocate_pinned(&'static str, usize) -> Result<PinnedMemory>;
     load_user(&Module) -> Result<()>;
@@ -122,6 +123,7 @@ never! {
     copy_in_pinned(u64, *const u8, usize);
     copy_out(*mut u8, u64, usize);
     copy_within(u64, u64, usize);
+    copy_to_peer(&Self, u64, u64, usize);
     launch(&Launch<'_>);
     launch_graph(&mut CudaGraph);
 }

@@ -236,6 +236,11 @@ impl CpuBackend {
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
     }
 
+    /// Notes that the driver has written bytes of this device, in a copy from another one.
+    pub fn written(&self, to: u64, bytes: usize) {
+        told::written(to as usize, bytes);
+    }
+
     /// Copies within the device.
     ///
     /// # Safety

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// closing it and opening it again would take a good part of a second and unload every module.
 pub(crate) struct CudaContext {
     context: Context,
+    device: Device,
     info: CudaDeviceInfo,
     /// The device's default memory pool.
     pool: Option<MemoryPool>,
@@ -48,6 +49,7 @@ impl CudaContext {
         let context = Context::retain(device).map_err(of("cuDevicePrimaryCtxRetain"))?;
         let mut context = CudaContext {
             context,
+            device,
             info,
             pool: None,
         };
@@ -67,6 +69,26 @@ impl CudaContext {
     /// Returns whether `raw` is the driver's handle of this context.
     pub(super) fn is(&self, raw: CUcontext) -> bool {
         self.context.as_raw() == raw
+    }
+
+    /// Returns the driver's handle.
+    pub(super) fn raw(&self) -> CUcontext {
+        self.context.as_raw()
+    }
+
+    /// Returns the context, for functions of `cust`.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Returns the device.
+    pub(super) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Returns the device's default memory pool, if memory is allocated from it.
+    pub(super) fn pool(&self) -> Option<&MemoryPool> {
+        self.pool.as_ref()
     }
 
     /// Returns the description of the device.

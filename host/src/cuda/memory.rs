@@ -368,4 +368,38 @@ impl CudaStream {
         // SAFETY: by the contract.
         unsafe { driver!(cuMemcpyDtoDAsync(to, from, bytes, self.raw())) }
     }
+
+    /// Queues a copy of `bytes` bytes from the address `from` of this stream's device to the address `to` of another device,
+    /// whose context is `peer`. The driver makes the copy directly if the devices have access to each other's memory
+    /// ([`CudaContext::connect`]), and otherwise through memory of the host. This function names both contexts, because a
+    /// copy that involves a pool's memory must not depend on the current one.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    ///
+    /// # Safety
+    /// As for [`CudaStream::memset`] for both ranges, the one at `to` in an allocation of `peer`'s device.
+    pub(crate) unsafe fn copy_to_peer(
+        &self,
+        (to, peer): (u64, &CudaContext),
+        from: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        let own = self.context().raw();
+        // SAFETY: by the contract.
+        unsafe {
+            driver!(cuMemcpyPeerAsync(
+                to,
+                peer.raw(),
+                from,
+                own,
+                bytes,
+                self.raw()
+            ))
+        }
+    }
 }

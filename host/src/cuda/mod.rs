@@ -16,6 +16,7 @@
 //! | `wait.rs` | [`CudaWait`]: waits for events by a waker |
 //! | `graph.rs` | captures of a stream, [`CudaGraph`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
+//! | `peers.rs` | access of devices to each other's memory |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
 //! | `tensor_map.rs` | [`encode_tensor_map`] |
 //! | `tables.rs` | the constant tables of a module, and the streams that read them |
@@ -27,6 +28,7 @@ mod graph;
 mod kept;
 mod memory;
 mod module;
+mod peers;
 mod stream;
 mod tables;
 mod tensor_map;
