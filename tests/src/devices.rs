@@ -99,6 +99,21 @@ pub fn all() -> impl Iterator<Item = &'static Device> {
     Executor::ALL.into_iter().flat_map(Executor::devices)
 }
 
+/// Returns two CUDA devices. Without them, the case is counted as left out.
+pub fn two() -> Option<[&'static Device; 2]> {
+    match Executor::Cuda.devices() {
+        [first, second, ..] => Some([first, second]),
+        [_] => {
+            left_out::note(1, "CUDA", "there is one CUDA device, and these need two");
+            None
+        }
+        [] => {
+            leave_out(1);
+            None
+        }
+    }
+}
+
 /// Records that `cases` cases were left out because there is no CUDA device. The process prints the total when it ends,
 /// whatever its tests print.
 pub fn leave_out(cases: usize) {

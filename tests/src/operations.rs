@@ -7,7 +7,7 @@ use std::{
 
 use bytemuck::Pod;
 use warpwright::{
-    Device, Generator, LaunchConfig, Module, Result, Vector,
+    Device, Generator, LaunchConfig, Matrix, Module, Result, Vector,
     ops::{map::Scale, reduce::Operator},
 };
 use warpwright_gpu::{map::MAP_PI, transpose::TransposeNaive};
@@ -148,6 +148,21 @@ fn buffers() -> Vec<Operation> {
             let turned = device.transpose(&device.upload_matrix(&words(), 1, LEN)?)?;
             Ok(format!("{:?}", sum.finish()?).len() as u64 ^ read(turned.as_vector())?)
         }),
+        named("a copy, from stream to stream", |device| {
+            let other = device.new_stream()?;
+            // The source is freed while it may still be copied.
+            let mut copy = other.upload(&words())?.to_device(device)?;
+            copy.slice_mut(10..20)?
+                .copy_from(other.upload(&words()[..10])?.view())?;
+            read(&copy)
+        }),
+        named("copies to the CPU and back", |device| {
+            let cpu = Device::cpu();
+            let mut there = device.upload_matrix(&words(), 30, LEN / 30)?;
+            let here = there.rect(3..9, 5..50)?.to_device(&cpu)?;
+            there.rect_mut(..6, ..45)?.copy_from(&here)?;
+            read(there.as_vector())
+        }),
         named("events", |device| {
             let (vector, _) = device.time(|| device.upload(&words()))?;
             read(&vector)
@@ -161,6 +176,19 @@ fn buffers() -> Vec<Operation> {
             Ok(0)
         }),
     ]
+}
+
+/// Returns copies from a device to `peer` and back.
+pub fn to_peer(peer: Device) -> Operation {
+    named("copies to another device and back", move |device| {
+        let there = device.upload(&words())?.to_device(&peer)?;
+        let mut back = device.upload_matrix(&words(), 30, LEN / 30)?;
+        let there = Matrix::from_vector(there, 30, LEN / 30)?;
+        back.rect_mut(..6, ..45)?
+            .copy_from(there.rect(3..9, 5..50)?)?;
+        drop(there);
+        read(back.as_vector())
+    })
 }
 
 /// Loads the library's own PTX as a user's module.

@@ -111,9 +111,10 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
     drop(device);
     if behind == Behind::Mock {
         driver.devices(2, 1 << 30);
-        injector.two_devices()?;
+        let peers = injector.two_devices()?;
         driver.devices(DEVICES, 1 << 30);
         let mut ordinal = 2;
+        injector.first_use(&peers, &mut ordinal);
         for operation in operations.iter().filter(|operation| operation.is_best) {
             injector.first_use(operation, &mut ordinal);
         }
@@ -152,8 +153,9 @@ impl Injector<'_> {
         unreachable!("the numbers do not end")
     }
 
-    /// Checks that operations with arguments of two CUDA devices are refused.
-    fn two_devices(&mut self) -> Result<(), String> {
+    /// Checks that operations with arguments of two CUDA devices are refused, and injects faults into copies between the two.
+    /// Returns these copies.
+    fn two_devices(&mut self) -> Result<Operation, String> {
         let open = |ordinal| Device::cuda(ordinal).map_err(|error| error.to_string());
         let [first, second] = [open(0)?, open(1)?];
         let results = operations::mixed(&first, &second).map_err(|error| error.to_string())?;
@@ -162,7 +164,10 @@ impl Injector<'_> {
                 self.problem(name, "on two devices", &format!("{result:?}"));
             }
         }
-        Ok(())
+        let peers = operations::to_peer(second);
+        self.in_use(&first, &peers);
+        self.counts.operations += 1;
+        Ok(peers)
     }
 
     /// Injects every fault into an operation on a device that has run it before.
