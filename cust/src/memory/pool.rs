@@ -172,8 +172,8 @@ impl MemoryPool {
 
     /// Allows or denies another device access to the pool's memory.
     ///
-    /// A pool starts out with access for its own device alone.
-    /// [`CurrentContext::enable_peer_access`](crate::context::CurrentContext::enable_peer_access) does not extend to its memory.
+    /// A pool starts out with access for its own device alone, whatever access the contexts have: see
+    /// [`CurrentContext::enable_peer_access`](crate::context::CurrentContext::enable_peer_access).
     ///
     /// # Errors
     /// Returns the driver's error, for instance if the two devices have no peer access.

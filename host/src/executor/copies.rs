@@ -48,9 +48,9 @@ impl Rows {
 
 /// Copies `rows` from memory of `source` at the address `from` to memory of `target` at the address `to`.
 ///
-/// The copy is in order with the work of both handles. A CUDA source's stream makes it: that is the direction that hardware does
-/// best between two devices, and the source may be freed in the stream's order as soon as this returns. The host waits where the
-/// target is the CPU.
+/// The copy is in order with the work of both handles. A CUDA source's stream makes it, so the source may be freed in the
+/// stream's order as soon as this returns, and a device writes to its peer and reads nothing from it. The host waits if the
+/// source is on a CUDA device and the target on the CPU.
 ///
 /// # Safety
 /// The rows must lie within memory of the two handles' devices and must not overlap; as for [`Executor::fill`] at `to`.
