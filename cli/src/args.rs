@@ -231,8 +231,8 @@ pub struct Matmul {
     /// The function of each element that is written
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
-    /// How products of f32 are computed: exact, by fused multiply-adds, or bf16x6, on tensor cores by six products of bf16,
-    /// about as exact and faster
+    /// How products of f32 are computed: exact, by fused multiply-adds; bf16x6, on tensor cores by six products of bf16, about
+    /// as exact and faster; or tf32, of elements rounded to 10 bits of a fraction, faster still
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub precision: Precision,
     /// Take the transpose of A, which is then K x M

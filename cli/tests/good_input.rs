@@ -309,8 +309,16 @@ fn matrix_products() {
     folder.succeeds("matmul a.npy b.npy -o out.npy --c c.npy");
     assert_eq!(folder.read("out.npy"), column(vec![15.0, 31.0]));
 
-    folder.succeeds("matmul a.npy b.npy -o out.npy --precision bf16x6");
-    assert_eq!(folder.read("out.npy"), column(vec![5.0, 11.0]));
+    for precision in ["bf16x6", "tf32"] {
+        folder.succeeds(&format!(
+            "matmul a.npy b.npy -o out.npy --precision {precision}"
+        ));
+        assert_eq!(
+            folder.read("out.npy"),
+            column(vec![5.0, 11.0]),
+            "{precision}"
+        );
+    }
 
     folder.vector("bias.npy", &[-6.0_f32]);
     folder.succeeds("matmul a.npy b.npy -o out.npy --bias bias.npy");

@@ -121,6 +121,9 @@ pub struct TiledMatrix {
     pub swizzle: Swizzle,
     /// The other matrices of the map, if it is of a stack.
     pub stack: Option<Stack>,
+    /// Whether loads round elements of 4 bytes, which are `f32`, to TF32: see
+    /// [`round_to_tf32`](crate::wgmma::round_to_tf32).
+    pub to_tf32: bool,
 }
 
 /// Matrices of one size, at equal distances.

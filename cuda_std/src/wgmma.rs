@@ -2,9 +2,9 @@
 //! (`wgmma`).
 //!
 //! A warpgroup is four warps of a block, of which the first has a number that is a multiple of 4. It adds products `A * B` to
-//! its sums: A is 64 x [`DEPTH`], B is [`DEPTH`] x N and the sums are 64 x N, where N is 64, 128 or 256. A and B lie in shared
-//! memory ([`Tile`]), and each thread has N / 2 of the sums in registers ([`place`]). The products run by themselves while the
-//! threads go on:
+//! its sums: A is 64 x K, B is K x N and the sums are 64 x N, where K is the [`DEPTH`](Factor::DEPTH) of the elements' type,
+//! `f16`, `bf16` or `f32` ([`Factor`]), and N is 64, 128 or 256. A and B lie in shared memory ([`Tile`]), and each thread has
+//! N / 2 of the sums in registers ([`place`]). The products run by themselves while the threads go on:
 //!
 //! ```
 //! # use cuda_std::{mbarrier::Mbarrier, prelude::*, tensor_map::TensorMap, wgmma::{self, Sums, Tile}};
@@ -41,28 +41,82 @@
 //!   there needs a [`fence_proxy_async`](crate::bulk::fence_proxy_async) and a barrier before.
 //!
 //! **Order of additions.** Each sum takes 16 products at a time, in the order of k, as those of
-//! [`m16n8k16_f16`](crate::mma::m16n8k16_f16) are added on compute capability 9.0: so the bits are the same. The CPU executor
-//! has the same bits too.
+//! [`m16n8k16_f16`](crate::mma::m16n8k16_f16) are added on compute capability 9.0: so the bits are the same. Of elements of
+//! `f32` it takes 8 at a time. The CPU executor has the same bits too.
 //!
 //! Build a module for `sm_90a`: for other architectures this module does not exist. The CPU executor reads the tiles when the
 //! products are waited for; under a pseudo-random order some are read at once. The check `race` reports a tile that is written
 //! before the wait, and a tile that was written without a proxy fence.
 
-use crate::{imp, imp::Place, mma::Half, view::Shared};
+use half::{bf16, f16};
 
-/// The length along k of a tile.
-pub const DEPTH: usize = 64;
+use crate::{Plain, imp, imp::Place, view::Shared};
 
-/// The elements of a tile for each 64 of its rows of A (columns of B).
-pub const PANEL: usize = 64 * DEPTH;
+/// The length along k of a tile of `f16` or `bf16`.
+pub const DEPTH: usize = <f16 as Factor>::DEPTH;
+
+/// The elements of such a tile for each 64 of its rows of A (columns of B).
+pub const PANEL: usize = <f16 as Factor>::PANEL;
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// How the tensor cores read an element.
+        const FORMAT: super::Format;
+    }
+}
+
+/// A format of the factors of products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Format {
+    F16,
+    Bf16,
+    Tf32,
+}
+
+/// An element type of tiles: `f16`, `bf16` or `f32`.
+///
+/// Of an `f32` the tensor cores read the sign, the exponent and the first 10 bits of the fraction (TF32), and ignore the
+/// others. [`TiledMatrix::to_tf32`](crate::tensor_map::TiledMatrix::to_tf32) and [`round_to_tf32`] round elements before.
+pub trait Factor: Plain + sealed::Sealed {
+    /// The length along k of a tile: 128 bytes.
+    const DEPTH: usize = 128 / size_of::<Self>();
+    /// The elements of a tile for each 64 of its rows of A (columns of B).
+    const PANEL: usize = 64 * Self::DEPTH;
+}
+
+macro_rules! factors {
+    ($($ty:ident: $format:ident;)*) => { $(
+        impl sealed::Sealed for $ty {
+            const FORMAT: Format = Format::$format;
+        }
+        impl Factor for $ty {}
+    )* };
+}
+factors! {
+    f16: F16;
+    bf16: Bf16;
+    f32: Tf32;
+}
+
+/// Returns the nearest number with 10 bits of a fraction (TF32), ties to even. Numbers beyond the largest become infinite, and
+/// NaN stays NaN.
+#[inline(always)]
+pub const fn round_to_tf32(value: f32) -> f32 {
+    /// The bits that are dropped.
+    const DROPPED: u32 = 13;
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return f32::from_bits(bits | 0x0040_0000);
+    }
+    let last = bits >> DROPPED & 1;
+    let rounded = bits + ((1 << (DROPPED - 1)) - 1 + last);
+    f32::from_bits(rounded >> DROPPED << DROPPED)
 }
 
 /// The sums of a thread: `[f32; 32]`, `[f32; 64]` or `[f32; 128]`.
 pub trait Sums:
-    sealed::Sealed + Copy + AsRef<[f32]> + AsMut<[f32]> + imp::wgmma::Registers
+    sealed_sums::Sealed + Copy + AsRef<[f32]> + AsMut<[f32]> + imp::wgmma::Registers
 {
     /// The columns of B and of the sums.
     const COLUMNS: usize;
@@ -70,9 +124,13 @@ pub trait Sums:
     const ZERO: Self;
 }
 
+mod sealed_sums {
+    pub trait Sealed {}
+}
+
 macro_rules! sums {
     ($($count:literal)*) => { $(
-        impl sealed::Sealed for [f32; $count] {}
+        impl sealed_sums::Sealed for [f32; $count] {}
         impl Sums for [f32; $count] {
             const COLUMNS: usize = 2 * $count;
             const ZERO: Self = [0.0; $count];
@@ -93,20 +151,23 @@ pub const fn place(thread: usize, i: usize) -> (usize, usize) {
 
 /// A tile of A or B in shared memory, as [tensor maps](crate::tensor_map) with the swizzle of 128 bytes write it.
 ///
-/// If `ALONG_K` is true, a line of 64 elements has the elements of a row of A (a column of B) along k. Otherwise the tile is
-/// made of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k.
+/// If `ALONG_K` is true, a line of 128 bytes has the elements of a row of A (a column of B) along k. Otherwise the tile is made
+/// of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k. Tiles of
+/// `f32` have lines along k.
 ///
-/// So 64 rows of A (columns of B) take [`PANEL`] elements in both cases. A tile starts at a multiple of 1024 bytes.
+/// So 64 rows of A (columns of B) take [`PANEL`](Factor::PANEL) elements in both cases. A tile starts at a multiple of 1024
+/// bytes.
 #[derive(Clone, Copy)]
 pub struct Tile<T, const ALONG_K: bool> {
     view: Shared<T>,
     i: usize,
 }
 
-impl<T: Half, const ALONG_K: bool> Tile<T, ALONG_K> {
+impl<T: Factor, const ALONG_K: bool> Tile<T, ALONG_K> {
     /// Returns the tile that starts at element `i` of `view`.
     #[inline(always)]
     pub fn new(view: Shared<T>, i: usize) -> Self {
+        const { assert!(ALONG_K || size_of::<T>() == 2, "lines of f32 lie along k") };
         Self { view, i }
     }
 
@@ -138,7 +199,7 @@ impl<'a, S: Sums> Products<'a, S> {
     /// Starts to add the product of a tile of A, with 64 rows, and one of B, with [`Sums::COLUMNS`] columns.
     #[inline(always)]
     #[track_caller]
-    pub fn add<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    pub fn add<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
         &mut self,
         a: Tile<T, A_ALONG_K>,
         b: Tile<T, B_ALONG_K>,

@@ -63,6 +63,7 @@ impl Matrix {
             tile,
             swizzle,
             stack: None,
+            to_tf32: false,
         };
         EncodedTensorMap::for_cpu(&matrix).unwrap()
     }
@@ -308,6 +309,7 @@ fn what_the_driver_would_refuse_is_refused() {
         tile: [64, 8],
         swizzle: Swizzle::Bytes128,
         stack: None,
+        to_tf32: false,
     };
     assert!(EncodedTensorMap::for_cpu(&good).is_ok());
     let of_stack = |count, stride| TiledMatrix {
@@ -397,6 +399,7 @@ fn a_place_has_the_coordinates_of_the_map() {
                 count: 1,
                 stride: 16,
             }),
+            to_tf32: false,
         };
         let map = EncodedTensorMap::for_cpu(&map).unwrap();
         for coordinates in [2_u32, 3] {

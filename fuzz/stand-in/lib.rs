@@ -30,6 +30,8 @@ pub mod ops {
             Exact,
             /// `bf16x6`.
             Bf16x6,
+            /// `tf32`.
+            Tf32,
         }
 
         impl std::str::FromStr for Precision {
@@ -39,7 +41,8 @@ pub mod ops {
                 match name {
                     "exact" => Ok(Self::Exact),
                     "bf16x6" => Ok(Self::Bf16x6),
-                    _ => Err(format!("one of exact, bf16x6 required, `{name}` given")),
+                    "tf32" => Ok(Self::Tf32),
+                    _ => Err(format!("one of exact, bf16x6, tf32 required, `{name}` given")),
                 }
             }
         }

@@ -25,6 +25,8 @@ const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_split", NvvmArch::Compute90a),
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
+    ("gemm_best_tf32", NvvmArch::Compute90a),
+    ("gemm_best_tiles", NvvmArch::Compute90a),
     ("gemm_best_wgmma", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),

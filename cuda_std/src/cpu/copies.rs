@@ -4,6 +4,7 @@ use core::panic::Location;
 use std::collections::VecDeque;
 
 use super::{Order, order};
+use crate::wgmma::round_to_tf32;
 
 /// An asynchronous copy that a lane has started.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,8 @@ pub(super) struct AsyncCopy {
     /// The number of bytes of the destination. Those after the first `given` become zeros.
     pub bytes: usize,
     pub given: usize,
+    /// Whether the given bytes are numbers of `f32`, which the copy rounds to TF32.
+    pub to_tf32: bool,
     pub at: &'static Location<'static>,
     /// The moment at which the bytes move.
     pub moment: Moment,
@@ -39,6 +42,15 @@ impl AsyncCopy {
             unsafe {
                 core::ptr::copy(self.from, self.to, self.given);
                 core::ptr::write_bytes(self.to.add(self.given), 0, self.bytes - self.given);
+            }
+            if self.to_tf32 {
+                for i in 0..self.given / size_of::<f32>() {
+                    // SAFETY: as above.
+                    unsafe {
+                        let number = self.to.cast::<f32>().add(i);
+                        number.write_unaligned(round_to_tf32(number.read_unaligned()));
+                    }
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Products of warpgroups as instructions.
 
 use super::{Place, bulk::shared};
-use crate::{mma::Half, wgmma::Sums};
+use crate::wgmma::{Factor, Format, Sums};
 
-/// The low half of a tile's descriptor: the start of 16 of k, and from bit 16 on the distance between panels, both in units of
-/// 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
+/// The low half of a tile's descriptor: the start of 16 of k (8 of `f32`), and from bit 16 on the distance between panels, both
+/// in units of 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
 #[derive(Clone, Copy)]
 pub struct Operand(u32);
 
@@ -48,7 +48,7 @@ pub fn commit() {
 /// # Safety
 /// The operands must be of tiles in shared memory, which nothing writes until the products have been waited for.
 #[inline(always)]
-pub unsafe fn add<S: Sums, T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     sums: &mut S,
     Operand(a): Operand,
     Operand(b): Operand,
@@ -69,7 +69,7 @@ pub trait Registers {
     ///
     /// # Safety
     /// As for [`add`].
-    unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
         &mut self,
         a: u32,
         b: u32,
@@ -86,17 +86,17 @@ macro_rules! registers {
     ($($columns:literal: [$first:ident $($d:ident)*];)*) => { $(
         impl Registers for [f32; $columns / 2] {
             #[inline(always)]
-            unsafe fn products<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+            unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
                 &mut self,
                 a: u32,
                 b: u32,
             ) {
-                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes.
+                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes. In `f32` 8 of k.
                 let (step_a, step_b) = const {
                     (if A_ALONG_K { 2 } else { 128 }, if B_ALONG_K { 2 } else { 128 })
                 };
                 macro_rules! product {
-                    ($ty:literal, $step:expr) => {{
+                    ($ty:literal, $k:literal, $step:literal, $layouts:literal) => {{
                         let [$first $(, $d)*] = self;
                         // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
                         unsafe {
@@ -104,9 +104,9 @@ macro_rules! registers {
                                 concat!(
                                     "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_a, of_b; ",
                                     "mov.b64 of_a, {{{a}, {high}}}; mov.b64 of_b, {{{b}, {high}}}; ",
-                                    "wgmma.mma_async.sync.aligned.m64n", $columns, "k16.f32.", $ty, ".", $ty, " {{",
+                                    "wgmma.mma_async.sync.aligned.m64n", $columns, $k, ".f32.", $ty, ".", $ty, " {{",
                                     "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
-                                    "}}, of_a, of_b, adds, 1, 1, {ta}, {tb}; }}",
+                                    "}}, of_a, of_b, adds, 1, 1", $layouts,
                                 ),
                                 $first = inout(reg32) *$first,
                                 $($d = inout(reg32) *$d,)*
@@ -120,16 +120,19 @@ macro_rules! registers {
                         }
                     }};
                 }
-                if T::IS_BF16 {
-                    product!("bf16", 0);
-                    product!("bf16", 1);
-                    product!("bf16", 2);
-                    product!("bf16", 3);
-                } else {
-                    product!("f16", 0);
-                    product!("f16", 1);
-                    product!("f16", 2);
-                    product!("f16", 3);
+                macro_rules! products {
+                    ($ty:literal, $k:literal, $layouts:literal) => {{
+                        product!($ty, $k, 0, $layouts);
+                        product!($ty, $k, 1, $layouts);
+                        product!($ty, $k, 2, $layouts);
+                        product!($ty, $k, 3, $layouts);
+                    }};
+                }
+                // Lines of TF32 lie along k, and its instruction has no operands that say so.
+                match T::FORMAT {
+                    Format::F16 => products!("f16", "k16", ", {ta}, {tb}; }}"),
+                    Format::Bf16 => products!("bf16", "k16", ", {ta}, {tb}; }}"),
+                    Format::Tf32 => products!("tf32", "k8", "; }} // {ta} {tb}"),
                 }
             }
 

@@ -59,6 +59,7 @@ impl Matrix {
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
             stack: None,
+            to_tf32: false,
         })
         .unwrap()
     }

@@ -29,8 +29,8 @@
 //! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few
 //! elements and k is long. Then it adds the sums of the parts in order.
 //!
-//! There `best` also multiplies `f32` on tensor cores, if the caller asks for it: six products of planes of `bf16`, whose error
-//! is about that of sums in `f32`, but whose bits are others.
+//! There `best` also multiplies `f32` on tensor cores, if the caller asks for it: by six products of planes of `bf16`, whose
+//! error is about that of sums in `f32`, but whose bits are others; or by products of elements that are rounded to TF32.
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
@@ -48,6 +48,8 @@ mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
 mod tensor_half;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod tf32;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
@@ -67,6 +69,8 @@ pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_bes
 pub use tensor_half::{
     GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
 };
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use tf32::{GemmBestTf32, GemmBestTiles, gemm_best_tf32, gemm_best_tiles};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use wgmma::{GemmBestWgmma, gemm_best_wgmma};
 
@@ -106,6 +110,8 @@ declare_family! {
             "gemm_best_parts",
             "gemm_best_split",
             "gemm_best_planes",
+            "gemm_best_tiles",
+            "gemm_best_tf32",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -196,6 +202,48 @@ mod launch {
         pub products: [OfPlanes<T>; 2],
     }
 
+    /// The kernel that writes the tiles of A and B.
+    pub type OfTiles<T> = Entry<(
+        Global<T>,
+        Global<T>,
+        GlobalMut<T>,
+        GlobalMut<T>,
+        Problem,
+        usize,
+    )>;
+
+    /// A kernel that multiplies tiles.
+    pub type OfTf32<T> = Entry<(
+        EncodedTensorMap,
+        EncodedTensorMap,
+        Global<T>,
+        Global<T>,
+        GlobalMut<T>,
+        Global<T>,
+        Problem,
+        usize,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>;
+
+    /// The kernels for numbers of TF32.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Tf32<T: Element> {
+        /// Writes the tiles of operands that have none.
+        pub tiles: OfTiles<T>,
+        /// The products: for large, small and medium tiles.
+        pub products: [OfTf32<T>; 3],
+    }
+
+    /// The kernels of the precisions that are not exact.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Precisions<T: Element> {
+        /// Those for planes of `bf16`.
+        pub planes: Planes<T>,
+        /// Those for TF32.
+        pub tf32: Tf32<T>,
+    }
+
     /// An element type, with its kernels.
     ///
     /// # Safety
@@ -207,8 +255,8 @@ mod launch {
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
         const WGMMA: Option<Wgmma<Self>>;
-        /// The kernels of `best` for planes of `bf16`, if there are any.
-        const PLANES: Option<Planes<Self>>;
+        /// The kernels of `best` for precisions that are not exact, if there are any.
+        const PRECISIONS: Option<Precisions<Self>>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -227,13 +275,13 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr, $planes:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr, $precisions:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
-                const PLANES: Option<Planes<Self>> = $planes;
+                const PRECISIONS: Option<Precisions<Self>> = $precisions;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -260,12 +308,22 @@ mod launch {
         };
     }
     kernels! {
-        f32: GemmBest, GemmBestSmall, None, None, Some(Planes {
-            split: Entry::of::<GemmBestSplit>(),
-            products: [
-                Entry::of::<GemmBestPlanes<64>>(),
-                Entry::of::<GemmBestPlanes<32>>(),
-            ],
+        f32: GemmBest, GemmBestSmall, None, None, Some(Precisions {
+            planes: Planes {
+                split: Entry::of::<GemmBestSplit>(),
+                products: [
+                    Entry::of::<GemmBestPlanes<64>>(),
+                    Entry::of::<GemmBestPlanes<32>>(),
+                ],
+            },
+            tf32: Tf32 {
+                tiles: Entry::of::<GemmBestTiles>(),
+                products: [
+                    Entry::of::<GemmBestTf32<128>>(),
+                    Entry::of::<GemmBestTf32<32>>(),
+                    Entry::of::<GemmBestTf32<64>>(),
+                ],
+            },
         });
         f64: GemmBestDouble, GemmBestSmallDouble, Some([
             kernels!(of GemmBestTensor),
@@ -276,4 +334,7 @@ mod launch {
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launch::{Kernels, OfPlanes, Parts, Planes, Products, Split, TiledProducts, Wgmma};
+pub use launch::{
+    Kernels, OfPlanes, OfTf32, OfTiles, Parts, Planes, Precisions, Products, Split, Tf32,
+    TiledProducts, Wgmma,
+};

@@ -35,7 +35,7 @@ use cuda_std::{
     tensor_map::Swizzle,
     unrolled,
     warp::FULL_MASK,
-    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+    wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
 use super::{
@@ -78,23 +78,76 @@ pub unsafe fn gemm_best_split(
     planes_of_b: GlobalMut<bf16>,
     problem: Problem,
 ) {
-    let steps = problem.k.div_ceil(DEPTH) as u32;
+    let tile = shared![bf16; PLANES * GROUP];
+    write_tiles::<ThreeOfBf16, CHUNK>(
+        [a, b],
+        [planes_of_a, planes_of_b],
+        [true; 2],
+        &problem,
+        tile,
+    );
+}
+
+/// What tiles have of each element of `f32`. A chunk of 16 bytes has `CHUNK` elements.
+pub(super) trait Planes<const CHUNK: usize> {
+    /// The type of a tile's elements.
+    type Element: Factor;
+    /// The number of planes.
+    const COUNT: usize;
+    /// Returns the elements of the next plane, and leaves those of the planes after it.
+    fn next(rest: &mut [f32; CHUNK]) -> [Self::Element; CHUNK];
+}
+
+/// The planes of `bf16`: what rounding left is rounded again, twice.
+struct ThreeOfBf16;
+
+impl Planes<CHUNK> for ThreeOfBf16 {
+    type Element = bf16;
+    const COUNT: usize = PLANES;
+
+    #[inline(always)]
+    fn next(rest: &mut [f32; CHUNK]) -> [bf16; CHUNK] {
+        let mut rounded = [bf16::ZERO; CHUNK];
+        unrolled!(j < 4 => {
+            let pair = Pair::<bf16>::rounded([rest[2 * j], rest[2 * j + 1]]).values();
+            unrolled!(side < 2 => {
+                rounded[2 * j + side] = pair[side];
+                rest[2 * j + side] -= pair[side].widen();
+            });
+        });
+        rounded
+    }
+}
+
+/// Writes the tiles of this block's group of lines and step along k, of those operands that `are_wanted`, A before B. `tile`
+/// has room for the tiles of all planes.
+#[inline(always)]
+#[track_caller]
+pub(super) fn write_tiles<P: Planes<CHUNK>, const CHUNK: usize>(
+    from: [Global<f32>; 2],
+    to: [GlobalMut<P::Element>; 2],
+    are_wanted: [bool; 2],
+    problem: &Problem,
+    tile: Shared<P::Element>,
+) {
+    let (depth, of_group) = const { (P::Element::DEPTH, PLANES_GROUP * P::Element::DEPTH) };
+    let steps = problem.k.div_ceil(depth) as u32;
     let (mut group, step) = (
         thread::block_idx_x() / steps,
         (thread::block_idx_x() % steps) as usize,
     );
     let of_a = problem.m.div_ceil(PLANES_GROUP) as u32;
-    let of_all_a = if problem.next[0] > 0 {
-        of_a * problem.count as u32
-    } else {
-        of_a
+    let of_all_a = match (are_wanted[0], problem.next[0] > 0) {
+        (false, _) => 0,
+        (true, false) => of_a,
+        (true, true) => of_a * problem.count as u32,
     };
     let is_a = group < of_all_a;
     let (from, to, next) = if is_a {
-        (a, planes_of_a, problem.next[0])
+        (from[0], to[0], problem.next[0])
     } else {
         group -= of_all_a;
-        (b, planes_of_b, problem.next[1])
+        (from[1], to[1], problem.next[1])
     };
     let (lines, strides) = if is_a {
         (problem.m, [problem.a.row, problem.a.column])
@@ -103,12 +156,13 @@ pub unsafe fn gemm_best_split(
     };
     let of_one = lines.div_ceil(PLANES_GROUP) as u32;
     let first = (group % of_one) as usize * PLANES_GROUP;
-    split(
+    split::<P, CHUNK>(
         from.skip((group / of_one) as usize * next),
-        to.skip((group as usize * steps as usize + step) * PLANES * GROUP),
+        to.skip((group as usize * steps as usize + step) * P::COUNT * of_group),
         strides,
         [first, lines],
-        [step * DEPTH, problem.k],
+        [step * depth, problem.k],
+        tile,
     );
 }
 
@@ -118,16 +172,18 @@ pub unsafe fn gemm_best_split(
 #[track_caller]
 // Nothing is left to be divided after the last plane.
 #[allow(unused_assignments)]
-fn split(
+fn split<P: Planes<CHUNK>, const CHUNK: usize>(
     from: Global<f32>,
-    to: GlobalMut<bf16>,
+    to: GlobalMut<P::Element>,
     [line_stride, along]: [usize; 2],
     [first, lines]: [usize; 2],
     [k, end]: [usize; 2],
+    tile: Shared<P::Element>,
 ) {
-    const CHUNKS: usize = DEPTH / CHUNK;
-    const TIMES: usize = GROUP / CHUNK / SPLIT_BLOCK as usize;
-    let tile = shared![bf16; PLANES * GROUP];
+    // Lines have 8 chunks for every type.
+    const CHUNKS: usize = 8;
+    const TIMES: usize = PLANES_GROUP * CHUNKS / SPLIT_BLOCK as usize;
+    let of_group = const { PLANES_GROUP * P::Element::DEPTH };
     let thread = thread::thread_idx_x() as usize;
     let is_whole = along == 1 && is_aligned(from.as_ptr(), line_stride);
     let mut i = 0;
@@ -146,30 +202,21 @@ fn split(
         if first + line < lines {
             let at = (first + line) * line_stride + start * along;
             if is_whole && start + CHUNK <= end {
-                unrolled!(half < 2 => {
-                    let four: [f32; 4] = from.get_chunk(at + 4 * half);
-                    unrolled!(j < 4 => { rest[4 * half + j] = four[j]; });
+                unrolled!(part < { CHUNK / 4 } of 4 => {
+                    let four: [f32; 4] = from.get_chunk(at + 4 * part);
+                    unrolled!(j < 4 => { rest[4 * part + j] = four[j]; });
                 });
             } else {
-                unrolled!(j < CHUNK => {
+                unrolled!(j < CHUNK of 16 => {
                     if start + j < end {
                         rest[j] = from.get(at + j * along);
                     }
                 });
             }
         }
-        let place = Swizzle::Bytes128.place((line * DEPTH + chunk * CHUNK) * size_of::<bf16>());
-        let place = place / size_of::<bf16>();
-        unrolled!(plane < PLANES => {
-            let mut rounded = [bf16::ZERO; CHUNK];
-            unrolled!(j < 4 => {
-                let pair = Pair::<bf16>::rounded([rest[2 * j], rest[2 * j + 1]]).values();
-                unrolled!(side < 2 => {
-                    rounded[2 * j + side] = pair[side];
-                    rest[2 * j + side] -= pair[side].widen();
-                });
-            });
-            tile.set_chunk(plane * GROUP + place, rounded);
+        let place = Swizzle::Bytes128.place(line * 128 + chunk * 16) / size_of::<P::Element>();
+        unrolled!(plane < { P::COUNT } of 4 => {
+            tile.set_chunk(plane * of_group + place, P::next(&mut rest));
         });
         i += 1;
     }
@@ -177,7 +224,7 @@ fn split(
     bulk::fence_proxy_async();
     thread::sync_threads();
     if thread == 0 {
-        to.store_bulk(0, tile, 0, PLANES * GROUP);
+        to.store_bulk(0, tile, 0, P::COUNT * of_group);
         bulk::commit_group();
         bulk::wait_group_read::<0>();
     }
@@ -229,7 +276,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     Slot::init(barriers, slots);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, problem.k, width);
+    let mut tiles = Tiles::of(problem, problem.k, width, DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -336,7 +383,10 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
             });
             staging.put_sums(part);
             let corner = [top, left + 64 * panel];
-            write(&staging, (a, b, c), bias, problem, corner, is_aligned, [alpha, beta]);
+            let sum_at = |sum: f32, place: [usize; 2]| {
+                if sum.is_finite() { sum } else { exact(a, b, problem, place) }
+            };
+            write(&staging, c, bias, problem, corner, is_aligned, [alpha, beta], sum_at);
         });
     }
 }
@@ -345,17 +395,20 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
 const FOUR: usize = 4;
 
 /// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `is_aligned` says whether
-/// fours of C are. The loop is not unrolled, so that its instructions are few.
+/// fours of C are, and `sum_at` returns what takes the place of a sum for a row and a column. The loop is not unrolled, so that
+/// its instructions are few.
 #[inline(always)]
 #[track_caller]
-fn write(
-    staging: &Staging<bf16>,
-    (a, b, c): (Global<f32>, Global<f32>, GlobalMut<f32>),
+#[allow(clippy::too_many_arguments)]
+pub(super) fn write<T: Factor>(
+    staging: &Staging<T>,
+    c: GlobalMut<f32>,
     bias: Global<f32>,
     problem: &Problem,
     [top, left]: [usize; 2],
     is_aligned: bool,
     [alpha, beta]: [f32; 2],
+    sum_at: impl Fn(f32, [usize; 2]) -> f32,
 ) {
     let column = staging.own % (64 / FOUR) * FOUR;
     let inside = problem.n.saturating_sub(left + column).min(FOUR);
@@ -364,15 +417,11 @@ fn write(
     while line < end && inside > 0 {
         let (row, first) = (top + line, left + column);
         let at = row * problem.ldc + first;
-        let mut values: [f32; FOUR] = staging
-            .sums()
-            .get_chunk(Staging::<bf16>::four(line, column));
+        let four = Staging::<T>::four(line, column);
+        let mut values: [f32; FOUR] = staging.sums().get_chunk(four);
         unrolled!(j < FOUR => {
             if j < inside {
-                let mut sum = values[j];
-                if !sum.is_finite() {
-                    sum = exact(a, b, problem, [row, first + j]);
-                }
+                let sum = sum_at(values[j], [row, first + j]);
                 let value = scaled(alpha, sum, beta, || c.get(at + j));
                 values[j] = problem.epilogue.apply(value, bias, first + j);
             }

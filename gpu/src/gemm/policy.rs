@@ -169,6 +169,9 @@ pub const PARTS_BLOCK: u32 = 256;
 /// The elements that a thread of such a block adds.
 pub const PARTS_CHUNK: usize = 4;
 
+/// The length along k of a step of products of TF32.
+pub const TF32_STEP: usize = WGMMA_STEP / 2;
+
 /// The planes of `bf16` that an element of `f32` is divided into.
 pub const PLANES: usize = 3;
 /// The rows of op(A), or columns of op(B), whose planes lie together.
@@ -180,15 +183,27 @@ const PLANES_WIDTH: [usize; 2] = [128, 64];
 /// The time of a step for each column of such a tile.
 const PLANES_COST: [usize; 2] = [4, 5];
 
-/// Returns the groups of the planes of `lines` rows of op(A), or columns of op(B), with the steps along k of each.
-pub const fn planes_groups(lines: usize, k: usize) -> usize {
-    let steps = k.div_ceil(WGMMA_STEP);
+/// Returns the groups of `lines` rows of op(A), or columns of op(B), with the steps along k of each, so many elements long.
+pub const fn planes_groups(lines: usize, k: usize, step: usize) -> usize {
+    let steps = k.div_ceil(step);
     lines.div_ceil(PLANES_GROUP).saturating_mul(steps)
 }
 
-/// Returns the elements of so many groups.
+/// Returns the elements of the planes of so many groups.
 pub const fn planes_len(groups: usize) -> usize {
     groups.saturating_mul(PLANES * PLANES_GROUP * WGMMA_STEP)
+}
+
+/// Returns the elements of the tiles of TF32 of so many groups.
+pub const fn tf32_len(groups: usize) -> usize {
+    groups.saturating_mul(PLANES_GROUP * TF32_STEP)
+}
+
+/// Returns the size of the tiles of C with which `count` products `[m, n, k]` of TF32 take the least time. An element has the
+/// bytes and takes the time of two of 16 bits.
+pub fn tf32_size([m, n, k]: [usize; 3], count: usize, multiprocessors: usize) -> usize {
+    let k = k.saturating_mul(2);
+    wgmma_size([m, n, k], count, k, multiprocessors)
 }
 
 /// Returns the size of the tiles, [`LARGE`] or [`SMALL`], with which the products of planes take the least time, for `count`

@@ -32,7 +32,7 @@ use cuda_std::{
     tensor_map::TensorMap,
     unrolled,
     warp::FULL_MASK,
-    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+    wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
 use super::{
@@ -114,7 +114,7 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 )]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_wgmma<
-    T: Half,
+    T: Half + Factor,
     const SUMS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
@@ -144,7 +144,7 @@ pub unsafe fn gemm_best_wgmma<
     Slot::init(barriers, slots);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, part, width);
+    let mut tiles = Tiles::of(problem, part, width, DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -309,6 +309,8 @@ pub(super) struct Tiles<'a> {
     problem: &'a Problem,
     part: usize,
     width: usize,
+    /// The length of a step along k.
+    depth: usize,
     /// The tiles of C, and the parts of k.
     of_c: u32,
     parts: u32,
@@ -342,13 +344,14 @@ impl OfPart {
 
 impl<'a> Tiles<'a> {
     #[inline(always)]
-    pub fn of(problem: &'a Problem, part: usize, width: usize) -> Self {
+    pub fn of(problem: &'a Problem, part: usize, width: usize, depth: usize) -> Self {
         let of_c = tiles_of_c(problem, WGMMA_HEIGHT, width);
         let parts = problem.k.div_ceil(part) as u32;
         Self {
             problem,
             part,
             width,
+            depth,
             of_c,
             parts,
             next: thread::block_idx_x(),
@@ -369,7 +372,7 @@ impl<'a> Tiles<'a> {
         self.next += thread::grid_dim_x();
         let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, WGMMA_HEIGHT, self.width);
         let k = part * self.part;
-        let steps = self.part.min(self.problem.k - k).div_ceil(DEPTH) as u32;
+        let steps = self.part.min(self.problem.k - k).div_ceil(self.depth) as u32;
         Some(OfPart {
             product,
             top,
@@ -384,7 +387,7 @@ impl<'a> Tiles<'a> {
 /// Starts to copy the tile of an operand of some rows of op(A) (columns of op(B)) from `first` on, at `k`, of a product.
 #[inline(always)]
 #[track_caller]
-fn load<T: Half, const ALONG_K: bool>(
+pub(super) fn load<T: Factor, const ALONG_K: bool>(
     to: Shared<T>,
     map: TensorMap,
     [first, k, product]: [usize; 3],
@@ -393,11 +396,11 @@ fn load<T: Half, const ALONG_K: bool>(
 ) {
     if ALONG_K {
         let corner = [k as i32, first as i32, product as i32];
-        to.load_tile(0, map, corner, rows * DEPTH, full);
+        to.load_tile(0, map, corner, rows * T::DEPTH, full);
     } else {
         unrolled!(panel < { rows / 64 } of 4 => {
             let corner = [(first + panel * 64) as i32, k as i32, product as i32];
-            to.load_tile(panel * PANEL, map, corner, PANEL, full);
+            to.load_tile(panel * T::PANEL, map, corner, T::PANEL, full);
         });
     }
 }
@@ -417,7 +420,7 @@ pub(super) struct Staging<T> {
     pub own: usize,
 }
 
-impl<T: Half> Staging<T> {
+impl<T: Factor> Staging<T> {
     #[inline(always)]
     pub fn new(memory: Shared<T>, consumer: u32, own: usize) -> Self {
         Self {
@@ -426,27 +429,6 @@ impl<T: Half> Staging<T> {
             barrier: 1 + consumer,
             own,
         }
-    }
-
-    /// Returns the place of this thread's pair `i` of 16, of which pairs `2 * j` and `2 * j + 1` are 8 lines apart.
-    #[inline(always)]
-    fn pair(&self, i: usize) -> usize {
-        let (row, column) = wgmma::place(self.own, 0);
-        let first = self.turn * PANEL + row * 64 + row % 8 * CHUNK + column;
-        (first ^ (i / 2 * CHUNK)) + i % 2 * (8 * 64)
-    }
-
-    /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
-    #[inline(always)]
-    fn chunk(&self) -> (usize, usize) {
-        (self.own / 8, self.own % 8 * CHUNK)
-    }
-
-    /// Returns the place of this thread's chunk `i` of 4.
-    #[inline(always)]
-    fn chunk_at(&self, i: usize) -> usize {
-        let (line, column) = self.chunk();
-        self.turn * PANEL + line * 64 + (column ^ (line % 8 * CHUNK)) + i * (16 * 64)
     }
 
     /// Returns the memory for sums.
@@ -471,6 +453,42 @@ impl<T: Half> Staging<T> {
         thread::sync_threads_named(self.barrier, WARPGROUP);
     }
 
+    /// Puts this thread's sums of a panel here, and waits for those of the others.
+    #[inline(always)]
+    #[track_caller]
+    pub fn put_sums(&self, sums: [f32; 32]) {
+        let (row, column) = wgmma::place(self.own, 0);
+        let to = self.sums();
+        unrolled!(i < 16 of 16 => {
+            let at = Self::four(row + i % 2 * 8, column + i / 2 * 8) + column % 4;
+            to.set_chunk(at, [sums[2 * i], sums[2 * i + 1]]);
+        });
+        self.meet();
+    }
+}
+
+impl<T: Half + Factor> Staging<T> {
+    /// Returns the place of this thread's pair `i` of 16, of which pairs `2 * j` and `2 * j + 1` are 8 lines apart.
+    #[inline(always)]
+    fn pair(&self, i: usize) -> usize {
+        let (row, column) = wgmma::place(self.own, 0);
+        let first = self.turn * PANEL + row * 64 + row % 8 * CHUNK + column;
+        (first ^ (i / 2 * CHUNK)) + i % 2 * (8 * 64)
+    }
+
+    /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
+    #[inline(always)]
+    fn chunk(&self) -> (usize, usize) {
+        (self.own / 8, self.own % 8 * CHUNK)
+    }
+
+    /// Returns the place of this thread's chunk `i` of 4.
+    #[inline(always)]
+    fn chunk_at(&self, i: usize) -> usize {
+        let (line, column) = self.chunk();
+        self.turn * PANEL + line * 64 + (column ^ (line % 8 * CHUNK)) + i * (16 * 64)
+    }
+
     /// Returns the place in C of this thread's first chunk of the panel at `corner`.
     #[inline(always)]
     fn first(&self, problem: &Problem, [top, left]: [usize; 2]) -> usize {
@@ -493,19 +511,6 @@ impl<T: Half> Staging<T> {
             to.set_chunk(i * 16 * ldc, chunk);
         });
         self.turn ^= 1;
-    }
-
-    /// Puts this thread's sums of a panel here, and waits for those of the others.
-    #[inline(always)]
-    #[track_caller]
-    pub fn put_sums(&self, sums: [f32; 32]) {
-        let (row, column) = wgmma::place(self.own, 0);
-        let to = self.sums();
-        unrolled!(i < 16 of 16 => {
-            let at = Self::four(row + i % 2 * 8, column + i / 2 * 8) + column % 4;
-            to.set_chunk(at, [sums[2 * i], sums[2 * i + 1]]);
-        });
-        self.meet();
     }
 
     /// Writes a panel of C, whose sums are here, and waits for the others. `is_aligned` says whether chunks of C are. The loop

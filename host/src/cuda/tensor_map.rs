@@ -7,7 +7,7 @@ use cust::memory::DevicePointer;
 use cust::tensor_map::{TensorDataType, TensorL2Promotion, TensorSwizzle, TiledTensor};
 
 /// Encodes the tensor map of a matrix in device memory, in the context of the device: the driver asks for one. Elements are
-/// told by their size: nothing is computed with them.
+/// told by their size, as nothing is computed with them unless they are rounded to TF32.
 ///
 /// # Errors
 /// What the driver does not accept, and [`CudaErrorKind::MissingFunction`](super::CudaErrorKind) before CUDA 12.
@@ -16,6 +16,7 @@ pub(crate) fn encode(context: &CudaContext, matrix: &TiledMatrix) -> Result<Enco
     let data_type = match matrix.element_bytes {
         1 => TensorDataType::U8,
         2 => TensorDataType::U16,
+        4 if matrix.to_tf32 => TensorDataType::Tf32,
         4 => TensorDataType::U32,
         _ => TensorDataType::U64,
     };

@@ -178,7 +178,8 @@ struct ByWarpgroups<T: GemmElement> {
 }
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`, or several. It needs no workspace, except for the sums of parts (see
-/// [`matmul`](Device::matmul)), and for the planes of [`Precision::Bf16x6`].
+/// [`matmul`](Device::matmul)), for the planes of [`Precision::Bf16x6`], and for operands of [`Precision::Tf32`] that are
+/// copied.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
@@ -279,9 +280,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         [m, n, k]: [usize; 3],
     ) -> Result<Option<ByWarpgroups<T>>> {
         let info = plan.device.info();
-        // Drivers have tensor maps from CUDA 12 on.
-        let is_new = plan.device.executor.is_specific(FAMILY.name)
-            && info.driver_version.is_none_or(|version| version >= (12, 0));
+        let is_new = plan.device.executor.is_specific(FAMILY.name) && has_maps(plan.device);
         let (Some(kernels), true) = (T::WGMMA, is_new && k > 0) else {
             return Ok(None);
         };
@@ -310,11 +309,6 @@ impl<T: GemmElement> Gemm<'_, T> {
         let [height, width] = policy::wgmma_cut(size).tile;
         let bytes = policy::wgmma_bytes(width);
         let [stack_a, stack_b] = self.stacks();
-        let fits = |rect: &MatrixRect<'_, T>, stack: usize| {
-            let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
-            let is_near = stride.saturating_mul(rect.height() / stack) < 1 << 40;
-            address.is_multiple_of(16) && stride.is_multiple_of(16) && is_near
-        };
         let tiles = policy::wgmma_cut(size).tiles([m, n]);
         let tiles = tiles.saturating_mul(k.div_ceil(part));
         // Kernels count tiles in 32 bits, and chunks of the sums of parts.
@@ -325,30 +319,16 @@ impl<T: GemmElement> Gemm<'_, T> {
             .iter()
             .any(|size| !(1..=policy::WGMMA_MOST).contains(size))
             || !are_few
-            || !fits(&self.a, stack_a)
-            || !fits(&self.b, stack_b)
+            || !has_map(&self.a, stack_a)
+            || !has_map(&self.b, stack_b)
             || bytes + policy::WGMMA_STATIC_BYTES > info.shared_bytes_per_block
         {
             return Ok(None);
         }
-        let map = |rect: &MatrixRect<'_, T>, stack: usize, along_k: bool, rows: usize| {
-            let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
-            plan.device.tensor_map(&TiledMatrix {
-                address: rect.elements().address(),
-                element_bytes: size_of::<T>() as u32,
-                sizes: [rect.width() as u64, height as u64],
-                stride: stride as u64,
-                tile: [64, if along_k { rows as u32 } else { 64 }],
-                swizzle: Swizzle::Bytes128,
-                stack: Some(Stack {
-                    count: stack as u64,
-                    stride: (height * stride) as u64,
-                }),
-            })
-        };
+        let rows = |along_k: bool, rows: usize| if along_k { rows } else { 64 };
         let maps = [
-            map(&self.a, stack_a, !self.transpose_a, height)?,
-            map(&self.b, stack_b, self.transpose_b, width)?,
+            map(plan, &self.a, stack_a, rows(!self.transpose_a, height))?,
+            map(plan, &self.b, stack_b, rows(self.transpose_b, width))?,
         ];
         Ok(Some(ByWarpgroups {
             kernels,
@@ -358,6 +338,43 @@ impl<T: GemmElement> Gemm<'_, T> {
             part,
         }))
     }
+}
+
+/// Returns whether a device has tensor maps: drivers do from CUDA 12 on.
+fn has_maps(device: &Device) -> bool {
+    let version = device.info().driver_version;
+    version.is_none_or(|version| version >= (12, 0))
+}
+
+/// Returns whether tensor maps can describe an operand, which is a stack of some matrices.
+fn has_map<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize) -> bool {
+    let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
+    let is_near = stride.saturating_mul(rect.height() / stack) < 1 << 40;
+    address.is_multiple_of(16) && stride.is_multiple_of(16) && is_near
+}
+
+/// Returns the tensor map of an operand, which is a stack of some matrices, for tiles of so many rows, 128 bytes each. It
+/// rounds `f32` to TF32.
+fn map<T: GemmElement>(
+    plan: &Plan<'_>,
+    rect: &MatrixRect<'_, T>,
+    stack: usize,
+    rows: usize,
+) -> Result<EncodedTensorMap> {
+    let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
+    plan.device.tensor_map(&TiledMatrix {
+        address: rect.elements().address(),
+        element_bytes: size_of::<T>() as u32,
+        sizes: [rect.width() as u64, height as u64],
+        stride: stride as u64,
+        tile: [128 / size_of::<T>() as u32, rows as u32],
+        swizzle: Swizzle::Bytes128,
+        stack: Some(Stack {
+            count: stack as u64,
+            stride: (height * stride) as u64,
+        }),
+        to_tf32: size_of::<T>() == size_of::<f32>(),
+    })
 }
 
 impl<T: GemmElement> Operation for Gemm<'_, T> {
@@ -427,7 +444,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::Scale::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
-        let planes = self.planes(plan)?;
+        let precisions = self.precisions(plan)?;
         let variant = Variant::ALL[plan.choice.index];
         let best = variant == Variant::Best;
         if best && k > BEST_MOST_K {
@@ -461,12 +478,16 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             epilogue: of_bias.and(self.activation),
         };
         let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
-        if let Some(kernels) = planes
+        if let Some(kernels) = precisions
             && k > 0
             && m > 0
             && n > 0
         {
-            self.by_planes(plan, kernels, [a, b, bias], c, problem, alpha)?;
+            let places = ([a, b, bias], c);
+            match self.precision {
+                Precision::Tf32 => self.by_tf32(plan, kernels.tf32, places, problem, alpha)?,
+                _ => self.by_planes(plan, kernels.planes, places, problem, alpha)?,
+            }
             return Ok(shape);
         }
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {

@@ -63,7 +63,7 @@ def matmul(
     *,
     bias: Any = None,
     activation: Optional[Literal["relu", "gelu"]] = None,
-    precision: Literal["exact", "bf16x6"] = "exact",
+    precision: Literal["exact", "bf16x6", "tf32"] = "exact",
     out: Any = None,
     stream: Stream = None,
 ) -> Any: ...

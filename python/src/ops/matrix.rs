@@ -36,8 +36,8 @@ pub fn transpose(py: Python<'_>, x: Any<'_, '_>, stream: Maybe<'_, '_>) -> PyRes
 /// matrix is multiplied with each of a stack.
 ///
 /// `bias` has an element for each column of the result and is added to each row; `activation`, `relu` or `gelu`, is applied to
-/// the sum. The same kernel does both. `precision='bf16x6'` multiplies `float32` on tensor cores, about as exactly and faster,
-/// on devices of compute capability 9.0.
+/// the sum. The same kernel does both. `precision='bf16x6'` multiplies `float32` on tensor cores, about as exactly and faster;
+/// `precision='tf32'` rounds it to 10 bits of a fraction and is faster still. Both take devices of compute capability 9.0.
 #[pyfunction]
 #[pyo3(signature = (a, b, *, bias=None, activation=None, precision="exact", out=None, stream=None))]
 #[expect(clippy::too_many_arguments, reason = "named in Python")]

@@ -85,6 +85,7 @@ where
                 tile: [columns as u32, rows as u32],
                 swizzle,
                 stack: None,
+                to_tf32: false,
             };
             device.tensor_map(&matrix).unwrap()
         };
@@ -169,6 +170,7 @@ fn tiles_of_stacks() {
                     count: COUNT as u64,
                     stride: 2 * apart as u64,
                 }),
+                to_tf32: false,
             };
             device.tensor_map(&matrix).unwrap()
         };
@@ -217,6 +219,7 @@ fn a_matrix_that_no_tensor_map_describes_is_refused() {
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
             stack: None,
+            to_tf32: false,
         };
         let is_new = device
             .info()

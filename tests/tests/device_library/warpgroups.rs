@@ -7,6 +7,7 @@ use cuda_std::{
     mma::Half,
     prelude::*,
     tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
+    wgmma::{Factor, round_to_tf32},
 };
 use cuda_std_device_tests::wgmma::{K, ProductOfWarpgroup, RoundedPairs};
 use warpwright::{Device, Element, LaunchConfig, Module};
@@ -18,6 +19,8 @@ struct Operand<T> {
     elements: Vec<T>,
     across: usize,
     along_k: bool,
+    /// Whether the map rounds elements of `f32`.
+    to_tf32: bool,
 }
 
 impl<T: Element> Operand<T> {
@@ -37,23 +40,34 @@ impl<T: Element> Operand<T> {
         };
         let map = device.tensor_map(&TiledMatrix {
             address: matrix.view().device_pointer(),
-            element_bytes: 2,
+            element_bytes: size_of::<T>() as u32,
             sizes: [columns as u64, rows as u64],
-            stride: 2 * columns as u64,
-            tile: [64, 64],
+            stride: (size_of::<T>() * columns) as u64,
+            tile: [128 / size_of::<T>() as u32, 64],
             swizzle: Swizzle::Bytes128,
             stack: None,
+            to_tf32: self.to_tf32,
         });
         work(map.unwrap())
     }
 }
 
-fn products<KERNEL, T>(columns: usize, along_k: [bool; 2], to_f32: impl Fn(T) -> f32)
-where
+/// Multiplies matrices of whole numbers that `whole` makes, and of the elements that `of_bits` makes of any bits.
+fn products<KERNEL, T>(
+    columns: usize,
+    along_k: [bool; 2],
+    to_f32: impl Fn(T) -> f32,
+    whole: fn(i32) -> T,
+    of_bits: fn(u32) -> T,
+    to_tf32: bool,
+) where
     KERNEL: Kernel<Params = (EncodedTensorMap, EncodedTensorMap, GlobalMut<f32>)>,
-    T: Element + Half + Pod,
+    T: Element + Factor + Pod,
 {
-    let what = format!("{} {columns} {along_k:?}", std::any::type_name::<T>());
+    let what = format!(
+        "{} {columns} {along_k:?} {to_tf32}",
+        std::any::type_name::<T>()
+    );
     let product = |operands: &[Operand<T>; 2]| {
         same_on_hopper(&what, |device: &Device, module: &Module| {
             let [a, b] = operands;
@@ -70,16 +84,17 @@ where
             c.to_vec().unwrap()
         })
     };
-    let operands = |element: &dyn Fn(u16) -> T| {
-        let mut bits = noise::<u16>((64 + columns) * K).into_iter();
+    let operands = |element: &dyn Fn(u32) -> T| {
+        let mut bits = noise::<u32>((64 + columns) * K).into_iter();
         [(64, along_k[0]), (columns, along_k[1])].map(|(across, along_k)| Operand {
             elements: bits.by_ref().take(across * K).map(element).collect(),
             across,
             along_k,
+            to_tf32,
         })
     };
     // Whole numbers, whose sums are exact.
-    let small = |bits: u16| whole::<T>(i32::from(bits % 17) - 8);
+    let small = |bits: u32| whole((bits % 17) as i32 - 8);
     let exact = operands(&small);
     let expected: Vec<f32> = (0..64 * columns)
         .map(|i| {
@@ -89,10 +104,10 @@ where
         .collect();
     assert_defined(&what, &product(&exact), &expected);
     // Any bits: NaN and infinities too, and numbers of all sizes.
-    let any = operands(&|bits| *bytemuck::from_bytes(&bits.to_ne_bytes()));
+    let any = operands(&of_bits);
     product(&any);
     // Fractions near 1, whose sums are truncated.
-    let near = operands(&|bits| whole::<T>(i32::from(bits % 512) - 256));
+    let near = operands(&|bits| whole((bits % 512) as i32 - 256));
     product(&near);
 }
 
@@ -101,14 +116,53 @@ fn whole<T: Half + Pod>(number: i32) -> T {
     cuda_std::mma::Pair::<T>::rounded([number as f32, 0.0]).values()[0]
 }
 
+macro_rules! of_halves {
+    ($($ty:ident, $sums:literal: $a:literal, $b:literal;)*) => { $(
+        products::<ProductOfWarpgroup<$ty, $sums, $a, $b>, $ty>(
+            2 * $sums,
+            [$a, $b],
+            $ty::to_f32,
+            whole,
+            |bits| $ty::from_bits(bits as u16),
+            false,
+        );
+    )* };
+}
+
 #[test]
 fn warpgroups_multiply() {
-    products::<ProductOfWarpgroup<f16, 32, true, true>, f16>(64, [true, true], f16::to_f32);
-    products::<ProductOfWarpgroup<f16, 64, true, false>, f16>(128, [true, false], f16::to_f32);
-    products::<ProductOfWarpgroup<f16, 128, false, false>, f16>(256, [false, false], f16::to_f32);
-    products::<ProductOfWarpgroup<bf16, 32, false, true>, bf16>(64, [false, true], bf16::to_f32);
-    products::<ProductOfWarpgroup<bf16, 64, false, false>, bf16>(128, [false, false], bf16::to_f32);
-    products::<ProductOfWarpgroup<bf16, 128, true, true>, bf16>(256, [true, true], bf16::to_f32);
+    of_halves! {
+        f16, 32: true, true;
+        f16, 64: true, false;
+        f16, 128: false, false;
+        bf16, 32: false, true;
+        bf16, 64: false, false;
+        bf16, 128: true, true;
+    }
+}
+
+/// Elements of `f32` whose low bits the tensor cores ignore, and those that tensor maps round before.
+#[test]
+fn warpgroups_multiply_f32() {
+    for to_tf32 in [false, true] {
+        let value = |number| number;
+        let whole = |number: i32| number as f32;
+        let all = [true; 2];
+        let any = |bits: u32| f32::from_bits(bits);
+        products::<ProductOfWarpgroup<f32, 32, true, true>, f32>(
+            64, all, value, whole, any, to_tf32,
+        );
+        // Near each other in size, so that the low bits of sums count.
+        let near = |bits: u32| f32::from_bits(bits & 0x80FF_FFFF | 0x3F00_0000);
+        products::<ProductOfWarpgroup<f32, 64, true, true>, f32>(
+            128, all, value, whole, near, to_tf32,
+        );
+        let halves =
+            |bits: u32| round_to_tf32(f32::from_bits(0x3F80_0000 | bits >> 9)) + 1.0 / 2048.0;
+        products::<ProductOfWarpgroup<f32, 128, true, true>, f32>(
+            256, all, value, whole, halves, to_tf32,
+        );
+    }
 }
 
 #[test]

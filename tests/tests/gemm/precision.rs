@@ -1,8 +1,10 @@
-//! Products of `f32` by planes of `bf16`, whose bits are the same on compute capability 9.0 and on the CPU executor.
+//! Products of `f32` by planes of `bf16` and by numbers of TF32, whose bits are the same on compute capability 9.0 and on the
+//! CPU executor.
 
+use cuda_std::wgmma::round_to_tf32;
 use rand::Rng;
 use warpwright::{
-    Device, DeviceKind, Error, InvalidKind, Result,
+    Device, DeviceKind, Error, InvalidKind, Matrix, Result,
     ops::gemm::{Precision, Tiles, Way},
 };
 use warpwright_tests::{
@@ -15,11 +17,17 @@ use super::{
     problem::{FACTORS, Gemm, MARGINS, Margin, TAILS, plain},
 };
 
+/// Sizes of tiles that both precisions have, and those of [`Precision::Tf32`].
 const WAYS: [Way; 2] = [Way::Warpgroups(Tiles::Large), Way::Warpgroups(Tiles::Small)];
+const WAYS_OF_TF32: [Way; 3] = [WAYS[0], WAYS[1], Way::Warpgroups(Tiles::Medium)];
+
+const PRECISIONS: [(Precision, &[Way]); 2] =
+    [(Precision::Bf16x6, &WAYS), (Precision::Tf32, &WAYS_OF_TF32)];
 
 /// Whole tiles of both sizes, edges in every direction, and more steps along k than a ring has slots.
-const SHAPES: [[usize; 3]; 5] = [
+const SHAPES: [[usize; 3]; 6] = [
     [128, 128, 64],
+    [136, 260, 72],
     [130, 72, 136],
     [1, 1, 1],
     [7, 200, 63],
@@ -33,10 +41,10 @@ fn able() -> impl Iterator<Item = &'static Device> {
     })
 }
 
-fn problems() -> Vec<Gemm> {
+fn problems(precision: Precision, ways: &[Way]) -> Vec<Gemm> {
     let mut problems = Vec::new();
     for executor in Executor::ALL {
-        for (i, way) in WAYS.into_iter().enumerate() {
+        for (i, way) in ways.iter().copied().enumerate() {
             for (j, shape) in SHAPES.into_iter().enumerate() {
                 for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
                     // On the CPU executor one combination of two.
@@ -51,7 +59,7 @@ fn problems() -> Vec<Gemm> {
                         shared: [l == 1, l == 2],
                         tail: TAILS[(i + 2 * j + l) % TAILS.len()],
                         margins,
-                        precision: Precision::Bf16x6,
+                        precision,
                         way: Some(way),
                         ..plain(executor, shape)
                     });
@@ -59,9 +67,9 @@ fn problems() -> Vec<Gemm> {
             }
         }
         if executor == Executor::Cuda {
-            for way in WAYS {
+            for way in ways.iter().copied() {
                 problems.push(Gemm {
-                    precision: Precision::Bf16x6,
+                    precision,
                     way: Some(way),
                     ..plain(executor, [2056, 1544, 136])
                 });
@@ -73,10 +81,9 @@ fn problems() -> Vec<Gemm> {
 
 /// Every shape, transposition, stack and tail is within the bound, and has the bits of the CPU executor with small tiles. A
 /// device without the precision refuses it.
-#[test]
-fn planes_are_within_the_bound_and_have_the_same_bits_everywhere() {
+fn is_right_everywhere(precision: Precision, ways: &[Way]) {
     cases::run(
-        &problems(),
+        &problems(precision, ways),
         |_| vec!["best"],
         |_, problem| {
             let mut rng = data::generator(23);
@@ -101,6 +108,16 @@ fn planes_are_within_the_bound_and_have_the_same_bits_everywhere() {
             compare::same_bits(&got.map_err(|error| error.to_string())?, expected)
         },
     );
+}
+
+#[test]
+fn planes_are_within_the_bound_and_have_the_same_bits_everywhere() {
+    is_right_everywhere(Precision::Bf16x6, &WAYS);
+}
+
+#[test]
+fn tf32_is_within_the_bound_and_has_the_same_bits_everywhere() {
+    is_right_everywhere(Precision::Tf32, &WAYS_OF_TF32);
 }
 
 /// Returns the root of the mean square of the errors of a product of these matrices, relative to the sums of magnitudes.
@@ -201,6 +218,82 @@ fn what_is_no_number_is_as_in_the_exact_product() {
     }
 }
 
+/// A sum of one product is that of the rounded elements, also if they are no numbers, or infinities in TF32.
+#[test]
+fn a_product_of_tf32_is_that_of_the_nearest_numbers() {
+    let k = 72;
+    let dropped = f32::EPSILON * 4096.0;
+    let special = [
+        [f32::INFINITY, 1.0],
+        [f32::INFINITY, 0.0],
+        [f32::NEG_INFINITY, -2.0],
+        [f32::NAN, 1.0],
+        [f32::from_bits(0x7F80_0001), 1.0],
+        [f32::from_bits(0xFFBF_FFFF), 1.0],
+        [f32::MAX, 1.0],
+        [-f32::MAX, 1.0],
+        [f32::from_bits(0x7F7F_EFFF), 0.5],
+        [f32::from_bits(0x7F7F_F000), 0.5],
+        // Halves of the last bit: to even, and what is next to them.
+        [1.0 + dropped, 1.0],
+        [1.0 + 3.0 * dropped, -1.0],
+        [1.0 + dropped - f32::EPSILON, 1.0],
+        [1.0 + dropped + f32::EPSILON, 3.0],
+        [2.0 - f32::EPSILON, 1.25],
+        [f32::MIN_POSITIVE, 0.75],
+        [1e-45, 2.0],
+        [-1e-40, 1.0],
+    ];
+    let rows = special.len();
+    for device in able() {
+        let (mut a, mut b) = (vec![0.0_f32; rows * k], vec![0.0_f32; rows * k]);
+        for (i, [x, y]) in special.into_iter().enumerate() {
+            a[i * k + i] = x;
+            b[i * k + i] = y;
+        }
+        let matrix = |values: &[f32], height: usize, width: usize| {
+            device.upload_matrix(values, height, width).unwrap()
+        };
+        let across = |values: &[f32]| -> Vec<f32> {
+            (0..rows * k)
+                .map(|i| values[i % rows * k + i / rows])
+                .collect()
+        };
+        let rounded = |values: &[f32]| {
+            values
+                .iter()
+                .copied()
+                .map(round_to_tf32)
+                .collect::<Vec<_>>()
+        };
+        let product = |[a, b]: [Matrix<f32>; 2], transpose_a: bool, precision| {
+            let mut product = device.gemm(&a, &b).precision(precision);
+            // B has lines along k if A has.
+            product = match transpose_a {
+                true => product.transpose_a(),
+                false => product.transpose_b(),
+            };
+            product.run().unwrap().to_vec().unwrap()
+        };
+        let nearest = [&a, &b].map(|it| matrix(&rounded(it), rows, k));
+        let exact = product(nearest, false, Precision::Exact);
+        let along_k = [&a, &b].map(|it| matrix(it, rows, k));
+        let by_maps = product(along_k, false, Precision::Tf32);
+        let other = [&a, &b].map(|it| matrix(&across(it), k, rows));
+        let by_tiles = product(other, true, Precision::Tf32);
+        for (i, expected) in exact.into_iter().enumerate() {
+            for (how, got) in [("maps", by_maps[i]), ("tiles", by_tiles[i])] {
+                assert!(
+                    got == expected || got.is_nan() && expected.is_nan(),
+                    "{device:?} by {how}, {} and {}: {got}, not {expected}",
+                    i / rows,
+                    i % rows
+                );
+            }
+        }
+    }
+}
+
 /// Whole numbers of two planes and of one, whose sums are below 2^24.
 #[test]
 fn whole_numbers_are_exact() {
@@ -209,15 +302,19 @@ fn whole_numbers_are_exact() {
         let whole = (0..60 * 60).map(|_| rng.random_range(-most..=most) as f32);
         whole.collect()
     };
-    let (a, b) = (values(4096), values(64));
-    for device in able() {
-        let a = device.upload_matrix(&a, 60, 60).unwrap();
-        let b = device.upload_matrix(&b, 60, 60).unwrap();
-        let [exact, planes] = [Precision::Exact, Precision::Bf16x6].map(|precision| {
+    let numbers = [
+        (Precision::Bf16x6, values(4096), values(64)),
+        (Precision::Tf32, values(1024), values(64)),
+    ];
+    for (device, (precision, a, b)) in able().flat_map(|it| numbers.iter().map(move |of| (it, of)))
+    {
+        let a = device.upload_matrix(a, 60, 60).unwrap();
+        let b = device.upload_matrix(b, 60, 60).unwrap();
+        let [exact, fast] = [Precision::Exact, *precision].map(|precision| {
             let product = device.gemm(&a, &b).precision(precision).run();
             product.unwrap().to_vec().unwrap()
         });
-        assert_eq!(exact, planes, "{device:?}");
+        assert_eq!(exact, fast, "{device:?} {precision}");
     }
 }
 
@@ -253,14 +350,46 @@ fn the_request_says_what_it_launches_and_what_it_takes() {
 }
 
 #[test]
+fn operands_that_tensor_maps_cannot_bring_take_a_workspace() {
+    for device in able() {
+        let ones = |rows: usize, columns: usize| {
+            let ones = vec![1.0_f32; rows * columns];
+            device.upload_matrix(&ones, rows, columns).unwrap()
+        };
+        let (a, a_across, a_odd) = (ones(130, 72), ones(72, 130), ones(130, 70));
+        let (b, b_across, b_odd) = (ones(10, 72), ones(72, 10), ones(10, 70));
+        // 256 and 128 lines of three steps of 32.
+        let (of_a, of_b) = (256 * 96 * 4, 128 * 96 * 4);
+        for (product, bytes) in [
+            (device.gemm(&a, &b).transpose_b(), 0),
+            (device.gemm(&a, &b_across), of_b),
+            (device.gemm(&a_across, &b).transpose_a().transpose_b(), of_a),
+            (device.gemm(&a_across, &b_across).transpose_a(), of_a + of_b),
+            (device.gemm(&a_odd, &b_odd).transpose_b(), of_a + of_b),
+        ] {
+            let mut product = product.precision(Precision::Tf32).prepare().unwrap();
+            assert_eq!(product.workspace_bytes(), bytes);
+            let first: &[&str] = if bytes > 0 { &["gemm_best_tiles"] } else { &[] };
+            let kernels = [first, &["gemm_best_tf32__f32_64"]].concat();
+            assert_eq!(product.kernels(), kernels);
+            product.enqueue().unwrap();
+            let sums = product.output().unwrap().to_vec().unwrap();
+            assert!(sums == [72.0; 1300] || sums == [70.0; 1300], "{device:?}");
+        }
+    }
+}
+
+#[test]
 fn other_types_and_variants_are_refused() {
     let device = Device::cpu();
+    for (precision, _) in PRECISIONS {
+        is_refused(&device, precision);
+    }
+}
+
+fn is_refused(device: &Device, precision: Precision) {
     let a = device.upload_matrix(&[1.0_f64; 4], 2, 2).unwrap();
-    let error = device
-        .gemm(&a, &a)
-        .precision(Precision::Bf16x6)
-        .run()
-        .unwrap_err();
+    let error = device.gemm(&a, &a).precision(precision).run().unwrap_err();
     let is_right = matches!(
         error,
         Error::Invalid {
@@ -270,8 +399,8 @@ fn other_types_and_variants_are_refused() {
     );
     assert!(is_right && error.to_string().contains("f64"), "{error}");
     let a = device.upload_matrix(&[1.0_f32; 4], 2, 2).unwrap();
-    let request = device.gemm(&a, &a).precision(Precision::Bf16x6);
+    let request = device.gemm(&a, &a).precision(precision);
     let error = request.variant("naive").run().unwrap_err();
     assert!(matches!(error, Error::NotEligible { .. }), "{error}");
-    assert!(error.to_string().contains("bf16x6"), "{error}");
+    assert!(error.to_string().contains(precision.name()), "{error}");
 }

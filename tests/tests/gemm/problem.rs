@@ -289,6 +289,8 @@ impl Gemm {
         let mut value = alpha.mul_add(value, beta * old) + bias;
         let roundings = match (T::ROUNDED, self.precision) {
             (_, Precision::Bf16x6) => self.k / 64 + 64 + 4,
+            // The elements' two roundings, each 2^13 of those of a sum, and 2 for each product.
+            (_, Precision::Tf32) => (1 << 14) + 4 + 2 * (self.k + 8) + 4,
             (None, _) => self.k + 4,
             (Some(_), _) => 2 * (self.k + 9),
         };

@@ -46,23 +46,26 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
-    of_planes(&mut all);
+    of_precisions(&mut all);
     all
 }
 
 /// Products of `f32` on tensor cores.
-fn of_planes(all: &mut Vec<Workload>) {
-    for tiles in [Tiles::Large, Tiles::Small] {
-        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-            let problem = match tiles {
-                Tiles::Large => Product::<f32>::layer([136, 132, 200]),
-                _ => Product::stacks([131, 70, 73], 2),
-            };
-            all.push(Workload::new(Product {
-                transposed,
-                way: Some(Way::Warpgroups(tiles)),
-                ..problem.with_precision(Precision::Bf16x6)
-            }));
+fn of_precisions(all: &mut Vec<Workload>) {
+    let sizes = [Tiles::Large, Tiles::Small, Tiles::Medium];
+    for (precision, sizes) in [(Precision::Bf16x6, &sizes[..2]), (Precision::Tf32, &sizes)] {
+        for tiles in sizes {
+            for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+                let problem = match tiles {
+                    Tiles::Large => Product::<f32>::layer([136, 132, 200]),
+                    _ => Product::stacks([131, 70, 73], 2),
+                };
+                all.push(Workload::new(Product {
+                    transposed,
+                    way: Some(Way::Warpgroups(*tiles)),
+                    ..problem.with_precision(precision)
+                }));
+            }
         }
     }
 }

@@ -170,6 +170,17 @@ impl<T: Real> Product<T> {
         Self { precision, ..self }
     }
 
+    /// Returns the same product of matrices that are transposed or not, A before B.
+    #[must_use]
+    pub fn with_transposed(self, transposed: [bool; 2]) -> Self {
+        Self { transposed, ..self }
+    }
+
+    /// Returns whether A and B are transposed.
+    pub fn transposed(&self) -> [bool; 2] {
+        self.transposed
+    }
+
     /// Returns the precision.
     pub fn precision(&self) -> Precision {
         self.precision
@@ -274,8 +285,9 @@ impl<T: Real> Product<T> {
             }
             // The oracle's roundings count too, and that of the bias.
             let error = match self.precision {
-                // The bound that the library states for this precision, and the roundings of the oracle and the bias.
+                // The bounds that the library states for these precisions, and the roundings of the oracle and the bias.
                 Precision::Bf16x6 => f32::error(k / 64 + 64 + 1) + f64::EPSILON * k as f64,
+                Precision::Tf32 => f32::error((1 << 14) + 4 + 2 * (k + 8) + 1),
                 _ => T::error(2 * k + 1),
             };
             near(found[row * n + column], sum, error * size, self.layer)

@@ -106,6 +106,7 @@ const DEVICE_TESTS: &[NvvmArch] = &[
     NvvmArch::Compute75,
     NvvmArch::Compute80,
     NvvmArch::Compute90,
+    NvvmArch::Compute90a,
 ];
 
 /// Where to put the bundle.

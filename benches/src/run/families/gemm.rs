@@ -23,6 +23,13 @@ pub(super) fn run(bench: &mut Bench) {
             let problem = single::<f32>([*side; 3]).with_precision(Precision::Bf16x6);
             of(bench, problem, Bound::Tensor);
         }
+        // Tensor cores take no other layout of TF32 than that of the second one, so the others have copies.
+        for transposed in [[false, false], [false, true]] {
+            for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
+                let problem = single::<f32>([*side; 3]).with_precision(Precision::Tf32);
+                of(bench, problem.with_transposed(transposed), Bound::Tensor);
+            }
+        }
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
         of(bench, single::<f64>([*side; 3]), Bound::FmaF64);
@@ -65,9 +72,17 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
         Precision::Exact => String::new(),
         precision => format!(" by {precision}"),
     };
+    let transposed = match problem.transposed() {
+        [false, false] => "",
+        [false, true] => ", B transposed",
+        [true, false] => ", A transposed",
+        [true, true] => ", both transposed",
+    };
+    let is_tf32 = problem.precision() == Precision::Tf32;
+    let layout = problem.transposed();
     let spec = Spec {
         family: "gemm",
-        work: format!("{what} {}{by}", T::NAME),
+        work: format!("{what} {}{by}{transposed}", T::NAME),
         size: match products {
             1 => size,
             products => format!("{products} x {size}"),
@@ -110,7 +125,10 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
             }
             let cublas = peers.cublas().and_then(|cublas| {
                 Ok(local(
-                    (cublas.product::<T>(shape, products)?, outputs()?),
+                    (
+                        cublas.product::<T>(shape, products, layout, is_tf32)?,
+                        outputs()?,
+                    ),
                     move |(product, outputs), set| {
                         let [a, b, _] = inputs(set);
                         product([a, b, pointer(&mut outputs[set])])

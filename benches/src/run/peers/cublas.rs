@@ -17,8 +17,9 @@ pub const NAMES: [&str; 4] = [
     "libcublas.so.11",
     "libcublas.so",
 ];
-/// `CUBLAS_DEFAULT_MATH` and `CUBLAS_PEDANTIC_MATH`.
+/// `CUBLAS_DEFAULT_MATH`, `CUBLAS_PEDANTIC_MATH` and `CUBLAS_TF32_TENSOR_OP_MATH`.
 const MATH: (c_uint, c_uint) = (0, 2);
+const TF32: c_uint = 3;
 
 /// The library and one of its handles, in our stream.
 pub struct Cublas {
@@ -183,7 +184,8 @@ impl Cublas {
     }
 
     /// Returns `count` products of row-major matrices, one after the other in memory: `shape` has the rows of A, the columns of
-    /// B, and the common dimension. It takes the addresses of A, B and C.
+    /// B, and the common dimension. `transposed` says whether memory has the transposes of A and of B, and `tf32` whether `f32`
+    /// is rounded to TF32. It takes the addresses of A, B and C.
     ///
     /// # Errors
     /// Returns an error if it could not be prepared.
@@ -191,14 +193,18 @@ impl Cublas {
         &self,
         shape: [usize; 3],
         count: usize,
+        transposed: [bool; 2],
+        tf32: bool,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>, Absent> {
-        Ok(self.prepared::<T>(shape, count)?)
+        Ok(self.prepared::<T>(shape, count, transposed, tf32)?)
     }
 
     fn prepared<T: Blas>(
         &self,
         [m, n, k]: [usize; 3],
         count: usize,
+        transposed: [bool; 2],
+        tf32: bool,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>> {
         if count > 1 && T::TYPE.is_none() {
             return Err("one product of this type at a time".into());
@@ -227,7 +233,14 @@ impl Cublas {
             (gemm, mode)
         };
         // SAFETY: the handle is alive.
-        check("cublasSetMathMode", unsafe { mode(handle.raw, T::MATH) })?;
+        let math = if tf32 { TF32 } else { T::MATH };
+        check("cublasSetMathMode", unsafe { mode(handle.raw, math) })?;
+        let [op_a, op_b] = transposed.map(c_uint::from);
+        // The lengths of lines in memory.
+        let (lda, ldb) = (
+            if transposed[0] { m } else { k },
+            if transposed[1] { k } else { n },
+        );
         Ok(move |[a, b, c]: [u64; 3]| {
             let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
             // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: the callers give the addresses
@@ -235,21 +248,23 @@ impl Cublas {
             let (raw, [one, zero]) = (handle.raw, &T::FACTORS);
             let code = unsafe {
                 match gemm {
-                    Function::Typed(gemm) => gemm(raw, 0, 0, n, m, k, one, b, n, a, k, zero, c, n),
+                    Function::Typed(gemm) => {
+                        gemm(raw, op_b, op_a, n, m, k, one, b, ldb, a, lda, zero, c, n)
+                    }
                     Function::Extended(gemm, ty) => gemm(
                         raw,
-                        0,
-                        0,
+                        op_b,
+                        op_a,
                         n,
                         m,
                         k,
                         std::ptr::from_ref(one).cast(),
                         b,
                         ty,
-                        n,
+                        ldb,
                         a,
                         ty,
-                        k,
+                        lda,
                         std::ptr::from_ref(zero).cast(),
                         c,
                         ty,
@@ -259,19 +274,19 @@ impl Cublas {
                     ),
                     Function::OfStacks(gemm, ty) => gemm(
                         raw,
-                        0,
-                        0,
+                        op_b,
+                        op_a,
                         n,
                         m,
                         k,
                         std::ptr::from_ref(one).cast(),
                         b,
                         ty,
-                        n,
+                        ldb,
                         next_b,
                         a,
                         ty,
-                        k,
+                        lda,
                         next_a,
                         std::ptr::from_ref(zero).cast(),
                         c,

@@ -4,7 +4,10 @@
 //! with it. Only a wait lets lanes meet: the last that comes there computes the sums of all.
 
 use super::*;
-use crate::cpu::copies::{Moment, moment};
+use crate::{
+    cpu::copies::{Moment, moment},
+    wgmma::Format,
+};
 
 /// The name of the operation by which lanes wait.
 pub(super) const WAIT: &str = "wgmma::InFlight::wait";
@@ -25,8 +28,7 @@ pub(in crate::cpu) struct Tile {
 pub(in crate::cpu) struct Product {
     pub a: Tile,
     pub b: Tile,
-    /// Whether the elements are `bf16`; otherwise they are `f16`.
-    pub is_bf16: bool,
+    pub format: Format,
 }
 
 impl Product {
@@ -56,8 +58,12 @@ impl Step {
         };
         match self {
             Self::Begin => "begins products".to_owned(),
-            Self::Add(Product { a, b, is_bf16 }) => {
-                let element = if is_bf16 { "bf16" } else { "f16" };
+            Self::Add(Product { a, b, format }) => {
+                let element = match format {
+                    Format::F16 => "f16",
+                    Format::Bf16 => "bf16",
+                    Format::Tf32 => "TF32",
+                };
                 let (a, b) = (tile(a), tile(b));
                 format!("adds a product in {element} of {a} and {b}")
             }
@@ -78,8 +84,8 @@ struct Taken {
     warps: u32,
 }
 
-/// The elements of the tiles of A and B, row after row of A (column after column of B).
-pub(in crate::cpu) type Elements = [Vec<u16>; 2];
+/// The bits of the elements of the tiles of A and B, row after row of A (column after column of B).
+pub(in crate::cpu) type Elements = [Vec<u32>; 2];
 
 /// A product whose sums have not been waited for.
 struct Started {
@@ -99,9 +105,10 @@ struct Started {
 }
 
 impl Started {
-    fn read(&mut self, read: impl Fn(Tile) -> Vec<u16>) {
+    fn read(&mut self, read: Read) {
         if self.elements.is_none() {
-            self.elements = Some([self.product.a, self.product.b].map(read));
+            let Product { a, b, format } = self.product;
+            self.elements = Some([a, b].map(|tile| read(tile, format)));
         }
     }
 }
@@ -149,7 +156,7 @@ impl Warpgroup {
 }
 
 /// The read of a tile's elements from shared memory.
-type Read = fn(Tile) -> Vec<u16>;
+type Read = fn(Tile, Format) -> Vec<u32>;
 
 impl BlockState {
     fn wgmma_fault(&self, lane: &Lane, what: String, at: &'static Location<'static>) -> ! {

@@ -48,6 +48,7 @@ pub unsafe fn start_part<T, const N: usize>(
         view: from.cast(),
         bytes: N * size_of::<T>(),
         given: count * size_of::<T>(),
+        to_tf32: false,
         at: at.0,
         moment,
     };

@@ -55,6 +55,7 @@ pub unsafe fn load<T>(
         view: from.cast(),
         bytes: count * size_of::<T>(),
         given: count * size_of::<T>(),
+        to_tf32: false,
         at: at.0,
         moment: Moment::Wait,
     };
@@ -79,6 +80,7 @@ pub unsafe fn store<T>(
         view: to.cast(),
         bytes: count * size_of::<T>(),
         given: count * size_of::<T>(),
+        to_tf32: false,
         at: at.0,
         moment: Moment::Wait,
     };

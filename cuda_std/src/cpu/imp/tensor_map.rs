@@ -40,6 +40,7 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
         tile,
         swizzle,
         stack,
+        to_tf32,
     } = *matrix;
     let row = u64::from(tile[0]) * u64::from(element_bytes);
     let code = SWIZZLES.iter().position(|(it, _)| *it == swizzle);
@@ -79,6 +80,10 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
             "tiles with rows of a multiple of 16 bytes",
         ),
         (row <= most, "rows of a tile no longer than its swizzle"),
+        (
+            !to_tf32 || element_bytes == 4,
+            "elements of 4 bytes that are rounded to TF32",
+        ),
     ];
     if let Some((_, required)) = requirements.into_iter().find(|(holds, _)| !holds) {
         let given = *matrix;
@@ -86,7 +91,7 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
     }
     let mut words = [0; 16];
     let stack = stack.unwrap_or(NO_STACK);
-    words[..10].copy_from_slice(&[
+    words[..11].copy_from_slice(&[
         MARK,
         address,
         u64::from(element_bytes),
@@ -97,6 +102,7 @@ pub fn encode(matrix: &TiledMatrix) -> Result<EncodedTensorMap, InvalidMatrix> {
         code as u64,
         stack.count,
         stack.stride,
+        u64::from(to_tf32),
     ]);
     Ok(EncodedTensorMap::from_words(words))
 }
@@ -124,6 +130,7 @@ fn matrix(map: *const EncodedTensorMap, at: Place) -> TiledMatrix {
             count: words[8],
             stride: words[9],
         }),
+        to_tf32: words[10] != 0,
     }
 }
 
@@ -205,6 +212,7 @@ fn pieces(matrix: &TiledMatrix, corner: &[i32], start: usize) -> impl Iterator<I
         tile,
         swizzle,
         stack,
+        ..
     } = *matrix;
     let (corner, number) = ([corner[0], corner[1]], corner.get(2).copied());
     // The address of the matrix, if the stack has it.
@@ -272,6 +280,7 @@ pub unsafe fn load<T, const N: usize>(
             view,
             bytes: piece.bytes,
             given: piece.inside,
+            to_tf32: matrix.to_tf32,
             at: at.0,
             moment: Moment::Wait,
         };
@@ -304,6 +313,7 @@ pub unsafe fn store<T, const N: usize>(
             view,
             bytes,
             given: bytes,
+            to_tf32: false,
             at: at.0,
             moment: Moment::Wait,
         };

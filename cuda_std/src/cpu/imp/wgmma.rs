@@ -1,7 +1,5 @@
 //! Products of warpgroups on the CPU executor: the last lane that waits computes all sums.
 
-use half::{bf16, f16};
-
 use super::{
     super::{
         block::{Elements, Product, Tile, WARPGROUP},
@@ -10,12 +8,11 @@ use super::{
     },
     Place, check_within,
     mma::FRACTION_BITS,
-    tensor_sum::{AT_ONCE, Factor, Factors},
+    tensor_sum::{self, AT_ONCE, Factors},
 };
 use crate::{
-    mma::Half,
     tensor_map::Swizzle,
-    wgmma::{self, DEPTH, PANEL, Sums},
+    wgmma::{self, Factor, Format, Sums},
 };
 
 /// What sums need on the GPU.
@@ -28,14 +25,14 @@ pub struct Operand(Tile);
 
 /// Checks a tile of `rows` rows of A or columns of B: bounds, and a start at a multiple of 1024.
 #[track_caller]
-pub fn operand<T, const ALONG_K: bool>(
+pub fn operand<T: Factor, const ALONG_K: bool>(
     start: *const T,
     len: usize,
     i: usize,
     rows: usize,
     place: Place,
 ) -> Operand {
-    check_within(start, len, i, rows * DEPTH, false);
+    check_within(start, len, i, rows * T::DEPTH, false);
     let address = start.wrapping_add(i).expose_provenance();
     if !address.is_multiple_of(1024) {
         let lane = Lane::current();
@@ -55,24 +52,38 @@ pub fn operand<T, const ALONG_K: bool>(
     })
 }
 
-/// Returns where the element of a row of A (a column of B) at `k` lies: its place in a tile, in bytes.
-fn byte(along_k: bool, row: usize, k: usize) -> usize {
-    Swizzle::Bytes128.place(match along_k {
-        true => row * 128 + k * 2,
-        false => row / 64 * 2 * PANEL + k * 128 + row % 64 * 2,
-    })
+/// The bytes of a line of a tile.
+const LINE: usize = 128;
+
+/// Returns the bytes of an element.
+fn element_bytes(format: Format) -> usize {
+    match format {
+        Format::F16 | Format::Bf16 => 2,
+        Format::Tf32 => 4,
+    }
 }
 
-/// Reads the elements of a tile, row after row of A (column after column of B).
-fn read(tile: Tile) -> Vec<u16> {
+/// Reads the bits of the elements of a tile, row after row of A (column after column of B).
+fn read(tile: Tile, format: Format) -> Vec<u32> {
     let start = core::ptr::with_exposed_provenance::<u8>(tile.start);
-    let mut elements = Vec::with_capacity(tile.rows * DEPTH);
+    let bytes = element_bytes(format);
+    let depth = LINE / bytes;
+    let mut elements = Vec::with_capacity(tile.rows * depth);
     for row in 0..tile.rows {
-        for k in 0..DEPTH {
-            let element = start.wrapping_add(byte(tile.along_k, row, k));
+        for k in 0..depth {
+            let place = match tile.along_k {
+                true => row * LINE + k * bytes,
+                false => row / 64 * (64 * LINE) + k * LINE + row % 64 * bytes,
+            };
+            let element = start.wrapping_add(Swizzle::Bytes128.place(place));
             // SAFETY: the view of the tile has these bytes, in shared memory, which lives as long as the block. They are
             // aligned, because the tile is.
-            elements.push(unsafe { element.cast::<u16>().read() });
+            elements.push(unsafe {
+                match bytes {
+                    2 => element.cast::<u16>().read().into(),
+                    _ => element.cast::<u32>().read(),
+                }
+            });
         }
     }
     elements
@@ -85,7 +96,7 @@ pub fn begin(place: Place) {
 
 /// # Safety
 /// The operands must be of tiles in shared memory.
-pub unsafe fn add<S: Sums, T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     sums: &mut S,
     Operand(a): Operand,
     Operand(b): Operand,
@@ -95,7 +106,7 @@ pub unsafe fn add<S: Sums, T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool
     let product = Product {
         a,
         b,
-        is_bf16: T::IS_BF16,
+        format: T::FORMAT,
     };
     let sums = (&raw const *sums).addr();
     let block = lane.block();
@@ -126,38 +137,70 @@ pub fn wait<S: Sums>(sums: &mut S, place: Place) {
 /// At each address must be `columns / 2` sums that nothing else uses.
 unsafe fn add_products(products: &[(Product, Elements)], all: &[usize; WARPGROUP], columns: usize) {
     for (product, [a, b]) in products {
-        match product.is_bf16 {
+        let of_16 = |bits: u32| bits as u16;
+        match product.format {
             // SAFETY: by the contract.
-            false => unsafe { add_product(a, b, f16::from_bits, all, columns) },
+            Format::F16 => unsafe {
+                add_product(
+                    a,
+                    b,
+                    |bits| half::f16::from_bits(of_16(bits)),
+                    16,
+                    all,
+                    columns,
+                )
+            },
             // SAFETY: by the contract.
-            true => unsafe { add_product(a, b, bf16::from_bits, all, columns) },
+            Format::Bf16 => unsafe {
+                add_product(
+                    a,
+                    b,
+                    |bits| half::bf16::from_bits(of_16(bits)),
+                    16,
+                    all,
+                    columns,
+                )
+            },
+            // SAFETY: by the contract.
+            Format::Tf32 => unsafe {
+                add_product(a, b, |bits| f32::from_bits(bits & !0x1FFF), 8, all, columns)
+            },
         }
     }
 }
 
+/// Adds a product, `at_once` elements along k at a time.
+///
 /// # Safety
 /// As for [`add_products`].
-unsafe fn add_product<T: Factor>(
-    a: &[u16],
-    b: &[u16],
-    of_bits: fn(u16) -> T,
+unsafe fn add_product<T: tensor_sum::Factor>(
+    a: &[u32],
+    b: &[u32],
+    of_bits: impl Fn(u32) -> T,
+    at_once: usize,
     all: &[usize; WARPGROUP],
     columns: usize,
 ) {
-    const RUNS: usize = DEPTH / AT_ONCE;
-    let factors = |bits: &[u16]| Factors::new(bits.iter().map(|bits| of_bits(*bits)).collect());
+    let runs = a.len() / 64 / at_once;
+    // Zeros fill what a sum could take more.
+    let factors = |bits: &[u32]| {
+        let zeros = core::iter::repeat_n(&0, AT_ONCE - at_once);
+        let bits = bits.chunks(at_once);
+        let bits = bits.flat_map(|run| run.iter().chain(zeros.clone()));
+        Factors::new(bits.map(|bits| of_bits(*bits)).collect())
+    };
     let (a, b) = (factors(a), factors(b));
     for (thread, sums) in all.iter().enumerate() {
         let sums = core::ptr::with_exposed_provenance_mut::<f32>(*sums);
         for i in 0..columns / 2 {
             let (row, column) = wgmma::place(thread, i);
             let add = |sum, run| {
-                let (row, column) = (row * RUNS + run, column * RUNS + run);
+                let (row, column) = (row * runs + run, column * runs + run);
                 a.sum(row, &b, column, sum, FRACTION_BITS)
             };
             // SAFETY: by the contract.
             let sum = unsafe { &mut *sums.add(i) };
-            *sum = (0..RUNS).fold(*sum, add);
+            *sum = (0..runs).fold(*sum, add);
         }
     }
 }

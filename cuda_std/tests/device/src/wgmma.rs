@@ -7,14 +7,14 @@ use cuda_std::{
     prelude::*,
     tensor_map::TensorMap,
     unrolled,
-    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+    wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
 /// The length of the products along k.
 pub const K: usize = 2 * DEPTH;
 
-/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 x 64
-/// elements. Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
+/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 lines of
+/// 128 bytes, or of 64 x 64 elements of 16 bits. Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
 ///
 /// # Safety
 /// One warpgroup a block; maps of such matrices, with the swizzle of 128 bytes.
@@ -27,10 +27,13 @@ pub const K: usize = 2 * DEPTH;
         bf16_64_tt: (bf16, 32, false, true),
         bf16_128_tn: (bf16, 64, false, false),
         bf16_256_nt: (bf16, 128, true, true),
+        f32_64_nt: (f32, 32, true, true),
+        f32_128_nt: (f32, 64, true, true),
+        f32_256_nt: (f32, 128, true, true),
     )
 )]
 pub unsafe fn product_of_warpgroup<
-    T: Half,
+    T: Factor,
     const SUMS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
@@ -41,7 +44,9 @@ pub unsafe fn product_of_warpgroup<
 ) where
     [f32; SUMS]: Sums,
 {
-    let tiles = shared![T; 5 * PANEL + 512].skip_to_multiple(1024);
+    let words = shared![u32; (5 * PANEL + 512) / 2];
+    // SAFETY: no type of elements has a greater alignment.
+    let tiles = unsafe { words.cast::<T>() }.skip_to_multiple(1024);
     let come = Mbarrier::new(shared![u64; 1], 0);
     let thread = thread::thread_idx_x() as usize;
     if thread == 0 {
@@ -53,25 +58,31 @@ pub unsafe fn product_of_warpgroup<
     let (mut k, mut parity) = (0, 0);
     while k < K {
         if thread == 0 {
-            come.arrive_expect_tx(((1 + SUMS / 32) * PANEL * 2) as u32);
+            come.arrive_expect_tx(((1 + SUMS / 32) * 64 * 128) as u32);
             let k = k as i32;
-            tiles.load_tile(0, a, if A_ALONG_K { [k, 0] } else { [0, k] }, PANEL, come);
+            tiles.load_tile(
+                0,
+                a,
+                if A_ALONG_K { [k, 0] } else { [0, k] },
+                T::PANEL,
+                come,
+            );
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 let across = 64 * panel as i32;
                 let corner = if B_ALONG_K { [k, across] } else { [across, k] };
-                tiles.load_tile((1 + panel) * PANEL, b, corner, PANEL, come);
+                tiles.load_tile((1 + panel) * T::PANEL, b, corner, T::PANEL, come);
             });
         }
         come.wait(parity);
         let mut products = wgmma::begin(&mut sums);
         products.add(
             Tile::<T, A_ALONG_K>::new(tiles, 0),
-            Tile::<T, B_ALONG_K>::new(tiles, PANEL),
+            Tile::<T, B_ALONG_K>::new(tiles, T::PANEL),
         );
         products.commit().wait();
         // The tiles are free when all warps have waited.
         thread::sync_threads();
-        (k, parity) = (k + DEPTH, parity ^ 1);
+        (k, parity) = (k + T::DEPTH, parity ^ 1);
     }
     unrolled!(part < { SUMS / 32 } of 4 => {
         unrolled!(i < 32 of 32 => {

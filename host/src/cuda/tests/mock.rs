@@ -143,6 +143,7 @@ fn tensor_maps_are_encoded_on_every_thread() {
             tile: [64, 64],
             swizzle: Swizzle::Bytes128,
             stack: None,
+            to_tf32: false,
         };
         // On a thread that has no context yet.
         thread::spawn(move || cuda::encode_tensor_map(&context, &matrix))

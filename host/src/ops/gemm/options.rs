@@ -118,6 +118,14 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// - The workspace has 6 bytes for each element of A and B, whose `m`, `n` and `k` count up to a multiple of 128, 128 and
     ///   64.
     ///
+    /// [`Tf32`](Precision::Tf32) rounds each element to the nearest with 10 bits of a fraction, ties to even, and adds their
+    /// products on tensor cores, 8 at a time. It takes the same devices, with the same bits on all of them, and `best`.
+    /// - The error of a sum is at most `(2^-10 + 2^-22 + (k + 8) * 2^-23) * sum(|a| * |b|)`, plus `2^-137` for each `a` and `b`
+    ///   times the other one.
+    /// - Numbers beyond the largest of TF32, which are above `3.40199e38`, become infinite, and infinities and NaN propagate.
+    /// - Rows of A as it is and of B that is transposed have no copies, if they begin at multiples of 16 bytes. Other operands
+    ///   take a workspace of 4 bytes for each element, whose rows and columns count up to a multiple of 128, and of 32 along k.
+    ///
     /// ```
     /// # use warpwright::{Device, ops::gemm::Precision};
     /// # fn main() -> warpwright::Result<()> {

@@ -1,10 +1,11 @@
-//! Products of `f32` on tensor cores: the sums of products of planes of `bf16`.
+//! Products of `f32` on tensor cores: the sums of products of planes of `bf16`, or of numbers of TF32.
 
 use std::any::type_name;
 
-use warpwright_gpu::gemm::{FAMILY, Planes, Problem, policy};
+use cuda_std::tensor_map::EncodedTensorMap;
+use warpwright_gpu::gemm::{FAMILY, Planes, Precisions, Problem, Tf32, policy};
 
-use super::{Gemm, GemmElement, OPERATION, Tiles, Variant, Way};
+use super::{Gemm, GemmElement, OPERATION, Tiles, Variant, Way, has_map, has_maps, map};
 use crate::{
     error::{Error, InvalidKind, Result},
     named::named,
@@ -22,37 +23,47 @@ pub enum Precision {
     /// On tensor cores, by six products of `bf16` for each one of `f32`, about as exactly as by [`Exact`](Self::Exact) and
     /// faster. See [`precision`](crate::ops::gemm::GemmRequest::precision).
     Bf16x6,
+    /// On tensor cores, by products of elements that are rounded to 10 bits of a fraction (TF32), faster still and much less
+    /// exactly. See [`precision`](crate::ops::gemm::GemmRequest::precision).
+    Tf32,
 }
 
 named! {
     Precision, "precision of a matrix product":
     Exact = "exact",
     Bf16x6 = "bf16x6",
+    Tf32 = "tf32",
 }
 
 impl<T: GemmElement> Gemm<'_, T> {
     /// Returns the kernels of the requested precision. Returns `None` for the exact one. Fails if matrices of this type, the
     /// variant or the device have no such kernels.
-    pub(super) fn planes(&self, plan: &Plan<'_>) -> Result<Option<Planes<T>>> {
+    pub(super) fn precisions(&self, plan: &Plan<'_>) -> Result<Option<Precisions<T>>> {
         if self.precision == Precision::Exact {
             return Ok(None);
         }
-        let planes = T::PLANES.ok_or_else(|| {
+        let precision = self.precision;
+        let precisions = T::PRECISIONS.ok_or_else(|| {
             Error::invalid(
                 InvalidKind::Value,
                 OPERATION,
                 "matrices of f32, or the precision exact,",
-                format!("the precision bf16x6 and matrices of {}", type_name::<T>()),
+                format!(
+                    "the precision {precision} and matrices of {}",
+                    type_name::<T>()
+                ),
             )
         })?;
         if Variant::ALL[plan.choice.index] != Variant::Best {
-            return Err(plan.not_eligible("the precision bf16x6 is that of best alone".to_owned()));
+            let reason = format!("the precision {precision} is that of best alone");
+            return Err(plan.not_eligible(reason));
         }
         if !plan.device.executor.is_specific(FAMILY.name) {
-            let reason = "the precision bf16x6 takes compute capability 9.0, or the CPU executor";
-            return Err(plan.not_eligible(reason.to_owned()));
+            return Err(plan.not_eligible(format!(
+                "the precision {precision} takes compute capability 9.0, or the CPU executor"
+            )));
         }
-        Ok(Some(planes))
+        Ok(Some(precisions))
     }
 
     /// Plans products by planes of `bf16`, which take a workspace. `k` is not 0, and C has elements.
@@ -60,8 +71,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         &self,
         plan: &mut Plan<'_>,
         kernels: Planes<T>,
-        [a, b, bias]: [Place<T>; 3],
-        c: Place<T>,
+        ([a, b, bias], c): ([Place<T>; 3], Place<T>),
         problem: Problem,
         alpha: T::Scale,
     ) -> Result<()> {
@@ -73,18 +83,11 @@ impl<T: GemmElement> Gemm<'_, T> {
             None => policy::planes_size([m, n], count, multiprocessors),
         };
         let cut = policy::planes_cut(size);
-        // Kernels count tiles in 32 bits.
-        let tiles = cut.tiles([m, n]).saturating_mul(count);
-        if tiles > policy::WGMMA_MOST {
-            return Err(plan.not_eligible(format!(
-                "the precision bf16x6 takes {} tiles of {:?} elements at most, and this needs {tiles}",
-                policy::WGMMA_MOST,
-                cut.tile
-            )));
-        }
+        let tiles = self.countable(plan, cut.tiles([m, n]).saturating_mul(count), cut.tile)?;
         let [stack_a, stack_b] = self.stacks();
-        let groups_of_a = policy::planes_groups(m, k).saturating_mul(stack_a);
-        let groups_of_b = policy::planes_groups(n, k).saturating_mul(stack_b);
+        let [groups_of_a, groups_of_b] = [(m, stack_a), (n, stack_b)].map(|(lines, stack)| {
+            policy::planes_groups(lines, k, policy::WGMMA_STEP).saturating_mul(stack)
+        });
         let groups = groups_of_a.saturating_add(groups_of_b);
         let config = plan.linear(groups, policy::SPLIT_BLOCK as usize)?;
         let planes_of_a = plan.room(policy::planes_len(groups_of_a));
@@ -108,6 +111,86 @@ impl<T: GemmElement> Gemm<'_, T> {
             self.beta,
         );
         // SAFETY: the launch before has written the planes. C and the bias are as for every product.
+        unsafe { plan.launch(kernels.products[size], config, args) };
+        Ok(())
+    }
+
+    /// Returns so many tiles of C, if kernels can count them in 32 bits.
+    fn countable(&self, plan: &Plan<'_>, tiles: usize, of: [usize; 2]) -> Result<usize> {
+        if tiles <= policy::WGMMA_MOST {
+            return Ok(tiles);
+        }
+        Err(plan.not_eligible(format!(
+            "the precision {} takes {} tiles of {of:?} elements at most, and this needs {tiles}",
+            self.precision,
+            policy::WGMMA_MOST
+        )))
+    }
+
+    /// Plans products of numbers of TF32. Operands that tensor maps cannot bring take a workspace. `k` is not 0, and C has
+    /// elements.
+    pub(super) fn by_tf32(
+        &self,
+        plan: &mut Plan<'_>,
+        kernels: Tf32<T>,
+        ([a, b, bias], c): ([Place<T>; 3], Place<T>),
+        problem: Problem,
+        alpha: T::Scale,
+    ) -> Result<()> {
+        let Problem { m, n, k, count, .. } = problem;
+        let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
+        let size = match self.way {
+            Some(Way::Warpgroups(tiles)) => tiles as usize,
+            Some(_) => policy::LARGE,
+            None => policy::tf32_size([m, n, k], count, multiprocessors),
+        };
+        let cut = policy::wgmma_cut(size);
+        let tiles = self.countable(plan, cut.tiles([m, n]).saturating_mul(count), cut.tile)?;
+        let [height, width] = cut.tile;
+        // Coordinates of tensor maps have 32 bits.
+        let fits = has_maps(plan.device)
+            && [m, n, k, count]
+                .iter()
+                .all(|size| *size <= policy::WGMMA_MOST);
+        let operands = [
+            (&self.a, !self.transpose_a, m, height),
+            (&self.b, self.transpose_b, n, width),
+        ];
+        let mut maps = [EncodedTensorMap::from_words([0; 16]); 2];
+        let mut groups = [0; 2];
+        let mut tiled = 0_usize;
+        for (i, (rect, along_k, lines, rows)) in operands.into_iter().enumerate() {
+            let stack = self.stacks()[i];
+            if along_k && fits && has_map(rect, stack) {
+                maps[i] = map(plan, rect, stack, rows)?;
+            } else {
+                groups[i] =
+                    policy::planes_groups(lines, k, policy::TF32_STEP).saturating_mul(stack);
+                tiled |= 1 << i;
+            }
+        }
+        let mut tiles_of = [Place::none(); 2];
+        if tiled != 0 {
+            let blocks = groups[0].saturating_add(groups[1]);
+            let config = plan.linear(blocks, policy::SPLIT_BLOCK as usize)?;
+            tiles_of = groups.map(|groups| match groups {
+                0 => Place::none(),
+                _ => plan.room(policy::tf32_len(groups)),
+            });
+            let args = (a, b, tiles_of[0], tiles_of[1], problem, tiled);
+            // SAFETY: the operands have the sizes and strides of the problem, and there is room for the tiles of all groups,
+            // of which each has a block.
+            unsafe { plan.launch(kernels.tiles, config, args) };
+        }
+        let ([map_a, map_b], [tiles_of_a, tiles_of_b]) = (maps, tiles_of);
+        // Blocks stay on their multiprocessors and take tile after tile.
+        let config = plan.tiles(tiles.min(multiprocessors), cut.block)?;
+        let config = config.with_shared(policy::wgmma_bytes(width) as u32);
+        let args = (
+            map_a, map_b, tiles_of_a, tiles_of_b, c, bias, problem, tiled, alpha, self.beta,
+        );
+        // SAFETY: the maps are of the rectangles, which the plan keeps, and the launch before has written the tiles of the
+        // others. C and the bias are as for every product.
         unsafe { plan.launch(kernels.products[size], config, args) };
         Ok(())
     }
