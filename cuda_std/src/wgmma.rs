@@ -149,6 +149,17 @@ pub const fn place(thread: usize, i: usize) -> (usize, usize) {
     )
 }
 
+/// Returns the row and the place along k of element `i` of 16 that a thread has of a tile of A of `f32`: see
+/// [`add_registers`].
+#[inline(always)]
+pub const fn place_of_a(thread: usize, i: usize) -> (usize, usize) {
+    let (warp, lane) = (thread / 32, thread % 32);
+    (
+        warp * 16 + lane / 4 + i % 2 * 8,
+        i / 4 * 8 + lane % 4 + i / 2 % 2 * 4,
+    )
+}
+
 /// A tile of A or B in shared memory, as [tensor maps](crate::tensor_map) with the swizzle of 128 bytes write it.
 ///
 /// If `ALONG_K` is true, a line of 128 bytes has the elements of a row of A (a column of B) along k. Otherwise the tile is made
@@ -186,6 +197,22 @@ impl<T: Factor, const ALONG_K: bool> Tile<T, ALONG_K> {
 pub fn begin<S: Sums>(sums: &mut S) -> Products<'_, S> {
     imp::wgmma::begin(Place::here());
     Products { sums }
+}
+
+/// Adds the product of a tile of A of `f32`, of which each thread has 16 elements ([`place_of_a`]), and one of B, with
+/// [`Sums::COLUMNS`] columns, and waits for it. So the lines of A in memory may have any direction.
+///
+/// The products are never in flight for a caller: until the wait, the registers of A must not change, and `ptxas` does not see
+/// to that. Work for the meantime is that of another warpgroup.
+#[inline(always)]
+#[track_caller]
+pub fn add_registers<S: Sums>(sums: &mut S, a: [f32; 16], b: Tile<f32, true>) {
+    let (a, b, place) = (a.map(f32::to_bits), b.operand(S::COLUMNS), Place::here());
+    imp::wgmma::begin(place);
+    // SAFETY: the tile is in shared memory, and this function waits for the products.
+    unsafe { imp::wgmma::add_registers::<S, f32, true>(sums, a, b, place) };
+    imp::wgmma::commit();
+    imp::wgmma::wait(sums, place);
 }
 
 /// Products that a warpgroup adds. The tensor cores may start them at any time, and do at the latest after

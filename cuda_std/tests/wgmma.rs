@@ -33,6 +33,18 @@ fn every_sum_has_one_place() {
     assert_eq!((place(5, 2), place(37, 5)), ((9, 2), (17, 11)));
 }
 
+#[test]
+fn every_element_of_a_has_one_place() {
+    let of = |thread| (0..16).map(move |i| wgmma::place_of_a(thread, i));
+    let mut found: Vec<_> = (0..128).flat_map(of).collect();
+    found.sort_unstable();
+    assert!(found.into_iter().eq((0..64 * 32).map(|i| (i / 32, i % 32))));
+    // From the figure of the PTX ISA.
+    let place = wgmma::place_of_a;
+    assert_eq!((place(5, 0), place(5, 1)), ((1, 1), (9, 1)));
+    assert_eq!((place(5, 2), place(37, 7)), ((1, 5), (25, 13)));
+}
+
 /// Right and wrong products of two tiles of ones and one of twos. See the tests for `how`.
 #[kernel]
 pub unsafe fn ones(c: GlobalMut<f32>, how: u32) {

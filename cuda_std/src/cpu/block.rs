@@ -23,7 +23,7 @@ pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
 use warp::Warp;
 use warpgroup::Warpgroup;
-pub(super) use warpgroup::{Elements, LANES as WARPGROUP, Product, Tile};
+pub(super) use warpgroup::{Elements, LANES as WARPGROUP, OfLane, Product, Tile};
 
 use super::{
     Launch, Options,

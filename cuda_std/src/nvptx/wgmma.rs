@@ -58,6 +58,19 @@ pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bo
     unsafe { sums.products::<T, A_ALONG_K, B_ALONG_K>(a, b) }
 }
 
+/// # Safety
+/// As for [`add`], and the registers of A are written before `begin`, and not until the products have been waited for.
+#[inline(always)]
+pub unsafe fn add_registers<S: Sums, T: Factor, const B_ALONG_K: bool>(
+    sums: &mut S,
+    a: [u32; 16],
+    Operand(b): Operand,
+    _: Place,
+) {
+    // SAFETY: by the contract.
+    unsafe { sums.products_of_registers(a, b) }
+}
+
 #[inline(always)]
 pub fn wait<S: Sums>(sums: &mut S, _: Place) {
     sums.wait();
@@ -74,6 +87,11 @@ pub trait Registers {
         a: u32,
         b: u32,
     );
+    /// Starts the four products of numbers of TF32 of A, in registers, and a tile of B with lines along k.
+    ///
+    /// # Safety
+    /// As for [`add`].
+    unsafe fn products_of_registers(&mut self, a: [u32; 16], b: u32);
     /// Waits for all products.
     fn wait(&mut self);
 }
@@ -134,6 +152,40 @@ macro_rules! registers {
                     Format::Bf16 => products!("bf16", "k16", ", {ta}, {tb}; }}"),
                     Format::Tf32 => products!("tf32", "k8", "; }} // {ta} {tb}"),
                 }
+            }
+
+            #[inline(always)]
+            unsafe fn products_of_registers(&mut self, a: [u32; 16], b: u32) {
+                macro_rules! product {
+                    ($step:literal) => {{
+                        let [$first $(, $d)*] = self;
+                        // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
+                        unsafe {
+                            core::arch::asm!(
+                                concat!(
+                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_b; ",
+                                    "mov.b64 of_b, {{{b}, {high}}}; ",
+                                    "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{",
+                                    "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
+                                    "}}, {{{a0}, {a1}, {a2}, {a3}}}, of_b, adds, 1, 1; }}",
+                                ),
+                                $first = inout(reg32) *$first,
+                                $($d = inout(reg32) *$d,)*
+                                a0 = in(reg32) a[4 * $step],
+                                a1 = in(reg32) a[4 * $step + 1],
+                                a2 = in(reg32) a[4 * $step + 2],
+                                a3 = in(reg32) a[4 * $step + 3],
+                                b = in(reg32) b + $step * 2,
+                                high = const HIGH,
+                                options(nostack, preserves_flags),
+                            );
+                        }
+                    }};
+                }
+                product!(0);
+                product!(1);
+                product!(2);
+                product!(3);
             }
 
             #[inline(always)]

@@ -220,7 +220,9 @@ mod launch {
         Global<T>,
         GlobalMut<T>,
         Global<T>,
+        GlobalMut<<T as Element>::Scale>,
         Problem,
+        usize,
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -231,8 +233,11 @@ mod launch {
     pub struct Tf32<T: Element> {
         /// Writes the tiles of operands that have none.
         pub tiles: OfTiles<T>,
-        /// The products: for large, small and medium tiles.
-        pub products: [OfTf32<T>; 3],
+        /// The products: of operands with lines along k, and of an A or a B with lines across k; of each those for large, small
+        /// and medium tiles.
+        pub products: [[OfTf32<T>; 3]; 3],
+        /// Adds the sums of parts.
+        pub parts: Parts<T>,
     }
 
     /// The kernels of the precisions that are not exact.
@@ -307,6 +312,15 @@ mod launch {
             })
         };
     }
+    macro_rules! tf32 {
+        ($registers:literal, $turned:literal) => {
+            [
+                Entry::of::<GemmBestTf32<128, $registers, $turned>>(),
+                Entry::of::<GemmBestTf32<32, $registers, $turned>>(),
+                Entry::of::<GemmBestTf32<64, $registers, $turned>>(),
+            ]
+        };
+    }
     kernels! {
         f32: GemmBest, GemmBestSmall, None, None, Some(Precisions {
             planes: Planes {
@@ -319,10 +333,11 @@ mod launch {
             tf32: Tf32 {
                 tiles: Entry::of::<GemmBestTiles>(),
                 products: [
-                    Entry::of::<GemmBestTf32<128>>(),
-                    Entry::of::<GemmBestTf32<32>>(),
-                    Entry::of::<GemmBestTf32<64>>(),
+                    tf32!(false, false),
+                    tf32!(true, false),
+                    tf32!(true, true),
                 ],
+                parts: Entry::of::<GemmBestParts<f32>>(),
             },
         });
         f64: GemmBestDouble, GemmBestSmallDouble, Some([

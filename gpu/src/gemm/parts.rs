@@ -10,13 +10,56 @@
 //! A part's sums are read once, by chunks of 16 bytes that are adjacent for adjacent threads, and so are those of several parts
 //! at a time. The second-level cache has most of them still.
 
-use cuda_std::{bf16, f16, prelude::*, unrolled};
+use cuda_std::{bf16, f16, prelude::*, unrolled, wgmma};
 
 use super::{
     policy::{PARTS_BLOCK, PARTS_CHUNK, parts_pitch},
     problem::*,
-    tensor_half::Half,
 };
+
+/// Writes a thread's sums of a tile for a part of k, of those of all products the one with this `number`.
+///
+/// The sums are those of a tile of C that begins at `corner`, in these `rows` of the tile, by turns. If `TURNED` is true, they
+/// are those of a tile of the transpose of C.
+#[inline(always)]
+#[track_caller]
+pub(super) fn write_part<const SUMS: usize, const TURNED: bool>(
+    sums: &[f32; SUMS],
+    to: GlobalMut<f32>,
+    number: usize,
+    problem: &Problem,
+    [top, left]: [usize; 2],
+    rows: [usize; 2],
+) {
+    let pitch = parts_pitch(problem.n);
+    let to = to.skip(number * problem.m * pitch);
+    let (_, column) = wgmma::place(thread::thread_idx_x() as usize, 0);
+    let (top, left) = (top + rows[0], left + column);
+    let second = rows[1] - rows[0];
+    if TURNED {
+        unrolled!(panel < { SUMS / 32 } of 4 => {
+            unrolled!(i < 32 of 32 => {
+                let line = left + 64 * panel + i / 4 * 8 + i % 2;
+                let column = top + i / 2 % 2 * second;
+                if line < problem.m && column < pitch {
+                    to.set(line * pitch + column, sums[32 * panel + i]);
+                }
+            });
+        });
+        return;
+    }
+    let (rows, columns) = (problem.m.saturating_sub(top), pitch.saturating_sub(left));
+    let first = top * pitch + left;
+    unrolled!(panel < { SUMS / 32 } of 4 => {
+        unrolled!(i < 16 of 16 => {
+            let (down, across) = (i % 2 * second, 64 * panel + i / 2 * 8);
+            if down < rows && across < columns {
+                let at = 32 * panel + 2 * i;
+                to.set_chunk(first + down * pitch + across, [sums[at], sums[at + 1]]);
+            }
+        });
+    });
+}
 
 /// The parts that are read together.
 const TOGETHER: usize = 8;
@@ -34,8 +77,8 @@ const TOGETHER: usize = 8;
 /// overlaps nothing else. `bias` holds a row of C if the epilogue has one.
 ///
 /// Source: ours.
-#[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16)))]
-pub unsafe fn gemm_best_parts<T: Half>(
+#[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16), f32: (f32)))]
+pub unsafe fn gemm_best_parts<T: Element<Scale = f32>>(
     sums: Global<f32>,
     c: GlobalMut<T>,
     bias: Global<T>,

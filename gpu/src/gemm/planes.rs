@@ -273,7 +273,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     let mut memory = unsafe { DynamicShared::new() };
     let len = slots * room + 2 * CONSUMERS as usize * PANEL;
     let memory = memory.carve::<bf16>(len + 512).skip_to_multiple(1024);
-    Slot::init(barriers, slots);
+    Slot::init(barriers, slots, CONSUMERS);
 
     let problem = &problem;
     let mut tiles = Tiles::of(problem, problem.k, width, DEPTH);
@@ -381,12 +381,13 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            staging.put_sums(part);
+            staging.put_sums(staging.rows(), part);
             let corner = [top, left + 64 * panel];
             let sum_at = |sum: f32, place: [usize; 2]| {
                 if sum.is_finite() { sum } else { exact(a, b, problem, place) }
             };
-            write(&staging, c, bias, problem, corner, is_aligned, [alpha, beta], sum_at);
+            let four = Staging::<bf16>::four;
+            write(&staging, four, c, bias, problem, corner, is_aligned, [alpha, beta], sum_at);
         });
     }
 }
@@ -394,14 +395,15 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
 /// The elements that a thread writes together.
 const FOUR: usize = 4;
 
-/// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `is_aligned` says whether
-/// fours of C are, and `sum_at` returns what takes the place of a sum for a row and a column. The loop is not unrolled, so that
-/// its instructions are few.
+/// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `four` returns the place of
+/// four sums of a line from a column on, `is_aligned` says whether fours of C are, and `sum_at` returns what takes the place of
+/// a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn write<T: Factor>(
     staging: &Staging<T>,
+    four: impl Fn(usize, usize) -> usize,
     c: GlobalMut<f32>,
     bias: Global<f32>,
     problem: &Problem,
@@ -417,8 +419,7 @@ pub(super) fn write<T: Factor>(
     while line < end && inside > 0 {
         let (row, first) = (top + line, left + column);
         let at = row * problem.ldc + first;
-        let four = Staging::<T>::four(line, column);
-        let mut values: [f32; FOUR] = staging.sums().get_chunk(four);
+        let mut values: [f32; FOUR] = staging.sums().get_chunk(four(line, column));
         unrolled!(j < FOUR => {
             if j < inside {
                 let sum = sum_at(values[j], [row, first + j]);

@@ -199,11 +199,21 @@ pub const fn tf32_len(groups: usize) -> usize {
     groups.saturating_mul(PLANES_GROUP * TF32_STEP)
 }
 
-/// Returns the size of the tiles of C with which `count` products `[m, n, k]` of TF32 take the least time. An element has the
-/// bytes and takes the time of two of 16 bits.
-pub fn tf32_size([m, n, k]: [usize; 3], count: usize, multiprocessors: usize) -> usize {
-    let k = k.saturating_mul(2);
-    wgmma_size([m, n, k], count, k, multiprocessors)
+/// Returns the size of the tiles of C with which `count` products `[m, n, k]` of TF32 take the least time, with parts of k of
+/// this length. An element has the bytes and takes the time of two of 16 bits.
+pub fn tf32_size(
+    [m, n, k]: [usize; 3],
+    count: usize,
+    part: usize,
+    multiprocessors: usize,
+) -> usize {
+    let [k, part] = [k, part].map(|len| len.saturating_mul(2));
+    wgmma_size([m, n, k], count, part, multiprocessors)
+}
+
+/// Returns the length along k of a part of `count` products `[m, n, k]` of TF32: see [`wgmma_part`].
+pub fn tf32_part([m, n, k]: [usize; 3], count: usize) -> usize {
+    wgmma_part([m, n, k.saturating_mul(2)], count).div_ceil(2)
 }
 
 /// Returns the size of the tiles, [`LARGE`] or [`SMALL`], with which the products of planes take the least time, for `count`

@@ -1,19 +1,23 @@
 //! `best` for `f32` by the precision `tf32`, on compute capability 9.0.
 //!
 //! ```text
-//! launch 1, for operands that tensor maps cannot bring:
+//! launch 1, for operands that tensor maps cannot bring as launch 2 needs them:
 //!     for each group of 128 lines and each step of 32 along k: write their tile, rounded to TF32
-//! launch 2: as `gemm_best_wgmma`, with steps of 32 along k
+//! launch 2, as `gemm_best_wgmma`, with steps of 32 along k. It computes D = X * Y, where X, Y and D are
+//!     op(A), op(B) and C, or the transposes of op(B), op(A) and C:
+//!         X is read from shared memory by the tensor cores, or by the threads to their registers
 //! ```
 //!
-//! Tensor cores read both operands of `f32` by lines along k only. Tensor maps bring such lines of rows of A and of columns of
-//! B, and round them on the way. Where memory has lines in the other direction, or lines that do not begin at multiples of 16
-//! bytes, the first launch writes the tiles as the second one needs them, which costs 8 bytes of traffic for each element.
+//! Tensor cores read operands of `f32` from shared memory by lines along k only. Tensor maps bring such lines of A as it is and
+//! of a B that is transposed, and round them on the way. Of lines in the other direction threads take elements to registers,
+//! from where the tensor cores read one of the operands, X. So the transposed product is computed where B has such lines. Where
+//! both operands have them, or rows do not begin at multiples of 16 bytes, the first launch writes tiles, which costs 8 bytes
+//! of traffic for each element.
 
 use cuda_std::{
     prelude::*,
     shared::DynamicShared,
-    tensor_map::TensorMap,
+    tensor_map::{Swizzle, TensorMap},
     unrolled,
     warp::FULL_MASK,
     wgmma::{self, Factor, Sums, Tile},
@@ -21,7 +25,8 @@ use cuda_std::{
 
 use super::{
     operand::is_aligned,
-    planes::{self, Planes},
+    parts::write_part,
+    planes::{self, Planes, write},
     policy::{
         PLANES_GROUP, SPLIT_BLOCK, TF32_STEP, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
     },
@@ -39,6 +44,9 @@ const PANEL: usize = <f32 as Factor>::PANEL;
 const GROUP: usize = PLANES_GROUP * DEPTH;
 /// The elements of a chunk of 16 bytes.
 const CHUNK: usize = 4;
+/// The elements of a line across k, and of 32 such lines.
+const ACROSS: usize = 32;
+const SQUARE: usize = ACROSS * DEPTH;
 
 /// One plane of numbers of TF32.
 struct Rounded;
@@ -91,34 +99,53 @@ pub unsafe fn gemm_best_tiles(
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C` of `f32` by products of numbers of TF32, with sums in `f32`.
 ///
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. The bits 0 and 1 of `tiled` say whether the tiles of
-/// A and those of B are what [`gemm_best_tiles`] writes. Otherwise `a` or `b` is the map of the matrices, which have lines
-/// along k: a stack, of one matrix if all products have the same. It rounds to TF32, and has the swizzle of 128 bytes and tiles
-/// of 32 columns; a tile's rows are those of the tile of C (for B, its columns).
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. The kernel computes `D = X * Y`, of op(A), op(B) and
+/// C, or if `TURNED` is true of the transposes of op(B), op(A) and C.
 ///
-/// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
-/// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
-/// is 0; writes `m * n`. The sums are those of [`wgmma`] for each 8 of k in order: the same bits in every launch.
+/// The bits 0 and 1 of `tiled` say whether the tiles of X and those of Y are what [`gemm_best_tiles`] writes. Otherwise `x` or
+/// `y` is the map of the matrices: a stack, of one matrix if all products have the same. It rounds to TF32, and has the swizzle
+/// of 128 bytes and tiles of 32 columns. If `REGISTERS` is true, memory has lines of X across k, `x` is a map, and its tiles
+/// have 32 rows. Other matrices have lines along k, and a tile's rows are those of the tile of D (for Y, its columns).
+///
+/// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of D, as many blocks apart as there
+/// are; dynamic shared memory of [`wgmma_bytes`]. If `part` is below `k`, the sums of each `part` of k go to `sums_of_parts`
+/// instead, as [`gemm_best_parts`](super::parts::gemm_best_parts) reads them: `part` is a multiple of 32. Reads
+/// `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`wgmma`]
+/// for each 8 of k in order: the same bits in every launch of every instance.
 ///
 /// # Safety
 /// The maps and the tiles are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that
-/// `problem` covers, and overlaps nothing else. `bias` holds a row of C if the epilogue has one.
+/// `problem` covers, and overlaps nothing else. `bias` holds a row of C if the epilogue has one. `sums_of_parts` has room for
+/// the sums of all parts, if there are several.
 ///
-/// Source: ours.
+/// Source: ours. That the transposed product has its first operand in registers is from CUTLASS's kernels for this
+/// architecture.
 #[kernel(
     launch_bounds(WGMMA_BLOCK, 1),
     dynamic_shared(wgmma_bytes(2 * SUMS)),
-    instances(f32_256: (128), f32_128: (64), f32_64: (32))
+    instances(
+        f32_256_nt: (128, false, false),
+        f32_256_tn: (128, true, false),
+        f32_256_nn: (128, true, true),
+        f32_128_nt: (64, false, false),
+        f32_128_tn: (64, true, false),
+        f32_128_nn: (64, true, true),
+        f32_64_nt: (32, false, false),
+        f32_64_tn: (32, true, false),
+        f32_64_nn: (32, true, true),
+    )
 )]
 #[allow(clippy::too_many_arguments)]
-pub unsafe fn gemm_best_tf32<const SUMS: usize>(
-    a: TensorMap,
-    b: TensorMap,
-    tiles_of_a: Global<f32>,
-    tiles_of_b: Global<f32>,
+pub unsafe fn gemm_best_tf32<const SUMS: usize, const REGISTERS: bool, const TURNED: bool>(
+    x: TensorMap,
+    y: TensorMap,
+    tiles_of_x: Global<f32>,
+    tiles_of_y: Global<f32>,
     c: GlobalMut<f32>,
     bias: Global<f32>,
+    sums_of_parts: GlobalMut<f32>,
     problem: Problem,
+    part: usize,
     tiled: usize,
     alpha: f32,
     beta: f32,
@@ -134,10 +161,21 @@ pub unsafe fn gemm_best_tf32<const SUMS: usize>(
     let mut memory = unsafe { DynamicShared::new() };
     let len = slots * room + CONSUMERS as usize * 64 * 64;
     let memory = memory.carve::<f32>(len + 256).skip_to_multiple(1024);
-    Slot::init(barriers, slots);
+    // Of threads that read shared memory each warp says that it is done, and of tensor cores one of a warpgroup's threads.
+    let arrivals = if REGISTERS { CONSUMERS * 4 } else { CONSUMERS };
+    Slot::init(barriers, slots, arrivals);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, problem.k, width, DEPTH);
+    let of_d = &match TURNED {
+        true => Problem {
+            m: problem.n,
+            n: problem.m,
+            next: [problem.next[1], problem.next[0], problem.next[2]],
+            ..*problem
+        },
+        false => *problem,
+    };
+    let mut tiles = Tiles::of(of_d, part, width, DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -145,48 +183,54 @@ pub unsafe fn gemm_best_tf32<const SUMS: usize>(
     if warpgroup == 0 {
         thread::decrease_registers::<FEW_REGISTERS>();
         if thread == 0 {
-            let groups = [problem.m, problem.n].map(|lines| lines.div_ceil(PLANES_GROUP));
-            let steps = problem.k.div_ceil(DEPTH);
+            let groups = [of_d.m, of_d.n].map(|lines| lines.div_ceil(PLANES_GROUP));
+            let steps = of_d.k.div_ceil(DEPTH);
             while let Some(tile) = tiles.next() {
-                let [of_a_stack, of_b_stack] = tile.matrices(problem);
-                // Where the tiles of A and B begin, and those of the second half of a wide B. It may be outside of C: then any
-                // tile will do.
-                let group_of_b = tile.left / PLANES_GROUP;
-                let last = (group_of_b + 1).min(groups[1] - 1);
-                let of_a = of_a_stack * groups[0] + tile.top / PLANES_GROUP;
-                let of_b = [group_of_b, last].map(|group| of_b_stack * groups[1] + group);
+                let [of_x_stack, of_y_stack] = tile.matrices(of_d);
+                // The numbers of the first tiles of X and Y, and how far those of the second half of a wide Y are behind. It
+                // may be outside of D: then any tile will do.
+                let (group_of_x, group_of_y) = (tile.top / PLANES_GROUP, tile.left / PLANES_GROUP);
+                let of_x = (of_x_stack * groups[0] + group_of_x) * steps;
+                let of_y = (of_y_stack * groups[1] + group_of_y) * steps;
+                let second = if group_of_y + 1 < groups[1] { steps } else { 0 };
                 let within = tile.left % PLANES_GROUP * DEPTH;
-                let mut step = 0;
-                while step < tile.steps {
-                    let at = step as usize;
+                let mut at = tile.k / DEPTH;
+                let end = at + tile.steps as usize;
+                while at < end {
                     // The slots are empty at first: the phase before the first one counts as complete.
                     slot.empty().wait(slot.parity ^ 1);
                     let full = slot.full();
                     full.arrive_expect_tx((room * size_of::<f32>()) as u32);
                     let to = memory.skip(slot.number as usize * room);
-                    let (to_b, k) = (to.skip(GROUP), at * DEPTH);
-                    if tiled & 1 == 0 {
-                        load::<f32, true>(to, a, [tile.top, k, of_a_stack], WGMMA_HEIGHT, full);
+                    let (to_y, k) = (to.skip(GROUP), at * DEPTH);
+                    if REGISTERS {
+                        unrolled!(panel < { WGMMA_HEIGHT / ACROSS } of 4 => {
+                            let first = (tile.top + panel * ACROSS) as i32;
+                            let corner = [first, k as i32, of_x_stack as i32];
+                            to.load_tile(panel * SQUARE, x, corner, SQUARE, full);
+                        });
+                    } else if tiled & 1 == 0 {
+                        load::<f32, true>(to, x, [tile.top, k, of_x_stack], WGMMA_HEIGHT, full);
                     } else {
-                        to.load_bulk(0, tiles_of_a, (of_a * steps + at) * GROUP, GROUP, full);
+                        to.load_bulk(0, tiles_of_x, (of_x + at) * GROUP, GROUP, full);
                     }
                     if tiled & 2 == 0 {
-                        load::<f32, true>(to_b, b, [tile.left, k, of_b_stack], width, full);
+                        load::<f32, true>(to_y, y, [tile.left, k, of_y_stack], width, full);
                     } else {
-                        let first = (of_b[0] * steps + at) * GROUP + within;
+                        let first = (of_y + at) * GROUP + within;
                         let len = if width < PLANES_GROUP {
                             width * DEPTH
                         } else {
                             GROUP
                         };
-                        to_b.load_bulk(0, tiles_of_b, first, len, full);
+                        to_y.load_bulk(0, tiles_of_y, first, len, full);
                         if width > PLANES_GROUP {
-                            let second = (of_b[1] * steps + at) * GROUP;
-                            to_b.load_bulk(GROUP, tiles_of_b, second, GROUP, full);
+                            let second = (of_y + second + at) * GROUP;
+                            to_y.load_bulk(GROUP, tiles_of_y, second, GROUP, full);
                         }
                     }
                     slot = slot.next();
-                    step += 1;
+                    at += 1;
                 }
             }
         }
@@ -201,33 +245,65 @@ pub unsafe fn gemm_best_tf32<const SUMS: usize>(
     let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
+        let panel =
+            |slot: Slot| memory.skip(slot.number as usize * room + consumer as usize * PANEL);
         let mut step = 0;
         while step < tile.steps {
             slot.full().wait(slot.parity);
-            let at = slot.number as usize * room;
-            let mut products = wgmma::begin(&mut sums);
-            products.add(
-                Tile::<f32, true>::new(memory, at + consumer as usize * PANEL),
-                Tile::<f32, true>::new(memory, at + GROUP),
-            );
-            products.commit().wait();
-            if own == 0 {
-                slot.empty().arrive();
+            let of_y = Tile::<f32, true>::new(memory, slot.number as usize * room + GROUP);
+            if REGISTERS {
+                wgmma::add_registers(&mut sums, registers(panel(slot), own), of_y);
+                // SAFETY: all lanes of the warp take the same steps.
+                unsafe { warp::sync_warp(FULL_MASK) };
+                if own.is_multiple_of(32) {
+                    slot.empty().arrive();
+                }
+            } else {
+                let mut products = wgmma::begin(&mut sums);
+                products.add(Tile::<f32, true>::new(panel(slot), 0), of_y);
+                products.commit().wait();
+                if own == 0 {
+                    slot.empty().arrive();
+                }
             }
             slot = slot.next();
             step += 1;
         }
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
+        // The rows of D that this thread has sums of.
+        let rows = if REGISTERS {
+            rows_across(own)
+        } else {
+            staging.rows()
+        };
+        if part < of_d.k {
+            let corner = [top, left];
+            write_part::<SUMS, TURNED>(&sums, sums_of_parts, tile.number, problem, corner, rows);
+            continue;
+        }
         let c = problem.result(tile.product, c);
-        let is_whole = top + 64 <= problem.m && left + width <= problem.n;
-        // Four lanes write 32 bytes of a line together, which is what memory takes at once.
-        if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
-            let (row, column) = wgmma::place(own, 0);
-            let place = c.skip((top + row) * problem.ldc + left + column);
+        let is_whole = top + 64 <= of_d.m && left + width <= of_d.n;
+        let is_plain = is_whole && beta == 0.0 && !problem.epilogue.is_some();
+        let (_, column) = wgmma::place(own, 0);
+        if is_plain && TURNED {
+            // Four lanes write 16 bytes of a line of C together, and next to them right behind.
+            let place = c.skip((left + column) * problem.ldc + top + rows[0]);
+            unrolled!(panel < { SUMS / 32 } of 4 => {
+                unrolled!(i < 32 of 32 => {
+                    let line = 64 * panel + i / 4 * 8 + i % 2;
+                    place.set(line * problem.ldc + i / 2 % 2 * 4, alpha * sums[32 * panel + i]);
+                });
+            });
+            continue;
+        }
+        if is_plain && is_aligned {
+            // Four lanes write 32 bytes of a line together, which is what memory takes at once.
+            let below = (rows[1] - rows[0]) * problem.ldc;
+            let place = c.skip((top + rows[0]) * problem.ldc + left + column);
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 unrolled!(i < 16 of 16 => {
                     let at = 32 * panel + 2 * i;
-                    let to = i % 2 * 8 * problem.ldc + 64 * panel + i / 2 * 8;
+                    let to = i % 2 * below + 64 * panel + i / 2 * 8;
                     place.set_chunk(to, [alpha * sums[at], alpha * sums[at + 1]]);
                 });
             });
@@ -239,10 +315,69 @@ pub unsafe fn gemm_best_tf32<const SUMS: usize>(
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            staging.put_sums(part);
-            let corner = [top, left + 64 * panel];
             let factors = [alpha, beta];
-            planes::write(&staging, c, bias, problem, corner, is_aligned, factors, |sum, _| sum);
+            if TURNED {
+                put_turned(&staging, rows, part);
+                let corner = [left + 64 * panel, top];
+                let sum_at = |sum, _| sum;
+                write(&staging, turned, c, bias, problem, corner, is_aligned, factors, sum_at);
+            } else {
+                staging.put_sums(rows, part);
+                let corner = [top, left + 64 * panel];
+                let four = Staging::<f32>::four;
+                let sum_at = |sum, _| sum;
+                write(&staging, four, c, bias, problem, corner, is_aligned, factors, sum_at);
+            }
         });
     }
+}
+
+/// Returns the rows of D that a thread has sums of, where X has lines across k: the rows of the first elements of X in its
+/// registers, and of the second ones.
+///
+/// The order of rows is free, as long as D has that of X. By this one the lanes of a warp read 8 chunks of each line together,
+/// all of different banks: in the order of [`wgmma::place`] two lanes would read each bank.
+#[inline(always)]
+fn rows_across(own: usize) -> [usize; 2] {
+    let (warp, group) = (own / 32, own % 32 / 4);
+    let first = warp / 2 * ACROSS + group / 4 * 16 + warp % 2 * 8 + group % 4;
+    [first, first + CHUNK]
+}
+
+/// Reads this thread's elements of a tile of X from squares of 32 x 32 elements with lines across k.
+///
+/// Element `i` is `i % 2` times 4 rows and `i / 2` times 4 of k further on than the first one. Rows 4 apart differ in one bit
+/// of a chunk's number, and the swizzle changes another one for each 4 of k, so the places differ by constants.
+#[inline(always)]
+#[track_caller]
+fn registers(tile: Shared<f32>, own: usize) -> [f32; 16] {
+    let ([row, _], k) = (rows_across(own), wgmma::place_of_a(own, 0).1);
+    let byte = k * 128 + row % ACROSS * size_of::<f32>();
+    let first = row / ACROSS * SQUARE + Swizzle::Bytes128.place(byte) / size_of::<f32>();
+    let mut elements = [0.0; 16];
+    unrolled!(i < 16 of 16 => {
+        let chunks = i % 2 + i / 2 % 2 * 4;
+        elements[i] = tile.get((first ^ (chunks * CHUNK)) + i / 2 * 4 * ACROSS);
+    });
+    elements
+}
+
+/// Returns the place in the shared memory of the sums of D of the four from a row on, in a column, which is a line of C. The
+/// lanes of a warp put sums of 8 rows and of 4 lines, which are 2 apart, and have no bank conflicts.
+#[inline(always)]
+fn turned(line: usize, row: usize) -> usize {
+    line * 64 + (row ^ (line / 2 % 4 * 4))
+}
+
+/// Puts this thread's sums of a panel of D into shared memory as those of C, and waits for those of the others.
+#[inline(always)]
+#[track_caller]
+fn put_turned(staging: &Staging<f32>, rows: [usize; 2], sums: [f32; 32]) {
+    let (_, column) = wgmma::place(staging.own, 0);
+    let to = staging.sums();
+    unrolled!(i < 32 of 32 => {
+        let line = column + i / 4 * 8 + i % 2;
+        to.set(turned(line, rows[i / 2 % 2]), sums[i]);
+    });
+    staging.meet();
 }

@@ -37,9 +37,10 @@ use cuda_std::{
 
 use super::{
     operand::is_aligned,
+    parts::write_part,
     policy::{
-        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, WGMMA_STEP, parts_pitch,
-        wgmma_bytes, wgmma_slots,
+        WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, WGMMA_STEP, wgmma_bytes,
+        wgmma_slots,
     },
     problem::*,
     tensor_half::Half,
@@ -67,8 +68,9 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 /// rows are those of the tile of C (for B, its columns) if memory has lines along k, and 64 otherwise.
 ///
 /// If `part` is less than `k`, the kernel computes the sums of `k.div_ceil(part)` parts of k instead: `part` products for each
-/// sum, of the last part fewer. They go to `sums_of_parts`, as so many matrices of `m` rows of [`parts_pitch`] elements, which
-/// are `n` or up to 3 more, those of a product after those of the product before. Then it does not access C.
+/// sum, of the last part fewer. They go to `sums_of_parts`, as so many matrices of `m` rows of
+/// [`parts_pitch`](super::policy::parts_pitch) elements, which are `n` or up to 3 more, those of a product after those of the
+/// product before. Then it does not access C.
 ///
 /// Launch: blocks of 384 threads, each of which takes tiles of 128 x `2 * SUMS` elements of C, as many blocks apart as there
 /// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
@@ -141,7 +143,7 @@ pub unsafe fn gemm_best_wgmma<
     let len = slots * room + 2 * CONSUMERS as usize * PANEL;
     let memory = memory.carve::<T>(len + 512).skip_to_multiple(1024);
 
-    Slot::init(barriers, slots);
+    Slot::init(barriers, slots, CONSUMERS);
 
     let problem = &problem;
     let mut tiles = Tiles::of(problem, part, width, DEPTH);
@@ -200,22 +202,8 @@ pub unsafe fn gemm_best_wgmma<
         }
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         if part < problem.k {
-            let (row, column) = wgmma::place(own, 0);
-            let pitch = parts_pitch(problem.n);
-            let rows = problem.m.saturating_sub(top + row);
-            let columns = pitch.saturating_sub(left + column);
-            let before = tile.product * tiles.parts as usize + tile.part;
-            let first = (before * problem.m + top + row) * pitch + left + column;
-            unrolled!(panel < { SUMS / 32 } of 4 => {
-                unrolled!(i < 16 of 16 => {
-                    let (down, across) = (i % 2 * 8, 64 * panel + i / 2 * 8);
-                    if down < rows && across < columns {
-                        let at = 32 * panel + 2 * i;
-                        let pair = [sums[at], sums[at + 1]];
-                        sums_of_parts.set_chunk(first + down * pitch + across, pair);
-                    }
-                });
-            });
+            let (corner, rows) = ([top, left], staging.rows());
+            write_part::<SUMS, false>(&sums, sums_of_parts, tile.number, problem, corner, rows);
             continue;
         }
         let c = problem.result(tile.product, c);
@@ -238,7 +226,7 @@ pub unsafe fn gemm_best_wgmma<
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            staging.put_sums(part);
+            staging.put_sums(staging.rows(), part);
             let corner = [top, left + 64 * panel];
             staging.write(c, bias, problem, corner, is_aligned, [alpha, beta]);
         });
@@ -255,15 +243,16 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Initializes the mbarriers of all slots, and waits until the block's threads see them.
+    /// Initializes the mbarriers of all slots, and waits until the block's threads see them. A slot is empty after so many
+    /// arrivals.
     #[inline(always)]
     #[track_caller]
-    pub fn init(barriers: Shared<u64>, slots: usize) {
+    pub fn init(barriers: Shared<u64>, slots: usize, arrivals: u32) {
         if thread::thread_idx_x() == 0 {
             let mut slot = Self::first(barriers, slots);
             while slot.parity == 0 {
                 slot.full().init(1);
-                slot.empty().init(CONSUMERS);
+                slot.empty().init(arrivals);
                 slot = slot.next();
             }
             mbarrier::fence_init();
@@ -324,9 +313,9 @@ pub(super) struct OfPart {
     pub product: usize,
     pub top: usize,
     pub left: usize,
-    /// The number of the part, and its steps along k, from `k` on.
-    part: usize,
-    k: usize,
+    /// The number of the part, of those of all products, and its steps along k, from `k` on.
+    pub number: usize,
+    pub k: usize,
     pub steps: u32,
 }
 
@@ -377,7 +366,7 @@ impl<'a> Tiles<'a> {
             product,
             top,
             left,
-            part,
+            number: number as usize,
             k,
             steps,
         })
@@ -453,14 +442,21 @@ impl<T: Factor> Staging<T> {
         thread::sync_threads_named(self.barrier, WARPGROUP);
     }
 
-    /// Puts this thread's sums of a panel here, and waits for those of the others.
+    /// Returns the rows of this thread's sums.
+    #[inline(always)]
+    pub fn rows(&self) -> [usize; 2] {
+        let (row, _) = wgmma::place(self.own, 0);
+        [row, row + 8]
+    }
+
+    /// Puts this thread's sums of a panel, in these rows, here, and waits for those of the others.
     #[inline(always)]
     #[track_caller]
-    pub fn put_sums(&self, sums: [f32; 32]) {
-        let (row, column) = wgmma::place(self.own, 0);
+    pub fn put_sums(&self, rows: [usize; 2], sums: [f32; 32]) {
+        let (_, column) = wgmma::place(self.own, 0);
         let to = self.sums();
         unrolled!(i < 16 of 16 => {
-            let at = Self::four(row + i % 2 * 8, column + i / 2 * 8) + column % 4;
+            let at = Self::four(rows[i % 2], column + i / 2 * 8) + column % 4;
             to.set_chunk(at, [sums[2 * i], sums[2 * i + 1]]);
         });
         self.meet();

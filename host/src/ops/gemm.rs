@@ -1,6 +1,7 @@
 //! Matrix products.
 
 mod options;
+mod parts;
 mod precision;
 
 pub use precision::Precision;
@@ -284,13 +285,8 @@ impl<T: GemmElement> Gemm<'_, T> {
         let (Some(kernels), true) = (T::WGMMA, is_new && k > 0) else {
             return Ok(None);
         };
-        let part = match self.parts {
-            Some(parts) => k
-                .div_ceil(parts.max(1))
-                .next_multiple_of(policy::WGMMA_STEP)
-                .min(k),
-            None => policy::wgmma_part([m, n, k], self.count),
-        };
+        let usual = || policy::wgmma_part([m, n, k], self.count);
+        let part = self.part(k, policy::WGMMA_STEP, usual);
         let is_wanted = match self.way {
             Some(way) => matches!(way, Way::Warpgroups(_)),
             // A CPU's threads gain nothing, but give the same bits.
@@ -507,23 +503,16 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             let config = plan.tiles(tiles.min(most), cut.block)?;
             let config = config.with_shared(bytes as u32);
             let kernel = kernels.products[size][transposes[0]][transposes[1]];
-            let of_a_part = m.saturating_mul(policy::parts_pitch(n));
-            let of_a_part = of_a_part.saturating_mul(count);
-            let sums: Place<T::Scale> = match parts {
-                1 => Place::none(),
-                _ => plan.room(of_a_part.saturating_mul(parts)),
-            };
+            let sums = self.sums_of_parts(plan, [m, n, parts]);
             let args = (map_a, map_b, c, bias, sums, problem, part, alpha, self.beta);
             // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
             // room for the sums of all parts.
             unsafe { plan.launch(kernel, config, args) };
             if parts > 1 {
-                let threads = policy::PARTS_BLOCK as usize;
-                let of_a_block = policy::PARTS_CHUNK * threads;
-                let config = plan.linear(of_a_part.div_ceil(of_a_block), threads)?;
-                let args = (sums, c, bias, problem, part, alpha, self.beta);
                 // SAFETY: the launch before has written all sums.
-                unsafe { plan.launch(kernels.parts, config, args) };
+                unsafe {
+                    self.add_parts(plan, kernels.parts, (sums, c, bias), problem, part, alpha)?
+                };
             }
             return Ok(shape);
         }

@@ -9,7 +9,7 @@ use cuda_std::{
     tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
     wgmma::{Factor, round_to_tf32},
 };
-use cuda_std_device_tests::wgmma::{K, ProductOfWarpgroup, RoundedPairs};
+use cuda_std_device_tests::wgmma::{K, ProductOfRegisters, ProductOfWarpgroup, RoundedPairs};
 use warpwright::{Device, Element, LaunchConfig, Module};
 
 use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
@@ -141,7 +141,8 @@ fn warpgroups_multiply() {
     }
 }
 
-/// Elements of `f32` whose low bits the tensor cores ignore, and those that tensor maps round before.
+/// Elements of `f32`, those of A in shared memory or in registers, whose low bits the tensor cores ignore, and those that
+/// tensor maps round before.
 #[test]
 fn warpgroups_multiply_f32() {
     for to_tf32 in [false, true] {
@@ -149,19 +150,25 @@ fn warpgroups_multiply_f32() {
         let whole = |number: i32| number as f32;
         let all = [true; 2];
         let any = |bits: u32| f32::from_bits(bits);
-        products::<ProductOfWarpgroup<f32, 32, true, true>, f32>(
-            64, all, value, whole, any, to_tf32,
-        );
         // Near each other in size, so that the low bits of sums count.
         let near = |bits: u32| f32::from_bits(bits & 0x80FF_FFFF | 0x3F00_0000);
-        products::<ProductOfWarpgroup<f32, 64, true, true>, f32>(
-            128, all, value, whole, near, to_tf32,
-        );
         let halves =
             |bits: u32| round_to_tf32(f32::from_bits(0x3F80_0000 | bits >> 9)) + 1.0 / 2048.0;
-        products::<ProductOfWarpgroup<f32, 128, true, true>, f32>(
-            256, all, value, whole, halves, to_tf32,
-        );
+        macro_rules! of {
+            ($($sums:literal: $elements:expr;)*) => { $(
+                products::<ProductOfWarpgroup<f32, $sums, true, true>, f32>(
+                    2 * $sums, all, value, whole, $elements, to_tf32,
+                );
+                products::<ProductOfRegisters<$sums>, f32>(
+                    2 * $sums, all, value, whole, $elements, to_tf32,
+                );
+            )* };
+        }
+        of! {
+            32: any;
+            64: near;
+            128: halves;
+        }
     }
 }
 

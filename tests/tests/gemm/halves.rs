@@ -4,12 +4,13 @@ use cuda_std::{bf16, f16};
 use rand::Rng;
 use warpwright::{
     Device, DeviceKind,
-    ops::gemm::{Tiles, Way},
+    ops::gemm::{Precision, Tiles, Way},
 };
 use warpwright_gpu::gemm::policy::{LARGE, SMALL, WGMMA_STEP, wgmma_part, wgmma_size};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
+    number::Number,
 };
 
 use super::{
@@ -173,42 +174,63 @@ fn every_kernel_of_bf16_gives_the_same_bits() {
     every_kernel::<bf16>();
 }
 
-/// The sums of parts are rounded to nearest, in order. One sum of all is rounded toward zero.
 #[test]
 fn parts_are_added_one_after_another() {
+    let tiles = [Tiles::Large, Tiles::Medium, Tiles::Small];
+    adds_parts::<bf16>(Precision::Exact, WGMMA_STEP, tiles, "gemm_best_parts__bf16");
+}
+
+/// The sums of parts are rounded to nearest, in order. One sum of all is rounded toward zero.
+pub fn adds_parts<T: Real>(precision: Precision, step: usize, all: [Tiles; 3], adding: &str) {
     const PARTS: usize = 5;
-    let k = PARTS * WGMMA_STEP;
-    let mut row = vec![bf16::ZERO; k];
-    for first in row.iter_mut().step_by(WGMMA_STEP).skip(1) {
-        *first = bf16::from_f64(3.0 * 2.0_f64.powi(-25));
+    let [zero, one, small] = [0.0, 1.0, 3.0 * 2.0_f64.powi(-25)].map(T::from_real);
+    let k = PARTS * step;
+    let mut row = vec![zero; k];
+    for first in row.iter_mut().step_by(step).skip(1) {
+        *first = small;
     }
-    row[0] = bf16::ONE;
+    row[0] = one;
+    let (rows, column) = (row.repeat(8), vec![one; k * 8]);
+    let columns: Vec<T> = (0..k * 8).map(|i| row[i / 8]).collect();
     for device in devices::all().filter(|device| is_known(device)) {
-        let a = device.upload_matrix(&row.repeat(8), 8, k).unwrap();
-        let b = device.upload_matrix(&vec![bf16::ONE; k * 8], k, 8).unwrap();
-        for tiles in [Tiles::Large, Tiles::Medium, Tiles::Small] {
+        let matrix = |elements: &[T], rows, columns| {
+            let matrix = device.upload_matrix(elements, rows, columns);
+            matrix.unwrap()
+        };
+        let (a, ones) = (matrix(&rows, 8, k), matrix(&column, k, 8));
+        let (across, ones_along) = (matrix(&columns, k, 8), matrix(&column, 8, k));
+        for tiles in all {
             for (parts, expected) in [(1, 0.0), (PARTS, 4.0 * f64::from(f32::EPSILON))] {
-                let mut c = device.upload_matrix(&[bf16::ONE; 64], 8, 8).unwrap();
-                let product = device.gemm(&a, &b).way(Way::Warpgroups(tiles)).parts(parts);
-                let mut product = product.add_to(-1.0, &mut c).prepare().unwrap();
-                let kernels = product.kernels();
-                let adds = kernels
-                    .last()
-                    .is_some_and(|name| *name == "gemm_best_parts__bf16");
-                assert_eq!(
-                    (kernels.len(), adds),
-                    (1 + usize::from(parts > 1), parts > 1)
-                );
-                let room = if parts > 1 { parts * 8 * 8 * 4 } else { 0 };
-                assert_eq!(product.workspace_bytes(), room, "{device:?} {parts}");
-                product.enqueue().unwrap();
-                drop(product);
-                let got = c.to_vec().unwrap();
-                assert_eq!(
-                    got,
-                    vec![bf16::from_f64(expected); 64],
-                    "{device:?} {tiles:?}"
-                );
+                for (transposes, product) in [
+                    ("nn", device.gemm(&a, &ones)),
+                    ("nt", device.gemm(&a, &ones_along).transpose_b()),
+                    (
+                        "tt",
+                        device
+                            .gemm(&across, &ones_along)
+                            .transpose_a()
+                            .transpose_b(),
+                    ),
+                ] {
+                    let mut c = matrix(&[one; 64], 8, 8);
+                    let minus_one = T::factor(-1.0);
+                    let product = product.precision(precision).way(Way::Warpgroups(tiles));
+                    let product = product.parts(parts).add_to(minus_one, &mut c);
+                    let mut product = product.prepare().unwrap();
+                    let kernels = product.kernels();
+                    let adds = kernels.last().is_some_and(|name| *name == adding);
+                    assert_eq!(
+                        (kernels.len(), adds),
+                        (1 + usize::from(parts > 1), parts > 1)
+                    );
+                    let room = if parts > 1 { parts * 8 * 8 * 4 } else { 0 };
+                    assert_eq!(product.workspace_bytes(), room, "{device:?} {parts}");
+                    product.enqueue().unwrap();
+                    drop(product);
+                    let sums = c.to_vec().unwrap().into_iter().map(Number::real);
+                    let is_right = sums.eq([expected; 64]);
+                    assert!(is_right, "{device:?} {tiles:?} {transposes}");
+                }
             }
         }
     }

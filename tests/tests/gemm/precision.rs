@@ -7,6 +7,7 @@ use warpwright::{
     Device, DeviceKind, Error, InvalidKind, Matrix, Result,
     ops::gemm::{Precision, Tiles, Way},
 };
+use warpwright_gpu::gemm::policy::TF32_STEP;
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -14,6 +15,7 @@ use warpwright_tests::{
 
 use super::{
     TRANSPOSES,
+    halves::adds_parts,
     problem::{FACTORS, Gemm, MARGINS, Margin, TAILS, plain},
 };
 
@@ -60,18 +62,25 @@ fn problems(precision: Precision, ways: &[Way]) -> Vec<Gemm> {
                         tail: TAILS[(i + 2 * j + l) % TAILS.len()],
                         margins,
                         precision,
+                        parts: (precision == Precision::Tf32).then_some(1 + (j + l) % 3),
                         way: Some(way),
                         ..plain(executor, shape)
                     });
                 }
             }
         }
-        if executor == Executor::Cuda {
-            for way in ways.iter().copied() {
+        // Without an epilogue.
+        let shape = match executor {
+            Executor::Cpu => [128, 256, 64],
+            Executor::Cuda => [2056, 1544, 136],
+        };
+        for way in ways.iter().copied() {
+            for transpose in TRANSPOSES {
                 problems.push(Gemm {
+                    transpose,
                     precision,
                     way: Some(way),
-                    ..plain(executor, [2056, 1544, 136])
+                    ..plain(executor, shape)
                 });
             }
         }
@@ -356,27 +365,41 @@ fn operands_that_tensor_maps_cannot_bring_take_a_workspace() {
             let ones = vec![1.0_f32; rows * columns];
             device.upload_matrix(&ones, rows, columns).unwrap()
         };
-        let (a, a_across, a_odd) = (ones(130, 72), ones(72, 130), ones(130, 70));
-        let (b, b_across, b_odd) = (ones(10, 72), ones(72, 10), ones(10, 70));
+        let (a, a_across, a_odd) = (ones(132, 72), ones(72, 132), ones(132, 70));
+        let (b, b_across, b_odd) = (ones(12, 72), ones(72, 12), ones(12, 70));
         // 256 and 128 lines of three steps of 32.
         let (of_a, of_b) = (256 * 96 * 4, 128 * 96 * 4);
-        for (product, bytes) in [
-            (device.gemm(&a, &b).transpose_b(), 0),
-            (device.gemm(&a, &b_across), of_b),
-            (device.gemm(&a_across, &b).transpose_a().transpose_b(), of_a),
-            (device.gemm(&a_across, &b_across).transpose_a(), of_a + of_b),
-            (device.gemm(&a_odd, &b_odd).transpose_b(), of_a + of_b),
+        for (product, kernel, bytes) in [
+            (device.gemm(&a, &b).transpose_b(), "nt", 0),
+            (device.gemm(&a, &b_across), "nn", 0),
+            (
+                device.gemm(&a_across, &b).transpose_a().transpose_b(),
+                "tn",
+                0,
+            ),
+            (device.gemm(&a_across, &b_across).transpose_a(), "tn", of_b),
+            (device.gemm(&a_odd, &b_odd).transpose_b(), "nt", of_a + of_b),
         ] {
-            let mut product = product.precision(Precision::Tf32).prepare().unwrap();
+            let product = product.precision(Precision::Tf32).way(WAYS[1]);
+            let mut product = product.prepare().unwrap();
             assert_eq!(product.workspace_bytes(), bytes);
             let first: &[&str] = if bytes > 0 { &["gemm_best_tiles"] } else { &[] };
-            let kernels = [first, &["gemm_best_tf32__f32_64"]].concat();
-            assert_eq!(product.kernels(), kernels);
+            let kernel = format!("gemm_best_tf32__f32_64_{kernel}");
+            assert_eq!(product.kernels(), [first, &[kernel.as_str()]].concat());
             product.enqueue().unwrap();
             let sums = product.output().unwrap().to_vec().unwrap();
-            assert!(sums == [72.0; 1300] || sums == [70.0; 1300], "{device:?}");
+            assert!(
+                sums == [72.0; 132 * 12] || sums == [70.0; 132 * 12],
+                "{device:?}"
+            );
         }
     }
+}
+
+#[test]
+fn parts_of_tf32_are_added_one_after_another() {
+    let tiles = [Tiles::Large, Tiles::Medium, Tiles::Small];
+    adds_parts::<f32>(Precision::Tf32, TF32_STEP, tiles, "gemm_best_parts__f32");
 }
 
 #[test]

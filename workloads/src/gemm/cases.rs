@@ -52,19 +52,27 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
 
 /// Products of `f32` on tensor cores.
 fn of_precisions(all: &mut Vec<Workload>) {
+    // Parts of k.
+    let problem = Product::<f32>::new([8, 40, 8192], Data::Whole);
+    all.push(Workload::new(problem.with_precision(Precision::Tf32)));
     let sizes = [Tiles::Large, Tiles::Small, Tiles::Medium];
     for (precision, sizes) in [(Precision::Bf16x6, &sizes[..2]), (Precision::Tf32, &sizes)] {
         for tiles in sizes {
             for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-                let problem = match tiles {
-                    Tiles::Large => Product::<f32>::layer([136, 132, 200]),
-                    _ => Product::stacks([131, 70, 73], 2),
+                // Rows at multiples of 16 bytes, and others.
+                let problems = match tiles {
+                    Tiles::Large => vec![Product::<f32>::layer([136, 132, 200])],
+                    _ => [[132, 72, 76], [131, 70, 73]]
+                        .map(|shape| Product::stacks(shape, 2))
+                        .into(),
                 };
-                all.push(Workload::new(Product {
-                    transposed,
-                    way: Some(Way::Warpgroups(*tiles)),
-                    ..problem.with_precision(precision)
-                }));
+                for problem in problems {
+                    all.push(Workload::new(Product {
+                        transposed,
+                        way: Some(Way::Warpgroups(*tiles)),
+                        ..problem.with_precision(precision)
+                    }));
+                }
             }
         }
     }

@@ -19,7 +19,8 @@ neither finds anything. Where it is silent on a defect, the defect lies where th
   subject, and atomic operations of too narrow a scope or of two widths neither. Of the races in shared memory it was
   silent on three, where one of the accesses is atomic.
 - `initcheck` follows global memory: shared memory that nobody wrote is not. What a bulk copy has written there it takes for
-  unwritten: it reports each read of the planes of `gemm_best_split`, whose every byte our check has seen written.
+  unwritten: it reports each read of the planes of `gemm_best_split` and of the tiles of `gemm_best_tiles`, whose every byte our
+  check has seen written.
 - `memcheck` knows allocations, our check knows views: an access out of a view that stays within the allocation, or within
   the shared memory that the launch gave, is none to it.
 - `synccheck` takes lanes that have left a kernel for lanes that have arrived, as the hardware does; the executor asks

@@ -23,7 +23,7 @@ pub(super) fn run(bench: &mut Bench) {
             let problem = single::<f32>([*side; 3]).with_precision(Precision::Bf16x6);
             of(bench, problem, Bound::Tensor);
         }
-        // Tensor cores take no other layout of TF32 than that of the second one, so the others have copies.
+        // Tensor cores take no other layout of TF32 than that of the second one, so the others go through registers.
         for transposed in [[false, false], [false, true]] {
             for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
                 let problem = single::<f32>([*side; 3]).with_precision(Precision::Tf32);
@@ -42,6 +42,10 @@ pub(super) fn run(bench: &mut Bench) {
     let narrow = [[16, 8192, 8192], [8192, 64, 8192], [512, 512, 65_536]];
     for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
         of(bench, single::<bf16>(*shape), Bound::Tensor);
+        if !bench.is_sweep() {
+            let problem = single::<f32>(*shape).with_precision(Precision::Tf32);
+            of(bench, problem, Bound::Tensor);
+        }
     }
     // Many products at once.
     for (count, side) in bench.scale().pick(&[(64, 1024)], &[(64, 1024)], &[(3, 32)]) {

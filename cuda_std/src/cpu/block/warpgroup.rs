@@ -26,15 +26,17 @@ pub(in crate::cpu) struct Tile {
 /// A product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) struct Product {
-    pub a: Tile,
+    /// The tile of A. It is `None` if the lanes have A in registers.
+    pub a: Option<Tile>,
     pub b: Tile,
     pub format: Format,
 }
 
 impl Product {
     /// Returns the tiles by their starts, with their bytes.
-    fn tiles(&self) -> [(usize, usize); 2] {
-        [self.a, self.b].map(|tile| (tile.start, tile.rows * 128))
+    fn tiles(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let tiles = self.a.into_iter().chain([self.b]);
+        tiles.map(|tile| (tile.start, tile.rows * 128))
     }
 }
 
@@ -64,7 +66,8 @@ impl Step {
                     Format::Bf16 => "bf16",
                     Format::Tf32 => "TF32",
                 };
-                let (a, b) = (tile(a), tile(b));
+                let a = a.map_or("registers".to_owned(), tile);
+                let b = tile(b);
                 format!("adds a product in {element} of {a} and {b}")
             }
             Self::Commit => "commits products".to_owned(),
@@ -87,6 +90,9 @@ struct Taken {
 /// The bits of the elements of the tiles of A and B, row after row of A (column after column of B).
 pub(in crate::cpu) type Elements = [Vec<u32>; 2];
 
+/// The bits of a lane's elements of A.
+pub(in crate::cpu) type OfLane = [u32; 16];
+
 /// A product whose sums have not been waited for.
 struct Started {
     product: Product,
@@ -100,6 +106,8 @@ struct Started {
     sums: [usize; LANES],
     /// The elements, once they have been read.
     elements: Option<Elements>,
+    /// The lanes' registers of A, if it is there.
+    registers: Vec<OfLane>,
     /// Whether a wait for its group is over.
     done: bool,
 }
@@ -108,7 +116,8 @@ impl Started {
     fn read(&mut self, read: Read) {
         if self.elements.is_none() {
             let Product { a, b, format } = self.product;
-            self.elements = Some([a, b].map(|tile| read(tile, format)));
+            let of_a = a.map_or_else(Vec::new, |tile| read(tile, format));
+            self.elements = Some([of_a, read(b, format)]);
         }
     }
 }
@@ -225,11 +234,12 @@ impl BlockState {
         }
     }
 
-    /// Starts a product, whose sums are at an address.
+    /// Starts a product, whose sums are at an address. `of_a` is what the lane has of A, if A is in registers.
     pub fn product_starts(
         &self,
         lane: &Lane,
         product: Product,
+        of_a: OfLane,
         sums: usize,
         at: &'static Location<'static>,
         read: Read,
@@ -253,6 +263,7 @@ impl BlockState {
                 moment,
                 sums: [0; LANES],
                 elements: None,
+                registers: vec![[0; 16]; if product.a.is_none() { LANES } else { 0 }],
                 done: false,
             });
         }
@@ -260,6 +271,9 @@ impl BlockState {
         let (_, since) = warpgroup.before(warpgroup.steps.len());
         let place = warpgroup.products.len() - since + before;
         warpgroup.products[place].sums[own] = sums;
+        if let Some(registers) = warpgroup.products[place].registers.get_mut(own) {
+            *registers = of_a;
+        }
         drop(all);
         if is_first_of_warp {
             let first = is_first.then_some((number as u32, group));
@@ -299,7 +313,7 @@ impl BlockState {
         (sums, columns): (usize, usize),
         at: &'static Location<'static>,
         read: Read,
-        complete: impl FnOnce(&[(Product, Elements)], &[usize; LANES]),
+        complete: impl FnOnce(&[(Product, Elements, Vec<OfLane>)], &[usize; LANES]),
     ) {
         if !self.may_wait(lane) {
             return;
@@ -340,7 +354,8 @@ impl BlockState {
         }
         let new = |it: &&Started| is_done(it) && !it.done;
         let read_until_now = warpgroup.products.iter().filter(new);
-        let read_until_now = read_until_now.map(|it| (it.by, it.product.tiles(), it.at));
+        let read_until_now =
+            read_until_now.flat_map(|it| it.product.tiles().map(move |tile| (it.by, tile, it.at)));
         let first = (number * LANES) as u32;
         let lanes = first..first + LANES as u32;
         if let Some(last) = groups.checked_sub(1) {
@@ -353,7 +368,9 @@ impl BlockState {
                 started.done = true;
             }
             match started.elements.take() {
-                Some(elements) if of_these(&started) => products.push((started.product, elements)),
+                Some(elements) if of_these(&started) => {
+                    products.push((started.product, elements, started.registers));
+                }
                 elements => warpgroup.products.push(Started {
                     elements,
                     ..started

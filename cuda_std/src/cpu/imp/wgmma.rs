@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        block::{Elements, Product, Tile, WARPGROUP},
+        block::{Elements, OfLane, Product, Tile, WARPGROUP},
         fault::FaultKind,
         lane::Lane,
     },
@@ -102,6 +102,21 @@ pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bo
     Operand(b): Operand,
     place: Place,
 ) {
+    start::<S, T>(sums, Some(a), [0; 16], b, place);
+}
+
+/// # Safety
+/// The operand must be of a tile in shared memory.
+pub unsafe fn add_registers<S: Sums, T: Factor, const B_ALONG_K: bool>(
+    sums: &mut S,
+    a: OfLane,
+    Operand(b): Operand,
+    place: Place,
+) {
+    start::<S, T>(sums, None, a, b, place);
+}
+
+fn start<S: Sums, T: Factor>(sums: &mut S, a: Option<Tile>, of_a: OfLane, b: Tile, place: Place) {
     let lane = Lane::current();
     let product = Product {
         a,
@@ -110,7 +125,7 @@ pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bo
     };
     let sums = (&raw const *sums).addr();
     let block = lane.block();
-    block.product_starts(lane, product, sums, place.0, read);
+    block.product_starts(lane, product, of_a, sums, place.0, read);
 }
 
 #[track_caller]
@@ -123,7 +138,7 @@ pub fn commit() {
 pub fn wait<S: Sums>(sums: &mut S, place: Place) {
     let lane = Lane::current();
     let sums = (sums.as_mut().as_mut_ptr()).expose_provenance();
-    let complete = |products: &[(Product, Elements)], all: &[usize; WARPGROUP]| {
+    let complete = |products: &[(Product, Elements, Vec<OfLane>)], all: &[usize; WARPGROUP]| {
         // SAFETY: every lane waits in this function for sums of this size, which it has borrowed.
         unsafe { add_products(products, all, S::COLUMNS) }
     };
@@ -131,12 +146,36 @@ pub fn wait<S: Sums>(sums: &mut S, place: Place) {
         .products_wait(lane, (sums, S::COLUMNS), place.0, read, complete);
 }
 
+/// Returns the elements of A row after row, `depth` each, from the lanes' registers of elements of 32 bits.
+fn rows_of(registers: &[OfLane], depth: usize) -> Vec<u32> {
+    let mut elements = vec![0; 64 * depth];
+    for (thread, of_lane) in registers.iter().enumerate() {
+        for (i, bits) in of_lane.iter().enumerate() {
+            let (row, k) = wgmma::place_of_a(thread, i);
+            elements[row * depth + k] = *bits;
+        }
+    }
+    elements
+}
+
 /// Adds products to the sums at these addresses, one for each lane.
 ///
 /// # Safety
 /// At each address must be `columns / 2` sums that nothing else uses.
-unsafe fn add_products(products: &[(Product, Elements)], all: &[usize; WARPGROUP], columns: usize) {
-    for (product, [a, b]) in products {
+unsafe fn add_products(
+    products: &[(Product, Elements, Vec<OfLane>)],
+    all: &[usize; WARPGROUP],
+    columns: usize,
+) {
+    for (product, [a, b], registers) in products {
+        let collected;
+        let a = match product.a {
+            Some(_) => a,
+            None => {
+                collected = rows_of(registers, LINE / element_bytes(product.format));
+                &collected
+            }
+        };
         let of_16 = |bits: u32| bits as u16;
         match product.format {
             // SAFETY: by the contract.

@@ -44,7 +44,7 @@ fn side(lane: u32, access: &Access) -> Side {
 /// The first lane of a warpgroup gives its number and that of the product's group. From then on the reads are under way.
 pub(in crate::cpu) fn product_starts(
     lane: &Lane,
-    tiles: [(usize, usize); 2],
+    tiles: impl Iterator<Item = (usize, usize)>,
     at: &'static Location<'static>,
     first: Option<(u32, u32)>,
 ) {
@@ -67,19 +67,17 @@ pub(in crate::cpu) fn product_starts(
     }
 }
 
-/// Notes that the lanes of a warpgroup have waited for groups of products, the last of which is number `group`. The products
-/// have the lane that started them, their tiles and the line.
+/// Notes that the lanes of a warpgroup have waited for groups of products, the last of which is number `group`. The tiles of
+/// the products come with the lane that started the product, and the line.
 pub(in crate::cpu) fn products_are_done(
-    products: impl Iterator<Item = (u32, [(usize, usize); 2], &'static Location<'static>)>,
+    tiles: impl Iterator<Item = (u32, (usize, usize), &'static Location<'static>)>,
     warpgroup: u32,
     lanes: Range<u32>,
     group: u32,
 ) {
     with(|tracker| {
-        for (lane, tiles, at) in products {
-            for access in tiles.map(|tile| read(at, tile)) {
-                tracker.under_way.remove(&side(lane, &access));
-            }
+        for (lane, tile, at) in tiles {
+            tracker.under_way.remove(&side(lane, &read(at, tile)));
         }
         let reader = WARPGROUPS + warpgroup - COPIERS;
         let node = tracker.clocks.complete(reader, group, 0);

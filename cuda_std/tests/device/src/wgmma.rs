@@ -5,7 +5,7 @@ use cuda_std::{
     mbarrier::{self, Mbarrier},
     mma::Half,
     prelude::*,
-    tensor_map::TensorMap,
+    tensor_map::{Swizzle, TensorMap},
     unrolled,
     wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
@@ -44,6 +44,50 @@ pub unsafe fn product_of_warpgroup<
 ) where
     [f32; SUMS]: Sums,
 {
+    multiply::<T, SUMS, A_ALONG_K, B_ALONG_K>(a, b, c, |sums, tiles| {
+        let mut products = wgmma::begin(sums);
+        products.add(
+            Tile::<T, A_ALONG_K>::new(tiles, 0),
+            Tile::<T, B_ALONG_K>::new(tiles, T::PANEL),
+        );
+        products.commit().wait();
+    });
+}
+
+/// As [`product_of_warpgroup`], of `f32` with lines along k, with A in registers.
+///
+/// # Safety
+/// As for [`product_of_warpgroup`].
+#[kernel(
+    launch_bounds(128),
+    instances(f32_64: (32), f32_128: (64), f32_256: (128))
+)]
+pub unsafe fn product_of_registers<const SUMS: usize>(a: TensorMap, b: TensorMap, c: GlobalMut<f32>)
+where
+    [f32; SUMS]: Sums,
+{
+    let thread = thread::thread_idx_x() as usize;
+    multiply::<f32, SUMS, true, true>(a, b, c, |sums, tiles| {
+        let mut elements = [0.0; 16];
+        unrolled!(i < 16 of 16 => {
+            let (row, k) = wgmma::place_of_a(thread, i);
+            elements[i] = tiles.get(Swizzle::Bytes128.place(row * 128 + k * 4) / 4);
+        });
+        let of_b = Tile::<f32, true>::new(tiles, <f32 as Factor>::PANEL);
+        wgmma::add_registers(sums, elements, of_b);
+    });
+}
+
+/// Brings the tiles of each step, that of A and those of B behind it, and calls `add` to add their product.
+#[inline(always)]
+fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<f32>,
+    add: impl Fn(&mut [f32; SUMS], Shared<T>),
+) where
+    [f32; SUMS]: Sums,
+{
     let words = shared![u32; (5 * PANEL + 512) / 2];
     // SAFETY: no type of elements has a greater alignment.
     let tiles = unsafe { words.cast::<T>() }.skip_to_multiple(1024);
@@ -74,12 +118,7 @@ pub unsafe fn product_of_warpgroup<
             });
         }
         come.wait(parity);
-        let mut products = wgmma::begin(&mut sums);
-        products.add(
-            Tile::<T, A_ALONG_K>::new(tiles, 0),
-            Tile::<T, B_ALONG_K>::new(tiles, T::PANEL),
-        );
-        products.commit().wait();
+        add(&mut sums, tiles);
         // The tiles are free when all warps have waited.
         thread::sync_threads();
         (k, parity) = (k + T::DEPTH, parity ^ 1);

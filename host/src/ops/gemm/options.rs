@@ -123,8 +123,10 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// - The error of a sum is at most `(2^-10 + 2^-22 + (k + 8) * 2^-23) * sum(|a| * |b|)`, plus `2^-137` for each `a` and `b`
     ///   times the other one.
     /// - Numbers beyond the largest of TF32, which are above `3.40199e38`, become infinite, and infinities and NaN propagate.
-    /// - Rows of A as it is and of B that is transposed have no copies, if they begin at multiples of 16 bytes. Other operands
-    ///   take a workspace of 4 bytes for each element, whose rows and columns count up to a multiple of 128, and of 32 along k.
+    /// - Operands whose rows begin at multiples of 16 bytes are read where they are. Of a transposed A and a B that is not, the
+    ///   one with fewer rows or columns of the result is copied. So are other operands: to a workspace of 4 bytes for each
+    ///   element, whose rows and columns count up to a multiple of 128, and of 32 along k.
+    /// - Parts of a long `k` are as with `f16`, for all operands: see [`matmul`](crate::Device::matmul).
     ///
     /// ```
     /// # use warpwright::{Device, ops::gemm::Precision};

@@ -139,59 +139,90 @@ impl<T: GemmElement> Gemm<'_, T> {
     ) -> Result<()> {
         let Problem { m, n, k, count, .. } = problem;
         let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
-        let size = match self.way {
-            Some(Way::Warpgroups(tiles)) => tiles as usize,
-            Some(_) => policy::LARGE,
-            None => policy::tf32_size([m, n, k], count, multiprocessors),
-        };
-        let cut = policy::wgmma_cut(size);
-        let tiles = self.countable(plan, cut.tiles([m, n]).saturating_mul(count), cut.tile)?;
-        let [height, width] = cut.tile;
         // Coordinates of tensor maps have 32 bits.
         let fits = has_maps(plan.device)
             && [m, n, k, count]
                 .iter()
                 .all(|size| *size <= policy::WGMMA_MOST);
-        let operands = [
-            (&self.a, !self.transpose_a, m, height),
-            (&self.b, self.transpose_b, n, width),
-        ];
+        let (rects, lines) = ([&self.a, &self.b], [m, n]);
+        let along_k = [!self.transpose_a, self.transpose_b];
+        let stacks = self.stacks();
+        let mapped = [0, 1].map(|i| fits && has_map(rects[i], stacks[i]));
+        // One operand can have lines across k: then that with more of them, and it becomes the first one.
+        let across = (0..2)
+            .filter(|i| mapped[*i] && !along_k[*i])
+            .max_by_key(|i| lines[*i]);
+        let (first, kernels_for) = match across {
+            None => ([0, 1], 0),
+            Some(0) => ([0, 1], 1),
+            Some(_) => ([1, 0], 2),
+        };
+        let [rows, columns] = first.map(|i| lines[i]);
+        // By the shape alone, so that the bits depend on nothing else.
+        let usual = || policy::tf32_part([m, n, k], count);
+        let part = self.part(k, policy::TF32_STEP, usual);
+        let parts = k.div_ceil(part);
+        let size = match self.way {
+            Some(Way::Warpgroups(tiles)) => tiles as usize,
+            Some(_) => policy::LARGE,
+            None => policy::tf32_size([rows, columns, k], count, part, multiprocessors),
+        };
+        let cut = policy::wgmma_cut(size);
+        let tiles = cut.tiles([rows, columns]).saturating_mul(parts);
+        let tiles = self.countable(plan, tiles.saturating_mul(count), cut.tile)?;
         let mut maps = [EncodedTensorMap::from_words([0; 16]); 2];
         let mut groups = [0; 2];
-        let mut tiled = 0_usize;
-        for (i, (rect, along_k, lines, rows)) in operands.into_iter().enumerate() {
-            let stack = self.stacks()[i];
-            if along_k && fits && has_map(rect, stack) {
-                maps[i] = map(plan, rect, stack, rows)?;
+        for (role, i) in first.into_iter().enumerate() {
+            if across == Some(i) {
+                maps[role] = map(plan, rects[i], stacks[i], policy::TF32_STEP)?;
+            } else if along_k[i] && mapped[i] {
+                maps[role] = map(plan, rects[i], stacks[i], cut.tile[role])?;
             } else {
-                groups[i] =
-                    policy::planes_groups(lines, k, policy::TF32_STEP).saturating_mul(stack);
-                tiled |= 1 << i;
+                let own = policy::planes_groups(lines[i], k, policy::TF32_STEP);
+                groups[i] = own.saturating_mul(stacks[i]);
             }
         }
+        let bits = |[low, high]: [usize; 2]| usize::from(low > 0) | usize::from(high > 0) << 1;
         let mut tiles_of = [Place::none(); 2];
-        if tiled != 0 {
+        if groups != [0; 2] {
             let blocks = groups[0].saturating_add(groups[1]);
             let config = plan.linear(blocks, policy::SPLIT_BLOCK as usize)?;
             tiles_of = groups.map(|groups| match groups {
                 0 => Place::none(),
                 _ => plan.room(policy::tf32_len(groups)),
             });
-            let args = (a, b, tiles_of[0], tiles_of[1], problem, tiled);
+            let args = (a, b, tiles_of[0], tiles_of[1], problem, bits(groups));
             // SAFETY: the operands have the sizes and strides of the problem, and there is room for the tiles of all groups,
             // of which each has a block.
             unsafe { plan.launch(kernels.tiles, config, args) };
         }
-        let ([map_a, map_b], [tiles_of_a, tiles_of_b]) = (maps, tiles_of);
         // Blocks stay on their multiprocessors and take tile after tile.
         let config = plan.tiles(tiles.min(multiprocessors), cut.block)?;
-        let config = config.with_shared(policy::wgmma_bytes(width) as u32);
+        let config = config.with_shared(policy::wgmma_bytes(cut.tile[1]) as u32);
+        let sums = self.sums_of_parts(plan, [m, n, parts]);
+        let [map_x, map_y] = maps;
+        let [tiles_of_x, tiles_of_y] = first.map(|i| tiles_of[i]);
         let args = (
-            map_a, map_b, tiles_of_a, tiles_of_b, c, bias, problem, tiled, alpha, self.beta,
+            map_x,
+            map_y,
+            tiles_of_x,
+            tiles_of_y,
+            c,
+            bias,
+            sums,
+            problem,
+            part,
+            bits(first.map(|i| groups[i])),
+            alpha,
+            self.beta,
         );
         // SAFETY: the maps are of the rectangles, which the plan keeps, and the launch before has written the tiles of the
         // others. C and the bias are as for every product.
-        unsafe { plan.launch(kernels.products[size], config, args) };
+        unsafe { plan.launch(kernels.products[kernels_for][size], config, args) };
+        if parts > 1 {
+            // SAFETY: the launch before has written all sums.
+            unsafe { self.add_parts(plan, kernels.parts, (sums, c, bias), problem, part, alpha)? };
+        }
         Ok(())
     }
 }
