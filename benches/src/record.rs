@@ -124,7 +124,7 @@ pub enum Bound {
     FmaF32,
     /// Fused multiply-adds of `f64`, two operations each.
     FmaF64,
-    /// Products of 16-bit elements on tensor cores, two operations each. No ceiling is measured.
+    /// Products on tensor cores, two operations each. No ceiling is measured.
     Tensor,
 }
 

@@ -36,12 +36,14 @@
 //! executor does the same, to the bit. Compute capabilities 8.0 and 8.9 have 24 bits and add two halves of 8 products after
 //! each other, and before 8.0 each product is a fused multiply-add in the order of k: there the last bits can differ.
 //!
+//! Products of `i8` have sums in `i32`, exact, which wrap around: the same everywhere.
+//!
 //! **Instructions.** In `f64` m8n8k4 is one from compute capability 8.0 on, and the others from 9.0 on. Otherwise a product is
 //! made of m8n8k4, and that one, before 8.0, of shuffles and fused multiply-adds. In `f16` and `bf16` m16n8k16 is one from 8.0
-//! on, and before made of shuffles and fused multiply-adds.
+//! on, and before made of shuffles and fused multiply-adds. In `i8` m16n8k32 is one from 8.0 on, and before four of m8n8k16.
 //!
-//! Fragments of 16-bit elements are [`Pair`]s of a register each: pair `i` has the elements `2 * i` and `2 * i + 1`.
-//! [`ldmatrix_x4`] loads them from shared memory.
+//! Fragments of 16-bit elements are [`Pair`]s of a register each: pair `i` has the elements `2 * i` and `2 * i + 1`. Those of
+//! `i8` are [`Quad`]s: quad `i` has the elements `4 * i` to `4 * i + 3`. [`ldmatrix_x4`] loads both from shared memory.
 //!
 //! LLVM does not move these instructions across branches, but does not know that the warp's lanes execute them together: it may
 //! copy one into both arms of a branch that follows an equal one. Where a lane's index decides branches on both sides of a
@@ -174,10 +176,23 @@ mod sealed {
         /// Returns the nearest element, ties to even.
         fn nearest(value: f32) -> Self;
     }
+
+    pub trait Packed {}
+
+    /// A register of a fragment.
+    pub trait Register: Copy {
+        fn of_bits(bits: u32) -> Self;
+    }
+}
+
+/// An element type of which a register has several: `f16`, `bf16` or `i8`.
+pub trait Packed: Plain + sealed::Packed {
+    /// A register of a fragment: a [`Pair`] or a [`Quad`].
+    type Register: sealed::Register;
 }
 
 /// An element type of 16 bits: `f16` or `bf16`.
-pub trait Half: Plain + sealed::Sealed {}
+pub trait Half: Packed<Register = Pair<Self>> + sealed::Sealed {}
 
 macro_rules! halves {
     ($($ty:ident: $is_bf16:literal;)*) => { $(
@@ -198,6 +213,10 @@ macro_rules! halves {
             fn nearest(value: f32) -> Self {
                 Self::from_f32(value)
             }
+        }
+        impl sealed::Packed for $ty {}
+        impl Packed for $ty {
+            type Register = Pair<Self>;
         }
         impl Half for $ty {}
     )* };
@@ -253,6 +272,55 @@ impl<T: Half> Pair<T> {
     }
 }
 
+impl<T: Half> sealed::Register for Pair<T> {
+    #[inline(always)]
+    fn of_bits(bits: u32) -> Self {
+        Self::of_bits(bits)
+    }
+}
+
+/// Four elements of `i8` of a fragment in one register, the first one in the low bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Quad(u32);
+
+impl Quad {
+    /// Four zeros.
+    pub const ZERO: Self = Self(0);
+
+    /// Makes a quad of four elements.
+    #[inline(always)]
+    pub const fn new([a, b, c, d]: [i8; 4]) -> Self {
+        Self(u32::from_le_bytes([a as u8, b as u8, c as u8, d as u8]))
+    }
+
+    /// Returns the four elements.
+    #[inline(always)]
+    pub const fn values(self) -> [i8; 4] {
+        let [a, b, c, d] = self.0.to_le_bytes();
+        [a as i8, b as i8, c as i8, d as i8]
+    }
+
+    /// Returns the register.
+    #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl sealed::Register for Quad {
+    #[inline(always)]
+    fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+impl sealed::Packed for i8 {}
+impl Packed for i8 {
+    type Register = Quad;
+}
+
 /// The shape of [`m16n8k16_f16`] and [`m16n8k16_bf16`].
 pub const M16N8K16_F16: Shape = Shape::new(16, 16, 2);
 
@@ -274,21 +342,36 @@ products_of_halves! {
     m16n8k16_bf16: bf16;
 }
 
-/// Loads four 8 x 8 matrices of 16-bit elements from shared memory as a part of fragments (`ldmatrix.x4`).
+/// The shape of [`m16n8k32_i8`].
+pub const M16N8K32_I8: Shape = Shape::new(16, 32, 4);
+
+/// Returns `A * B + C` of `i8` in `i32`, of 16 x 32 and 32 x 8 elements, whose layouts are those of [`M16N8K32_I8`]. Sums wrap
+/// around.
 ///
-/// Lane `l` gives row `l % 8` of matrix `l / 8`: the elements from `i` on, at a multiple of 16 bytes. The lane gets, in pair
-/// `j`, the elements of row `l / 4` and columns `2 * (l % 4)` and the next of matrix `j`. So four matrices of 8 x 8 elements
-/// of A by rows, the upper left, lower left, upper right and lower right one, are a fragment of A.
+/// See the [module](self) for the layouts, and the lanes that must take part.
+#[inline(always)]
+#[track_caller]
+pub fn m16n8k32_i8(a: [Quad; 4], b: [Quad; 2], c: [i32; 4]) -> [i32; 4] {
+    imp::mma::m16n8k32_i8(a, b, c, Place::here())
+}
+
+/// Loads four matrices of 8 rows of 16 bytes from shared memory as a part of fragments (`ldmatrix.x4`): a row has 8 elements of
+/// 16 bits, or 16 of `i8`.
+///
+/// Lane `l` gives row `l % 8` of matrix `l / 8`: the elements from `i` on, at a multiple of 16 bytes. The lane gets, in
+/// register `j`, elements of row `l / 4` of matrix `j`: those of columns `2 * (l % 4)` and the next, or of `i8` `4 * (l % 4)`
+/// and the next three. So four matrices of A by rows, the upper left, lower left, upper right and lower right one, are a
+/// fragment of A.
 ///
 /// All lanes of the warp must execute this together. Rows that lie in different banks take one access for each matrix.
 #[inline(always)]
 #[track_caller]
-pub fn ldmatrix_x4<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
+pub fn ldmatrix_x4<T: Packed>(from: Shared<T>, i: usize) -> [T::Register; 4] {
     ldmatrix::<T, false>(from, i)
 }
 
-/// Loads four 8 x 8 matrices as [`ldmatrix_x4`] does, each transposed (`ldmatrix.x4.trans`): lane `l` gets the elements of
-/// column `l / 4` and rows `2 * (l % 4)` and the next.
+/// Loads four 8 x 8 matrices of 16-bit elements as [`ldmatrix_x4`] does, each transposed (`ldmatrix.x4.trans`): lane `l` gets
+/// the elements of column `l / 4` and rows `2 * (l % 4)` and the next.
 #[inline(always)]
 #[track_caller]
 pub fn ldmatrix_x4_trans<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
@@ -297,11 +380,11 @@ pub fn ldmatrix_x4_trans<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
 
 #[inline(always)]
 #[track_caller]
-fn ldmatrix<T: Half, const TRANSPOSED: bool>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
+fn ldmatrix<T: Packed, const TRANSPOSED: bool>(from: Shared<T>, i: usize) -> [T::Register; 4] {
     from.check_row_of_matrix(i);
     // SAFETY: the row is within the view, whose constructor's caller guarantees it.
     let words = unsafe {
         imp::mma::ldmatrix::<TRANSPOSED>(from.as_ptr().cast(), i * size_of::<T>(), Place::here())
     };
-    words.map(Pair::of_bits)
+    words.map(sealed::Register::of_bits)
 }

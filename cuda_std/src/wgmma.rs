@@ -3,8 +3,16 @@
 //!
 //! A warpgroup is four warps of a block, of which the first has a number that is a multiple of 4. It adds products `A * B` to
 //! its sums: A is 64 x K, B is K x N and the sums are 64 x N, where K is the [`DEPTH`](Factor::DEPTH) of the elements' type,
-//! `f16`, `bf16` or `f32` ([`Factor`]), and N is 64, 128 or 256. A and B lie in shared memory ([`Tile`]), and each thread has
-//! N / 2 of the sums in registers ([`place`]). The products run by themselves while the threads go on:
+//! and N is 64, 128 or 256. A and B lie in shared memory ([`Tile`]), and each thread has N / 2 of the sums in registers
+//! ([`place`]):
+//!
+//! | elements ([`Factor`]) | K | sums | lines of tiles |
+//! | --- | --- | --- | --- |
+//! | `f16`, `bf16` | 64 | `f32` | along k or across |
+//! | `f32`, as TF32 | 32 | `f32` | along k |
+//! | `i8` | 128 | `i32`, exact, which wrap around | along k |
+//!
+//! The products run by themselves while the threads go on:
 //!
 //! ```
 //! # use cuda_std::{mbarrier::Mbarrier, prelude::*, tensor_map::TensorMap, wgmma::{self, Sums, Tile}};
@@ -42,7 +50,7 @@
 //!
 //! **Order of additions.** Each sum takes 16 products at a time, in the order of k, as those of
 //! [`m16n8k16_f16`](crate::mma::m16n8k16_f16) are added on compute capability 9.0: so the bits are the same. Of elements of
-//! `f32` it takes 8 at a time. The CPU executor has the same bits too.
+//! `f32` it takes 8 at a time. The CPU executor has the same bits too. Sums of products of `i8` do not depend on the order.
 //!
 //! Build a module for `sm_90a`: for other architectures this module does not exist. The CPU executor reads the tiles when the
 //! products are waited for; under a pseudo-random order some are read at once. The check `race` reports a tile that is written
@@ -72,13 +80,16 @@ pub enum Format {
     F16,
     Bf16,
     Tf32,
+    I8,
 }
 
-/// An element type of tiles: `f16`, `bf16` or `f32`.
+/// An element type of tiles: `f16`, `bf16`, `f32` or `i8`.
 ///
 /// Of an `f32` the tensor cores read the sign, the exponent and the first 10 bits of the fraction (TF32), and ignore the
 /// others. [`TiledMatrix::to_tf32`](crate::tensor_map::TiledMatrix::to_tf32) and [`round_to_tf32`] round elements before.
 pub trait Factor: Plain + sealed::Sealed {
+    /// The type of the sums of products: `i32` for `i8`, and otherwise `f32`.
+    type Sum: Plain;
     /// The length along k of a tile: 128 bytes.
     const DEPTH: usize = 128 / size_of::<Self>();
     /// The elements of a tile for each 64 of its rows of A (columns of B).
@@ -86,17 +97,20 @@ pub trait Factor: Plain + sealed::Sealed {
 }
 
 macro_rules! factors {
-    ($($ty:ident: $format:ident;)*) => { $(
+    ($($ty:ident: $format:ident, $sum:ident;)*) => { $(
         impl sealed::Sealed for $ty {
             const FORMAT: Format = Format::$format;
         }
-        impl Factor for $ty {}
+        impl Factor for $ty {
+            type Sum = $sum;
+        }
     )* };
 }
 factors! {
-    f16: F16;
-    bf16: Bf16;
-    f32: Tf32;
+    f16: F16, f32;
+    bf16: Bf16, f32;
+    f32: Tf32, f32;
+    i8: I8, i32;
 }
 
 /// Returns the nearest number with 10 bits of a fraction (TF32), ties to even. Numbers beyond the largest become infinite, and
@@ -114,10 +128,16 @@ pub const fn round_to_tf32(value: f32) -> f32 {
     f32::from_bits(rounded >> DROPPED << DROPPED)
 }
 
-/// The sums of a thread: `[f32; 32]`, `[f32; 64]` or `[f32; 128]`.
+/// The sums of a thread: an array of 32, 64 or 128 numbers of `f32` or `i32`.
 pub trait Sums:
-    sealed_sums::Sealed + Copy + AsRef<[f32]> + AsMut<[f32]> + imp::wgmma::Registers
+    sealed_sums::Sealed
+    + Copy
+    + AsRef<[<Self as Sums>::Element]>
+    + AsMut<[<Self as Sums>::Element]>
+    + imp::wgmma::Registers
 {
+    /// The type of a sum.
+    type Element: Plain;
     /// The columns of B and of the sums.
     const COLUMNS: usize;
     /// Zeros.
@@ -129,15 +149,23 @@ mod sealed_sums {
 }
 
 macro_rules! sums {
-    ($($count:literal)*) => { $(
-        impl sealed_sums::Sealed for [f32; $count] {}
-        impl Sums for [f32; $count] {
+    ($($ty:ident: $zero:literal, $count:literal;)*) => { $(
+        impl sealed_sums::Sealed for [$ty; $count] {}
+        impl Sums for [$ty; $count] {
+            type Element = $ty;
             const COLUMNS: usize = 2 * $count;
-            const ZERO: Self = [0.0; $count];
+            const ZERO: Self = [$zero; $count];
         }
     )* };
 }
-sums! { 32 64 128 }
+sums! {
+    f32: 0.0, 32;
+    f32: 0.0, 64;
+    f32: 0.0, 128;
+    i32: 0, 32;
+    i32: 0, 64;
+    i32: 0, 128;
+}
 
 /// Returns the row and the column of sum `i` of a thread, which is 0 to 127 in its warpgroup.
 #[inline(always)]
@@ -164,7 +192,7 @@ pub const fn place_of_a(thread: usize, i: usize) -> (usize, usize) {
 ///
 /// If `ALONG_K` is true, a line of 128 bytes has the elements of a row of A (a column of B) along k. Otherwise the tile is made
 /// of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k. Tiles of
-/// `f32` have lines along k.
+/// `f32` and `i8` have lines along k.
 ///
 /// So 64 rows of A (columns of B) take [`PANEL`](Factor::PANEL) elements in both cases. A tile starts at a multiple of 1024
 /// bytes.
@@ -178,7 +206,12 @@ impl<T: Factor, const ALONG_K: bool> Tile<T, ALONG_K> {
     /// Returns the tile that starts at element `i` of `view`.
     #[inline(always)]
     pub fn new(view: Shared<T>, i: usize) -> Self {
-        const { assert!(ALONG_K || size_of::<T>() == 2, "lines of f32 lie along k") };
+        const {
+            assert!(
+                ALONG_K || size_of::<T>() == 2,
+                "lines of f32 and i8 lie along k"
+            )
+        };
         Self { view, i }
     }
 
@@ -203,14 +236,14 @@ pub fn begin<S: Sums>(sums: &mut S) -> Products<'_, S> {
 /// [`Sums::COLUMNS`] columns, and waits for it. So the lines of A in memory may have any direction.
 ///
 /// The products are never in flight for a caller: until the wait, the registers of A must not change, and `ptxas` does not see
-/// to that. Work for the meantime is that of another warpgroup.
+/// to that. Another warpgroup can multiply meanwhile.
 #[inline(always)]
 #[track_caller]
-pub fn add_registers<S: Sums>(sums: &mut S, a: [f32; 16], b: Tile<f32, true>) {
+pub fn add_registers<S: Sums<Element = f32>>(sums: &mut S, a: [f32; 16], b: Tile<f32, true>) {
     let (a, b, place) = (a.map(f32::to_bits), b.operand(S::COLUMNS), Place::here());
     imp::wgmma::begin(place);
     // SAFETY: the tile is in shared memory, and this function waits for the products.
-    unsafe { imp::wgmma::add_registers::<S, f32, true>(sums, a, b, place) };
+    unsafe { imp::wgmma::add_registers(sums, a, b, place) };
     imp::wgmma::commit();
     imp::wgmma::wait(sums, place);
 }
@@ -223,10 +256,11 @@ pub struct Products<'a, S> {
 }
 
 impl<'a, S: Sums> Products<'a, S> {
-    /// Starts to add the product of a tile of A, with 64 rows, and one of B, with [`Sums::COLUMNS`] columns.
+    /// Starts to add the product of a tile of A, with 64 rows, and one of B, with [`Sums::COLUMNS`] columns. The sums are of
+    /// the type [`Factor::Sum`].
     #[inline(always)]
     #[track_caller]
-    pub fn add<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    pub fn add<T: Factor<Sum = S::Element>, const A_ALONG_K: bool, const B_ALONG_K: bool>(
         &mut self,
         a: Tile<T, A_ALONG_K>,
         b: Tile<T, B_ALONG_K>,

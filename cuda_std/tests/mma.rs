@@ -5,9 +5,9 @@ mod common;
 
 use common::{Args, ORDERS, block, fault};
 use cuda_std::{
-    bf16,
+    async_copy, bf16,
     cpu::FaultKind,
-    mma::{self, Layout, Shape},
+    mma::{self, Layout, Quad, Shape},
     prelude::*,
 };
 
@@ -34,12 +34,13 @@ kernels! {
     by_m16n8k16: m16n8k16_f64, 8, 4, 4;
 }
 
-const SHAPES: [Shape; 5] = [
+const SHAPES: [Shape; 6] = [
     mma::M8N8K4_F64,
     mma::M16N8K4_F64,
     mma::M16N8K8_F64,
     mma::M16N8K16_F64,
     mma::M16N8K16_F16,
+    mma::M16N8K32_I8,
 ];
 
 #[test]
@@ -319,6 +320,83 @@ fn layouts_of_halves_are_those_of_the_instructions() {
     let of_b = [0, 1, 2, 3].map(|i| b.at(5, i));
     assert_eq!(of_b, [(2, 1), (3, 1), (10, 1), (11, 1)]);
     assert_eq!([0, 1, 2].map(|i| c.at(5, i)), [(1, 2), (1, 3), (9, 2)]);
+}
+
+/// Some places of elements of `i8`, from the figures of the PTX ISA.
+#[test]
+fn layouts_of_i8_are_those_of_the_instructions() {
+    let Shape { a, b, c } = mma::M16N8K32_I8;
+    let of_a = [0, 3, 4, 8, 15].map(|i| a.at(5, i));
+    assert_eq!(of_a, [(1, 4), (1, 7), (9, 4), (1, 20), (9, 23)]);
+    let of_b = [0, 3, 4, 7].map(|i| b.at(5, i));
+    assert_eq!(of_b, [(4, 1), (7, 1), (20, 1), (23, 1)]);
+    assert_eq!([0, 1, 2].map(|i| c.at(5, i)), [(1, 2), (1, 3), (9, 2)]);
+}
+
+/// Adds the product of 16 rows of A and 16 columns of B, each with 32 elements, to C. The fragments come by `ldmatrix`.
+#[kernel]
+pub unsafe fn of_i8(a: Global<i8>, b: Global<i8>, c: GlobalMut<i32>) {
+    let lane = thread::thread_idx_x() as usize;
+    let (of_a, of_b) = (shared![i8; 16 * 32], shared![i8; 16 * 32]);
+    of_a.set_chunk(16 * lane, a.get_chunk::<16>(16 * lane));
+    of_b.copy_async_chunk::<16>(16 * lane, b, 16 * lane);
+    async_copy::commit_group();
+    async_copy::wait_all();
+    // SAFETY: all lanes of the warp execute this.
+    unsafe { warp::sync_warp(u32::MAX) };
+    let (row, first, second) = (lane % 8, lane / 8 % 2, lane / 16);
+    let from_a = mma::ldmatrix_x4(of_a, (row + 8 * first) * 32 + 16 * second);
+    // Two fragments of B: 16 columns.
+    let from_b = mma::ldmatrix_x4(of_b, (row + 8 * second) * 32 + 16 * first);
+    for half in 0..2 {
+        let at = |i| {
+            let (row, column) = mma::M16N8K32_I8.c.at(lane, i);
+            row * 16 + half * 8 + column
+        };
+        let sums = core::array::from_fn(|i| c.get(at(i)));
+        let from_b = [from_b[2 * half], from_b[2 * half + 1]];
+        let sums = mma::m16n8k32_i8(from_a, from_b, sums);
+        for (i, sum) in sums.into_iter().enumerate() {
+            c.set(at(i), sum);
+        }
+    }
+}
+
+#[test]
+fn products_of_i8_are_exact_and_wrap_around() {
+    // Without a pattern, and the smallest ones in the first row of A and the first column of B.
+    let element = |seed: usize, i: usize| match i < 32 {
+        true => i8::MIN,
+        false => ((i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as i8,
+    };
+    let of_c = |i: usize| [i32::MAX, i32::MIN, 5][i % 3];
+    for order in ORDERS {
+        let mut a: Vec<i8> = (0..512).map(|i| element(1, i)).collect();
+        let mut b: Vec<i8> = (0..512).map(|i| element(2, i)).collect();
+        let mut c: Vec<i32> = (0..256).map(of_c).collect();
+        let args = Args::new().view(&mut a).view(&mut b).view(&mut c);
+        args.launch_in::<OfI8>(block(32), order).unwrap();
+        let mut wrapped = 0;
+        for (i, found) in c.into_iter().enumerate() {
+            let [a, b] = [&a[i / 16 * 32..], &b[i % 16 * 32..]];
+            let products = (0..32).map(|k| i64::from(a[k]) * i64::from(b[k]));
+            let expected = i64::from(of_c(i)) + products.sum::<i64>();
+            assert_eq!(found, expected as i32, "{i} {order:?}");
+            wrapped += usize::from(i64::from(found) != expected);
+        }
+        assert!(wrapped > 64, "{wrapped}");
+    }
+}
+
+#[test]
+fn quads_have_the_first_element_in_the_low_bits() {
+    let elements = [1, -2, i8::MIN, i8::MAX];
+    let quad = Quad::new(elements);
+    assert_eq!(quad.values(), elements);
+    assert_eq!(Quad::ZERO.values(), [0; 4]);
+    // SAFETY: a quad is a word of 32 bits.
+    let bits = unsafe { core::mem::transmute::<Quad, u32>(quad) };
+    assert_eq!(bits, 0x7F80_FE01);
 }
 
 #[kernel]

@@ -10,10 +10,11 @@ use common::{
 use cuda_std::{
     bf16, bulk,
     cpu::{AccessKind, Checks, Fault, FaultKind, LaunchError, Options, Order},
+    kernel::Kernel,
     mbarrier::{self, Mbarrier},
     prelude::*,
     tensor_map::TensorMap,
-    wgmma::{self, DEPTH, PANEL, Sums, Tile},
+    wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
 const ALL: Checks = Checks::ALL;
@@ -378,4 +379,86 @@ fn the_example_multiplies() {
     for (i, found) in c.into_iter().enumerate() {
         assert_eq!(found, (i / 64 + 2 * (i % 64)) as f32);
     }
+}
+
+/// The length of the products of `i8` along k: two tiles.
+const K_OF_I8: usize = 2 * <i8 as Factor>::DEPTH;
+
+/// Adds a product of `i8` to C. Both matrices have lines along k.
+#[kernel(instances(n64: ([i32; 32]), n128: ([i32; 64]), n256: ([i32; 128])))]
+pub unsafe fn product_of_i8<S: Sums<Element = i32>>(a: TensorMap, b: TensorMap, c: GlobalMut<i32>) {
+    const PANEL: usize = <i8 as Factor>::PANEL;
+    let tiles = shared![i8; 5 * PANEL + 1024].skip_to_multiple(1024);
+    let come = Mbarrier::new(shared![u64; 1], 0);
+    let t = thread::thread_idx_x() as usize;
+    if t == 0 {
+        come.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads();
+    let mut sums = S::ZERO;
+    for (i, sum) in sums.as_mut().iter_mut().enumerate() {
+        let (row, column) = wgmma::place(t, i);
+        *sum = c.get(row * S::COLUMNS + column);
+    }
+    for (step, k) in (0..K_OF_I8).step_by(<i8 as Factor>::DEPTH).enumerate() {
+        let k = k as i32;
+        if t == 0 {
+            come.arrive_expect_tx(((1 + S::COLUMNS / 64) * PANEL) as u32);
+            tiles.load_tile(0, a, [k, 0], PANEL, come);
+            for panel in 0..S::COLUMNS / 64 {
+                let at = (1 + panel) * PANEL;
+                tiles.load_tile(at, b, [k, 64 * panel as i32], PANEL, come);
+            }
+        }
+        come.wait(step as u32 % 2);
+        let mut products = wgmma::begin(&mut sums);
+        products.add(
+            Tile::<i8, true>::new(tiles, 0),
+            Tile::<i8, true>::new(tiles, PANEL),
+        );
+        products.commit().wait();
+        thread::sync_threads();
+    }
+    store_sums(c, t, &sums);
+}
+
+fn check_product_of_i8<S: Sums<Element = i32>>(order: Order, checks: Checks)
+where
+    ProductOfI8<S>: Kernel,
+{
+    // Without a pattern, and the smallest ones in the first row of A and the first column of B.
+    let element = |seed: usize, i: usize| match i < K_OF_I8 {
+        true => i8::MIN,
+        false => ((i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as i8,
+    };
+    let of_a = |row: usize, k: usize| element(1, row * K_OF_I8 + k);
+    let of_b = |column: usize, k: usize| element(2, column * K_OF_I8 + k);
+    let mut a = Matrix::new(64, K_OF_I8, of_a);
+    let mut b = Matrix::new(S::COLUMNS, K_OF_I8, of_b);
+    // Nearly all sums that are not small wrap around.
+    let of_c = |i: usize| [i32::MAX, i32::MIN, 5][i % 3];
+    let mut c: Vec<i32> = (0..64 * S::COLUMNS).map(of_c).collect();
+    let args = Args::new().map(a.map()).map(b.map()).view(&mut c);
+    args.launch_with::<ProductOfI8<S>>(block(128), options(order, checks))
+        .unwrap();
+    let mut wrapped = 0;
+    for (i, found) in c.into_iter().enumerate() {
+        let (row, column) = (i / S::COLUMNS, i % S::COLUMNS);
+        let products = (0..K_OF_I8).map(|k| i64::from(of_a(row, k)) * i64::from(of_b(column, k)));
+        let expected = i64::from(of_c(i)) + products.sum::<i64>();
+        assert_eq!(found, expected as i32, "{i} {order:?}");
+        wrapped += usize::from(i64::from(found) != expected);
+    }
+    assert!(wrapped > 64 * S::COLUMNS / 4, "{wrapped}");
+}
+
+#[test]
+fn products_of_i8_are_exact_and_wrap_around() {
+    for order in ORDERS {
+        check_product_of_i8::<[i32; 32]>(order, ALL);
+    }
+    check_product_of_i8::<[i32; 32]>(Order::Forward, Checks::NONE);
+    check_product_of_i8::<[i32; 64]>(Order::Backward, Checks::NONE);
+    check_product_of_i8::<[i32; 128]>(Order::Seeded(2), Checks::NONE);
 }

@@ -25,7 +25,7 @@ const ROOM: usize = 5 * PANEL + 512;
 /// Adds the product of two tiles to the sums. The lowest bit of `layouts` is that of A along k, the next that of B.
 #[inline(always)]
 #[track_caller]
-fn add_tiles<T: Factor, S: Sums>(sums: &mut S, tiles: Shared<T>, layouts: u32) {
+fn add_tiles<T: Factor<Sum = S::Element>, S: Sums>(sums: &mut S, tiles: Shared<T>, layouts: u32) {
     let mut products = wgmma::begin(sums);
     match layouts {
         0 => products.add(
@@ -53,7 +53,7 @@ fn add_tiles<T: Factor, S: Sums>(sums: &mut S, tiles: Shared<T>, layouts: u32) {
     f16_64: (f16, [f32; 32]), f16_128: (f16, [f32; 64]), f16_256: (f16, [f32; 128]),
     bf16_64: (bf16, [f32; 32]), bf16_128: (bf16, [f32; 64]), bf16_256: (bf16, [f32; 128])
 ))]
-pub unsafe fn by_maps<T: Factor, S: Sums>(
+pub unsafe fn by_maps<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<f32>,
@@ -92,7 +92,7 @@ pub unsafe fn by_maps<T: Factor, S: Sums>(
     f16_64: (f16, [f32; 32]), f16_128: (f16, [f32; 64]), f16_256: (f16, [f32; 128]),
     bf16_64: (bf16, [f32; 32]), bf16_128: (bf16, [f32; 64]), bf16_256: (bf16, [f32; 128])
 ))]
-pub unsafe fn by_threads<T: Factor, S: Sums>(
+pub unsafe fn by_threads<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<f32>,

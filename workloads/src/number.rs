@@ -74,7 +74,7 @@ macro_rules! integers {
         }
     )* };
 }
-integers!(u8 u16 u32 u64 i32 i64);
+integers!(u8 u16 u32 u64 i8 i32 i64);
 
 macro_rules! floats {
     ($($type:ident: $from:expr, $real:expr;)*) => { $(

@@ -20,12 +20,12 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
 /// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments, or for one
 /// with a letter alone.
 const FROM: &[(&str, NvvmArch)] = &[
+    ("gemm_best_lines", NvvmArch::Compute90a),
     ("gemm_best_parts", NvvmArch::Compute90a),
     ("gemm_best_planes", NvvmArch::Compute90a),
     ("gemm_best_split", NvvmArch::Compute90a),
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),
-    ("gemm_best_tf32", NvvmArch::Compute90a),
     ("gemm_best_tiles", NvvmArch::Compute90a),
     ("gemm_best_wgmma", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
@@ -113,8 +113,8 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("gemm_best__f32_nt", PRODUCT_OF_MATRICES),
     ("gemm_best_double__f64", DOUBLES),
-    ("gemm_best_half__bf16_tn", HALVES),
-    ("gemm_best_half__f16_tn", HALVES),
+    ("gemm_best_fragments__bf16", HALVES),
+    ("gemm_best_fragments__f16", HALVES),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),
     ("sort_best_items__b2", VALUES),
@@ -153,7 +153,8 @@ const PRODUCT_OF_MATRICES: &str = "two resident blocks leave 128 registers, of w
 const DOUBLES: &str = "128 of 255 registers are sums of 64 bits: up to 14 others spill on 9.0, where tensor cores multiply, \
                        and none on older architectures";
 
-const HALVES: &str = "two resident blocks leave 128 registers, of which 64 are sums: one other spills where A is transposed";
+const HALVES: &str =
+    "two resident blocks leave 128 registers, of which 64 are sums: up to four others spill";
 
 const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
                       up to ten for values wider than a key, and twelve where ballots rank keys of 8 bytes";

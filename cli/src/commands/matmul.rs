@@ -81,7 +81,7 @@ fn upload_bias<T: Element>(device: &Device, array: &Array, path: &Path) -> Resul
     vector.map_err(|error| failed(error).within(path.display()))
 }
 
-fn matmul<T: Element + GemmElement>(
+fn matmul<T: Element + GemmElement<Result = T>>(
     device: &Device,
     a: &Data<T>,
     inputs: &Inputs,
@@ -137,7 +137,7 @@ fn matmul<T: Element + GemmElement>(
     })
 }
 
-fn array<T: Element + GemmElement>(matrix: &Matrix<T>) -> Result<Array> {
+fn array<T: Element + GemmElement<Result = T>>(matrix: &Matrix<T>) -> Result<Array> {
     let shape = Shape::Matrix {
         height: matrix.height(),
         width: matrix.width(),

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use super::Place;
 use crate::{
-    mma::{Half, Pair},
+    mma::{Half, Pair, Quad},
     nvptx::ptr,
     ptr::AddressSpace,
 };
@@ -186,6 +186,65 @@ macro_rules! products_of_halves {
 products_of_halves! {
     m16n8k16_f16: f16, |bits| crate::convert::f16_to_f32(bits);
     m16n8k16_bf16: bf16, |bits| f32::from_bits(u32::from(bits) << 16);
+}
+
+/// The instruction with sums in `i32`. It is not `pure`, so that LLVM does not move it across branches.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+pub fn m16n8k32_i8(
+    [a0, a1, a2, a3]: [Quad; 4],
+    [b0, b1]: [Quad; 2],
+    [mut c0, mut c1, mut c2, mut c3]: [i32; 4],
+    _: Place,
+) -> [i32; 4] {
+    // SAFETY: the kernel promises that all lanes of the warp execute this.
+    unsafe {
+        core::arch::asm!(
+            "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 \
+             {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+            inout(reg32) c0,
+            inout(reg32) c1,
+            inout(reg32) c2,
+            inout(reg32) c3,
+            in(reg32) a0.bits(),
+            in(reg32) a1.bits(),
+            in(reg32) a2.bits(),
+            in(reg32) a3.bits(),
+            in(reg32) b0.bits(),
+            in(reg32) b1.bits(),
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    [c0, c1, c2, c3]
+}
+
+/// Upper and lower halves of 8 rows, 16 products along k after the other. The layouts are such that each lane has what the
+/// smaller products need.
+#[cfg(not(target_feature = "sm_80"))]
+#[inline(always)]
+pub fn m16n8k32_i8(
+    [a0, a1, a2, a3]: [Quad; 4],
+    [b0, b1]: [Quad; 2],
+    [c0, c1, c2, c3]: [i32; 4],
+    _: Place,
+) -> [i32; 4] {
+    let product = |a: Quad, b: Quad, [mut c0, mut c1]: [i32; 2]| {
+        // SAFETY: the kernel promises that all lanes of the warp execute this.
+        unsafe {
+            core::arch::asm!(
+                "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
+                inout(reg32) c0,
+                inout(reg32) c1,
+                in(reg32) a.bits(),
+                in(reg32) b.bits(),
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        [c0, c1]
+    };
+    let [c0, c1] = product(a2, b1, product(a0, b0, [c0, c1]));
+    let [c2, c3] = product(a3, b1, product(a1, b0, [c2, c3]));
+    [c0, c1, c2, c3]
 }
 
 /// Returns the two nearest elements, the first one in the low bits.

@@ -3,8 +3,8 @@
 use super::{Place, bulk::shared};
 use crate::wgmma::{Factor, Format, Sums};
 
-/// The low half of a tile's descriptor: the start of 16 of k (8 of `f32`), and from bit 16 on the distance between panels, both
-/// in units of 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
+/// The low half of a tile's descriptor: the start of 16 of k (8 of `f32`, 32 of `i8`), and from bit 16 on the distance between
+/// panels, both in units of 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
 #[derive(Clone, Copy)]
 pub struct Operand(u32);
 
@@ -61,12 +61,7 @@ pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bo
 /// # Safety
 /// As for [`add`], and the registers of A are written before `begin`, and not until the products have been waited for.
 #[inline(always)]
-pub unsafe fn add_registers<S: Sums, T: Factor, const B_ALONG_K: bool>(
-    sums: &mut S,
-    a: [u32; 16],
-    Operand(b): Operand,
-    _: Place,
-) {
+pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: [u32; 16], Operand(b): Operand, _: Place) {
     // SAFETY: by the contract.
     unsafe { sums.products_of_registers(a, b) }
 }
@@ -87,10 +82,11 @@ pub trait Registers {
         a: u32,
         b: u32,
     );
-    /// Starts the four products of numbers of TF32 of A, in registers, and a tile of B with lines along k.
+    /// Starts the four products of numbers of TF32 of A, in registers, and a tile of B with lines along k. Sums of `i32` do
+    /// not come here.
     ///
     /// # Safety
-    /// As for [`add`].
+    /// As for [`add_registers`].
     unsafe fn products_of_registers(&mut self, a: [u32; 16], b: u32);
     /// Waits for all products.
     fn wait(&mut self);
@@ -101,20 +97,24 @@ pub trait Registers {
 ///
 /// Each is one line, because a `}` at a line's start would end the kernel for who takes PTX apart.
 macro_rules! registers {
-    ($($columns:literal: [$first:ident $($d:ident)*];)*) => { $(
-        impl Registers for [f32; $columns / 2] {
+    ($($columns:literal: $names:tt;)*) => { $(
+        registers!(f32, $columns, $names);
+        registers!(i32, $columns, $names);
+    )* };
+    ($sum:ident, $columns:literal, [$first:ident $($d:ident)*]) => {
+        impl Registers for [$sum; $columns / 2] {
             #[inline(always)]
             unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
                 &mut self,
                 a: u32,
                 b: u32,
             ) {
-                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes. In `f32` 8 of k.
+                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes. In `f32` 8 of k, in `i8` 32.
                 let (step_a, step_b) = const {
                     (if A_ALONG_K { 2 } else { 128 }, if B_ALONG_K { 2 } else { 128 })
                 };
                 macro_rules! product {
-                    ($ty:literal, $k:literal, $step:literal, $layouts:literal) => {{
+                    ($k:literal, $types:literal, $step:literal, $end:literal) => {{
                         let [$first $(, $d)*] = self;
                         // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
                         unsafe {
@@ -122,9 +122,9 @@ macro_rules! registers {
                                 concat!(
                                     "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_a, of_b; ",
                                     "mov.b64 of_a, {{{a}, {high}}}; mov.b64 of_b, {{{b}, {high}}}; ",
-                                    "wgmma.mma_async.sync.aligned.m64n", $columns, $k, ".f32.", $ty, ".", $ty, " {{",
+                                    "wgmma.mma_async.sync.aligned.m64n", $columns, $k, $types, " {{",
                                     "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
-                                    "}}, of_a, of_b, adds, 1, 1", $layouts,
+                                    "}}, of_a, of_b, adds", $end,
                                 ),
                                 $first = inout(reg32) *$first,
                                 $($d = inout(reg32) *$d,)*
@@ -139,18 +139,20 @@ macro_rules! registers {
                     }};
                 }
                 macro_rules! products {
-                    ($ty:literal, $k:literal, $layouts:literal) => {{
-                        product!($ty, $k, 0, $layouts);
-                        product!($ty, $k, 1, $layouts);
-                        product!($ty, $k, 2, $layouts);
-                        product!($ty, $k, 3, $layouts);
+                    ($k:literal, $types:literal, $end:literal) => {{
+                        product!($k, $types, 0, $end);
+                        product!($k, $types, 1, $end);
+                        product!($k, $types, 2, $end);
+                        product!($k, $types, 3, $end);
                     }};
                 }
-                // Lines of TF32 lie along k, and its instruction has no operands that say so.
+                // Lines of TF32 and `i8` lie along k, and their instructions have no operands that say so. Those of `i8` have
+                // no signs of the factors either.
                 match T::FORMAT {
-                    Format::F16 => products!("f16", "k16", ", {ta}, {tb}; }}"),
-                    Format::Bf16 => products!("bf16", "k16", ", {ta}, {tb}; }}"),
-                    Format::Tf32 => products!("tf32", "k8", "; }} // {ta} {tb}"),
+                    Format::F16 => products!("k16", ".f32.f16.f16", ", 1, 1, {ta}, {tb}; }}"),
+                    Format::Bf16 => products!("k16", ".f32.bf16.bf16", ", 1, 1, {ta}, {tb}; }}"),
+                    Format::Tf32 => products!("k8", ".f32.tf32.tf32", ", 1, 1; }} // {ta} {tb}"),
+                    Format::I8 => products!("k32", ".s32.s8.s8", "; }} // {ta} {tb}"),
                 }
             }
 
@@ -205,7 +207,7 @@ macro_rules! registers {
                 }
             }
         }
-    )* };
+    };
 }
 
 registers! {

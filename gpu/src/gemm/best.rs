@@ -192,7 +192,7 @@ pub unsafe fn gemm_best_small_double<
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 fn product<
-    T: Real,
+    T: Scalar,
     N: Tuned<Policy>,
     const CHUNK: usize,
     const A_ALONG_K: bool,
@@ -220,7 +220,7 @@ fn product<
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 fn product_of_small_tiles<
-    T: Real,
+    T: Scalar,
     N: Tuned<Policy>,
     const CHUNK: usize,
     const A_ALONG_K: bool,
@@ -247,7 +247,7 @@ fn product_of_small_tiles<
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 fn product_by<
-    T: Real,
+    T: Scalar,
     const STEP: usize,
     const CHUNK: usize,
     const TILE: usize,
@@ -351,7 +351,7 @@ fn product_by<
 #[inline(always)]
 #[track_caller]
 fn accumulate_whole<
-    T: Real,
+    T: Scalar,
     const STEP: usize,
     const CHUNK: usize,
     const TILE: usize,
@@ -401,7 +401,7 @@ fn accumulate_whole<
 #[inline(always)]
 #[track_caller]
 fn accumulate_rest<
-    T: Real,
+    T: Scalar,
     const STEP: usize,
     const CHUNK: usize,
     const TILE: usize,
@@ -441,7 +441,7 @@ fn accumulate_rest<
 
 /// Adds the products of a column of A's tile and a row of B's tile.
 #[inline(always)]
-fn multiply<T: Real, const ROWS: usize>(
+fn multiply<T: Scalar, const ROWS: usize>(
     sums: &mut [[T; PER_THREAD]; ROWS],
     a: [T; ROWS],
     b: [T; PER_THREAD],

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
-//! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; `f64`, `f16` and `bf16` on tensor cores |
+//! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; other types than `f32` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
 //! `m * n * k` fused multiply-adds. A launch computes any number of products of the same sizes, whose matrices are at equal
@@ -25,6 +25,9 @@
 //! `tiled` add as in `f32`. `best` adds 16 products at a time on tensor cores ([`cuda_std::mma`]), so that its bits differ from
 //! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
 //!
+//! Matrices of `i8` have sums, factors, C and a bias in `i32`, whose numbers wrap around. So all variants give the same bits on
+//! every device, in whatever order they add.
+//!
 //! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
 //! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few
 //! elements and k is long. Then it adds the sums of the parts in order.
@@ -35,9 +38,12 @@
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
+mod fragments;
 mod gelu;
 #[cfg(feature = "ladder")]
 mod ladder;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod lines;
 mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod parts;
@@ -47,9 +53,6 @@ pub mod policy;
 mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
-mod tensor_half;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod tf32;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
@@ -57,20 +60,24 @@ pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
     gemm_best_small, gemm_best_small_double,
 };
+pub use fragments::{
+    Fragments, GemmBestFragments, GemmBestFragmentsSmall, Half, gemm_best_fragments,
+    gemm_best_fragments_small,
+};
 #[cfg(feature = "ladder")]
 pub use ladder::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use lines::{
+    ByThreads, FromShared, GemmBestLines, GemmBestTiles, OfLines, Source, gemm_best_lines,
+    gemm_best_tiles,
+};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
-pub use problem::{Element, Epilogue, Problem, Real, Strides};
+pub use problem::{Element, Epilogue, Problem, Scalar, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
-pub use tensor_half::{
-    GemmBestHalf, GemmBestHalfSmall, Half, gemm_best_half, gemm_best_half_small,
-};
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub use tf32::{GemmBestTf32, GemmBestTiles, gemm_best_tf32, gemm_best_tiles};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use wgmma::{GemmBestWgmma, gemm_best_wgmma};
 
@@ -102,8 +109,8 @@ declare_family! {
             "gemm_best_double",
             "gemm_best_small",
             "gemm_best_small_double",
-            "gemm_best_half",
-            "gemm_best_half_small",
+            "gemm_best_fragments",
+            "gemm_best_fragments_small",
             "gemm_best_tensor",
             "gemm_best_tensor_small",
             "gemm_best_wgmma",
@@ -111,7 +118,7 @@ declare_family! {
             "gemm_best_split",
             "gemm_best_planes",
             "gemm_best_tiles",
-            "gemm_best_tf32",
+            "gemm_best_lines",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -131,8 +138,8 @@ mod launch {
     pub type Products<T> = [[Entry<(
         Global<T>,
         Global<T>,
-        GlobalMut<T>,
-        Global<T>,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -142,8 +149,8 @@ mod launch {
     pub type TiledProducts<T> = [[Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
-        GlobalMut<T>,
-        Global<T>,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
@@ -151,7 +158,7 @@ mod launch {
         <T as Element>::Scale,
     )>; 2]; 2];
 
-    /// The kernel that adds the sums of parts.
+    /// The kernel that adds the sums of parts, for elements of C.
     pub type Parts<T> = Entry<(
         Global<<T as Element>::Scale>,
         GlobalMut<T>,
@@ -168,7 +175,7 @@ mod launch {
         /// The products: for large, small and medium tiles.
         pub products: [TiledProducts<T>; 3],
         /// Adds the sums of parts.
-        pub parts: Parts<T>,
+        pub parts: Parts<T::Result>,
     }
 
     /// The kernel that writes the planes of A and B.
@@ -186,8 +193,8 @@ mod launch {
         Global<bf16>,
         Global<T>,
         Global<T>,
-        GlobalMut<T>,
-        Global<T>,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -212,41 +219,33 @@ mod launch {
         usize,
     )>;
 
-    /// A kernel that multiplies tiles.
-    pub type OfTf32<T> = Entry<(
+    /// The kernels of products of operands with lines along k: for large, small and medium tiles.
+    pub type ProductsOfLines<T> = [Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
         Global<T>,
         Global<T>,
-        GlobalMut<T>,
-        Global<T>,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
-    )>;
+    )>; 3];
 
-    /// The kernels for numbers of TF32.
+    /// The kernels for operands with lines along k.
     #[derive(Debug, Clone, Copy)]
-    pub struct Tf32<T: Element> {
+    pub struct Lines<T: Element> {
         /// Writes the tiles of operands that have none.
         pub tiles: OfTiles<T>,
-        /// The products: of operands with lines along k, and of an A or a B with lines across k; of each those for large, small
-        /// and medium tiles.
-        pub products: [[OfTf32<T>; 3]; 3],
+        /// The products.
+        pub products: ProductsOfLines<T>,
+        /// Those of an A, or a B, with lines across k, if there are any.
+        pub across: Option<[ProductsOfLines<T>; 2]>,
         /// Adds the sums of parts.
-        pub parts: Parts<T>,
-    }
-
-    /// The kernels of the precisions that are not exact.
-    #[derive(Debug, Clone, Copy)]
-    pub struct Precisions<T: Element> {
-        /// Those for planes of `bf16`.
-        pub planes: Planes<T>,
-        /// Those for TF32.
-        pub tf32: Tf32<T>,
+        pub parts: Parts<T::Result>,
     }
 
     /// An element type, with its kernels.
@@ -260,8 +259,10 @@ mod launch {
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
         const WGMMA: Option<Wgmma<Self>>;
-        /// The kernels of `best` for precisions that are not exact, if there are any.
-        const PRECISIONS: Option<Precisions<Self>>;
+        /// The kernels of `best` for planes of `bf16`, if there are any.
+        const PLANES: Option<Planes<Self>>;
+        /// The kernels of `best` for operands with lines along k, if there are any.
+        const LINES: Option<Lines<Self>>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -280,13 +281,14 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of $half:ident)?, $small:ident, $tensor:expr, $wgmma:expr, $precisions:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
-                const SMALL: Products<Self> = kernels!(of $small $(for $half)?);
+                const SMALL: Products<Self> = kernels!(of $small $(for $($first),+)?);
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
-                const PRECISIONS: Option<Precisions<Self>> = $precisions;
+                const PLANES: Option<Planes<Self>> = $planes;
+                const LINES: Option<Lines<Self>> = $lines;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -294,7 +296,7 @@ mod launch {
                         Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
                         #[cfg(feature = "ladder")]
                         Variant::Tiled => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                        Variant::Best => kernels!(of $best $(for $half)?),
+                        Variant::Best => kernels!(of $best $(for $($first),+)?),
                     }
                 }
             }
@@ -312,44 +314,44 @@ mod launch {
             })
         };
     }
-    macro_rules! tf32 {
-        ($registers:literal, $turned:literal) => {
+    macro_rules! lines {
+        ($ty:ident, $source:ident, $turned:literal) => {
             [
-                Entry::of::<GemmBestTf32<128, $registers, $turned>>(),
-                Entry::of::<GemmBestTf32<32, $registers, $turned>>(),
-                Entry::of::<GemmBestTf32<64, $registers, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $source, 128, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $source, 32, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $source, 64, $turned>>(),
             ]
         };
     }
     kernels! {
-        f32: GemmBest, GemmBestSmall, None, None, Some(Precisions {
-            planes: Planes {
-                split: Entry::of::<GemmBestSplit>(),
-                products: [
-                    Entry::of::<GemmBestPlanes<64>>(),
-                    Entry::of::<GemmBestPlanes<32>>(),
-                ],
-            },
-            tf32: Tf32 {
-                tiles: Entry::of::<GemmBestTiles>(),
-                products: [
-                    tf32!(false, false),
-                    tf32!(true, false),
-                    tf32!(true, true),
-                ],
-                parts: Entry::of::<GemmBestParts<f32>>(),
-            },
+        f32: GemmBest, GemmBestSmall, None, None, Some(Planes {
+            split: Entry::of::<GemmBestSplit>(),
+            products: [
+                Entry::of::<GemmBestPlanes<64>>(),
+                Entry::of::<GemmBestPlanes<32>>(),
+            ],
+        }), Some(Lines {
+            tiles: Entry::of::<GemmBestTiles<f32, 4>>(),
+            products: lines!(f32, FromShared, false),
+            across: Some([lines!(f32, ByThreads, false), lines!(f32, ByThreads, true)]),
+            parts: Entry::of::<GemmBestParts<f32>>(),
         });
         f64: GemmBestDouble, GemmBestSmallDouble, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
-        ]), None, None;
-        f16: GemmBestHalf of f16, GemmBestHalfSmall, None, wgmma!(f16), None;
-        bf16: GemmBestHalf of bf16, GemmBestHalfSmall, None, wgmma!(bf16), None;
+        ]), None, None, None;
+        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, None, wgmma!(f16), None, None;
+        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, None, wgmma!(bf16), None, None;
+        i8: GemmBestFragments of (i8, 16), GemmBestFragmentsSmall, None, None, None, Some(Lines {
+            tiles: Entry::of::<GemmBestTiles<i8, 16>>(),
+            products: lines!(i8, FromShared, false),
+            across: None,
+            parts: Entry::of::<GemmBestParts<i32>>(),
+        });
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::{
-    Kernels, OfPlanes, OfTf32, OfTiles, Parts, Planes, Precisions, Products, Split, Tf32,
+    Kernels, Lines, OfPlanes, OfTiles, Parts, Planes, Products, ProductsOfLines, Split,
     TiledProducts, Wgmma,
 };

@@ -3,7 +3,7 @@
 
 use cuda_std::{prelude::*, unrolled};
 
-use super::problem::Real;
+use super::problem::Scalar;
 
 /// Returns the distance between rows of a tile in shared memory. It is larger than the tile's width, so that lanes of a warp
 /// that store chunks along k use different banks. A row's start stays a multiple of 16 bytes.
@@ -58,7 +58,7 @@ pub(super) struct Operand<
 }
 
 impl<
-    T: Real,
+    T: Scalar,
     const STEP: usize,
     const CHUNK: usize,
     const TILE: usize,

@@ -23,9 +23,9 @@ use super::{
 /// are those of a tile of the transpose of C.
 #[inline(always)]
 #[track_caller]
-pub(super) fn write_part<const SUMS: usize, const TURNED: bool>(
-    sums: &[f32; SUMS],
-    to: GlobalMut<f32>,
+pub(super) fn write_part<S: Scalar, const SUMS: usize, const TURNED: bool>(
+    sums: &[S; SUMS],
+    to: GlobalMut<S>,
     number: usize,
     problem: &Problem,
     [top, left]: [usize; 2],
@@ -64,8 +64,8 @@ pub(super) fn write_part<const SUMS: usize, const TURNED: bool>(
 /// The parts that are read together.
 const TOGETHER: usize = 8;
 
-/// Computes `C = alpha * S + beta * C`, where S is the sum of `k.div_ceil(part)` matrices of `m` rows of
-/// [`parts_pitch`] elements, of which the first `n` count. They are added in order, in `f32`: the same bits in every launch.
+/// Computes `C = alpha * S + beta * C`, where S is the sum of `k.div_ceil(part)` matrices of `m` rows of [`parts_pitch`]
+/// elements, of which the first `n` count. They are added in order, in the type of the factors: the same bits in every launch.
 ///
 /// There are as many such sums as products, one after the other.
 ///
@@ -77,15 +77,15 @@ const TOGETHER: usize = 8;
 /// overlaps nothing else. `bias` holds a row of C if the epilogue has one.
 ///
 /// Source: ours.
-#[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16), f32: (f32)))]
-pub unsafe fn gemm_best_parts<T: Element<Scale = f32>>(
-    sums: Global<f32>,
+#[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16), f32: (f32), i32: (i32)))]
+pub unsafe fn gemm_best_parts<T: Element>(
+    sums: Global<T::Scale>,
     c: GlobalMut<T>,
     bias: Global<T>,
     problem: Problem,
     part: usize,
-    alpha: f32,
-    beta: f32,
+    alpha: T::Scale,
+    beta: T::Scale,
 ) {
     // Counted in 32 bits, in which a division takes few registers.
     let across = (parts_pitch(problem.n) / PARTS_CHUNK) as u32;
@@ -103,10 +103,10 @@ pub unsafe fn gemm_best_parts<T: Element<Scale = f32>>(
     let parts = problem.k.div_ceil(part);
     let sums = sums.skip(product * parts * all);
     let c = problem.result(product, c);
-    let mut total: [f32; PARTS_CHUNK] = sums.get_chunk(first);
+    let mut total: [T::Scale; PARTS_CHUNK] = sums.get_chunk(first);
     let mut number = 1;
     while number + TOGETHER <= parts {
-        let mut read = [[0.0; PARTS_CHUNK]; TOGETHER];
+        let mut read = [[T::Scale::ZERO; PARTS_CHUNK]; TOGETHER];
         unrolled!(i < TOGETHER => {
             read[i] = sums.get_chunk((number + i) * all + first);
         });
@@ -129,7 +129,7 @@ pub unsafe fn gemm_best_parts<T: Element<Scale = f32>>(
 }
 
 #[inline(always)]
-fn added(mut a: [f32; PARTS_CHUNK], b: [f32; PARTS_CHUNK]) -> [f32; PARTS_CHUNK] {
-    unrolled!(i < PARTS_CHUNK => { a[i] += b[i]; });
+fn added<S: Scalar>(mut a: [S; PARTS_CHUNK], b: [S; PARTS_CHUNK]) -> [S; PARTS_CHUNK] {
+    unrolled!(i < PARTS_CHUNK => { a[i] = a[i].plus(b[i]); });
     a
 }

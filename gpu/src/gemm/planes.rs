@@ -79,7 +79,7 @@ pub unsafe fn gemm_best_split(
     problem: Problem,
 ) {
     let tile = shared![bf16; PLANES * GROUP];
-    write_tiles::<ThreeOfBf16, CHUNK>(
+    write_tiles::<ThreeOfBf16, CHUNK, 4>(
         [a, b],
         [planes_of_a, planes_of_b],
         [true; 2],
@@ -88,20 +88,23 @@ pub unsafe fn gemm_best_split(
     );
 }
 
-/// What tiles have of each element of `f32`. A chunk of 16 bytes has `CHUNK` elements.
+/// What tiles have of each element. A chunk of 16 bytes of a tile has `CHUNK` elements.
 pub(super) trait Planes<const CHUNK: usize> {
+    /// The type of the matrix's elements.
+    type From: Element;
     /// The type of a tile's elements.
     type Element: Factor;
     /// The number of planes.
     const COUNT: usize;
     /// Returns the elements of the next plane, and leaves those of the planes after it.
-    fn next(rest: &mut [f32; CHUNK]) -> [Self::Element; CHUNK];
+    fn next(rest: &mut [Self::From; CHUNK]) -> [Self::Element; CHUNK];
 }
 
 /// The planes of `bf16`: what rounding left is rounded again, twice.
 struct ThreeOfBf16;
 
 impl Planes<CHUNK> for ThreeOfBf16 {
+    type From = f32;
     type Element = bf16;
     const COUNT: usize = PLANES;
 
@@ -120,11 +123,11 @@ impl Planes<CHUNK> for ThreeOfBf16 {
 }
 
 /// Writes the tiles of this block's group of lines and step along k, of those operands that `are_wanted`, A before B. `tile`
-/// has room for the tiles of all planes.
+/// has room for the tiles of all planes. `READ` elements of the matrix have 16 bytes.
 #[inline(always)]
 #[track_caller]
-pub(super) fn write_tiles<P: Planes<CHUNK>, const CHUNK: usize>(
-    from: [Global<f32>; 2],
+pub(super) fn write_tiles<P: Planes<CHUNK>, const CHUNK: usize, const READ: usize>(
+    from: [Global<P::From>; 2],
     to: [GlobalMut<P::Element>; 2],
     are_wanted: [bool; 2],
     problem: &Problem,
@@ -156,7 +159,7 @@ pub(super) fn write_tiles<P: Planes<CHUNK>, const CHUNK: usize>(
     };
     let of_one = lines.div_ceil(PLANES_GROUP) as u32;
     let first = (group % of_one) as usize * PLANES_GROUP;
-    split::<P, CHUNK>(
+    split::<P, CHUNK, READ>(
         from.skip((group / of_one) as usize * next),
         to.skip((group as usize * steps as usize + step) * P::COUNT * of_group),
         strides,
@@ -172,8 +175,8 @@ pub(super) fn write_tiles<P: Planes<CHUNK>, const CHUNK: usize>(
 #[track_caller]
 // Nothing is left to be divided after the last plane.
 #[allow(unused_assignments)]
-fn split<P: Planes<CHUNK>, const CHUNK: usize>(
-    from: Global<f32>,
+fn split<P: Planes<CHUNK>, const CHUNK: usize, const READ: usize>(
+    from: Global<P::From>,
     to: GlobalMut<P::Element>,
     [line_stride, along]: [usize; 2],
     [first, lines]: [usize; 2],
@@ -197,14 +200,14 @@ fn split<P: Planes<CHUNK>, const CHUNK: usize>(
         } else {
             (thread % PLANES_GROUP, thread / PLANES_GROUP * TIMES + i)
         };
-        let mut rest = [0.0_f32; CHUNK];
+        let mut rest = [P::From::ZERO; CHUNK];
         let start = k + chunk * CHUNK;
         if first + line < lines {
             let at = (first + line) * line_stride + start * along;
             if is_whole && start + CHUNK <= end {
-                unrolled!(part < { CHUNK / 4 } of 4 => {
-                    let four: [f32; 4] = from.get_chunk(at + 4 * part);
-                    unrolled!(j < 4 => { rest[4 * part + j] = four[j]; });
+                unrolled!(part < { CHUNK / READ } of 4 => {
+                    let read: [P::From; READ] = from.get_chunk(at + READ * part);
+                    unrolled!(j < READ of 16 => { rest[READ * part + j] = read[j]; });
                 });
             } else {
                 unrolled!(j < CHUNK of 16 => {
@@ -262,7 +265,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     alpha: f32,
     beta: f32,
 ) where
-    [f32; SUMS]: Sums,
+    [f32; SUMS]: Sums<Element = f32>,
 {
     let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
     // The elements of a slot, and those of B.
@@ -401,16 +404,16 @@ const FOUR: usize = 4;
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn write<T: Factor>(
+pub(super) fn write<T: Factor, C: Element>(
     staging: &Staging<T>,
     four: impl Fn(usize, usize) -> usize,
-    c: GlobalMut<f32>,
-    bias: Global<f32>,
+    c: GlobalMut<C>,
+    bias: Global<C>,
     problem: &Problem,
     [top, left]: [usize; 2],
     is_aligned: bool,
-    [alpha, beta]: [f32; 2],
-    sum_at: impl Fn(f32, [usize; 2]) -> f32,
+    [alpha, beta]: [C::Scale; 2],
+    sum_at: impl Fn(C::Scale, [usize; 2]) -> C::Scale,
 ) {
     let column = staging.own % (64 / FOUR) * FOUR;
     let inside = problem.n.saturating_sub(left + column).min(FOUR);
@@ -419,12 +422,13 @@ pub(super) fn write<T: Factor>(
     while line < end && inside > 0 {
         let (row, first) = (top + line, left + column);
         let at = row * problem.ldc + first;
-        let mut values: [f32; FOUR] = staging.sums().get_chunk(four(line, column));
+        let sums: [C::Scale; FOUR] = staging.sums().get_chunk(four(line, column));
+        let mut values = [C::ZERO; FOUR];
         unrolled!(j < FOUR => {
             if j < inside {
-                let sum = sum_at(values[j], [row, first + j]);
+                let sum = sum_at(sums[j], [row, first + j]);
                 let value = scaled(alpha, sum, beta, || c.get(at + j));
-                values[j] = problem.epilogue.apply(value, bias, first + j);
+                values[j] = C::rounded(problem.epilogue.apply(value, bias, first + j));
             }
         });
         if is_aligned && inside == FOUR {

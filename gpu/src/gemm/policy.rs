@@ -35,15 +35,15 @@ const TENSOR_RESIDENT: [usize; 2] = [2, 3];
 /// The time of such a tile for each element of C, in sixteenths of a large one's, as measured on an H100.
 const TENSOR_COST: [usize; 2] = [16, 17];
 
-/// The length along `k` of a tile of A or B of `best` for elements of 16 bits, whose tiles of C are those of other types.
-pub const HALF_STEP: usize = 32;
+/// The bytes along `k` of a tile of A or B of `best` by products of fragments, whose tiles of C are those of other types.
+pub const FRAGMENTS_STEP: usize = 64;
 /// The tiles of A and of B that are in shared memory or on their way there, for large and small tiles of C: as many as fit two
 /// blocks, and four, in 100 KiB.
-pub const HALF_STAGES: [u32; 2] = [3, 3];
+pub const FRAGMENTS_STAGES: [u32; 2] = [3, 3];
 /// The warps of a block, down and across a tile of C: each has 64 x 32 elements of a large one, and 32 x 32 of a small one.
-pub const HALF_WARPS: [[usize; 2]; 2] = [[2, 4], [2, 2]];
-/// The rows of tiles that consecutive blocks go down before the next column, for elements of 16 bits.
-pub const HALF_GROUP: u32 = 16;
+pub const FRAGMENTS_WARPS: [[usize; 2]; 2] = [[2, 4], [2, 2]];
+/// The rows of tiles that consecutive blocks go down before the next column, by products of fragments.
+pub const FRAGMENTS_GROUP: u32 = 16;
 
 /// The index of the tiles of C between the large and the small ones that warpgroups have too.
 pub const MEDIUM: usize = 2;
@@ -169,8 +169,8 @@ pub const PARTS_BLOCK: u32 = 256;
 /// The elements that a thread of such a block adds.
 pub const PARTS_CHUNK: usize = 4;
 
-/// The length along k of a step of products of TF32.
-pub const TF32_STEP: usize = WGMMA_STEP / 2;
+/// The bytes of a line along k of a step of products of operands with such lines.
+pub const LINE: usize = WGMMA_STEP * 2;
 
 /// The planes of `bf16` that an element of `f32` is divided into.
 pub const PLANES: usize = 3;
@@ -194,26 +194,29 @@ pub const fn planes_len(groups: usize) -> usize {
     groups.saturating_mul(PLANES * PLANES_GROUP * WGMMA_STEP)
 }
 
-/// Returns the elements of the tiles of TF32 of so many groups.
-pub const fn tf32_len(groups: usize) -> usize {
-    groups.saturating_mul(PLANES_GROUP * TF32_STEP)
+/// Returns the elements of the tiles of so many groups, whose lines have `step` elements.
+pub const fn tiles_len(groups: usize, step: usize) -> usize {
+    groups.saturating_mul(PLANES_GROUP * step)
 }
 
-/// Returns the size of the tiles of C with which `count` products `[m, n, k]` of TF32 take the least time, with parts of k of
-/// this length. An element has the bytes and takes the time of two of 16 bits.
-pub fn tf32_size(
+/// Returns the size of the tiles of C with which `count` products `[m, n, k]` of lines along k take the least time, with parts
+/// of k of this length. An element of some `bytes` takes their part of the time of one of 16 bits.
+pub fn lines_size(
     [m, n, k]: [usize; 3],
+    bytes: usize,
     count: usize,
     part: usize,
     multiprocessors: usize,
 ) -> usize {
-    let [k, part] = [k, part].map(|len| len.saturating_mul(2));
+    let [k, part] = [k, part].map(|len| len.saturating_mul(bytes).div_ceil(2));
     wgmma_size([m, n, k], count, part, multiprocessors)
 }
 
-/// Returns the length along k of a part of `count` products `[m, n, k]` of TF32: see [`wgmma_part`].
-pub fn tf32_part([m, n, k]: [usize; 3], count: usize) -> usize {
-    wgmma_part([m, n, k.saturating_mul(2)], count).div_ceil(2)
+/// Returns the length along k of a part of `count` products `[m, n, k]` of lines along k: see [`wgmma_part`].
+pub fn lines_part([m, n, k]: [usize; 3], bytes: usize, count: usize) -> usize {
+    let len = k.saturating_mul(bytes).div_ceil(2);
+    let part = wgmma_part([m, n, len], count);
+    if part < len { part * 2 / bytes } else { k }
 }
 
 /// Returns the size of the tiles, [`LARGE`] or [`SMALL`], with which the products of planes take the least time, for `count`

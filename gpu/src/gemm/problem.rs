@@ -1,6 +1,5 @@
 //! The problem of a launch: sizes, strides, and the last steps of an element of C.
 
-use core::ops::{Add, Mul};
 use cuda_std::{
     GpuFloat, Plain, bf16,
     convert::{f16_to_f32, f32_to_f16},
@@ -11,21 +10,23 @@ use cuda_std::{
 
 use super::gelu;
 
-/// The requirements of an element type for a launch.
+/// The requirements of a type of factors for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait RealBase: GpuFloat + cuda_std::kernel::ByValue {}
+pub trait ScalarBase: Plain + PartialOrd + cuda_std::kernel::ByValue {}
 #[cfg(not(target_arch = "nvptx64"))]
-impl<T: GpuFloat + cuda_std::kernel::ByValue> RealBase for T {}
-/// The requirements of an element type for a launch.
+impl<T: Plain + PartialOrd + cuda_std::kernel::ByValue> ScalarBase for T {}
+/// The requirements of a type of factors for a launch.
 #[cfg(target_arch = "nvptx64")]
-pub trait RealBase: GpuFloat + 'static {}
+pub trait ScalarBase: Plain + PartialOrd + 'static {}
 #[cfg(target_arch = "nvptx64")]
-impl<T: GpuFloat + 'static> RealBase for T {}
+impl<T: Plain + PartialOrd + 'static> ScalarBase for T {}
 
-/// An element type: `f32`, `f64`, `f16` or `bf16`.
+/// An element type of A and B: `f32`, `f64`, `f16`, `bf16` or `i8`; or of C.
 pub trait Element: Plain + 'static {
     /// The type of sums, and of the factors `alpha` and `beta`.
-    type Scale: Real;
+    type Scale: Scalar;
+    /// The type of the elements of C and of the bias.
+    type Result: Element<Scale = Self::Scale, Result = Self::Result>;
     /// Zero.
     const ZERO: Self;
     /// Returns the same value.
@@ -33,16 +34,26 @@ pub trait Element: Plain + 'static {
     /// Returns the nearest element, ties to even.
     fn rounded(value: Self::Scale) -> Self;
     /// Returns the Gaussian error linear unit: `value` times the probability that a standard normal number is below it.
+    ///
+    /// Integers have none: for them it returns `value`, and the library refuses requests of it.
     fn gelu(value: Self::Scale) -> Self::Scale;
 }
 
-/// An element type with sums of its own type: `f32` or `f64`.
-pub trait Real: RealBase + Add<Output = Self> + Mul<Output = Self> + Element<Scale = Self> {}
+/// A type of sums, and of the factors: `f32`, `f64`, or `i32`, whose numbers wrap around.
+pub trait Scalar: ScalarBase + Element<Scale = Self, Result = Self> {
+    /// Returns `self + other`.
+    fn plus(self, other: Self) -> Self;
+    /// Returns `self * other`.
+    fn times(self, other: Self) -> Self;
+    /// Returns `self * factor + addend`, rounded once.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+}
 
 macro_rules! reals {
     ($($ty:ident: $gelu:ident;)*) => { $(
         impl Element for $ty {
             type Scale = Self;
+            type Result = Self;
             const ZERO: Self = 0.0;
             #[inline(always)]
             fn widen(self) -> Self {
@@ -57,7 +68,20 @@ macro_rules! reals {
                 gelu::$gelu(value)
             }
         }
-        impl Real for $ty {}
+        impl Scalar for $ty {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, addend: Self) -> Self {
+                GpuFloat::mul_add(self, factor, addend)
+            }
+        }
     )* };
 }
 reals! {
@@ -65,8 +89,47 @@ reals! {
     f64: gelu_f64;
 }
 
+macro_rules! integers {
+    ($($ty:ident)*) => { $(
+        impl Element for $ty {
+            type Scale = i32;
+            type Result = i32;
+            const ZERO: Self = 0;
+            #[inline(always)]
+            fn widen(self) -> i32 {
+                self.into()
+            }
+            #[inline(always)]
+            fn rounded(value: i32) -> Self {
+                value as Self
+            }
+            #[inline(always)]
+            fn gelu(value: i32) -> i32 {
+                value
+            }
+        }
+    )* };
+}
+integers! { i8 i32 }
+
+impl Scalar for i32 {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        self.wrapping_mul(factor).wrapping_add(addend)
+    }
+}
+
 impl Element for f16 {
     type Scale = f32;
+    type Result = Self;
     const ZERO: Self = Self::ZERO;
 
     #[inline(always)]
@@ -87,6 +150,7 @@ impl Element for f16 {
 
 impl Element for bf16 {
     type Scale = f32;
+    type Result = Self;
     const ZERO: Self = Self::ZERO;
 
     #[inline(always)]
@@ -143,8 +207,9 @@ impl Epilogue {
         Self(self.0 | other.0)
     }
 
+    /// Returns whether any of `other` is done.
     #[inline(always)]
-    pub(super) fn has(self, other: Self) -> bool {
+    pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -160,7 +225,7 @@ impl Epilogue {
     pub fn apply<T: Element>(self, value: T::Scale, bias: Global<T>, column: usize) -> T::Scale {
         let mut value = value;
         if self.has(Self::BIAS) {
-            value = value + bias.get(column).widen();
+            value = value.plus(bias.get(column).widen());
         }
         if self.has(Self::RELU) {
             value = relu(value);
@@ -174,7 +239,7 @@ impl Epilogue {
 
 /// Returns 0 for a number below 0. NaN stays.
 #[inline(always)]
-pub(super) fn relu<T: Real>(value: T) -> T {
+pub(super) fn relu<T: Scalar>(value: T) -> T {
     if value < T::ZERO { T::ZERO } else { value }
 }
 
@@ -228,11 +293,11 @@ impl Problem {
     /// are decided once.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn finish_row<T: Element<Scale = f32>, const COLUMNS: usize>(
+    pub(super) fn finish_row<T: Element, const COLUMNS: usize>(
         &self,
         bias: Global<T>,
         first: usize,
-        values: &mut [[f32; 4]; COLUMNS],
+        values: &mut [[T::Scale; 4]; COLUMNS],
     ) {
         let epilogue = self.epilogue;
         if epilogue.has(Epilogue::BIAS) {
@@ -241,8 +306,8 @@ impl Problem {
                     let column = first + 8 * i + j;
                     if column < self.n {
                         let of_column = bias.get(column).widen();
-                        values[i][j] += of_column;
-                        values[i][j + 2] += of_column;
+                        values[i][j] = values[i][j].plus(of_column);
+                        values[i][j + 2] = values[i][j + 2].plus(of_column);
                     }
                 });
             });
@@ -289,7 +354,7 @@ impl Problem {
     /// one's number of `threads`.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn finish_tile<T: Real>(
+    pub(super) fn finish_tile<T: Scalar>(
         &self,
         c: GlobalMut<T>,
         bias: Global<T>,
@@ -326,9 +391,9 @@ pub(super) fn scaled<T: Element>(
     old: impl FnOnce() -> T,
 ) -> T::Scale {
     if beta == T::Scale::ZERO {
-        alpha * sum
+        alpha.times(sum)
     } else {
-        alpha.mul_add(sum, beta * old().widen())
+        alpha.mul_add(sum, beta.times(old().widen()))
     }
 }
 

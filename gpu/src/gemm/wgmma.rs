@@ -36,6 +36,7 @@ use cuda_std::{
 };
 
 use super::{
+    fragments::Half,
     operand::is_aligned,
     parts::write_part,
     policy::{
@@ -43,7 +44,6 @@ use super::{
         wgmma_slots,
     },
     problem::*,
-    tensor_half::Half,
 };
 
 // The host divides k by the steps of the kernel.
@@ -116,7 +116,7 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 )]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_wgmma<
-    T: Half + Factor,
+    T: Half + Factor<Sum = f32>,
     const SUMS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
@@ -131,7 +131,7 @@ pub unsafe fn gemm_best_wgmma<
     alpha: f32,
     beta: f32,
 ) where
-    [f32; SUMS]: Sums,
+    [f32; SUMS]: Sums<Element = f32>,
 {
     let (width, slots) = const { (2 * SUMS, wgmma_slots(2 * SUMS)) };
     // The elements of a slot, and those of A.
@@ -203,7 +203,14 @@ pub unsafe fn gemm_best_wgmma<
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         if part < problem.k {
             let (corner, rows) = ([top, left], staging.rows());
-            write_part::<SUMS, false>(&sums, sums_of_parts, tile.number, problem, corner, rows);
+            write_part::<f32, SUMS, false>(
+                &sums,
+                sums_of_parts,
+                tile.number,
+                problem,
+                corner,
+                rows,
+            );
             continue;
         }
         let c = problem.result(tile.product, c);
@@ -423,7 +430,7 @@ impl<T: Factor> Staging<T> {
     /// Returns the memory for sums.
     #[inline(always)]
     #[track_caller]
-    pub fn sums(&self) -> Shared<f32> {
+    pub fn sums<S: Scalar>(&self) -> Shared<S> {
         // SAFETY: it is aligned to 1024 bytes.
         unsafe { self.memory.cast() }
     }
@@ -452,7 +459,7 @@ impl<T: Factor> Staging<T> {
     /// Puts this thread's sums of a panel, in these rows, here, and waits for those of the others.
     #[inline(always)]
     #[track_caller]
-    pub fn put_sums(&self, rows: [usize; 2], sums: [f32; 32]) {
+    pub fn put_sums<S: Scalar>(&self, rows: [usize; 2], sums: [S; 32]) {
         let (_, column) = wgmma::place(self.own, 0);
         let to = self.sums();
         unrolled!(i < 16 of 16 => {

@@ -1,10 +1,14 @@
 //! Matrix products.
 
+mod lines;
 mod options;
 mod parts;
 mod precision;
 
+use precision::Inexact;
 pub use precision::Precision;
+
+use std::any::type_name;
 
 use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
 use half::{bf16, f16};
@@ -31,25 +35,37 @@ use crate::{
     rect::MatrixRect,
 };
 
-/// An element type whose matrices can be multiplied: `f32`, `f64`, `f16`, `bf16`.
+/// An element type whose matrices can be multiplied: `f32`, `f64`, `f16`, `bf16`, `i8`.
 ///
-/// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for `f16` and `bf16`, otherwise the element type.
-pub trait GemmElement: Element + Kernels + LibraryType {
+/// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for `f16` and `bf16`, `i32` for `i8`, otherwise the
+/// element type. The result, C and a bias are of the type `Result`: `i32` for `i8`, otherwise the element type.
+pub trait GemmElement: Element + Kernels<Result: Element + LibraryType> + LibraryType {
     #[doc(hidden)]
     const ONE: Self::Scale;
+    /// Changes no number that it is added to.
     #[doc(hidden)]
     const NEGATIVE_ZERO: Self::Scale;
+    /// Whether there is the Gaussian error linear unit.
+    #[doc(hidden)]
+    const HAS_GELU: bool;
 }
 
 macro_rules! elements {
-    ($($ty:ty),*) => { $(
+    ($($ty:ty: $one:literal, $negative_zero:literal, $has_gelu:literal;)*) => { $(
         impl GemmElement for $ty {
-            const ONE: Self::Scale = 1.0;
-            const NEGATIVE_ZERO: Self::Scale = -0.0;
+            const ONE: Self::Scale = $one;
+            const NEGATIVE_ZERO: Self::Scale = $negative_zero;
+            const HAS_GELU: bool = $has_gelu;
         }
     )* };
 }
-elements!(f32, f64, f16, bf16);
+elements! {
+    f32: 1.0, -0.0, true;
+    f64: 1.0, -0.0, true;
+    f16: 1.0, -0.0, true;
+    bf16: 1.0, -0.0, true;
+    i8: 1, 0, false;
+}
 
 impl Device {
     /// Multiplies two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, and the result is `m` x `n`.
@@ -72,6 +88,11 @@ impl Device {
     /// MB. They depend on nothing but the shape and the number of products. Rows of `a` and `b` must begin at multiples of 16
     /// bytes; a product of other matrices has no parts, and other bits.
     ///
+    /// Elements of `i8` have sums and a result in `i32`, which is exact up to a `k` of 131,071, and wraps around where it does
+    /// not fit: the same bits on every device. On 9.0 `best` reads rows along k that begin at multiples of 16 bytes where they
+    /// are: those of `a`, and of a transposed `b`. Other operands are copied, to a workspace of a byte for each element, whose
+    /// rows and columns count up to a multiple of 128. Parts of a long `k` take a workspace there as with `f16`.
+    ///
     /// NaN and infinities propagate as in any such sum.
     ///
     /// # Errors
@@ -81,7 +102,7 @@ impl Device {
         &self,
         a: impl Into<MatrixRect<'a, T>>,
         b: impl Into<MatrixRect<'a, T>>,
-    ) -> Result<Matrix<T>> {
+    ) -> Result<Matrix<T::Result>> {
         self.gemm(a, b).run()
     }
 
@@ -168,6 +189,9 @@ impl Way {
     ];
 }
 
+/// The places of A and B, and of the bias and C.
+type Places<T> = ([Place<T>; 2], [Place<<T as GpuElement>::Result>; 2]);
+
 /// How warpgroups compute a product: the kernels, of which those for tiles of a size, the maps of A and B, the dynamic shared
 /// memory of a block, and the length along k of a part.
 struct ByWarpgroups<T: GemmElement> {
@@ -179,8 +203,8 @@ struct ByWarpgroups<T: GemmElement> {
 }
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`, or several. It needs no workspace, except for the sums of parts (see
-/// [`matmul`](Device::matmul)), for the planes of [`Precision::Bf16x6`], and for operands of [`Precision::Tf32`] that are
-/// copied.
+/// [`matmul`](Device::matmul)), for the planes of [`Precision::Bf16x6`], and for operands of `i8` and of [`Precision::Tf32`]
+/// that are copied.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
@@ -192,7 +216,7 @@ pub struct Gemm<'a, T: GemmElement> {
     /// The number of products, and whether all have the same A, and the same B.
     count: usize,
     shared: [bool; 2],
-    bias: Option<VectorView<'a, T>>,
+    bias: Option<VectorView<'a, T::Result>>,
     activation: Epilogue,
     precision: Precision,
     way: Option<Way>,
@@ -205,9 +229,9 @@ pub type GemmRequest<'a, T, D = New> = Request<Gemm<'a, T>, D>;
 /// A matrix product whose variant is chosen and whose result has its memory.
 ///
 /// If `beta` is not 0, the result overwrites C. Queueing the product again then starts from that result.
-pub type PreparedGemm<'a, T, R = Matrix<T>> = Prepared<Gemm<'a, T>, R>;
+pub type PreparedGemm<'a, T, R = Matrix<<T as GpuElement>::Result>> = Prepared<Gemm<'a, T>, R>;
 
-impl<T: GemmElement, D: Destination<Matrix<T>>> GemmRequest<'_, T, D> {
+impl<T: GemmElement, D: Destination<Matrix<T::Result>>> GemmRequest<'_, T, D> {
     /// Computes the product. Returns the new matrix, or the place that the request was given.
     ///
     /// # Errors
@@ -271,6 +295,16 @@ impl<T: GemmElement> Gemm<'_, T> {
             return (T::SMALL, policy::best_cut(policy::SMALL), 0);
         }
         (T::kernels(Variant::Best), large, 0)
+    }
+
+    /// Returns whether warpgroups compute a product that has the same bits by every kernel.
+    fn is_for_warpgroups(&self, plan: &Plan<'_>) -> bool {
+        let is_wanted = match self.way {
+            Some(way) => matches!(way, Way::Warpgroups(_)),
+            // A CPU's threads gain nothing.
+            None => plan.device.info().compute_capability.is_some(),
+        };
+        is_wanted && plan.device.executor.is_specific(FAMILY.name)
     }
 
     /// Returns how warpgroups compute the product in the least time. Returns `None` where there are no such kernels, or tensor
@@ -369,12 +403,13 @@ fn map<T: GemmElement>(
             count: stack as u64,
             stride: (height * stride) as u64,
         }),
+        // Exact products of `f32` have no maps.
         to_tf32: size_of::<T>() == size_of::<f32>(),
     })
 }
 
 impl<T: GemmElement> Operation for Gemm<'_, T> {
-    type Output = Matrix<T>;
+    type Output = Matrix<T::Result>;
 
     fn name(&self) -> &'static str {
         OPERATION
@@ -440,7 +475,15 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             (true, true) => (0, T::Scale::ZERO),
             (true, false) => (0, T::NEGATIVE_ZERO),
         };
-        let precisions = self.precisions(plan)?;
+        if self.activation.has(Epilogue::GELU) && !T::HAS_GELU {
+            return Err(Error::invalid(
+                InvalidKind::Value,
+                OPERATION,
+                "matrices of f32, f64, f16 or bf16 for gelu",
+                format!("matrices of {}", type_name::<T>()),
+            ));
+        }
+        let inexact = self.inexact(plan)?;
         let variant = Variant::ALL[plan.choice.index];
         let best = variant == Variant::Best;
         if best && k > BEST_MOST_K {
@@ -474,16 +517,26 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             epilogue: of_bias.and(self.activation),
         };
         let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
-        if let Some(kernels) = precisions
-            && k > 0
-            && m > 0
-            && n > 0
+        let places = ([a, b], [bias, c]);
+        let has_products = k > 0 && m > 0 && n > 0;
+        if let Some(kernels) = inexact
+            && has_products
         {
-            let places = ([a, b, bias], c);
-            match self.precision {
-                Precision::Tf32 => self.by_tf32(plan, kernels.tf32, places, problem, alpha)?,
-                _ => self.by_planes(plan, kernels.planes, places, problem, alpha)?,
+            match kernels {
+                Inexact::Tf32(kernels) => self.by_lines(plan, kernels, places, problem, alpha)?,
+                Inexact::Planes(kernels) => {
+                    self.by_planes(plan, kernels, places, problem, alpha)?
+                }
             }
+            return Ok(shape);
+        }
+        if let Some(kernels) = T::LINES
+            && T::PLANES.is_none()
+            && best
+            && has_products
+            && self.is_for_warpgroups(plan)
+        {
+            self.by_lines(plan, kernels, places, problem, alpha)?;
             return Ok(shape);
         }
         if best && let Some(found) = self.by_warpgroups(plan, [m, n, k])? {
@@ -511,7 +564,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             if parts > 1 {
                 // SAFETY: the launch before has written all sums.
                 unsafe {
-                    self.add_parts(plan, kernels.parts, (sums, c, bias), problem, part, alpha)?
+                    self.add_parts(plan, kernels.parts, (sums, [bias, c]), problem, part, alpha)?
                 };
             }
             return Ok(shape);

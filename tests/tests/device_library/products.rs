@@ -91,3 +91,36 @@ fn products_of_fragments_add_in_the_order_of_k() {
     products_of::<products::ProductsM16n8k8F64>("m16n8k8", mma::M16N8K8_F64);
     products_of::<products::ProductsM16n8k16F64>("m16n8k16", mma::M16N8K16_F64);
 }
+
+#[test]
+fn products_of_i8_from_shared_memory_wrap_around() {
+    let blocks = WARPS / products::WARPS_OF_I8;
+    let [mut a, mut b] = [1, 2].map(|seed| noise::<i8>(WARPS * 512 + seed).split_off(seed));
+    // The smallest ones in the first row of A and the first column of B.
+    a[..32].fill(i8::MIN);
+    b[..32].fill(i8::MIN);
+    let c: Vec<i32> = (0..WARPS * 256)
+        .map(|i| [i32::MAX, i32::MIN, 5][i % 3])
+        .collect();
+    let what = "m16n8k32 of i8";
+    let got = same_everywhere(what, |device, module| {
+        let (a, b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+        let mut c = device.upload(&c).unwrap();
+        let config = LaunchConfig::linear(blocks as u32, 32 * products::WARPS_OF_I8 as u32);
+        let parameters = (&a, &b, &mut c);
+        // SAFETY: there are the matrices of all warps.
+        unsafe { device.launch::<products::ProductsM16n8k32I8>(module, config, parameters) }
+            .unwrap();
+        c.to_vec().unwrap()
+    });
+    let expected: Vec<i32> = (0..WARPS * 256)
+        .map(|i| {
+            let (warp, row, column) = (i / 256, i / 16 % 16, i % 16);
+            let (x, y) = (warp * 512 + row * 32, warp * 512 + column * 32);
+            (0..32).fold(c[i], |sum, k| {
+                sum.wrapping_add(i32::from(a[x + k]) * i32::from(b[y + k]))
+            })
+        })
+        .collect();
+    assert_defined(what, &got, &expected);
+}

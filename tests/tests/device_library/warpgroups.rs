@@ -52,26 +52,32 @@ impl<T: Element> Operand<T> {
     }
 }
 
-/// Multiplies matrices of whole numbers that `whole` makes, and of the elements that `of_bits` makes of any bits.
+/// What each sum starts with, and what adds a product to a sum.
+type Sums<T, S> = (fn(usize) -> S, MulAdd<T, S>);
+type MulAdd<T, S> = fn(S, T, T) -> S;
+
+/// Multiplies matrices of whole numbers that `whole` makes, and of the elements that `of_bits` makes of any bits. Adds the
+/// products to what `start` says of each sum. `mul_add` adds a product to a sum.
 fn products<KERNEL, T>(
     columns: usize,
     along_k: [bool; 2],
-    to_f32: impl Fn(T) -> f32,
+    (start, mul_add): Sums<T, T::Sum>,
     whole: fn(i32) -> T,
     of_bits: fn(u32) -> T,
     to_tf32: bool,
 ) where
-    KERNEL: Kernel<Params = (EncodedTensorMap, EncodedTensorMap, GlobalMut<f32>)>,
-    T: Element + Factor + Pod,
+    KERNEL: Kernel<Params = (EncodedTensorMap, EncodedTensorMap, GlobalMut<T::Sum>)>,
+    T: Element + Factor<Sum: Element + std::fmt::Debug> + Pod,
 {
     let what = format!(
         "{} {columns} {along_k:?} {to_tf32}",
         std::any::type_name::<T>()
     );
+    let sums: Vec<T::Sum> = (0..64 * columns).map(start).collect();
     let product = |operands: &[Operand<T>; 2]| {
         same_on_hopper(&what, |device: &Device, module: &Module| {
             let [a, b] = operands;
-            let mut c = device.zeros::<f32>(64 * columns).unwrap();
+            let mut c = device.upload(&sums).unwrap();
             let config = LaunchConfig::linear(1, 128);
             a.with_map(device, |a| {
                 b.with_map(device, |b| {
@@ -96,10 +102,12 @@ fn products<KERNEL, T>(
     // Whole numbers, whose sums are exact.
     let small = |bits: u32| whole((bits % 17) as i32 - 8);
     let exact = operands(&small);
-    let expected: Vec<f32> = (0..64 * columns)
+    let expected: Vec<T::Sum> = (0..64 * columns)
         .map(|i| {
-            let of = |k| to_f32(exact[0].at(i / columns, k)) * to_f32(exact[1].at(i % columns, k));
-            (0..K).map(of).sum()
+            let [row, column] = [i / columns, i % columns];
+            (0..K).fold(sums[i], |sum, k| {
+                mul_add(sum, exact[0].at(row, k), exact[1].at(column, k))
+            })
         })
         .collect();
     assert_defined(&what, &product(&exact), &expected);
@@ -121,7 +129,7 @@ macro_rules! of_halves {
         products::<ProductOfWarpgroup<$ty, $sums, $a, $b>, $ty>(
             2 * $sums,
             [$a, $b],
-            $ty::to_f32,
+            (|_| 0.0, |sum, a, b| sum + a.to_f32() * b.to_f32()),
             whole,
             |bits| $ty::from_bits(bits as u16),
             false,
@@ -146,7 +154,7 @@ fn warpgroups_multiply() {
 #[test]
 fn warpgroups_multiply_f32() {
     for to_tf32 in [false, true] {
-        let value = |number| number;
+        let value: Sums<f32, f32> = (|_| 0.0, |sum, a, b| sum + a * b);
         let whole = |number: i32| number as f32;
         let all = [true; 2];
         let any = |bits: u32| f32::from_bits(bits);
@@ -170,6 +178,28 @@ fn warpgroups_multiply_f32() {
             128: halves;
         }
     }
+}
+
+/// Elements of `i8`, added to sums of which most wrap around.
+#[test]
+fn warpgroups_multiply_i8() {
+    macro_rules! of {
+        ($($sums:literal)*) => { $(
+            products::<ProductOfWarpgroup<i8, $sums, true, true>, i8>(
+                2 * $sums,
+                [true; 2],
+                (
+                    |i| [i32::MAX, i32::MIN, 5][i % 3],
+                    |sum, a, b| sum.wrapping_add(i32::from(a) * i32::from(b)),
+                ),
+                |number| number as i8,
+                // Any, and some of the smallest.
+                |bits| if bits.is_multiple_of(3) { i8::MIN } else { bits as i8 },
+                false,
+            );
+        )* };
+    }
+    of! { 32 64 128 }
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn each_way_launches_its_kernels() {
                 let a = all.rect(0..16, left..left + 16).unwrap();
                 let product = device.gemm(a, a).way(way).prepare().unwrap();
                 let expected = match (columns, is_aligned) {
-                    (0, _) | (_, false) => "gemm_best_half".to_owned(),
+                    (0, _) | (_, false) => "gemm_best_fragments".to_owned(),
                     _ => format!("gemm_best_wgmma__f16_{columns}_nn"),
                 };
                 let kernels = product.kernels();

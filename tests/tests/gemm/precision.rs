@@ -7,7 +7,7 @@ use warpwright::{
     Device, DeviceKind, Error, InvalidKind, Matrix, Result,
     ops::gemm::{Precision, Tiles, Way},
 };
-use warpwright_gpu::gemm::policy::TF32_STEP;
+use warpwright_gpu::gemm::policy::LINE;
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -22,9 +22,6 @@ use super::{
 /// Sizes of tiles that both precisions have, and those of [`Precision::Tf32`].
 const WAYS: [Way; 2] = [Way::Warpgroups(Tiles::Large), Way::Warpgroups(Tiles::Small)];
 const WAYS_OF_TF32: [Way; 3] = [WAYS[0], WAYS[1], Way::Warpgroups(Tiles::Medium)];
-
-const PRECISIONS: [(Precision, &[Way]); 2] =
-    [(Precision::Bf16x6, &WAYS), (Precision::Tf32, &WAYS_OF_TF32)];
 
 /// Whole tiles of both sizes, edges in every direction, and more steps along k than a ring has slots.
 const SHAPES: [[usize; 3]; 6] = [
@@ -383,8 +380,12 @@ fn operands_that_tensor_maps_cannot_bring_take_a_workspace() {
             let product = product.precision(Precision::Tf32).way(WAYS[1]);
             let mut product = product.prepare().unwrap();
             assert_eq!(product.workspace_bytes(), bytes);
-            let first: &[&str] = if bytes > 0 { &["gemm_best_tiles"] } else { &[] };
-            let kernel = format!("gemm_best_tf32__f32_64_{kernel}");
+            let first: &[&str] = if bytes > 0 {
+                &["gemm_best_tiles__f32"]
+            } else {
+                &[]
+            };
+            let kernel = format!("gemm_best_lines__f32_64_{kernel}");
             assert_eq!(product.kernels(), [first, &[kernel.as_str()]].concat());
             product.enqueue().unwrap();
             let sums = product.output().unwrap().to_vec().unwrap();
@@ -399,13 +400,13 @@ fn operands_that_tensor_maps_cannot_bring_take_a_workspace() {
 #[test]
 fn parts_of_tf32_are_added_one_after_another() {
     let tiles = [Tiles::Large, Tiles::Medium, Tiles::Small];
-    adds_parts::<f32>(Precision::Tf32, TF32_STEP, tiles, "gemm_best_parts__f32");
+    adds_parts::<f32>(Precision::Tf32, LINE / 4, tiles, "gemm_best_parts__f32");
 }
 
 #[test]
 fn other_types_and_variants_are_refused() {
     let device = Device::cpu();
-    for (precision, _) in PRECISIONS {
+    for precision in [Precision::Bf16x6, Precision::Tf32] {
         is_refused(&device, precision);
     }
 }

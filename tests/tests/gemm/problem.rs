@@ -1,12 +1,14 @@
 //! A product as a case of the tests: its operands, and what should come out.
 
-use cuda_std::{FloatExt, GpuFloat, bf16, f16};
+use std::{cell::RefCell, fmt::Debug};
+
+use cuda_std::{FloatExt, bf16, f16};
 
 use warpwright::{
     Device, Matrix,
     ops::gemm::{GemmElement, Precision, Way},
 };
-use warpwright_gpu::gemm::Element;
+use warpwright_gpu::gemm::{Element, Scalar};
 use warpwright_tests::{
     cases::Problem,
     compare::{self, Outcome},
@@ -15,26 +17,30 @@ use warpwright_tests::{
     oracle::{self, Total},
 };
 
-/// An element type: what the library multiplies, and what the tests know of it.
-pub trait Real: GemmElement + Number {
+/// An element type: what the library multiplies.
+pub trait Multiplied: GemmElement<Result: Debug> + Debug {
+    fn factor(value: f64) -> Self::Scale;
+}
+
+/// A type of floats, and what the tests know of it.
+pub trait Real: Multiplied + GemmElement<Result = Self> + Number {
     /// If the sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least.
     /// Then `best` has an order of additions of its own.
     const ROUNDED: Option<[f64; 2]>;
     /// The error of `gelu` of 1.
     const GELU: f64;
-
-    fn factor(value: f64) -> Self::Scale;
 }
 
 macro_rules! reals {
     ($($ty:ident: $factor:ident, $gelu:expr, $rounded:expr;)*) => { $(
-        impl Real for $ty {
-            const ROUNDED: Option<[f64; 2]> = $rounded;
-            const GELU: f64 = $gelu;
-
+        impl Multiplied for $ty {
             fn factor(value: f64) -> $factor {
                 value as $factor
             }
+        }
+        impl Real for $ty {
+            const ROUNDED: Option<[f64; 2]> = $rounded;
+            const GELU: f64 = $gelu;
         }
     )* };
 }
@@ -43,6 +49,12 @@ reals! {
     f64: f64, 4.0 * f64::EPSILON, None;
     f16: f32, 1.0 / 65_536.0, Some([f16::EPSILON.to_f64_const() / 2.0, f16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
     bf16: f32, 1.0 / 65_536.0, Some([bf16::EPSILON.to_f64_const() / 2.0, bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
+}
+
+impl Multiplied for i8 {
+    fn factor(value: f64) -> i32 {
+        value as i32
+    }
 }
 
 /// Rows above a matrix, columns to the left and to the right of it, in a larger one.
@@ -159,7 +171,7 @@ impl<T: Copy> Host<T> {
     }
 }
 
-impl<T: Real> Host<T> {
+impl<T: warpwright::Element> Host<T> {
     pub fn upload(&self, device: &Device) -> warpwright::Result<Matrix<T>> {
         device.upload_matrix(&self.all, self.margin[0] + self.height, self.ld())
     }
@@ -172,11 +184,11 @@ impl<T: Real> Host<T> {
 }
 
 /// A, B and C.
-pub struct Operands<T> {
+pub struct Operands<T: Element> {
     pub a: Host<T>,
     pub b: Host<T>,
-    pub c: Host<T>,
-    pub bias: Vec<T>,
+    pub c: Host<T::Result>,
+    pub bias: Vec<T::Result>,
 }
 
 impl Gemm {
@@ -185,7 +197,17 @@ impl Gemm {
         self.count * self.m
     }
 
-    pub fn operands<T: Real>(&self, mut value: impl FnMut() -> T) -> Operands<T> {
+    pub fn operands<T: Real>(&self, value: impl FnMut() -> T) -> Operands<T> {
+        let value = RefCell::new(value);
+        self.operands_of(|| value.borrow_mut()(), || value.borrow_mut()())
+    }
+
+    /// Those of A and B, and those of C and the bias.
+    pub fn operands_of<T: Multiplied>(
+        &self,
+        mut value: impl FnMut() -> T,
+        mut of_result: impl FnMut() -> T::Result,
+    ) -> Operands<T> {
         let [stack_a, stack_b] = self.shared.map(|it| if it { 1 } else { self.count });
         let mut operand = |[height, width]: [usize; 2], transposed: bool, stack: usize, margin| {
             let [height, width] = if transposed {
@@ -199,12 +221,12 @@ impl Gemm {
         Operands {
             a: operand([self.m, self.k], a, stack_a, self.margins[0]),
             b: operand([self.k, self.n], b, stack_b, self.margins[1]),
-            c: operand([self.m, self.n], false, self.count, self.margins[2]),
-            bias: (0..self.n).map(|_| value()).collect(),
+            c: Host::new(self.count * self.m, self.n, self.margins[2], &mut of_result),
+            bias: (0..self.n).map(|_| of_result()).collect(),
         }
     }
 
-    pub fn pairs<'a, T: Real>(
+    pub fn pairs<'a, T: Multiplied>(
         &self,
         operands: &'a Operands<T>,
         row: usize,
@@ -232,26 +254,31 @@ impl Gemm {
     }
 
     /// What the documentation says, operation by operation: the same bits everywhere, except for `best` of 16-bit types.
-    pub fn by_the_book<T: Real>(&self, operands: &Operands<T>, row: usize, column: usize) -> T {
+    pub fn by_the_book<T: Multiplied>(
+        &self,
+        operands: &Operands<T>,
+        row: usize,
+        column: usize,
+    ) -> T::Result {
         let [alpha, beta] = self.factors.map(T::factor);
         let zero = T::Scale::ZERO;
         let none = self.k == 0 || alpha == zero;
         let sum = self.pairs(operands, row, column).fold(zero, |sum, (a, b)| {
-            GpuFloat::mul_add(Element::widen(a), Element::widen(b), sum)
+            Scalar::mul_add(a.widen(), b.widen(), sum)
         });
-        let old = Element::widen(operands.c.at(row, column, false));
+        let old = operands.c.at(row, column, false).widen();
         let mut value = match (none, beta == zero) {
             (true, true) => zero,
-            (true, false) => beta * old,
-            (false, true) => alpha * sum,
-            (false, false) => GpuFloat::mul_add(alpha, sum, beta * old),
+            (true, false) => beta.times(old),
+            (false, true) => alpha.times(sum),
+            (false, false) => Scalar::mul_add(alpha, sum, beta.times(old)),
         };
         if self.tail.bias {
-            value = value + Element::widen(operands.bias[column]);
+            value = value.plus(operands.bias[column].widen());
         }
-        T::rounded(match self.tail.activation {
+        T::Result::rounded(match self.tail.activation {
             Some(Activation::Relu) if value < zero => zero,
-            Some(Activation::Gelu) => T::gelu(value),
+            Some(Activation::Gelu) => T::Result::gelu(value),
             _ => value,
         })
     }
@@ -310,12 +337,12 @@ impl Gemm {
     }
 
     /// The result by a variant, with the margin that belongs to it.
-    pub fn by_the_library<T: Real>(
+    pub fn by_the_library<T: Multiplied>(
         &self,
         device: &Device,
         operands: &Operands<T>,
         variant: &str,
-    ) -> warpwright::Result<Vec<T>> {
+    ) -> warpwright::Result<Vec<T::Result>> {
         let (a, b) = (operands.a.upload(device)?, operands.b.upload(device)?);
         let mut c = operands.c.upload(device)?;
         let ([rows_a, columns_a], [rows_b, columns_b]) = (operands.a.ranges(), operands.b.ranges());
@@ -386,7 +413,7 @@ impl Gemm {
     }
 
     /// C and its margin, [by the book](Self::by_the_book).
-    pub fn all_by_the_book<T: Real>(&self, operands: &Operands<T>) -> Vec<T> {
+    pub fn all_by_the_book<T: Multiplied>(&self, operands: &Operands<T>) -> Vec<T::Result> {
         let mut all = operands.c.all.clone();
         for row in 0..self.rows() {
             for column in 0..self.n {

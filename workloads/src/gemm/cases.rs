@@ -41,11 +41,21 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<f64>(&mut all, scale);
     of_type::<f16>(&mut all, scale);
     of_type::<bf16>(&mut all, scale);
+    of_type::<i8>(&mut all, scale);
     // All kernels, of which the library chooses some by the device and the shape.
     of_ways::<f64>(&mut all, &Way::OF_F64, [131, 132, 38]);
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    // Those of `i8` with other rows are copied, and those with lines across k.
+    of_ways::<i8>(&mut all, &Way::OF_HALVES, [144, 272, 144]);
+    of_ways::<i8>(&mut all, &Way::OF_HALVES, [131, 70, 73]);
+    // Parts of k.
+    all.push(Workload::new(Product::<i8> {
+        transposed: [false, true],
+        way: Some(Way::Warpgroups(Tiles::Small)),
+        ..Product::new([8, 40, 16_384], Data::Fractions)
+    }));
     of_precisions(&mut all);
     all
 }
@@ -103,10 +113,11 @@ fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
             transposed,
             ..Product::new([133, 130, 45], Data::Fractions)
         })));
-        for problem in [
-            Product::<T>::stacks([72, 68, 40], 3),
-            Product::layer([132, 72, 40]),
-        ] {
+        let last = match T::GELU {
+            Some(_) => Product::layer([132, 72, 40]),
+            None => Product::stacks([64, 80, 48], 2),
+        };
+        for problem in [Product::<T>::stacks([72, 68, 40], 3), last] {
             all.push(Workload::new(Product {
                 transposed,
                 ..problem
@@ -137,5 +148,6 @@ pub(super) fn operations() -> Vec<Workload> {
         Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
         Workload::new(product::<f16>([83, 37, 83], [true, true])),
         Workload::new(product::<bf16>([37, 83, 83], [false, false])),
+        Workload::new(Product::<i8>::new([37, 83, 130], Data::Fractions)),
     ]
 }

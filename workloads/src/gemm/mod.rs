@@ -13,22 +13,28 @@ use crate::sample::{self, Make};
 use crate::{Family, Number, Prepared, Problem, Verdict, Workload, prepared, with_variant, within};
 
 /// An element type.
-pub trait Real: GemmElement + Number {
+pub trait Real: GemmElement<Result: Number> + Number {
     /// If sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least one.
     const ROUNDED: Option<[f64; 2]>;
+    /// Factors of the product and of C.
+    const FACTORS: [f64; 2];
     /// Returns a factor.
     fn factor_of(value: f64) -> Self::Scale;
     /// Returns the error of a sum of so many products, for products whose magnitudes add up to 1.
     fn error(products: usize) -> f64;
-    /// The error of the Gaussian error linear unit of 1.
-    const GELU: f64;
+    /// The error of the Gaussian error linear unit of 1, if there is that function.
+    const GELU: Option<f64>;
 }
+
+/// Factors of floats.
+const OF_FLOATS: [f64; 2] = [0.75, -1.5];
 
 macro_rules! reals {
     ($($ty:ident)*) => { $(
         impl Real for $ty {
             const ROUNDED: Option<[f64; 2]> = None;
-            const GELU: f64 = 4.0 * $ty::EPSILON as f64;
+            const FACTORS: [f64; 2] = OF_FLOATS;
+            const GELU: Option<f64> = Some(4.0 * $ty::EPSILON as f64);
 
             fn factor_of(value: f64) -> Self {
                 value as Self
@@ -47,7 +53,8 @@ macro_rules! halves {
         impl Real for $ty {
             const ROUNDED: Option<[f64; 2]> =
                 Some([$ty::EPSILON.to_f64_const() / 2.0, $least / 2.0]);
-            const GELU: f64 = 1.0 / 65_536.0;
+            const FACTORS: [f64; 2] = OF_FLOATS;
+            const GELU: Option<f64> = Some(1.0 / 65_536.0);
 
             fn factor_of(value: f64) -> f32 {
                 value as f32
@@ -67,17 +74,33 @@ halves! {
     bf16: bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
 }
 
-/// Checks an element, of which the exact value is `expected`, or that is the Gaussian error linear unit of it. `bound` is the
-/// bound of its error before that and before it is rounded to an element. An infinity is right if a value within the bound
-/// rounds to it.
-fn near<T: Real>(found: T, expected: f64, bound: f64, gelu: bool) -> Verdict {
+/// Sums in `i32`, which are exact: an oracle's sums must not wrap around.
+impl Real for i8 {
+    const ROUNDED: Option<[f64; 2]> = None;
+    const FACTORS: [f64; 2] = [3.0, -2.0];
+    const GELU: Option<f64> = None;
+
+    fn factor_of(value: f64) -> i32 {
+        value as i32
+    }
+
+    fn error(_products: usize) -> f64 {
+        0.0
+    }
+}
+
+/// Checks an element of a product of `T`, of which the exact value is `expected`, or that is the Gaussian error linear unit of
+/// it. `bound` is the bound of its error before that and before it is rounded to an element. An infinity is right if a value
+/// within the bound rounds to it.
+fn near<T: Real>(found: T::Result, expected: f64, bound: f64, gelu: bool) -> Verdict {
     let (mut expected, mut bound) = (expected, bound);
     if gelu {
         // Its slope is below 1.13.
-        bound = 1.13 * bound + (expected.abs() + bound) * T::GELU;
+        let of_one = T::GELU.ok_or("this type has no Gaussian error linear unit")?;
+        bound = 1.13 * bound + (expected.abs() + bound) * of_one;
         expected *= 0.5 * libm::erfc(-expected * std::f64::consts::FRAC_1_SQRT_2);
     }
-    let ends = [expected - bound, expected + bound].map(T::from_f64);
+    let ends = [expected - bound, expected + bound].map(T::Result::from_f64);
     if found.real().is_infinite() && ends.contains(&found) {
         return Ok(());
     }
@@ -92,7 +115,7 @@ fn near<T: Real>(found: T, expected: f64, bound: f64, gelu: bool) -> Verdict {
 pub enum Data {
     /// Small whole numbers, whose products are exact.
     Whole,
-    /// Numbers between -1 and 1.
+    /// Numbers between -1 and 1, or any integers.
     Fractions,
 }
 
@@ -141,7 +164,8 @@ impl<T: Real> Product<T> {
         }
     }
 
-    /// Returns a layer of a neural network: a product of fractions, a bias, and the Gaussian error linear unit.
+    /// Returns a layer of a neural network: a product of fractions, a bias, and the Gaussian error linear unit, which integers
+    /// have not.
     pub fn layer(shape: [usize; 3]) -> Self {
         Self {
             layer: true,
@@ -193,25 +217,36 @@ impl<T: Real> Product<T> {
     }
 }
 
+/// A and B on the host, and elements of C or of the bias.
+type Values<T, R> = ([Vec<T>; 2], Vec<R>);
+
+/// A and B on a device, and C or the bias.
+type Places<T, R> = ([Matrix<T>; 2], Matrix<R>);
+
 /// The oracle's data of a product.
-pub enum Truth<T> {
+pub enum Truth<T: Real> {
     /// All elements.
-    All(Vec<T>),
+    All(Vec<T::Result>),
     /// Weights, and the weighted sum of each row, for Freivalds' check (1977): C x = A (B x) for a random vector x. A row with
     /// a wrong element passes with a probability of 2^-20.
     Sums(Vec<i64>, Vec<i64>),
     /// The operands and the bias, from which some elements are computed during the comparison.
-    Operands([Vec<T>; 3]),
+    Operands(Values<T, T::Result>),
+}
+
+/// Returns an element of C or of a bias: a fraction, or an integer of as few bits as those of A and B.
+fn result_of<T: Real>(hash: u64) -> T::Result {
+    T::Result::from_f64(T::fraction(hash).real())
 }
 
 /// A matrix on the host, or its transpose.
-struct Values<'a, T> {
+struct View<'a, T> {
     values: &'a [T],
     width: usize,
     transposed: bool,
 }
 
-impl<T: Copy> Values<'_, T> {
+impl<T: Copy> View<'_, T> {
     fn at(&self, row: usize, column: usize) -> T {
         match self.transposed {
             true => self.values[column * self.width + row],
@@ -235,21 +270,21 @@ impl<T: Real> Product<T> {
     }
 
     /// Returns all A, all B, and the bias.
-    fn values(&self, set: usize) -> [Vec<T>; 3] {
+    fn values(&self, set: usize) -> Values<T, T::Result> {
         let [of_a, of_b] = self
             .sides()
             .map(|[height, width]| self.count * height * width);
         let of_bias = if self.layer { self.shape[1] } else { 0 };
         let [a, b] = &self.make;
-        let bias = Make::hashed(T::fraction).values(of_bias, 6, set);
-        [a.values(of_a, 1, set), b.values(of_b, 2, set), bias]
+        let bias = Make::hashed(result_of::<T>).values(of_bias, 6, set);
+        ([a.values(of_a, 1, set), b.values(of_b, 2, set)], bias)
     }
 
-    fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [Values<'a, T>; 2] {
+    fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [View<'a, T>; 2] {
         let [[_, width_a], [_, width_b]] = self.sides();
         let [transposed_a, transposed_b] = self.transposed;
         [(a, width_a, transposed_a), (b, width_b, transposed_b)].map(
-            |(values, width, transposed)| Values {
+            |(values, width, transposed)| View {
                 values,
                 width,
                 transposed,
@@ -258,7 +293,7 @@ impl<T: Real> Product<T> {
     }
 
     /// Compares some elements, spread over rows and columns, with sums in `f64`.
-    fn some(&self, [a, b, bias]: &[Vec<T>; 3], found: &[T]) -> Verdict {
+    fn some(&self, ([a, b], bias): &Values<T, T::Result>, found: &[T::Result]) -> Verdict {
         let [m, n, k] = self.shape;
         let rows = self.count * m;
         // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
@@ -290,7 +325,7 @@ impl<T: Real> Product<T> {
                 Precision::Tf32 => f32::error((1 << 14) + 4 + 2 * (k + 8) + 1),
                 _ => T::error(2 * k + 1),
             };
-            near(found[row * n + column], sum, error * size, self.layer)
+            near::<T>(found[row * n + column], sum, error * size, self.layer)
                 .err()
                 .map(|text| format!("at {row}, {column}: {text}"))
         });
@@ -299,8 +334,8 @@ impl<T: Real> Product<T> {
 }
 
 impl<T: Real> Problem for Product<T> {
-    type Input = [Matrix<T>; 3];
-    type Answer = Vec<T>;
+    type Input = Places<T, T::Result>;
+    type Answer = Vec<T::Result>;
     type Truth = Truth<T>;
 
     fn family(&self) -> &'static str {
@@ -333,7 +368,8 @@ impl<T: Real> Problem for Product<T> {
 
     fn bytes(&self) -> usize {
         let [m, n, k] = self.shape;
-        self.count * (m * k + k * n + m * n) * size_of::<T>()
+        let of_one = (m * k + k * n) * size_of::<T>() + m * n * size_of::<T::Result>();
+        self.count * of_one
     }
 
     fn varies(&self) -> bool {
@@ -345,21 +381,21 @@ impl<T: Real> Problem for Product<T> {
         Some(sides.map(|&side| side as u64).product::<u64>() * 2)
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
-        let ([a, b, bias], [of_a, of_b]) = (self.values(set), self.sides());
+    fn input(&self, device: &Device, set: usize) -> Result<Places<T, T::Result>> {
+        let (([a, b], bias), [of_a, of_b]) = (self.values(set), self.sides());
         let upload = |values: &[T], [height, width]: [usize; 2]| {
             device.upload_matrix(values, self.count * height, width)
         };
         let bias = device.upload_matrix(&bias, 1, bias.len())?;
-        Ok([upload(&a, of_a)?, upload(&b, of_b)?, bias])
+        Ok(([upload(&a, of_a)?, upload(&b, of_b)?], bias))
     }
 
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        [a, b, bias]: &'a [Matrix<T>; 3],
+        ([a, b], bias): &'a Places<T, T::Result>,
         variant: Option<&str>,
-    ) -> Result<Prepared<'a, Vec<T>>> {
+    ) -> Result<Prepared<'a, Vec<T::Result>>> {
         let mut request = with_variant!(device.gemm(a, b).batch(self.count), variant);
         if self.layer {
             request = request.bias(bias.as_vector()).gelu();
@@ -385,8 +421,8 @@ impl<T: Real> Problem for Product<T> {
             return Truth::Operands(values);
         }
         let [m, n, k] = self.shape;
-        let [a, b, _] = values;
-        let integers = [a, b].map(|values| -> Vec<i64> {
+        let (operands, _) = values;
+        let integers = operands.map(|values| -> Vec<i64> {
             values
                 .into_par_iter()
                 .map(|value| value.integer() as i64)
@@ -394,12 +430,12 @@ impl<T: Real> Problem for Product<T> {
         });
         let [[_, width_a], [_, width_b]] = self.sides();
         let [a, b] = [
-            Values {
+            View {
                 values: &integers[0],
                 width: width_a,
                 transposed: self.transposed[0],
             },
-            Values {
+            View {
                 values: &integers[1],
                 width: width_b,
                 transposed: self.transposed[1],
@@ -419,12 +455,12 @@ impl<T: Real> Problem for Product<T> {
                 let columns = sums.iter_mut().enumerate();
                 columns.for_each(|(column, sum)| *sum += factor * b.at(k, column));
             }
-            sums.into_iter().map(|sum| T::from_f64(sum as f64))
+            sums.into_iter().map(|sum| T::Result::from_f64(sum as f64))
         };
         Truth::All((0..m).into_par_iter().flat_map_iter(row).collect())
     }
 
-    fn check(&self, truth: &Truth<T>, answer: &Vec<T>) -> Verdict {
+    fn check(&self, truth: &Truth<T>, answer: &Vec<T::Result>) -> Verdict {
         let [m, n, _] = self.shape;
         match truth {
             Truth::All(expected) => crate::equal(answer, expected),
@@ -443,7 +479,7 @@ impl<T: Real> Problem for Product<T> {
                     .par_iter()
                     .map(|value| value.integer() as i64)
                     .collect();
-                let found = Values {
+                let found = View {
                     values: &integers,
                     width: n,
                     transposed: false,
@@ -456,7 +492,7 @@ impl<T: Real> Problem for Product<T> {
 }
 
 /// Returns the product of a matrix of `rows` rows and a vector.
-fn times(matrix: &Values<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
+fn times(matrix: &View<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
     let row = |row: usize| {
         let products = vector.iter().enumerate();
         products.map(|(column, x)| matrix.at(row, column) * x).sum()
@@ -495,8 +531,8 @@ mod tests {
             let Truth::All(right) = &truth else {
                 panic!("a small one")
             };
-            let values = problem.values(0);
-            let [a, b] = problem.operands([&values[0], &values[1]]);
+            let ([a, b], _) = problem.values(0);
+            let [a, b] = problem.operands([&a, &b]);
             let one: f32 = (0..20).map(|k| a.at(3, k) * b.at(k, 5)).sum();
             assert_eq!(right[3 * 30 + 5], one);
             wrong(&problem, &truth, right, 7, 0.5);
@@ -510,8 +546,8 @@ mod tests {
         let problem = Product::<f32>::new([600, 500, 1000], Data::Whole);
         let truth = problem.truth(0);
         assert!(matches!(truth, Truth::Sums(..)));
-        let values = problem.values(0);
-        let [a, b] = problem.operands([&values[0], &values[1]]);
+        let ([a, b], _) = problem.values(0);
+        let [a, b] = problem.operands([&a, &b]);
         let row = |row| {
             let (a, b) = (&a, &b);
             (0..500).map(move |column| (0..1000).map(|k| a.at(row, k) * b.at(k, column)).sum())
@@ -525,7 +561,7 @@ mod tests {
     #[test]
     fn infinities_are_right_for_values_that_round_to_them_alone() {
         let is_right = |found, expected, size| {
-            near(f16::from_f64(found), expected, f16::error(4) * size, false).is_ok()
+            near::<f16>(f16::from_f64(found), expected, f16::error(4) * size, false).is_ok()
         };
         let large = |found, expected| is_right(found, expected, 7e4);
         assert!(large(f64::INFINITY, 7e4) && large(f64::NEG_INFINITY, -7e4));
@@ -534,18 +570,18 @@ mod tests {
         assert!(!large(f64::INFINITY, 65_000.0) && !large(f64::NAN, 7e4));
         // Where large terms cancel, the sum may be beyond either end.
         assert!(is_right(f64::NEG_INFINITY, 1.0, 1e12) && is_right(f64::INFINITY, -1.0, 1e12));
-        assert!(near(f32::INFINITY, 1e39, f32::error(4) * 1e39, false).is_ok());
-        assert!(near(f32::INFINITY, 1e38, f32::error(4) * 1e38, false).is_err());
+        assert!(near::<f32>(f32::INFINITY, 1e39, f32::error(4) * 1e39, false).is_ok());
+        assert!(near::<f32>(f32::INFINITY, 1e38, f32::error(4) * 1e38, false).is_err());
     }
 
     #[test]
     fn samples_of_fractions_notice_a_wrong_row() {
         let problem = Product::<f32>::new([33, 20, 40], Data::Fractions);
         let truth = problem.truth(0);
-        let Truth::Operands(values) = &truth else {
+        let Truth::Operands(([a, b], _)) = &truth else {
             panic!("fractions")
         };
-        let [a, b] = problem.operands([&values[0], &values[1]]);
+        let [a, b] = problem.operands([a, b]);
         let row = |row| {
             let (a, b) = (&a, &b);
             (0..20).map(move |column| (0..40).map(|k| a.at(row, k) * b.at(k, column)).sum())

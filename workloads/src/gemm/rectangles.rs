@@ -1,19 +1,17 @@
 //! Products of unaligned rectangles.
 
 use warpwright::ops::calls::Calls;
-use warpwright::{Device, Matrix, Result};
+use warpwright::{Device, Element, Matrix, Result};
 
-use super::{Product, Real, Values, near};
+use super::{Places, Product, Real, Values, View, near, result_of};
 use crate::compare::each;
 use crate::sample;
-use crate::{Prepared, Problem, Verdict, with_variant};
+use crate::{Number, Prepared, Problem, Verdict, with_variant};
 
 /// A product of unaligned rectangles, scaled and added to a scaled rectangle.
 #[derive(Clone)]
 pub(super) struct Rectangles<T>(pub(super) Product<T>);
 
-const ALPHA: f64 = 0.75;
-const BETA: f64 = -1.5;
 /// The rows of the matrix above a rectangle.
 const ABOVE: usize = 2;
 /// The columns of the matrix before a rectangle, and on both sides of it.
@@ -27,20 +25,20 @@ impl<T: Real> Rectangles<T> {
         [a, b, [m, n]]
     }
 
-    fn values(&self, set: usize) -> [Vec<T>; 3] {
-        let mut stream = 2;
-        self.sides().map(|[height, width]| {
-            stream += 1;
-            let len = (height + ABOVE) * (width + AROUND);
-            sample::values(len, sample::stream(stream, set), T::fraction)
-        })
+    fn values(&self, set: usize) -> Values<T, T::Result> {
+        let [a, b, c] = self.sides();
+        let len = |[height, width]: [usize; 2]| (height + ABOVE) * (width + AROUND);
+        let operand =
+            |(sides, stream)| sample::values(len(sides), sample::stream(stream, set), T::fraction);
+        let c = sample::values(len(c), sample::stream(5, set), result_of::<T>);
+        ([(a, 3), (b, 4)].map(operand), c)
     }
 }
 
 /// Returns the rectangle's part of a matrix on the host.
-fn inner<T>(values: &[T], width: usize, transposed: bool) -> Values<'_, T> {
+fn inner<T>(values: &[T], width: usize, transposed: bool) -> View<'_, T> {
     let width = width + AROUND;
-    Values {
+    View {
         values: &values[ABOVE * width + BEFORE..],
         width,
         transposed,
@@ -48,9 +46,9 @@ fn inner<T>(values: &[T], width: usize, transposed: bool) -> Values<'_, T> {
 }
 
 impl<T: Real> Problem for Rectangles<T> {
-    type Input = [Matrix<T>; 3];
-    type Answer = Vec<T>;
-    type Truth = [Vec<T>; 3];
+    type Input = Places<T, T::Result>;
+    type Answer = Vec<T::Result>;
+    type Truth = Values<T, T::Result>;
 
     fn family(&self) -> &'static str {
         "gemm"
@@ -68,27 +66,32 @@ impl<T: Real> Problem for Rectangles<T> {
         self.0.varies()
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<[Matrix<T>; 3]> {
-        let ([a, b, c], [of_a, of_b, of_c]) = (self.values(set), self.sides());
-        let upload = |values: &[T], [height, width]: [usize; 2]| {
+    fn input(&self, device: &Device, set: usize) -> Result<Places<T, T::Result>> {
+        fn upload<E: Element>(
+            device: &Device,
+            values: &[E],
+            [height, width]: [usize; 2],
+        ) -> Result<Matrix<E>> {
             device.upload_matrix(values, height + ABOVE, width + AROUND)
-        };
-        Ok([upload(&a, of_a)?, upload(&b, of_b)?, upload(&c, of_c)?])
+        }
+        let (([a, b], c), [of_a, of_b, of_c]) = (self.values(set), self.sides());
+        let operands = [upload(device, &a, of_a)?, upload(device, &b, of_b)?];
+        Ok((operands, upload(device, &c, of_c)?))
     }
 
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        [a, b, c]: &'a [Matrix<T>; 3],
+        ([a, b], c): &'a Places<T, T::Result>,
         variant: Option<&str>,
-    ) -> Result<Prepared<'a, Vec<T>>> {
+    ) -> Result<Prepared<'a, Vec<T::Result>>> {
         let [[_, width_a], [_, width_b], [_, n]] = self.sides();
         let columns = |width: usize| BEFORE..BEFORE + width;
         let a = a.rect(ABOVE.., columns(width_a))?;
         let b = b.rect(ABOVE.., columns(width_b))?;
         let (device, variant) = (device.clone(), variant.map(str::to_owned));
         // The sum overwrites C, so each run gets a new C.
-        let enqueue = move |sum: &mut Option<Matrix<T>>| {
+        let enqueue = move |sum: &mut Option<Matrix<T::Result>>| {
             let mut request = with_variant!(device.gemm(a, b), &variant);
             if self.0.transposed[0] {
                 request = request.transpose_a();
@@ -101,22 +104,24 @@ impl<T: Real> Problem for Rectangles<T> {
             }
             let mut place = device.upload_matrix(&c.to_vec()?, c.height(), c.width())?;
             let target = place.rect_mut(ABOVE.., columns(n))?;
-            let request = request.alpha(T::factor_of(ALPHA));
-            request.add_to(T::factor_of(BETA), target).run()?;
+            let [alpha, beta] = T::FACTORS.map(T::factor_of);
+            request.alpha(alpha).add_to(beta, target).run()?;
             *sum = Some(place);
             Ok(())
         };
-        let read = |sum: &Option<Matrix<T>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
+        let read =
+            |sum: &Option<Matrix<T::Result>>| sum.as_ref().map_or(Ok(Vec::new()), Matrix::to_vec);
         let (bytes, kernels) = (|_: &_| 0, |_: &_| Vec::new());
         let calls = |_: &mut _| Ok(Calls::default());
         Ok(Prepared::new(None, bytes, kernels, calls, enqueue, read))
     }
 
-    fn truth(&self, set: usize) -> [Vec<T>; 3] {
+    fn truth(&self, set: usize) -> Values<T, T::Result> {
         self.values(set)
     }
 
-    fn check(&self, [a, b, c]: &[Vec<T>; 3], answer: &Vec<T>) -> Verdict {
+    fn check(&self, ([a, b], c): &Values<T, T::Result>, answer: &Vec<T::Result>) -> Verdict {
+        let [alpha, beta] = T::FACTORS;
         let [[_, width_a], [_, width_b], [_, n]] = self.sides();
         let [transposed_a, transposed_b] = self.0.transposed;
         let (a, b) = (
@@ -145,11 +150,11 @@ impl<T: Real> Problem for Rectangles<T> {
                 }
             }
             let old = old.real();
-            let expected = ALPHA.mul_add(total, BETA * old);
-            let size = ALPHA.abs() * size + (BETA * old).abs();
+            let expected = alpha.mul_add(total, beta * old);
+            let size = alpha.abs() * size + (beta * old).abs();
             // The roundings of the sum and of the two factors, and those of the oracle.
             let error = T::error(self.0.shape[2] + 8);
-            near(*found, expected, error * size, false).err()
+            near::<T>(*found, expected, error * size, false).err()
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use warpwright::ops::gemm::Precision;
-use warpwright::{Device, Matrix, Vector};
+use warpwright::{Device, Element, Matrix, Vector};
 use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
 
@@ -31,6 +31,9 @@ pub(super) fn run(bench: &mut Bench) {
             }
         }
     }
+    if !bench.is_sweep() {
+        of_i8(bench, &all);
+    }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
         of(bench, single::<f64>([*side; 3]), Bound::FmaF64);
     }
@@ -55,6 +58,22 @@ pub(super) fn run(bench: &mut Bench) {
     // A product, a bias and the Gaussian error linear unit.
     for side in bench.scale().pick(&[4096, 8192][..], &[4096], &[32]) {
         of(bench, Product::<bf16>::layer([*side; 3]), Bound::Tensor);
+    }
+}
+
+/// Products of `i8`, of which cuBLAS has those with B transposed, and rows at multiples of 4 bytes.
+fn of_i8(bench: &mut Bench, all: &[usize]) {
+    for transposed in [[false, true], [false, false]] {
+        for side in bench.scale().pick(all, &[2048, 4096], &[32]) {
+            let problem = single::<i8>([*side; 3]).with_transposed(transposed);
+            of(bench, problem, Bound::Tensor);
+        }
+    }
+    // Few rows, and few rows and columns with a long k.
+    let narrow = [[16, 8192, 8192], [512, 512, 65_536]];
+    for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
+        let problem = single::<i8>(*shape).with_transposed([false, true]);
+        of(bench, problem, Bound::Tensor);
     }
 }
 
@@ -106,10 +125,12 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
         } = place;
         let mut rivals = Vec::new();
         if peers.wanted() {
-            let place = |matrix: &Matrix<T>| matrix.as_vector().view().device_pointer();
-            let inputs = move |set: usize| sets.inputs()[set].each_ref().map(place);
-            let outputs = || outputs::<T>(device, *count, products * m * n);
-            let check = move |outputs: &[Vector<T>], set: usize| {
+            let inputs = move |set: usize| {
+                let ([a, b], bias) = &sets.inputs()[set];
+                [place_of(a), place_of(b), place_of(bias)]
+            };
+            let outputs = || outputs::<T::Result>(device, *count, products * m * n);
+            let check = move |outputs: &[Vector<T::Result>], set: usize| {
                 Ok(sets.check(set, &outputs[set].to_vec()?))
             };
             if is_layer {
@@ -146,7 +167,11 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
     })
 }
 
-fn outputs<T: Real>(
+fn place_of<T: Element>(matrix: &Matrix<T>) -> u64 {
+    matrix.as_vector().view().device_pointer()
+}
+
+fn outputs<T: Element>(
     device: &Device,
     sets: usize,
     len: usize,

@@ -35,30 +35,64 @@ struct Handle {
 /// The GEMM that takes the types of matrices, and the one that computes any number of products.
 const EXTENDED: &str = "cublasGemmEx";
 const OF_STACKS: &str = "cublasGemmStridedBatchedEx";
-/// `CUBLAS_COMPUTE_32F` and `CUBLAS_GEMM_DEFAULT`.
-const COMPUTE_F32: c_uint = 68;
+/// `CUBLAS_GEMM_DEFAULT`.
 const ALGORITHM: c_int = -1;
 
-/// An element type.
+/// The numbers that the functions for types of matrices take.
+#[derive(Clone, Copy)]
+pub struct Types {
+    /// The type of A and B.
+    pub operands: c_uint,
+    /// The type of C.
+    pub result: c_uint,
+    /// The type of sums.
+    pub compute: c_uint,
+    /// The type of factors.
+    pub factor: c_uint,
+}
+
+impl Types {
+    /// Elements of 16 bits with this number, and sums in `f32`: `CUBLAS_COMPUTE_32F` and `CUDA_R_32F`.
+    const fn half(number: c_uint) -> Self {
+        Self {
+            operands: number,
+            result: number,
+            compute: 68,
+            factor: 0,
+        }
+    }
+
+    /// `CUDA_R_8I`, `CUDA_R_32I`, `CUBLAS_COMPUTE_32I`.
+    const I8: Self = Self {
+        operands: 3,
+        result: 10,
+        compute: 72,
+        factor: 10,
+    };
+}
+
+/// An element type of A and B.
 pub trait Blas: Copy + 'static {
     /// The type of factors and sums.
     type Factor: Copy + 'static;
     /// The name of the type's GEMM.
     const FUNCTION: &'static str;
-    /// The number of the type, for the function that takes the types of matrices.
-    const TYPE: Option<c_uint>;
+    /// The numbers for the functions that take the types of matrices.
+    const TYPES: Option<Types>;
     /// The math mode: pedantic if the library might otherwise use shorter numbers.
     const MATH: c_uint;
     /// 1 and 0.
     const FACTORS: [Self::Factor; 2];
+    /// Whether B must be transposed, and A not.
+    const ALONG_K: bool = false;
 }
 
 macro_rules! types {
-    ($($ty:ident: $factor:ident, $function:expr, $number:expr, $math:expr;)*) => { $(
+    ($($ty:ident: $factor:ident, $function:expr, $types:expr, $math:expr;)*) => { $(
         impl Blas for $ty {
             type Factor = $factor;
             const FUNCTION: &'static str = $function;
-            const TYPE: Option<c_uint> = $number;
+            const TYPES: Option<Types> = $types;
             const MATH: c_uint = $math;
             const FACTORS: [$factor; 2] = [1.0, 0.0];
         }
@@ -67,8 +101,17 @@ macro_rules! types {
 types! {
     f32: f32, "cublasSgemm_v2", None, MATH.1;
     f64: f64, "cublasDgemm_v2", None, MATH.0;
-    f16: f32, EXTENDED, Some(2), MATH.0;
-    bf16: f32, EXTENDED, Some(14), MATH.0;
+    f16: f32, EXTENDED, Some(Types::half(2)), MATH.0;
+    bf16: f32, EXTENDED, Some(Types::half(14)), MATH.0;
+}
+
+impl Blas for i8 {
+    type Factor = i32;
+    const FUNCTION: &'static str = EXTENDED;
+    const TYPES: Option<Types> = Some(Types::I8);
+    const MATH: c_uint = MATH.0;
+    const FACTORS: [i32; 2] = [1, 0];
+    const ALONG_K: bool = true;
 }
 
 type Gemm<T> = unsafe extern "C" fn(
@@ -141,10 +184,10 @@ type GemmOfStacks = unsafe extern "C" fn(
 enum Function<T> {
     /// Of one type.
     Typed(Gemm<T>),
-    /// With sums in `f32`, of the type with this number.
-    Extended(GemmEx, c_uint),
+    /// Of the types with these numbers.
+    Extended(GemmEx, Types),
     /// The same for several products.
-    OfStacks(GemmOfStacks, c_uint),
+    OfStacks(GemmOfStacks, Types),
 }
 
 impl Cublas {
@@ -196,6 +239,10 @@ impl Cublas {
         transposed: [bool; 2],
         tf32: bool,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>, Absent> {
+        if T::ALONG_K && transposed != [false, true] {
+            let reason = "only products with B transposed of i8";
+            return Err(Absent::Missing(reason.to_owned()));
+        }
         Ok(self.prepared::<T>(shape, count, transposed, tf32)?)
     }
 
@@ -206,7 +253,7 @@ impl Cublas {
         transposed: [bool; 2],
         tf32: bool,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>> {
-        if count > 1 && T::TYPE.is_none() {
+        if count > 1 && T::TYPES.is_none() {
             return Err("one product of this type at a time".into());
         }
         let [next_a, next_b, next_c] = [m * k, k * n, m * n].map(|it| it as c_longlong);
@@ -221,12 +268,12 @@ impl Cublas {
         let (gemm, mode) = unsafe {
             let name = if count > 1 { OF_STACKS } else { T::FUNCTION };
             let name = format!("{name}\0");
-            let gemm: Function<T::Factor> = match T::TYPE {
+            let gemm: Function<T::Factor> = match T::TYPES {
                 None => Function::Typed(*handle.library.get(name.as_bytes())?),
-                Some(number) if count > 1 => {
-                    Function::OfStacks(*handle.library.get(name.as_bytes())?, number)
+                Some(types) if count > 1 => {
+                    Function::OfStacks(*handle.library.get(name.as_bytes())?, types)
                 }
-                Some(number) => Function::Extended(*handle.library.get(name.as_bytes())?, number),
+                Some(types) => Function::Extended(*handle.library.get(name.as_bytes())?, types),
             };
             let mode: unsafe extern "C" fn(*mut c_void, c_uint) -> c_uint =
                 *handle.library.get(b"cublasSetMathMode\0")?;
@@ -251,7 +298,7 @@ impl Cublas {
                     Function::Typed(gemm) => {
                         gemm(raw, op_b, op_a, n, m, k, one, b, ldb, a, lda, zero, c, n)
                     }
-                    Function::Extended(gemm, ty) => gemm(
+                    Function::Extended(gemm, types) => gemm(
                         raw,
                         op_b,
                         op_a,
@@ -260,19 +307,19 @@ impl Cublas {
                         k,
                         std::ptr::from_ref(one).cast(),
                         b,
-                        ty,
+                        types.operands,
                         ldb,
                         a,
-                        ty,
+                        types.operands,
                         lda,
                         std::ptr::from_ref(zero).cast(),
                         c,
-                        ty,
+                        types.result,
                         n,
-                        COMPUTE_F32,
+                        types.compute,
                         ALGORITHM,
                     ),
-                    Function::OfStacks(gemm, ty) => gemm(
+                    Function::OfStacks(gemm, types) => gemm(
                         raw,
                         op_b,
                         op_a,
@@ -281,20 +328,20 @@ impl Cublas {
                         k,
                         std::ptr::from_ref(one).cast(),
                         b,
-                        ty,
+                        types.operands,
                         ldb,
                         next_b,
                         a,
-                        ty,
+                        types.operands,
                         lda,
                         next_a,
                         std::ptr::from_ref(zero).cast(),
                         c,
-                        ty,
+                        types.result,
                         n,
                         next_c,
                         count,
-                        COMPUTE_F32,
+                        types.compute,
                         ALGORITHM,
                     ),
                 }

@@ -18,9 +18,6 @@ pub const NAMES: [&str; 3] = [
     "libcublasLt.so.11",
 ];
 
-/// `CUBLAS_COMPUTE_32F` and `CUDA_R_32F`.
-const COMPUTE_F32: c_uint = 68;
-const F32: c_uint = 0;
 /// `CUBLASLT_MATMUL_DESC_EPILOGUE`, `CUBLASLT_MATMUL_DESC_BIAS_POINTER`, `CUBLASLT_EPILOGUE_GELU_BIAS`.
 const EPILOGUE: c_uint = 7;
 const BIAS_POINTER: c_uint = 8;
@@ -135,7 +132,7 @@ impl CublasLt {
         [m, n, k]: [usize; 3],
     ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<T>> {
         let handle = self.handle.clone();
-        let ty = T::TYPE.ok_or("a type of 16 bits required")?;
+        let types = T::TYPES.ok_or("a type of 16 bits required")?;
         let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
         let mut workspace: Vector<u8> = self.device.zeros(WORKSPACE_BYTES)?;
         let (mut description, mut preference) = (null_mut(), null_mut());
@@ -147,11 +144,12 @@ impl CublasLt {
             let make: MakeDescription = *library.get(b"cublasLtMatmulDescCreate\0")?;
             check(
                 "cublasLtMatmulDescCreate",
-                make(&mut description, COMPUTE_F32, F32),
+                make(&mut description, types.compute, types.factor),
             )?;
             let make: MakeLayout = *library.get(b"cublasLtMatrixLayoutCreate\0")?;
             let sides = [[n, k], [k, m], [n, m]];
-            for (layout, [rows, columns]) in layouts.iter_mut().zip(sides) {
+            let numbers = [types.operands, types.operands, types.result];
+            for ((layout, [rows, columns]), ty) in layouts.iter_mut().zip(sides).zip(numbers) {
                 let code = make(layout, ty, rows as u64, columns as u64, rows as i64);
                 check("cublasLtMatrixLayoutCreate", code)?;
             }

@@ -65,6 +65,7 @@ impl Step {
                     Format::F16 => "f16",
                     Format::Bf16 => "bf16",
                     Format::Tf32 => "TF32",
+                    Format::I8 => "i8",
                 };
                 let a = a.map_or("registers".to_owned(), tile);
                 let b = tile(b);

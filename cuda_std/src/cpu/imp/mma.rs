@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     cpu::block::Offer,
-    mma::{self, Layout, Pair, Shape},
+    mma::{self, Layout, Pair, Quad, Shape},
     warp::FULL_MASK,
 };
 
 /// The most elements of A, and of B.
-const MOST: usize = 16 * 16;
+const MOST: usize = 16 * 32;
 
 /// The fragments of a lane.
 struct Fragments<T, S, const A: usize, const B: usize, const C: usize> {
@@ -146,13 +146,23 @@ products_of_halves! {
     m16n8k16_bf16: bf16;
 }
 
+pub fn m16n8k32_i8(a: [Quad; 4], b: [Quad; 2], c: [i32; 4], place: Place) -> [i32; 4] {
+    let a: [i8; 16] = core::array::from_fn(|i| a[i / 4].values()[i % 4]);
+    let b: [i8; 8] = core::array::from_fn(|i| b[i / 4].values()[i % 4]);
+    let (shape, none) = (mma::M16N8K32_I8, 0xA5_u8 as i8);
+    product("m16n8k32_i8", shape, (a, b, c), none, place, |pairs, c| {
+        let products = pairs.iter().map(|(a, b)| i32::from(a) * i32::from(b));
+        products.fold(c, i32::wrapping_add)
+    })
+}
+
 /// Returns the two nearest elements, the first one in the low bits.
 pub fn rounded<T: mma::Half>(values: [f32; 2]) -> u32 {
     let [low, high] = values.map(|value| u32::from(T::nearest(value).bits()));
     high << 16 | low
 }
 
-/// Each lane loads its row; the last lane that comes distributes all elements.
+/// Each lane loads its row; the last lane that comes distributes all elements. Two adjacent ones of `i8` go as one of 16 bits.
 ///
 /// # Safety
 /// The lane's row of 16 bytes at `from + offset` must be in shared memory and aligned to 16 bytes.

@@ -17,7 +17,7 @@ use crate::{
 
 /// What sums need on the GPU.
 pub trait Registers {}
-impl<const N: usize> Registers for [f32; N] {}
+impl<T, const N: usize> Registers for [T; N] {}
 
 /// A tile of a product.
 #[derive(Clone, Copy)]
@@ -60,6 +60,7 @@ fn element_bytes(format: Format) -> usize {
     match format {
         Format::F16 | Format::Bf16 => 2,
         Format::Tf32 => 4,
+        Format::I8 => 1,
     }
 }
 
@@ -80,6 +81,7 @@ fn read(tile: Tile, format: Format) -> Vec<u32> {
             // aligned, because the tile is.
             elements.push(unsafe {
                 match bytes {
+                    1 => element.read().into(),
                     2 => element.cast::<u16>().read().into(),
                     _ => element.cast::<u32>().read(),
                 }
@@ -102,27 +104,25 @@ pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bo
     Operand(b): Operand,
     place: Place,
 ) {
-    start::<S, T>(sums, Some(a), [0; 16], b, place);
+    start(sums, T::FORMAT, Some(a), [0; 16], b, place);
 }
 
 /// # Safety
 /// The operand must be of a tile in shared memory.
-pub unsafe fn add_registers<S: Sums, T: Factor, const B_ALONG_K: bool>(
-    sums: &mut S,
-    a: OfLane,
-    Operand(b): Operand,
-    place: Place,
-) {
-    start::<S, T>(sums, None, a, b, place);
+pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: OfLane, Operand(b): Operand, place: Place) {
+    start(sums, Format::Tf32, None, a, b, place);
 }
 
-fn start<S: Sums, T: Factor>(sums: &mut S, a: Option<Tile>, of_a: OfLane, b: Tile, place: Place) {
+fn start<S: Sums>(
+    sums: &mut S,
+    format: Format,
+    a: Option<Tile>,
+    of_a: OfLane,
+    b: Tile,
+    place: Place,
+) {
     let lane = Lane::current();
-    let product = Product {
-        a,
-        b,
-        format: T::FORMAT,
-    };
+    let product = Product { a, b, format };
     let sums = (&raw const *sums).addr();
     let block = lane.block();
     block.product_starts(lane, product, of_a, sums, place.0, read);
@@ -137,7 +137,7 @@ pub fn commit() {
 
 pub fn wait<S: Sums>(sums: &mut S, place: Place) {
     let lane = Lane::current();
-    let sums = (sums.as_mut().as_mut_ptr()).expose_provenance();
+    let sums = (&raw mut *sums).expose_provenance();
     let complete = |products: &[(Product, Elements, Vec<OfLane>)], all: &[usize; WARPGROUP]| {
         // SAFETY: every lane waits in this function for sums of this size, which it has borrowed.
         unsafe { add_products(products, all, S::COLUMNS) }
@@ -176,34 +176,22 @@ unsafe fn add_products(
                 &collected
             }
         };
-        let of_16 = |bits: u32| bits as u16;
-        match product.format {
-            // SAFETY: by the contract.
-            Format::F16 => unsafe {
-                add_product(
-                    a,
-                    b,
-                    |bits| half::f16::from_bits(of_16(bits)),
-                    16,
-                    all,
-                    columns,
-                )
-            },
-            // SAFETY: by the contract.
-            Format::Bf16 => unsafe {
-                add_product(
-                    a,
-                    b,
-                    |bits| half::bf16::from_bits(of_16(bits)),
-                    16,
-                    all,
-                    columns,
-                )
-            },
-            // SAFETY: by the contract.
-            Format::Tf32 => unsafe {
-                add_product(a, b, |bits| f32::from_bits(bits & !0x1FFF), 8, all, columns)
-            },
+        let f16 = |bits| half::f16::from_bits(bits as u16);
+        let bf16 = |bits| half::bf16::from_bits(bits as u16);
+        let tf32 = |bits| f32::from_bits(bits & !0x1FFF);
+        // SAFETY: by the contract; sums have the type of the format.
+        unsafe {
+            match product.format {
+                Format::F16 => add_product(a, b, f16, 16, all, columns),
+                Format::Bf16 => add_product(a, b, bf16, 16, all, columns),
+                Format::Tf32 => add_product(a, b, tf32, 8, all, columns),
+                Format::I8 => each_sum(all, columns, |row, column, sum: i32| {
+                    let [a, b] =
+                        [(a, row), (b, column)].map(|(of, line)| &of[line * LINE..][..LINE]);
+                    let product = |(a, b): (&u32, &u32)| i32::from(*a as i8) * i32::from(*b as i8);
+                    a.iter().zip(b).map(product).fold(sum, i32::wrapping_add)
+                }),
+            }
         }
     }
 }
@@ -229,17 +217,32 @@ unsafe fn add_product<T: tensor_sum::Factor>(
         Factors::new(bits.map(|bits| of_bits(*bits)).collect())
     };
     let (a, b) = (factors(a), factors(b));
+    let add = |row, column, sum| {
+        (0..runs).fold(sum, |sum, run| {
+            let (row, column) = (row * runs + run, column * runs + run);
+            a.sum(row, &b, column, sum, FRACTION_BITS)
+        })
+    };
+    // SAFETY: by the contract.
+    unsafe { each_sum(all, columns, add) };
+}
+
+/// Replaces each sum by what `next` makes of its row, its column and itself.
+///
+/// # Safety
+/// As for [`add_products`], and the sums are of type `S`.
+unsafe fn each_sum<S: Copy>(
+    all: &[usize; WARPGROUP],
+    columns: usize,
+    next: impl Fn(usize, usize, S) -> S,
+) {
     for (thread, sums) in all.iter().enumerate() {
-        let sums = core::ptr::with_exposed_provenance_mut::<f32>(*sums);
+        let sums = core::ptr::with_exposed_provenance_mut::<S>(*sums);
         for i in 0..columns / 2 {
             let (row, column) = wgmma::place(thread, i);
-            let add = |sum, run| {
-                let (row, column) = (row * runs + run, column * runs + run);
-                a.sum(row, &b, column, sum, FRACTION_BITS)
-            };
             // SAFETY: by the contract.
             let sum = unsafe { &mut *sums.add(i) };
-            *sum = (0..runs).fold(*sum, add);
+            *sum = next(row, column, *sum);
         }
     }
 }

@@ -11,10 +11,10 @@ use cuda_std::{
 };
 
 /// The length of the products along k.
-pub const K: usize = 2 * DEPTH;
+pub const K: usize = 4 * DEPTH;
 
-/// The product of a 64 x [`K`] matrix and one of `2 * SUMS` columns, by rows. `a` and `b` are maps with tiles of 64 lines of
-/// 128 bytes, or of 64 x 64 elements of 16 bits. Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
+/// Adds the product of a 64 x [`K`] matrix and one of `2 * SUMS` columns to `c`, by rows. `a` and `b` are maps with tiles of 64
+/// lines of 128 bytes, or of 64 x 64 elements of 16 bits. Memory has lines along k where `A_ALONG_K` and `B_ALONG_K` say so.
 ///
 /// # Safety
 /// One warpgroup a block; maps of such matrices, with the swizzle of 128 bytes.
@@ -30,6 +30,9 @@ pub const K: usize = 2 * DEPTH;
         f32_64_nt: (f32, 32, true, true),
         f32_128_nt: (f32, 64, true, true),
         f32_256_nt: (f32, 128, true, true),
+        i8_64_nt: (i8, 32, true, true),
+        i8_128_nt: (i8, 64, true, true),
+        i8_256_nt: (i8, 128, true, true),
     )
 )]
 pub unsafe fn product_of_warpgroup<
@@ -40,9 +43,9 @@ pub unsafe fn product_of_warpgroup<
 >(
     a: TensorMap,
     b: TensorMap,
-    c: GlobalMut<f32>,
+    c: GlobalMut<T::Sum>,
 ) where
-    [f32; SUMS]: Sums,
+    [T::Sum; SUMS]: Sums<Element = T::Sum>,
 {
     multiply::<T, SUMS, A_ALONG_K, B_ALONG_K>(a, b, c, |sums, tiles| {
         let mut products = wgmma::begin(sums);
@@ -64,7 +67,7 @@ pub unsafe fn product_of_warpgroup<
 )]
 pub unsafe fn product_of_registers<const SUMS: usize>(a: TensorMap, b: TensorMap, c: GlobalMut<f32>)
 where
-    [f32; SUMS]: Sums,
+    [f32; SUMS]: Sums<Element = f32>,
 {
     let thread = thread::thread_idx_x() as usize;
     multiply::<f32, SUMS, true, true>(a, b, c, |sums, tiles| {
@@ -83,10 +86,10 @@ where
 fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K: bool>(
     a: TensorMap,
     b: TensorMap,
-    c: GlobalMut<f32>,
-    add: impl Fn(&mut [f32; SUMS], Shared<T>),
+    c: GlobalMut<T::Sum>,
+    add: impl Fn(&mut [T::Sum; SUMS], Shared<T>),
 ) where
-    [f32; SUMS]: Sums,
+    [T::Sum; SUMS]: Sums<Element = T::Sum>,
 {
     let words = shared![u32; (5 * PANEL + 512) / 2];
     // SAFETY: no type of elements has a greater alignment.
@@ -98,7 +101,14 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
         mbarrier::fence_init();
     }
     thread::sync_threads();
-    let mut sums = <[f32; SUMS]>::ZERO;
+    let at = |i| {
+        let (row, column) = wgmma::place(thread, i);
+        row * (2 * SUMS) + column
+    };
+    let mut sums = <[T::Sum; SUMS]>::ZERO;
+    unrolled!(part < { SUMS / 32 } of 4 => {
+        unrolled!(i < 32 of 32 => { sums[32 * part + i] = c.get(at(32 * part + i)); });
+    });
     let (mut k, mut parity) = (0, 0);
     while k < K {
         if thread == 0 {
@@ -124,11 +134,7 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
         (k, parity) = (k + T::DEPTH, parity ^ 1);
     }
     unrolled!(part < { SUMS / 32 } of 4 => {
-        unrolled!(i < 32 of 32 => {
-            let i = 32 * part + i;
-            let (row, column) = wgmma::place(thread, i);
-            c.set(row * (2 * SUMS) + column, sums[i]);
-        });
+        unrolled!(i < 32 of 32 => { c.set(at(32 * part + i), sums[32 * part + i]); });
     });
 }
 

@@ -1,6 +1,6 @@
 //! `naive`: one thread per element of C.
 
-use cuda_std::{GpuFloat, bf16, f16, prelude::*};
+use cuda_std::{bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
@@ -18,12 +18,12 @@ use crate::gemm::{
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
 /// epilogue has one.
-#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16))]
+#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16, i8))]
 pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    c: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
@@ -43,6 +43,9 @@ pub unsafe fn gemm_naive<T: Element>(
         }
         let i = row * problem.ldc + column;
         let value = scaled(alpha, sum, beta, || c.get(i));
-        c.set(i, T::rounded(problem.epilogue.apply(value, bias, column)));
+        c.set(
+            i,
+            T::Result::rounded(problem.epilogue.apply(value, bias, column)),
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! `tiled`: square tiles of A and B in shared memory.
 
-use cuda_std::{GpuFloat, bf16, f16, prelude::*};
+use cuda_std::{bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{RUNG_GROUP, RUNG_TILE},
@@ -22,12 +22,12 @@ const PITCH: usize = RUNG_TILE + 1;
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
 /// epilogue has one.
-#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16))]
+#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16, i8))]
 pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    c: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
@@ -61,7 +61,10 @@ pub unsafe fn gemm_tiled<T: Element>(
     if row < problem.m && column < problem.n {
         let i = row * problem.ldc + column;
         let value = scaled(alpha, sum, beta, || c.get(i));
-        c.set(i, T::rounded(problem.epilogue.apply(value, bias, column)));
+        c.set(
+            i,
+            T::Result::rounded(problem.epilogue.apply(value, bias, column)),
+        );
     }
 }
 

@@ -65,8 +65,8 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
         self
     }
 
-    /// Adds `bias` to each row of the result, after the factors: one element for each column. For `f16` and `bf16` the sum is
-    /// in `f32`, and the result is still rounded once.
+    /// Adds `bias` to each row of the result, after the factors: one element for each column, of the result's type. For `f16`
+    /// and `bf16` the sum is in `f32`, and the result is still rounded once.
     ///
     /// ```
     /// # use warpwright::Device;
@@ -83,7 +83,7 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     ///
     /// # Errors
     /// Running the request fails with [`Error::Invalid`] if `bias` has not as many elements as the result has columns.
-    pub fn bias(mut self, bias: impl Into<VectorView<'a, T>>) -> Self {
+    pub fn bias(mut self, bias: impl Into<VectorView<'a, T::Result>>) -> Self {
         self.op.bias = Some(bias.into());
         self
     }
@@ -101,6 +101,9 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// For `f16` and `bf16` the error is below `2^-16 * |x|`, before the result is rounded. For `f32` and `f64` it is below
     /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Negative infinity gives NaN, as
     /// the formula does.
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] for matrices of `i8`, which have no such function.
     pub fn gelu(mut self) -> Self {
         self.op.activation = Epilogue::GELU;
         self
@@ -165,9 +168,9 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// its place.
     ///
     /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and
-    /// `bf16` that is in `f32`, and the result is rounded once more. If `beta` is 0, C is not read, and its NaNs do not
-    /// propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
-    pub fn add_to<E: Destination<Matrix<T>>>(
+    /// `bf16` that is in `f32`, and the result is rounded once more. For `i8` it is in `i32`, and wraps around. If `beta` is 0,
+    /// C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
+    pub fn add_to<E: Destination<Matrix<T::Result>>>(
         self,
         beta: T::Scale,
         place: E,

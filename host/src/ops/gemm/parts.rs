@@ -42,8 +42,8 @@ impl<T: GemmElement> Gemm<'_, T> {
     pub(super) unsafe fn add_parts(
         &self,
         plan: &mut Plan<'_>,
-        kernel: Parts<T>,
-        (sums, c, bias): (Place<T::Scale>, Place<T>, Place<T>),
+        kernel: Parts<T::Result>,
+        (sums, [bias, c]): (Place<T::Scale>, [Place<T::Result>; 2]),
         problem: Problem,
         part: usize,
         alpha: T::Scale,

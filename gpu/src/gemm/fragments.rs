@@ -1,4 +1,4 @@
-//! `best` for `f16` and `bf16`: products of fragments on the tensor cores, with sums in `f32`.
+//! `best` for `f16`, `bf16` and `i8`: products of fragments on the tensor cores, with sums in `f32` or `i32`.
 //!
 //! ```text
 //! block (tile of C):
@@ -6,87 +6,111 @@
 //!     start to copy the first tiles of A and B to the slots of a ring in shared memory         (cp.async)
 //!     for each tile along k:
 //!         wait for the tile; barrier; start a copy to the slot of the tile before
-//!         for each 16 of k: load fragments (ldmatrix); sums += fragment of A * fragment of B   (mma)
+//!         for each 32 bytes of k: load fragments (ldmatrix); sums += fragment of A * fragment of B   (mma)
 //!     C = alpha * sums + beta * C, rounded once
 //! ```
 //!
-//! A warp of a large tile has 64 x 32 elements of C: for each 16 of k it loads 6 times 4 matrices of 8 x 8 elements for 16
-//! products of fragments. Two blocks are resident, so that one multiplies while the other waits.
+//! A warp of a large tile has 64 x 32 elements of C: for each 32 bytes of k it loads 6 times 4 matrices of 8 rows of 16 bytes
+//! for 16 products of fragments. Two blocks are resident, except of `i8`, so that one multiplies while the other waits.
 //!
-//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 8, which are 16 bytes. The place of
-//! a chunk in its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the
-//! chunks that 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices whose lines are across k.
+//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 16 bytes. The place of a chunk in
+//! its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the chunks that
+//! 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices of 16-bit elements whose lines are across k. It cannot
+//! transpose those of `i8`, of which threads therefore gather chunks along k, element by element.
 //!
-//! Before compute capability 8.0 there are no such instructions: there a product of fragments is made of shuffles and fused
-//! multiply-adds, and a copy is a load and a store. So the kernel is the same, but slower.
+//! Before compute capability 8.0 there are no such instructions for `f16` and `bf16`: there a product of fragments is made of
+//! shuffles and fused multiply-adds, and a copy is a load and a store. So the kernel is the same, but slower.
 
 use cuda_std::{
     async_copy, bf16, f16,
-    mma::{self, Pair},
+    mma::{self, Pair, Quad},
     prelude::*,
     unrolled,
 };
 
 use super::{
     operand::is_aligned,
-    policy::{BEST_BLOCK, BEST_TILE, HALF_GROUP, HALF_STAGES, HALF_STEP, HALF_WARPS, LARGE, SMALL},
+    policy::{
+        BEST_BLOCK, BEST_TILE, FRAGMENTS_GROUP, FRAGMENTS_STAGES, FRAGMENTS_STEP, FRAGMENTS_WARPS,
+        LARGE, SMALL,
+    },
     problem::*,
 };
 
-/// The elements of a chunk of 16 bytes.
-const CHUNK: usize = 8;
+/// The bytes of a chunk.
+const CHUNK_BYTES: usize = 16;
 /// The most slots of a ring.
 const MOST_STAGES: u32 = 4;
 
-/// The number of blocks of large tiles that must be resident at once. Before compute capability 8.0 a multiprocessor has shared
-/// memory for one.
-const RESIDENT: u32 = if cfg!(all(target_arch = "nvptx64", not(target_feature = "sm_80"))) {
-    1
-} else {
-    2
-};
-
-/// An element type of 16 bits.
-pub trait Half: Element<Scale = f32> + mma::Half {
-    /// Adds the product of two fragments to one of C.
-    fn product(a: [Pair<Self>; 4], b: [Pair<Self>; 2], c: [f32; 4]) -> [f32; 4];
+/// Returns the number of blocks of large tiles that must be resident at once, for elements of which so many have 16 bytes.
+///
+/// Before compute capability 8.0 a multiprocessor has shared memory for one. Two of `i8` leave a thread too few registers:
+/// `ptxas` 13.0 then spills half of the sums in the loop.
+const fn resident(chunk: usize) -> u32 {
+    let has_room = cfg!(any(not(target_arch = "nvptx64"), target_feature = "sm_80"));
+    if has_room && chunk < CHUNK_BYTES {
+        2
+    } else {
+        1
+    }
 }
 
-macro_rules! halves {
-    ($($ty:ident: $product:ident;)*) => { $(
-        impl Half for $ty {
+/// An element type whose fragments tensor cores multiply.
+pub trait Fragments: Element + mma::Packed {
+    /// Adds the product of two fragments to one of C.
+    fn product(
+        a: [Self::Register; 4],
+        b: [Self::Register; 2],
+        c: [Self::Scale; 4],
+    ) -> [Self::Scale; 4];
+    /// Loads four matrices with lines across k, each transposed. There are none of `i8`.
+    fn load_transposed(ring: Shared<Self>, at: usize) -> [Self::Register; 4];
+}
+
+/// An element type of 16 bits.
+pub trait Half: Fragments + Element<Scale = f32, Result = Self> + mma::Half {}
+
+macro_rules! fragments {
+    ($($ty:ident: $register:ty, $scale:ident, $product:ident, $load:ident;)*) => { $(
+        impl Fragments for $ty {
             #[inline(always)]
             #[track_caller]
-            fn product(a: [Pair<Self>; 4], b: [Pair<Self>; 2], c: [f32; 4]) -> [f32; 4] {
+            fn product(a: [$register; 4], b: [$register; 2], c: [$scale; 4]) -> [$scale; 4] {
                 mma::$product(a, b, c)
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn load_transposed(ring: Shared<Self>, at: usize) -> [$register; 4] {
+                mma::$load(ring, at)
             }
         }
     )* };
 }
-halves! {
-    f16: m16n8k16_f16;
-    bf16: m16n8k16_bf16;
+fragments! {
+    f16: Pair<f16>, f32, m16n8k16_f16, ldmatrix_x4_trans;
+    bf16: Pair<bf16>, f32, m16n8k16_bf16, ldmatrix_x4_trans;
+    i8: Quad, i32, m16n8k32_i8, ldmatrix_x4;
 }
-
-/// Returns the elements of the slots of A or B for tiles of a size.
-const fn ring_len(size: usize) -> usize {
-    HALF_STAGES[size] as usize * BEST_TILE[size] * HALF_STEP
-}
+impl Half for f16 {}
+impl Half for bf16 {}
 
 /// Calls [`product_by`] for tiles of a size.
 macro_rules! product {
     ($size:ident: $($argument:ident),*) => {{
-        let rings = [
-            shared![T; const { ring_len($size) }],
-            shared![T; const { ring_len($size) }],
-        ];
+        const WORDS: usize =
+            FRAGMENTS_STAGES[$size] as usize * BEST_TILE[$size] * FRAGMENTS_STEP / 4;
+        let (ring_a, ring_b) = (shared![u32; WORDS], shared![u32; WORDS]);
+        // SAFETY: static arrays are aligned to 16 bytes, and every pattern of bits is an element.
+        let rings = unsafe { [ring_a.cast::<T>(), ring_b.cast::<T>()] };
         product_by::<
             T,
-            { HALF_STAGES[$size] },
+            CHUNK,
+            { FRAGMENTS_STAGES[$size] },
             { BEST_TILE[$size] },
-            { HALF_WARPS[$size][0] },
-            { BEST_TILE[$size] / HALF_WARPS[$size][0] / 16 },
-            { BEST_TILE[$size] / HALF_WARPS[$size][1] / 8 },
+            { FRAGMENTS_WARPS[$size][0] },
+            { BEST_TILE[$size] / FRAGMENTS_WARPS[$size][0] / 16 },
+            { BEST_TILE[$size] / FRAGMENTS_WARPS[$size][1] / 8 },
             { BEST_BLOCK[$size] },
             A_ALONG_K,
             B_ALONG_K,
@@ -94,81 +118,101 @@ macro_rules! product {
     }};
 }
 
-/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of fragments. A warp
-/// computes 64 x 32 elements of C.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, or of `i8` with sums and C in `i32`,
+/// by products of fragments. A warp computes 64 x 32 elements of C.
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
-/// elements outside. Tiles of other matrices are loaded by elements.
-/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
-/// whether elements that are adjacent along k are adjacent in memory.
+/// elements outside. Tiles of other matrices, and those of `i8` that have lines across k, are loaded by elements.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 4096 elements. Reads `m * n * k /
-/// 64` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`] for each 16 of k in order: the same
-/// bits in every launch on devices of the same generation.
+/// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
+/// whether elements that are adjacent along k are adjacent in memory. `CHUNK` elements have 16 bytes.
+///
+/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 8 KiB. Reads `m * n * k / 64`
+/// elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`] for each 16 of k in order, or 32 of `i8`:
+/// the same bits in every launch on devices of the same generation, and those of `i8` on every device.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
 ///
 /// Source: ours.
 #[kernel(
-    launch_bounds(BEST_BLOCK[LARGE] as u32, RESIDENT),
+    launch_bounds(BEST_BLOCK[LARGE] as u32, resident(CHUNK)),
     instances(
-        f16_nn: (f16, true, false),
-        f16_nt: (f16, true, true),
-        f16_tn: (f16, false, false),
-        f16_tt: (f16, false, true),
-        bf16_nn: (bf16, true, false),
-        bf16_nt: (bf16, true, true),
-        bf16_tn: (bf16, false, false),
-        bf16_tt: (bf16, false, true),
+        f16_nn: (f16, 8, true, false),
+        f16_nt: (f16, 8, true, true),
+        f16_tn: (f16, 8, false, false),
+        f16_tt: (f16, 8, false, true),
+        bf16_nn: (bf16, 8, true, false),
+        bf16_nt: (bf16, 8, true, true),
+        bf16_tn: (bf16, 8, false, false),
+        bf16_tt: (bf16, 8, false, true),
+        i8_nn: (i8, 16, true, false),
+        i8_nt: (i8, 16, true, true),
+        i8_tn: (i8, 16, false, false),
+        i8_tt: (i8, 16, false, true),
     )
 )]
-pub unsafe fn gemm_best_half<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_fragments<
+    T: Fragments,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    c: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
     problem: Problem,
-    alpha: f32,
-    beta: f32,
+    alpha: T::Scale,
+    beta: T::Scale,
 ) {
     product!(LARGE: a, b, c, bias, problem, alpha, beta);
 }
 
-/// [`gemm_best_half`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32
-/// elements. The static shared memory is 2 x 3 x 2048 elements. Reads `m * n * k / 32` elements.
+/// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
+/// 32 x 32 elements. The static shared memory is 2 x 3 x 4 KiB. Reads `m * n * k / 32` elements.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
 #[kernel(
     launch_bounds(BEST_BLOCK[SMALL] as u32, 4),
     instances(
-        f16_nn: (f16, true, false),
-        f16_nt: (f16, true, true),
-        f16_tn: (f16, false, false),
-        f16_tt: (f16, false, true),
-        bf16_nn: (bf16, true, false),
-        bf16_nt: (bf16, true, true),
-        bf16_tn: (bf16, false, false),
-        bf16_tt: (bf16, false, true),
+        f16_nn: (f16, 8, true, false),
+        f16_nt: (f16, 8, true, true),
+        f16_tn: (f16, 8, false, false),
+        f16_tt: (f16, 8, false, true),
+        bf16_nn: (bf16, 8, true, false),
+        bf16_nt: (bf16, 8, true, true),
+        bf16_tn: (bf16, 8, false, false),
+        bf16_tt: (bf16, 8, false, true),
+        i8_nn: (i8, 16, true, false),
+        i8_nt: (i8, 16, true, true),
+        i8_tn: (i8, 16, false, false),
+        i8_tt: (i8, 16, false, true),
     )
 )]
-pub unsafe fn gemm_best_half_small<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn gemm_best_fragments_small<
+    T: Fragments,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    c: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
     problem: Problem,
-    alpha: f32,
-    beta: f32,
+    alpha: T::Scale,
+    beta: T::Scale,
 ) {
     product!(SMALL: a, b, c, bias, problem, alpha, beta);
 }
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
-/// which [`HALF_STEP`] are in a slot of the ring. Memory has lines along k if `ALONG_K` is true, and across the band otherwise.
+/// which [`FRAGMENTS_STEP`] bytes are in a slot of the ring. Memory has lines along k if `ALONG_K` is true, and across the band
+/// otherwise. So has a slot, except that its lines of `i8` always lie along k.
 #[derive(Clone, Copy)]
-struct Band<T, const TILE: usize, const BLOCK: usize, const ALONG_K: bool> {
+struct Band<T, const CHUNK: usize, const TILE: usize, const BLOCK: usize, const ALONG_K: bool> {
     view: Global<T>,
     /// The leading dimension.
     ld: usize,
@@ -182,13 +226,17 @@ struct Band<T, const TILE: usize, const BLOCK: usize, const ALONG_K: bool> {
     is_aligned: bool,
 }
 
-impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
-    Band<T, TILE, BLOCK, ALONG_K>
+impl<T: Fragments, const CHUNK: usize, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
+    Band<T, CHUNK, TILE, BLOCK, ALONG_K>
 {
-    /// The elements of a line of a tile.
-    const LINE: usize = if ALONG_K { HALF_STEP } else { TILE };
+    /// The length along k of a slot.
+    const STEP: usize = FRAGMENTS_STEP / size_of::<T>();
+    /// Whether lines of a slot lie along k.
+    const IS_ALONG: bool = ALONG_K || size_of::<T>() == 1;
+    /// The elements of a line of a slot.
+    const LINE: usize = if Self::IS_ALONG { Self::STEP } else { TILE };
     /// The elements of a slot.
-    const ROOM: usize = TILE * HALF_STEP;
+    const ROOM: usize = TILE * Self::STEP;
     /// The chunks of a line.
     const PER_LINE: usize = Self::LINE / CHUNK;
     /// The lines that the block copies at once.
@@ -205,6 +253,7 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
         ring: Shared<T>,
     ) -> Self {
         const {
+            assert!(CHUNK * size_of::<T>() == CHUNK_BYTES);
             assert!(Self::CHUNKS * CHUNK * BLOCK == Self::ROOM && Self::CHUNKS <= 4);
             assert!(Self::PER_LINE == 4 || Self::PER_LINE.is_multiple_of(8));
             // Lines that are so far apart have the same bits of `swizzle`.
@@ -236,6 +285,10 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
     #[inline(always)]
     #[track_caller]
     fn copy(self, slot: usize, k: usize) {
+        if const { Self::IS_ALONG && !ALONG_K } {
+            self.gather(slot, k);
+            return;
+        }
         let thread = thread::thread_idx_x() as usize;
         let (line, chunk) = (thread / Self::PER_LINE, thread % Self::PER_LINE);
         let within = (chunk ^ Self::swizzle(line)) * CHUNK;
@@ -251,7 +304,7 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
         } else {
             along * self.ld + across
         };
-        let is_whole = self.first + TILE <= self.end && k + HALF_STEP <= self.k;
+        let is_whole = self.first + TILE <= self.end && k + Self::STEP <= self.k;
         if self.is_aligned && is_whole {
             let (to, from) = (self.ring.skip(to), self.view.skip(from));
             unrolled!(number < { Self::CHUNKS } of 4 => {
@@ -287,7 +340,7 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
                     .copy_async_chunk_or_zeros::<CHUNK>(to, self.view, from, count);
             } else {
                 let mut values = [T::ZERO; CHUNK];
-                unrolled!(i < CHUNK => {
+                unrolled!(i < CHUNK of 16 => {
                     if i < count {
                         values[i] = self.view.get(from + i);
                     }
@@ -295,6 +348,34 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
                 self.ring.set_chunk(to, values);
             }
             lines += Self::LINES;
+        }
+    }
+
+    /// Loads the tile at `k`, of which memory has lines across k, to a slot with lines along k. Adjacent threads read adjacent
+    /// elements.
+    #[inline(always)]
+    #[track_caller]
+    fn gather(self, slot: usize, k: usize) {
+        let thread = thread::thread_idx_x() as usize;
+        let (line, mut chunk) = (thread % TILE, thread / TILE);
+        let is_inside = self.first + line < self.end;
+        while chunk < const { Self::STEP / CHUNK } {
+            let first = k + chunk * CHUNK;
+            let count = if is_inside {
+                self.k.saturating_sub(first)
+            } else {
+                0
+            };
+            let within = (chunk ^ Self::swizzle(line)) * CHUNK;
+            let to = slot * Self::ROOM + line * Self::LINE + within;
+            let mut values = [T::ZERO; CHUNK];
+            unrolled!(i < CHUNK of 16 => {
+                if i < count {
+                    values[i] = self.view.get((first + i) * self.ld + self.first + line);
+                }
+            });
+            self.ring.set_chunk(to, values);
+            chunk += BLOCK / TILE;
         }
     }
 
@@ -308,7 +389,7 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
         } else {
             (second, first)
         };
-        let (line, chunk) = if ALONG_K {
+        let (line, chunk) = if Self::IS_ALONG {
             (part + across * 8 + row, along)
         } else {
             (along * 8 + row, part / CHUNK + across)
@@ -320,11 +401,11 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
         }
     }
 
-    /// Loads four matrices: those that are 16 times `across` further across the band, and 16 times `step` along k.
+    /// Loads four matrices: those that are 16 times `across` further across the band, and 32 bytes times `step` along k.
     #[inline(always)]
     #[track_caller]
-    fn load(self, slot: usize, rows: Rows, across: usize, step: usize) -> [Pair<T>; 4] {
-        let (lines, chunks) = if ALONG_K {
+    fn load(self, slot: usize, rows: Rows, across: usize, step: usize) -> [T::Register; 4] {
+        let (lines, chunks) = if Self::IS_ALONG {
             (across, step)
         } else {
             (step, across)
@@ -332,10 +413,10 @@ impl<T: Half, const TILE: usize, const BLOCK: usize, const ALONG_K: bool>
         // The part begins at a multiple of twice as many chunks as it has: so XOR adds the chunks' number.
         let at = rows.lines + lines * (16 * Self::LINE) + (rows.within ^ (chunks * 2 * CHUNK));
         let at = slot * Self::ROOM + at;
-        if ALONG_K {
+        if Self::IS_ALONG {
             mma::ldmatrix_x4(self.ring, at)
         } else {
-            mma::ldmatrix_x4_trans(self.ring, at)
+            T::load_transposed(self.ring, at)
         }
     }
 }
@@ -365,7 +446,8 @@ fn wait_for_a_tile<const STAGES: u32>() {
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 fn product_by<
-    T: Half,
+    T: Fragments,
+    const CHUNK: usize,
     const STAGES: u32,
     const TILE: usize,
     const WARPS_DOWN: usize,
@@ -377,18 +459,18 @@ fn product_by<
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    c: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
     problem: Problem,
-    alpha: f32,
-    beta: f32,
+    alpha: T::Scale,
+    beta: T::Scale,
     [ring_a, ring_b]: [Shared<T>; 2],
 ) {
     const {
         assert!(2 <= STAGES && STAGES <= MOST_STAGES);
         assert!(ROWS <= 4 && ROWS.is_power_of_two() && COLUMNS == 4);
     }
-    let (number, top, left) = tile_origin(&problem, HALF_GROUP, TILE, TILE);
+    let (number, top, left) = tile_origin(&problem, FRAGMENTS_GROUP, TILE, TILE);
     let (a, b) = problem.operands(number, a, b);
     let c = problem.result(number, c);
     let k = problem.k;
@@ -397,13 +479,13 @@ fn product_by<
     } else {
         problem.a.column
     };
-    let a = Band::<T, TILE, BLOCK, A_ALONG_K>::new(a, ld, [top, problem.m], k, ring_a);
+    let a = Band::<T, CHUNK, TILE, BLOCK, A_ALONG_K>::new(a, ld, [top, problem.m], k, ring_a);
     let ld = if B_ALONG_K {
         problem.b.column
     } else {
         problem.b.row
     };
-    let b = Band::<T, TILE, BLOCK, B_ALONG_K>::new(b, ld, [left, problem.n], k, ring_b);
+    let b = Band::<T, CHUNK, TILE, BLOCK, B_ALONG_K>::new(b, ld, [left, problem.n], k, ring_b);
 
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / 32, thread % 32);
@@ -412,17 +494,18 @@ fn product_by<
     let (rows_a, rows_b) = (a.rows::<true>(down, lane), b.rows::<false>(across, lane));
 
     // The last tile may end early: it has zeros behind its end.
-    let tiles = k.div_ceil(HALF_STEP) as u32;
+    let of_step = const { FRAGMENTS_STEP / size_of::<T>() };
+    let tiles = k.div_ceil(of_step) as u32;
     let start = |slot: u32, tile: u32| {
         if tile < tiles {
-            a.copy(slot as usize, tile as usize * HALF_STEP);
-            b.copy(slot as usize, tile as usize * HALF_STEP);
+            a.copy(slot as usize, tile as usize * of_step);
+            b.copy(slot as usize, tile as usize * of_step);
         }
         // A group for every tile, also where there is none: so the waits count right.
         async_copy::commit_group();
     };
 
-    let mut sums = [[[0.0_f32; 4]; COLUMNS]; ROWS];
+    let mut sums = [[[T::Scale::ZERO; 4]; COLUMNS]; ROWS];
     let mut slot = 0;
     while slot < STAGES - 1 {
         start(slot, slot);
@@ -434,7 +517,7 @@ fn product_by<
         // The tile is there, and everybody is done with the one before, whose slot is free.
         thread::sync_threads();
         start(free, tile + STAGES - 1);
-        unrolled!(step < { HALF_STEP / 16 } of 4 => {
+        unrolled!(step < { FRAGMENTS_STEP / 32 } of 4 => {
             let of_b = [
                 b.load(slot as usize, rows_b, 0, step),
                 b.load(slot as usize, rows_b, 1, step),
@@ -456,7 +539,8 @@ fn product_by<
 
     let ldc = problem.ldc;
     let first = c.as_ptr().cast_const();
-    let aligned = (first.addr() | (ldc * size_of::<T>())).is_multiple_of(4);
+    let aligned =
+        (first.addr() | (ldc * size_of::<T::Result>())).is_multiple_of(2 * size_of::<T::Result>());
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
     let (first_row, first_column) = (top + down + lane / 4, left + across + lane % 4 * 2);
     // The elements of a fragment are two pairs, 8 rows apart. Every step is a loop of its own, so that they are decided once.
@@ -464,8 +548,8 @@ fn product_by<
         unrolled!(number < COLUMNS of 4 => {
             let (row, column) = (first_row + i * 8, first_column + number * 8);
             let at = row * ldc + column;
-            let mut old = [T::ZERO; 2];
-            if beta != 0.0 {
+            let mut old = [T::Result::ZERO; 2];
+            if beta != T::Scale::ZERO {
                 if aligned && whole {
                     old = c.get_chunk(at);
                 } else {
@@ -489,9 +573,9 @@ fn product_by<
         unrolled!(number < COLUMNS of 4 => {
             let (row, column) = (first_row + i * 8, first_column + number * 8);
             let at = row * ldc + column;
-            let mut values = [T::ZERO; 2];
+            let mut values = [T::Result::ZERO; 2];
             unrolled!(j < 2 of 4 => {
-                values[j] = T::rounded(sums[i / 2][number][i % 2 * 2 + j]);
+                values[j] = T::Result::rounded(sums[i / 2][number][i % 2 * 2 + j]);
             });
             if aligned && whole {
                 c.set_chunk(at, values);
