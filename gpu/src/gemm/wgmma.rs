@@ -76,7 +76,7 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 /// are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta`
 /// is 0; writes `m * n`, or those of each part.
 /// The sums are those of [`wgmma`] for each 16 of a part in order: the same bits in every launch, and in one part those of
-/// [`gemm_best_half`](super::gemm_best_half) on the same device.
+/// [`gemm_best_fragments`](super::gemm_best_fragments) on the same device.
 ///
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. `part` is `k`, or
